@@ -1,0 +1,32 @@
+// Tests run on the TypeScript sources: @fleet/* resolves to src, so no build is needed before `test:unit`.
+const shared = {
+  extensionsToTreatAsEsm: ['.ts'],
+  testEnvironment: 'node',
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' }, sourceMaps: 'inline' },
+    ],
+  },
+  moduleNameMapper: { '^@fleet/([^/]+)$': '<rootDir>/libs/$1/src/index.ts' },
+  modulePathIgnorePatterns: ['/dist/', '/\\.cache/', '/\\.data/'],
+};
+
+export default {
+  // Two cores: the backends and the system under test need one of them.
+  maxWorkers: 2,
+  projects: [
+    {
+      ...shared,
+      displayName: 'unit',
+      roots: ['<rootDir>/libs', '<rootDir>/services', '<rootDir>/deploy'],
+      testMatch: ['**/src/**/*.test.ts'],
+    },
+    {
+      ...shared,
+      displayName: 'e2e',
+      roots: ['<rootDir>/test-e2e'],
+      testMatch: ['**/src/**/*.test.ts'],
+    },
+  ],
+};

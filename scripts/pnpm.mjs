@@ -1,0 +1,22 @@
+// Runs the pnpm that package.json pins, without a global install: npm fetches it once into its own cache.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { packageManager } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+
+/** Runs pnpm with these arguments in the project's root; ends this process with its exit code when it fails. */
+export function pnpm(...args) {
+  const result = spawnSync('npm', ['exec', '--yes', `--package=${packageManager}`, '--', 'pnpm', ...args], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (result.error !== undefined) {
+    console.error(`npm could not be started (${result.error.message}). Install Node.js 20.19 or later with npm.`);
+    process.exit(1);
+  }
+  if (result.status !== 0) process.exit(result.status ?? 1);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) pnpm(...process.argv.slice(2));
