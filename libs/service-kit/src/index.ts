@@ -1,1 +1,19 @@
-export {};
+export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
+export { type ApiOptions, apiError, apiErrors, contextOf, createApi, createApp } from './api.ts';
+export {
+  ConfigError,
+  type ConfigOf,
+  commonEnv,
+  type EnvSchema,
+  envSchema,
+  isLoopback,
+  readEnv,
+  shownConfig,
+} from './config.ts';
+export { AppError, type ErrorCode, errorCodes } from './errors.ts';
+export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
+export { createLogger, type Logger, shownUrl } from './log.ts';
+export { Counter, createMetrics, Gauge, Histogram, Registry } from './metrics.ts';
+export { type OpenApiInfo, openApiDocument } from './openapi.ts';
+export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
+export { compileBody, compileParameters } from './validate.ts';

@@ -1,1 +1,2 @@
-export {};
+export { type Collection, type Database, type Db, openDatabase } from './mongo.ts';
+export { openRedis, type Redis, redisAnswers } from './redis.ts';

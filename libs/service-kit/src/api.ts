@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import { AppError } from './errors.ts';
+import { type Logger, shownUrl } from './log.ts';
+import { Reply, type RequestContext, type Route } from './route.ts';
+import { compileBody, compileParameters } from './validate.ts';
+
+/** What an API is made of, beside its routes. */
+export interface ApiOptions {
+  readonly log: Logger;
+  readonly routes: readonly Route[];
+  /** Largest body in bytes; a larger one is 413 before it has been read. */
+  readonly bodyLimitBytes: number;
+  /** Runs after the request has its id and before its parameters are checked: credentials, rate limits. It throws an AppError to refuse. */
+  readonly guard?: (route: Route, context: RequestContext) => Promise<void>;
+  /** Runs after the parameters have been checked: limits that count by a parameter, such as the device. */
+  readonly admit?: (
+    route: Route,
+    input: { query: unknown; params: unknown; body: unknown },
+    context: RequestContext,
+  ) => Promise<void>;
+}
+
+const contexts = new WeakMap<Request, RequestContext>();
+const requestIdShape = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** An Express application without its defaults that leak: no `X-Powered-By`, no ETag, no trust in proxies unless told. */
+export function createApp(options: { trustProxy?: string | number | boolean } = {}): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
+  if (options.trustProxy !== undefined) app.set('trust proxy', options.trustProxy);
+  app.use((_request, response, next) => {
+    response.set('X-Content-Type-Options', 'nosniff');
+    next();
+  });
+  return app;
+}
+
+/** Builds the router of an API: request id, guard, body limit, validation, handler, time limit; errors go to `apiErrors`. */
+export function createApi(options: ApiOptions): Router {
+  const router = express.Router({ caseSensitive: true, strict: false });
+  router.use(contextMiddleware(options.log));
+  const byPath = new Map<string, Route[]>();
+  for (const route of options.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
+  for (const [path, routes] of byPath) {
+    for (const route of routes) router[route.method](path, ...routeHandlers(route, options));
+    const allowed = routes.map((route) => route.method.toUpperCase()).join(', ');
+    router.all(path, (request) => {
+      throw new AppError('method_not_allowed', `${request.method} is not a method of this path; it takes ${allowed}.`, {
+        headers: { Allow: allowed },
+      });
+    });
+  }
+  return router;
+}
+
+/** The last two handlers of an app: 404 for every unknown path, and every error as the JSON body that `render` makes. */
+export function apiErrors(
+  log: Logger,
+  render: (error: AppError, requestId: string) => unknown = apiError,
+): [RequestHandler, ErrorRequestHandler] {
+  const notFound: RequestHandler = (request) => {
+    throw new AppError('not_found', `There is no ${request.method} ${request.path}.`);
+  };
+  const onError: ErrorRequestHandler = (error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const known = toAppError(error);
+    const context = contextOf(request, response, log);
+    if (known.status >= 500) {
+      context.log.error(
+        { err: known.cause ?? known, status: known.status, url: shownUrl(request.originalUrl) },
+        known.message,
+      );
+    }
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    // An unread body would otherwise be taken for the next request of the connection.
+    if (known.status === 413) response.set('Connection', 'close');
+    response.status(known.status).set(known.headers).json(render(known, context.requestId));
+  };
+  return [notFound, onError];
+}
+
+/** The error body of the Device API, exactly its two fields. */
+export const apiError = (error: AppError): { status: number; error: string } => ({
+  status: error.status,
+  error: error.message,
+});
+
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const { type, status } = (error ?? {}) as { type?: string; status?: number };
+  if (type === 'entity.too.large') return new AppError('body_too_large', 'The request body is too large.');
+  if (type === 'entity.parse.failed') return new AppError('malformed_json', 'The request body is not valid JSON.');
+  if (type === 'charset.unsupported' || type === 'encoding.unsupported')
+    return new AppError('unsupported_media_type', 'The encoding of the request body is not supported.');
+  if (status !== undefined && status >= 400 && status < 500)
+    return new AppError('validation_failed', 'The request could not be read.', { cause: error });
+  return new AppError('internal', 'An unexpected error occurred.', { cause: error });
+}
+
+function contextMiddleware(log: Logger): RequestHandler {
+  return (request, response, next) => {
+    contextOf(request, response, log);
+    next();
+  };
+}
+
+/** The context of a request, made on first use. */
+export function contextOf(request: Request, response: Response, log: Logger): RequestContext {
+  const known = contexts.get(request);
+  if (known !== undefined) return known;
+  const given = request.get('x-request-id');
+  const requestId = given !== undefined && requestIdShape.test(given) ? given : randomUUID();
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(new Error('the caller is gone')));
+  if (!response.headersSent) response.set('X-Request-Id', requestId);
+  const context: RequestContext = {
+    requestId,
+    log: log.child({ requestId }),
+    receivedAtMs: performance.now(),
+    signal: gone.signal,
+    request,
+    response,
+  };
+  contexts.set(request, context);
+  return context;
+}
+
+function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
+  const parseQuery = route.query && compileParameters(route.query, 'query');
+  const parseParams = route.params && compileParameters(route.params, 'path');
+  const parseBody = route.body && compileBody(route.body);
+  const guard: RequestHandler = async (request, response, next) => {
+    await options.guard?.(route, contextOf(request, response, options.log));
+    next();
+  };
+  const handle: RequestHandler = async (request, response) => {
+    const context = contextOf(request, response, options.log);
+    const params = parseParams?.(request.params) ?? {};
+    const query = parseQuery?.(request.query) ?? {};
+    if (parseBody !== undefined && request.body === undefined)
+      throw new AppError('validation_failed', 'A JSON body with Content-Type application/json is required.');
+    const body = parseBody?.(request.body);
+    await options.admit?.(route, { query, params, body }, context);
+    const result = await withLimit(route.handle({ query, params, body, context }), route.limitMs, context);
+    if (response.headersSent || result === undefined) return;
+    if (result instanceof Reply) response.status(result.status).set(result.headers).json(result.body);
+    else response.json(result);
+  };
+  // The type check is loose on purpose: clients often leave Content-Type out for JSON.
+  return parseBody === undefined
+    ? [guard, handle]
+    : [guard, express.json({ limit: options.bodyLimitBytes, type: () => true, strict: false }), handle];
+}
+
+async function withLimit<T>(work: Promise<T>, limitMs: number | undefined, context: RequestContext): Promise<T> {
+  if (limitMs === undefined) return work;
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    const left = Math.max(0, limitMs - (performance.now() - context.receivedAtMs));
+    timer = setTimeout(
+      () =>
+        reject(
+          new AppError('request_timeout', `The request ran past the server's limit of ${limitMs / 1000} seconds.`),
+        ),
+      left,
+    );
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+    // The loser of the race must not become an unhandled rejection.
+    work.catch((error: unknown) => context.log.debug({ err: error }, 'work ended after its request'));
+  }
+}

@@ -1,0 +1,99 @@
+import { hostname } from 'node:os';
+import type { Logger } from './log.ts';
+
+/** Something that runs until it is stopped. */
+export interface Running {
+  stop(): Promise<void>;
+}
+
+interface Step {
+  readonly name: string;
+  readonly stop: () => Promise<void> | void;
+}
+
+/** Collects what was started and stops it in reverse order; one failing step does not keep the others from stopping. */
+export class Lifecycle implements Running {
+  readonly #log: Logger;
+  readonly #stepLimitMs: number;
+  readonly #steps: Step[] = [];
+  #stopping: Promise<void> | undefined;
+
+  constructor(log: Logger, options: { stepLimitMs?: number } = {}) {
+    this.#log = log;
+    this.#stepLimitMs = options.stepLimitMs ?? 100_000;
+  }
+
+  /** True from the first call of `stop`. */
+  get isStopping(): boolean {
+    return this.#stopping !== undefined;
+  }
+
+  /** Registers how to stop what has just been started. */
+  onStop(name: string, stop: () => Promise<void> | void): void {
+    this.#steps.push({ name, stop });
+  }
+
+  /** Stops everything once; later calls wait for the same stop. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  async #stopAll(): Promise<void> {
+    for (const step of this.#steps.toReversed()) {
+      let timer: NodeJS.Timeout | undefined;
+      const limit = new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => reject(new Error(`did not stop within ${this.#stepLimitMs} ms`)), this.#stepLimitMs);
+      });
+      try {
+        await Promise.race([step.stop(), limit]);
+      } catch (error) {
+        this.#log.error({ err: error, step: step.name }, 'a part did not stop cleanly');
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  }
+}
+
+/** The name of this process in the cluster, for subjects and keys: POD_ID, or host name and process id. */
+export const podId = (configured: string | undefined): string =>
+  configured ??
+  `${hostname()
+    .replace(/[^A-Za-z0-9-]/g, '-')
+    .slice(0, 40)}-${process.pid}`;
+
+/**
+ * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT (and when a launcher's IPC channel closes), and exits.
+ * A start that fails is one log line and exit code 1.
+ */
+export async function runService(log: Logger, start: () => Promise<Running>): Promise<void> {
+  let running: Running | undefined;
+  let stopRequested: string | undefined;
+  const stop = (reason: string): void => {
+    if (stopRequested !== undefined) return;
+    stopRequested = reason;
+    log.info({ reason }, 'stopping');
+    if (running !== undefined) void finish(running);
+  };
+  const finish = async (service: Running): Promise<void> => {
+    await service.stop();
+    log.info('stopped');
+    log.flush(() => process.exit(0));
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+  if (process.connected) process.on('disconnect', () => stop('launcher gone'));
+  process.on('unhandledRejection', (error) => {
+    // A defect of ours: the process state is unknown, so the supervisor starts a new one.
+    log.fatal({ err: error }, 'unhandled rejection');
+    log.flush(() => process.exit(1));
+  });
+  try {
+    running = await start();
+  } catch (error) {
+    log.fatal({ err: error }, error instanceof Error ? error.message : 'start failed');
+    log.flush(() => process.exit(1));
+    return;
+  }
+  if (stopRequested !== undefined) await finish(running);
+}

@@ -1,0 +1,44 @@
+import { createClient } from 'redis';
+
+/** The Redis client that all services use. */
+export type Redis = ReturnType<typeof makeClient>;
+
+const makeClient = (url: string, name: string) =>
+  createClient({
+    url,
+    name,
+    // A command during an outage fails at once; the caller decides what the state being unreadable means.
+    disableOfflineQueue: true,
+    socket: { connectTimeout: 3_000, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1_000) },
+  });
+
+/**
+ * Connects to Redis and keeps connecting after a loss. Resolves once the first connection stands; `onError` hears of each failed attempt, and
+ * `client.isReady` says whether commands work now.
+ */
+export async function openRedis(
+  url: string,
+  options: { name: string; onError: (error: unknown) => void },
+): Promise<Redis> {
+  const client = makeClient(url, options.name);
+  client.on('error', options.onError);
+  await client.connect();
+  return client;
+}
+
+/** True when Redis answers within the given time. */
+export async function redisAnswers(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
+  if (!redis.isReady) return false;
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  try {
+    return await Promise.race([redis.ping().then(() => true), limit]);
+  } catch {
+    // Not reachable is the answer, not a fault of the question.
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
