@@ -1,1 +1,45 @@
-export {};
+export { headers } from 'nats';
+export { type DeviceAsk, DeviceAsker } from './ask-device.ts';
+export { type Bus, openBus } from './connection.ts';
+export {
+  type Announcement,
+  announce,
+  type BusContext,
+  BusError,
+  type Contract,
+  call,
+  defineAnnouncement,
+  defineRequest,
+  headerNames,
+  listenFor,
+  serve,
+} from './contract.ts';
+export {
+  type DeviceAnswer,
+  type DeviceCommand,
+  type DeviceCommandOf,
+  deviceCommandSubject,
+  type Outcome,
+} from './device-command.ts';
+export {
+  fenceSession,
+  findDevice,
+  gatewayFenceSubject,
+  keyRevoked,
+  mediaControl,
+  mediaControlSubject,
+  revokeKey,
+  verifyKey,
+} from './requests.ts';
+export { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
+export { ensureStreams } from './streams.ts';
+export {
+  eventHeaders,
+  eventSubject,
+  maxBatchBytes,
+  partitionOf,
+  readTelemetryBatch,
+  TelemetryBatch,
+  type TelemetryReport,
+  telemetrySubject,
+} from './telemetry.ts';

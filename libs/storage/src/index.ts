@@ -1,2 +1,27 @@
+export {
+  claimDevice,
+  type DeviceState,
+  forgetGateway,
+  gatewayTtlMs,
+  keepGatewayAlive,
+  readDevice,
+  releaseDevice,
+} from './device-state.ts';
 export { type Collection, type Database, type Db, openDatabase } from './mongo.ts';
 export { openRedis, type Redis, redisAnswers } from './redis.ts';
+export {
+  acknowledgeStream,
+  claimStream,
+  dropStreamRequest,
+  firstPacketLimitMs,
+  keepStream,
+  readStream,
+  releaseStream,
+  reserveStream,
+  type StreamClaim,
+  type StreamId,
+  type StreamKind,
+  type StreamRequest,
+  streamTtlMs,
+  takeOverdueStreams,
+} from './stream-state.ts';

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto';
+import { createInbox, headers, type Msg, type Subscription } from 'nats';
+import type { Bus } from './connection.ts';
+import { decodeJson, encodeJson, headerNames } from './contract.ts';
+import { checkOutcome, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
+
+/** How often an unanswered command is asked again: a reply that was made while the broker was away is lost without a trace. */
+const reAskEveryMs = 3_000;
+/** After a broker restart a caller may be back before the gateway: a device that a live gateway claims is asked for this long. */
+const claimedRetryForMs = 5_000;
+const claimedRetryEveryMs = 200;
+/** New commands fail at once when the broker has been away for this long. */
+const brokerAwayAfterMs = 2_000;
+
+/** One command to one terminal. */
+export interface DeviceAsk {
+  /** Canonical terminal number (`terminalKey`). */
+  readonly imei: string;
+  readonly command: DeviceCommand;
+  readonly correlationId: string;
+  /** What is left of the wait for the device. */
+  readonly timeoutMs: number;
+  /** True when a live gateway holds a session of the terminal, by the state in Redis; asked only after "no responders". */
+  readonly isClaimed: (imei: string) => Promise<boolean>;
+}
+
+/** Asks terminals and joins the answers: one reply subscription for a process. */
+export class DeviceAsker {
+  readonly #bus: Bus;
+  readonly #prefix: string;
+  readonly #subscription: Subscription;
+  readonly #pending = new Map<string, PendingAsk>();
+  readonly #offReconnect: () => void;
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+    this.#prefix = createInbox();
+    this.#subscription = bus.nc.subscribe(`${this.#prefix}.>`, {
+      callback: (error, message) => this.#onReply(error, message),
+    });
+    this.#offReconnect = bus.onReconnect(() => {
+      for (const ask of this.#pending.values()) ask.send();
+    });
+  }
+
+  /** Number of commands without an outcome. */
+  get inFlight(): number {
+    return this.#pending.size;
+  }
+
+  /** Sends a command and answers how it ended; never throws for what a device or the broker may do. */
+  ask(ask: DeviceAsk): Promise<Outcome> {
+    if (this.#bus.downForMs() > brokerAwayAfterMs) return Promise.resolve({ kind: 'brokerAway' });
+    const commandId = randomBytes(16).toString('hex');
+    return new Promise((resolve) => {
+      const pending = new PendingAsk(this.#bus, `${this.#prefix}.${commandId}`, commandId, ask, (outcome) => {
+        this.#pending.delete(commandId);
+        resolve(outcome);
+      });
+      this.#pending.set(commandId, pending);
+      pending.start();
+    });
+  }
+
+  /** Ends every pending command as timed out and stops listening. */
+  stop(): void {
+    this.#offReconnect();
+    for (const ask of this.#pending.values()) ask.finish({ kind: 'timedOut' });
+    this.#subscription.unsubscribe();
+  }
+
+  #onReply(error: Error | null, message: Msg): void {
+    if (error) return;
+    const [commandId = '', askNo = ''] = message.subject.slice(this.#prefix.length + 1).split('.');
+    const pending = this.#pending.get(commandId);
+    if (pending === undefined) return;
+    if (message.data.length === 0 && message.headers?.code === 503) pending.onNoResponders(Number(askNo));
+    else pending.onReply(message.data);
+  }
+}
+
+class PendingAsk {
+  readonly #bus: Bus;
+  readonly #replyPrefix: string;
+  readonly #commandId: string;
+  readonly #ask: DeviceAsk;
+  readonly #done: (outcome: Outcome) => void;
+  readonly #startedAtMs = performance.now();
+  /** Numbers of the asks that did not end in "no responders": any of them may have reached a gateway. */
+  readonly #uncertain = new Set<number>();
+  #asks = 0;
+  #finished = false;
+  #firstNoRespondersAtMs: number | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  #reAsk: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(bus: Bus, replyPrefix: string, commandId: string, ask: DeviceAsk, done: (outcome: Outcome) => void) {
+    this.#bus = bus;
+    this.#replyPrefix = replyPrefix;
+    this.#commandId = commandId;
+    this.#ask = ask;
+    this.#done = done;
+  }
+
+  start(): void {
+    this.#deadline = setTimeout(() => this.finish({ kind: 'timedOut' }), this.#ask.timeoutMs);
+    this.#reAsk = setInterval(() => this.send(), reAskEveryMs);
+    this.send();
+  }
+
+  send(): void {
+    // What is published without a connection is dropped silently; the reconnect asks again.
+    if (this.#finished || !this.#bus.isUp()) return;
+    const head = headers();
+    head.set(headerNames.correlationId, this.#ask.correlationId);
+    head.set(headerNames.commandId, this.#commandId);
+    const leftMs = this.#ask.timeoutMs - (performance.now() - this.#startedAtMs);
+    head.set(headerNames.timeoutMs, String(Math.max(1, Math.round(leftMs))));
+    if (this.#uncertain.size > 0) head.set(headerNames.reAsk, String(this.#asks));
+    this.#asks += 1;
+    this.#uncertain.add(this.#asks);
+    this.#bus.nc.publish(deviceCommandSubject(this.#ask.imei), encodeJson(this.#ask.command), {
+      reply: `${this.#replyPrefix}.${this.#asks}`,
+      headers: head,
+    });
+  }
+
+  onReply(data: Uint8Array): void {
+    let reply: unknown;
+    try {
+      reply = decodeJson(data);
+    } catch {
+      // Not JSON: reported below as what it is.
+      reply = undefined;
+    }
+    if (checkOutcome(reply)) this.finish(reply as Outcome);
+    else this.finish({ kind: 'unreadable', detail: 'The gateway sent a reply that is not an outcome.' });
+  }
+
+  onNoResponders(askNo: number): void {
+    this.#uncertain.delete(askNo);
+    // Another ask may have reached a gateway that died since: the device's answer can still come by its next session.
+    if (this.#uncertain.size > 0) return;
+    const now = performance.now();
+    this.#firstNoRespondersAtMs ??= now;
+    if (now - this.#firstNoRespondersAtMs >= claimedRetryForMs) {
+      this.finish({ kind: 'notConnected' });
+      return;
+    }
+    this.#ask.isClaimed(this.#ask.imei).then(
+      (claimed) => this.#retryIf(claimed),
+      // State that can not be read says nothing against the device: ask on.
+      () => this.#retryIf(true),
+    );
+  }
+
+  finish(outcome: Outcome): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    clearTimeout(this.#deadline);
+    clearInterval(this.#reAsk);
+    clearTimeout(this.#retry);
+    this.#done(outcome);
+  }
+
+  #retryIf(claimed: boolean): void {
+    if (this.#finished || this.#uncertain.size > 0) return;
+    if (claimed) this.#retry = setTimeout(() => this.send(), claimedRetryEveryMs);
+    else this.finish({ kind: 'notConnected' });
+  }
+}

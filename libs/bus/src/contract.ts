@@ -1,0 +1,192 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import { ErrorCode, headers, type Msg, type MsgHdrs, NatsError } from 'nats';
+import type { Static, TSchema } from 'typebox';
+import type { Bus } from './connection.ts';
+
+const ajv = new Ajv({ strict: false });
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** A request-reply subject with the schemas of both payloads; both ends check them. */
+export interface Contract<Q extends TSchema, A extends TSchema> {
+  readonly subject: string;
+  readonly request: Q;
+  readonly reply: A;
+  readonly checkRequest: ValidateFunction;
+  readonly checkReply: ValidateFunction;
+}
+
+/** Declares a request-reply subject. */
+export const defineRequest = <Q extends TSchema, A extends TSchema>(definition: {
+  subject: string;
+  request: Q;
+  reply: A;
+}): Contract<Q, A> => ({
+  ...definition,
+  checkRequest: ajv.compile(definition.request),
+  checkReply: ajv.compile(definition.reply),
+});
+
+/** A subject on which messages are published without an answer. */
+export interface Announcement<T extends TSchema> {
+  readonly subject: string;
+  readonly schema: T;
+  readonly check: ValidateFunction;
+}
+
+/** Declares a subject without an answer. */
+export const defineAnnouncement = <T extends TSchema>(definition: { subject: string; schema: T }): Announcement<T> => ({
+  ...definition,
+  check: ajv.compile(definition.schema),
+});
+
+/** Compiles the check of one payload schema. */
+export const compileCheck = (schema: TSchema): ValidateFunction => ajv.compile(schema);
+
+/** A request over the bus did not get a usable answer. */
+export class BusError extends Error {
+  override readonly name = 'BusError';
+  readonly kind: 'noResponders' | 'timedOut' | 'disconnected' | 'invalid' | 'failed';
+  constructor(kind: BusError['kind'], message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause });
+    this.kind = kind;
+  }
+}
+
+/** Sends a request and answers the checked reply; throws a BusError otherwise. */
+export async function call<Q extends TSchema, A extends TSchema>(
+  bus: Bus,
+  contract: Contract<Q, A>,
+  body: Static<Q>,
+  options: { timeoutMs: number; correlationId?: string },
+): Promise<Static<A>> {
+  const head = headers();
+  if (options.correlationId !== undefined) head.set(headerNames.correlationId, options.correlationId);
+  head.set(headerNames.timeoutMs, String(options.timeoutMs));
+  let message: Msg;
+  try {
+    message = await bus.nc.request(contract.subject, encodeJson(body), { timeout: options.timeoutMs, headers: head });
+  } catch (cause) {
+    const code = cause instanceof NatsError ? cause.code : undefined;
+    if (code === ErrorCode.NoResponders)
+      throw new BusError('noResponders', `Nobody serves ${contract.subject}.`, cause);
+    if (code === ErrorCode.Timeout)
+      throw new BusError('timedOut', `${contract.subject} was not answered in time.`, cause);
+    throw new BusError('disconnected', `${contract.subject} could not be sent.`, cause);
+  }
+  const failure = message.headers?.get(headerNames.error);
+  if (failure) throw new BusError('failed', failure);
+  const reply = decodeJson(message.data);
+  if (!contract.checkReply(reply))
+    throw new BusError(
+      'invalid',
+      `The reply on ${contract.subject} is not valid: ${ajv.errorsText(contract.checkReply.errors)}.`,
+    );
+  return reply as Static<A>;
+}
+
+/** What a handler of a bus request knows beside the body. */
+export interface BusContext {
+  readonly correlationId: string;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Serves a request-reply subject in a queue group; a handler that throws is answered as a failure whose text stays here, in `onError`. */
+export function serve<Q extends TSchema, A extends TSchema>(
+  bus: Bus,
+  contract: Contract<Q, A>,
+  options: { queue: string; onError: (error: unknown) => void },
+  handler: (body: Static<Q>, context: BusContext) => Promise<Static<A>>,
+): { stop(): Promise<void> } {
+  const underWay = new Set<Promise<void>>();
+  const answer = async (message: Msg): Promise<void> => {
+    try {
+      const body = decodeJson(message.data);
+      if (!contract.checkRequest(body))
+        throw new Error(`invalid request: ${ajv.errorsText(contract.checkRequest.errors)}`);
+      const reply = await handler(body as Static<Q>, {
+        correlationId: message.headers?.get(headerNames.correlationId) ?? '',
+        timeoutMs: numberHeader(message.headers, headerNames.timeoutMs),
+      });
+      message.respond(encodeJson(reply));
+    } catch (error) {
+      options.onError(error);
+      const head = headers();
+      head.set(headerNames.error, `${contract.subject} failed.`);
+      message.respond(new Uint8Array(), { headers: head });
+    }
+  };
+  const subscription = bus.nc.subscribe(contract.subject, {
+    queue: options.queue,
+    callback: (error, message) => {
+      if (error) return options.onError(error);
+      const work = answer(message).finally(() => underWay.delete(work));
+      underWay.add(work);
+    },
+  });
+  return {
+    stop: async () => {
+      subscription.unsubscribe();
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+/** Publishes a message without an answer; it is lost when the broker is away. */
+export function announce<T extends TSchema>(
+  bus: Bus,
+  announcement: Announcement<T>,
+  body: Static<T>,
+  subject = announcement.subject,
+): void {
+  bus.nc.publish(subject, encodeJson(body));
+}
+
+/** Hears messages without an answer; those that do not fit the schema go to `onError`. */
+export function listenFor<T extends TSchema>(
+  bus: Bus,
+  announcement: Announcement<T>,
+  onError: (error: unknown) => void,
+  handler: (body: Static<T>, subject: string) => void,
+  subject = announcement.subject,
+): { stop(): void } {
+  const subscription = bus.nc.subscribe(subject, {
+    callback: (error, message) => {
+      if (error) return onError(error);
+      try {
+        const body = decodeJson(message.data);
+        if (!announcement.check(body))
+          throw new Error(`invalid message on ${message.subject}: ${ajv.errorsText(announcement.check.errors)}`);
+        handler(body as Static<T>, message.subject);
+      } catch (cause) {
+        onError(cause);
+      }
+    },
+  });
+  return { stop: () => subscription.unsubscribe() };
+}
+
+/** Names of the headers that requests carry. */
+export const headerNames = {
+  /** The HTTP request's `X-Request-Id`: for logs alone, never decides anything. */
+  correlationId: 'Correlation-Id',
+  /** 128 random bits made once for each command; joins repeated asks. */
+  commandId: 'Command-Id',
+  /** What is left of the wait when the hop sends it: a duration, so that no two clocks have to agree. */
+  timeoutMs: 'Timeout-Ms',
+  /** Set on an ask that repeats one which may have reached a gateway. */
+  reAsk: 'Re-Ask',
+  error: 'Error',
+} as const;
+
+/** Encodes a JSON payload. */
+export const encodeJson = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
+
+/** Decodes a JSON payload; throws on anything else. */
+export const decodeJson = (data: Uint8Array): unknown => JSON.parse(decoder.decode(data)) as unknown;
+
+/** Reads a header that holds a number of milliseconds. */
+export function numberHeader(head: MsgHdrs | undefined, name: string): number | undefined {
+  const text = head?.get(name) ?? '';
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,163 @@
+import { type Static, Type } from 'typebox';
+import { compileCheck } from './contract.ts';
+
+const byte = Type.Integer({ minimum: 0, maximum: 255 });
+const port = Type.Integer({ minimum: 0, maximum: 65_535 });
+const address = Type.String({ minLength: 1, maxLength: 255 });
+/** Camera-clock time as 12 digits YYMMDDhhmmss; null where the standard allows "no bound". */
+const cameraTime = Type.Union([Type.String({ pattern: '^\\d{12}$' }), Type.Null()]);
+/** Unsigned 64-bit number in decimal: JSON numbers are not exact there. */
+const uint64 = Type.String({ pattern: '^\\d{1,20}$' });
+
+/**
+ * What a gateway can be asked to do to a terminal, by meaning and not by frame: the gateway knows the terminal's edition and encodes accordingly.
+ * Field values are those of the JT/T 808 and 1078 tables.
+ */
+export const deviceCommand = Type.Union([
+  /** A harmless query that wakes a sleeping terminal: 0x8204 (2019) or 0x8201 (2011, 2013), repeated until it answers. */
+  Type.Object({ kind: Type.Literal('wakeUp') }),
+  /** 0x9101 */
+  Type.Object({
+    kind: Type.Literal('startLive'),
+    server: address,
+    tcpPort: port,
+    udpPort: port,
+    channel: byte,
+    dataType: byte,
+    streamType: byte,
+  }),
+  /** 0x9102 */
+  Type.Object({ kind: Type.Literal('controlLive'), channel: byte, control: byte, closeType: byte, streamType: byte }),
+  /** 0x9201 */
+  Type.Object({
+    kind: Type.Literal('startPlayback'),
+    server: address,
+    tcpPort: port,
+    udpPort: port,
+    channel: byte,
+    mediaType: byte,
+    streamType: byte,
+    storageType: byte,
+    playbackMode: byte,
+    speed: byte,
+    startTime: cameraTime,
+    endTime: cameraTime,
+  }),
+  /** 0x9202 */
+  Type.Object({
+    kind: Type.Literal('controlPlayback'),
+    channel: byte,
+    control: byte,
+    speed: byte,
+    seekTime: cameraTime,
+  }),
+  /** 0x9205 */
+  Type.Object({
+    kind: Type.Literal('listRecordings'),
+    channel: byte,
+    startTime: cameraTime,
+    endTime: cameraTime,
+    alarmFlags: uint64,
+    mediaType: byte,
+    streamType: byte,
+    storageType: byte,
+  }),
+  /** 0x9206 */
+  Type.Object({
+    kind: Type.Literal('requestUpload'),
+    server: address,
+    port,
+    username: Type.String({ maxLength: 255 }),
+    password: Type.String({ maxLength: 255 }),
+    path: Type.String({ maxLength: 255 }),
+    channel: byte,
+    startTime: cameraTime,
+    endTime: cameraTime,
+    alarmFlags: uint64,
+    mediaType: byte,
+    streamType: byte,
+    storageType: byte,
+    conditions: byte,
+  }),
+  /** 0x9207; `uploadSerialNo` is the header serial of the 0x9206 in question. */
+  Type.Object({ kind: Type.Literal('controlUpload'), uploadSerialNo: port, control: byte }),
+  /** 0x8105 */
+  Type.Object({
+    kind: Type.Literal('terminalControl'),
+    command: byte,
+    parameters: Type.Union([Type.String({ maxLength: 2048 }), Type.Null()]),
+  }),
+  /** 0x8300, flags and text type by edition (JT/T 808 reference, section 11). */
+  Type.Object({
+    kind: Type.Literal('sendText'),
+    text: Type.String({ minLength: 1, maxLength: 1024 }),
+    textType: Type.Union([Type.Literal('Notification'), Type.Literal('Service'), Type.Null()]),
+    options: Type.Union([
+      Type.Object({
+        emergency: Type.Boolean(),
+        displayByTerminal: Type.Boolean(),
+        tts: Type.Boolean(),
+        displayByAdvertisingScreen: Type.Boolean(),
+        centralNavigationInfo: Type.Boolean(),
+      }),
+      Type.Null(),
+    ]),
+  }),
+  /** 0x9003 */
+  Type.Object({ kind: Type.Literal('queryAvAttributes') }),
+]);
+
+/** One command to a terminal. */
+export type DeviceCommand = Static<typeof deviceCommand>;
+
+/** The command of one kind. */
+export type DeviceCommandOf<K extends DeviceCommand['kind']> = Extract<DeviceCommand, { kind: K }>;
+
+/** How a terminal answered: with a result code (0x0001), with a message of its own (0x1205 …), or both. */
+export const deviceAnswer = Type.Object({
+  /** Message id of the command that was answered, such as 0x9101. */
+  commandMessageId: port,
+  /** Header serial of the command's frame. */
+  commandSerialNo: port,
+  /** Result of the terminal general response 0x0001 (0 success, 1 failure, 2 incorrect, 3 unsupported); null when only a message came. */
+  result: Type.Union([byte, Type.Null()]),
+  /** The specific answer, reassembled and undecoded; it has been checked to be readable. */
+  message: Type.Union([
+    Type.Object({
+      id: port,
+      edition: Type.Union([Type.Literal('2011'), Type.Literal('2013'), Type.Literal('2019')]),
+      bodyBase64: Type.String(),
+    }),
+    Type.Null(),
+  ]),
+});
+
+/** How a terminal answered. */
+export type DeviceAnswer = Static<typeof deviceAnswer>;
+
+/** Every way in which a command can end; a gateway answers the bus exactly once with one of them. */
+export const outcome = Type.Union([
+  Type.Object({ kind: Type.Literal('answered'), answer: deviceAnswer }),
+  /** No session, or it was lost before the frame was written. */
+  Type.Object({ kind: Type.Literal('notConnected') }),
+  /** The frame was written, and no answer came in time. */
+  Type.Object({ kind: Type.Literal('timedOut') }),
+  /** An answer came that can not be decoded. */
+  Type.Object({ kind: Type.Literal('unreadable'), detail: Type.String() }),
+  /** The gateway will not send it: the command can not be encoded for this terminal. */
+  Type.Object({ kind: Type.Literal('refused'), detail: Type.String() }),
+  /** Too much is in flight for this terminal, or the gateway is draining. */
+  Type.Object({ kind: Type.Literal('busy'), detail: Type.String() }),
+  /** The broker has been away for more than two seconds; nothing was sent. Made by the caller's side only. */
+  Type.Object({ kind: Type.Literal('brokerAway') }),
+]);
+
+/** How a command ended. */
+export type Outcome = Static<typeof outcome>;
+
+/** Checks of both payloads. */
+export const checkDeviceCommand = compileCheck(deviceCommand);
+export const checkOutcome = compileCheck(outcome);
+
+/** The subject on which the gateway pod that holds a terminal's session takes commands; `imei` is the canonical number. */
+export const deviceCommandSubject = (imei: string): string => `device.${imei}.command`;

@@ -1,0 +1,74 @@
+import { Type } from 'typebox';
+import { defineAnnouncement, defineRequest } from './contract.ts';
+
+const sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+/** Asks platform-api whether an API key is valid; only its SHA-256 travels. */
+export const verifyKey = defineRequest({
+  subject: 'platform-api.verify-key',
+  request: Type.Object({ keySha256: sha256Hex }),
+  reply: Type.Union([
+    Type.Object({
+      valid: Type.Literal(true),
+      keyId: Type.Integer(),
+      accountId: Type.Integer(),
+      scopes: Type.Array(Type.String()),
+      ipAllowlist: Type.Array(Type.String()),
+    }),
+    Type.Object({ valid: Type.Literal(false) }),
+  ]),
+});
+
+/** Revokes an API key: the use case behind DELETE /api/api-keys/:id. */
+export const revokeKey = defineRequest({
+  subject: 'platform-api.revoke-key',
+  request: Type.Object({ keySha256: sha256Hex }),
+  reply: Type.Object({ revoked: Type.Boolean() }),
+});
+
+/** Tells every process that caches answers of `verifyKey` that one of them no longer holds. */
+export const keyRevoked = defineAnnouncement({
+  subject: 'platform-api.key-revoked',
+  schema: Type.Object({ keySha256: sha256Hex }),
+});
+
+/** Asks platform-api for what is on record about a terminal; `imei` is the canonical number. */
+export const findDevice = defineRequest({
+  subject: 'platform-api.find-device',
+  request: Type.Object({ imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }) }),
+  reply: Type.Object({
+    known: Type.Boolean(),
+    accountId: Type.Union([Type.Integer(), Type.Null()]),
+    /** The terminal's own clock, `+08:00` unless its record says otherwise. */
+    cameraUtcOffset: Type.String({ pattern: '^[+-]\\d{2}:\\d{2}$' }),
+  }),
+});
+
+/** Tells a gateway pod that a newer session has taken a terminal over: it closes its own. Subject: `gatewayFenceSubject`. */
+export const fenceSession = defineAnnouncement({
+  subject: 'gateway.*.fence',
+  schema: Type.Object({ imei: Type.String(), sessionId: Type.String() }),
+});
+
+/** Where one gateway pod hears of fenced sessions. */
+export const gatewayFenceSubject = (podId: string): string => `gateway.${podId}.fence`;
+
+/** Tells the media pod that owns a stream what a partner did to it over JT/T 808, so that timers and viewers follow. Subject: `mediaControlSubject`. */
+export const mediaControl = defineAnnouncement({
+  subject: 'media.*.control',
+  schema: Type.Object({
+    kind: Type.Union([Type.Literal('live'), Type.Literal('history')]),
+    imei: Type.String(),
+    channel: Type.Integer({ minimum: 0, maximum: 255 }),
+    /** ended: finish the viewers' responses, give up the claim. paused/resumed: no data is expected / is expected again. restarted: timestamps begin anew (seek, speed). */
+    change: Type.Union([
+      Type.Literal('ended'),
+      Type.Literal('paused'),
+      Type.Literal('resumed'),
+      Type.Literal('restarted'),
+    ]),
+  }),
+});
+
+/** Where one media pod hears of changes to its streams. */
+export const mediaControlSubject = (podId: string): string => `media.${podId}.control`;

@@ -1,0 +1,131 @@
+import type { Msg, Subscription } from 'nats';
+import type { Bus } from './connection.ts';
+import { decodeJson, encodeJson, headerNames, numberHeader } from './contract.ts';
+import { checkDeviceCommand, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
+
+/** How long an answer is kept for asks that repeat the command: longer than any caller waits. */
+const keepAnswersMs = 120_000;
+
+/** A command as a gateway gets it. */
+export interface IncomingCommand {
+  readonly imei: string;
+  readonly command: DeviceCommand;
+  readonly commandId: string;
+  readonly correlationId: string;
+  readonly timeoutMs: number;
+  /** True when an earlier ask of this command may have reached a gateway: no frame may be written for it here unless this pod knows it was not. */
+  readonly isReAsk: boolean;
+}
+
+interface Entry {
+  readonly waiting: Msg[];
+  answer: Uint8Array | undefined;
+  expiresAtMs: number;
+}
+
+/**
+ * Takes commands for the terminals whose sessions this pod holds. Joins repeated asks of one command (imei and Command-Id) to the first, keeps recent
+ * answers, and so lets the handler run once for each command.
+ */
+export class DeviceCommandServer {
+  readonly #bus: Bus;
+  readonly #handler: (command: IncomingCommand) => Promise<Outcome>;
+  readonly #onError: (error: unknown, detail: string) => void;
+  readonly #entries = new Map<string, Entry>();
+  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(
+    bus: Bus,
+    options: {
+      handler: (command: IncomingCommand) => Promise<Outcome>;
+      onError: (error: unknown, detail: string) => void;
+    },
+  ) {
+    this.#bus = bus;
+    this.#handler = options.handler;
+    this.#onError = options.onError;
+    this.#sweep = setInterval(() => this.#dropOld(), 10_000);
+    this.#sweep.unref();
+  }
+
+  /** Number of commands without an answer. */
+  get inFlight(): number {
+    let count = 0;
+    for (const entry of this.#entries.values()) if (entry.answer === undefined) count += 1;
+    return count;
+  }
+
+  /** Starts taking commands for a terminal; the answer stops it. A terminal is subscribed once, whatever the number of calls. */
+  open(imei: string): void {
+    if (this.#subscriptions.has(imei)) return;
+    const subscription = this.#bus.nc.subscribe(deviceCommandSubject(imei), {
+      callback: (error, message) => {
+        if (error) this.#onError(error, 'command subscription');
+        else this.#onMessage(imei, message);
+      },
+    });
+    this.#subscriptions.set(imei, subscription);
+  }
+
+  /** Stops taking commands for a terminal; those in flight still get their answer. */
+  close(imei: string): void {
+    this.#subscriptions.get(imei)?.unsubscribe();
+    this.#subscriptions.delete(imei);
+  }
+
+  stop(): void {
+    clearInterval(this.#sweep);
+    for (const imei of this.#subscriptions.keys()) this.close(imei);
+  }
+
+  #onMessage(imei: string, message: Msg): void {
+    const commandId = message.headers?.get(headerNames.commandId) ?? '';
+    const timeoutMs = numberHeader(message.headers, headerNames.timeoutMs);
+    let command: unknown;
+    try {
+      command = decodeJson(message.data);
+    } catch (error) {
+      this.#onError(error, 'command payload');
+    }
+    if (!/^[0-9a-f]{32}$/.test(commandId) || timeoutMs === undefined || !checkDeviceCommand(command)) {
+      message.respond(encodeJson({ kind: 'refused', detail: 'The command is not valid.' } satisfies Outcome));
+      return;
+    }
+    const key = `${imei}/${commandId}`;
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      if (known.answer === undefined) known.waiting.push(message);
+      else message.respond(known.answer);
+      return;
+    }
+    const entry: Entry = {
+      waiting: [message],
+      answer: undefined,
+      expiresAtMs: performance.now() + timeoutMs + keepAnswersMs,
+    };
+    this.#entries.set(key, entry);
+    const correlationId = message.headers?.get(headerNames.correlationId) ?? '';
+    const isReAsk = message.headers?.has(headerNames.reAsk) ?? false;
+    this.#handler({ imei, command: command as DeviceCommand, commandId, correlationId, timeoutMs, isReAsk }).then(
+      (outcome) => this.#answer(entry, outcome),
+      (error: unknown) => {
+        this.#onError(error, 'command handler');
+        this.#answer(entry, { kind: 'refused', detail: 'The gateway failed.' });
+      },
+    );
+  }
+
+  #answer(entry: Entry, outcome: Outcome): void {
+    const answer = encodeJson(outcome);
+    entry.answer = answer;
+    entry.expiresAtMs = performance.now() + keepAnswersMs;
+    for (const message of entry.waiting.splice(0)) message.respond(answer);
+  }
+
+  #dropOld(): void {
+    const now = performance.now();
+    for (const [key, entry] of this.#entries)
+      if (entry.answer !== undefined && entry.expiresAtMs < now) this.#entries.delete(key);
+  }
+}

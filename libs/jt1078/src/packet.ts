@@ -1,0 +1,188 @@
+import { DataType, type SimBytes, SubpackageMark } from './tables.ts';
+
+/** The longest header: video with a 10-byte SIM. */
+export const MAX_HEADER_BYTES = 34;
+/** The shortest packet: transparent data with a 6-byte SIM and an empty body. */
+export const MIN_PACKET_BYTES = 18;
+/** The longest packet that the 16-bit length field can state. */
+export const MAX_PACKET_BYTES = MAX_HEADER_BYTES + 0xffff;
+
+/** One packet of JT/T 1078-2016 table 19. `body` is a view of the bytes that were parsed. */
+export interface MediaPacket {
+  /** Byte 4: V, P, X, CC; normally 0x81 and ignored. */
+  flags: number;
+  marker: boolean;
+  payloadType: number;
+  sequence: number;
+  /** All digits of the BCD field, leading zeros kept. */
+  sim: string;
+  simBytes: SimBytes;
+  channel: number;
+  dataType: number;
+  subpackage: number;
+  /** Upper and lower 32 bits of the timestamp; both 0 when there is none (transparent data). */
+  timestampHigh: number;
+  timestampLow: number;
+  /** Video only, else null. Informative: devices write nonsense here. */
+  lastIFrameIntervalMs: number | null;
+  lastFrameIntervalMs: number | null;
+  headerBytes: number;
+  body: Buffer;
+}
+
+/** True where a packet can begin; the top bit of the first byte is ignored, as some devices set it. */
+export function isMagic(buffer: Buffer, at: number): boolean {
+  return (
+    buffer[at + 1] === 0x31 &&
+    buffer[at + 2] === 0x63 &&
+    buffer[at + 3] === 0x64 &&
+    (buffer[at] === 0x30 || buffer[at] === 0xb0)
+  );
+}
+
+/** Header length for a data type and SIM width, or 0 when the data type does not exist. */
+export function headerLength(dataType: number, simBytes: SimBytes): number {
+  if (dataType <= DataType.B) return 24 + simBytes;
+  if (dataType === DataType.AUDIO) return 20 + simBytes;
+  return dataType === DataType.TRANSPARENT ? 12 + simBytes : 0;
+}
+
+/** Total length of the packet at `at`, 0 when its header is impossible, -1 when more bytes are needed to tell. */
+export function packetLength(buffer: Buffer, at: number, end: number, simBytes: SimBytes): number {
+  const markAt = at + simBytes + 9;
+  if (markAt >= end) return -1;
+  const mark = buffer[markAt] ?? 0;
+  const header = headerLength(mark >> 4, simBytes);
+  if (header === 0 || (mark & 0x0f) > SubpackageMark.MIDDLE) return 0;
+  const bodyAt = at + header;
+  if (bodyAt > end) return -1;
+  return header + (((buffer[bodyAt - 2] ?? 0) << 8) | (buffer[bodyAt - 1] ?? 0));
+}
+
+/** Parses the packet at `at`, which must be complete and of the given SIM width. `sim` may hand in the known digits. */
+export function readPacket(buffer: Buffer, at: number, simBytes: SimBytes, sim?: string): MediaPacket {
+  const afterSim = at + 8 + simBytes;
+  const mark = buffer[afterSim + 1] ?? 0;
+  const dataType = mark >> 4;
+  const headerBytes = headerLength(dataType, simBytes);
+  const isVideo = dataType <= DataType.B;
+  const hasTime = dataType !== DataType.TRANSPARENT;
+  const bodyAt = at + headerBytes;
+  const typeByte = buffer[at + 5] ?? 0;
+  return {
+    flags: buffer[at + 4] ?? 0,
+    marker: typeByte >= 0x80,
+    payloadType: typeByte & 0x7f,
+    sequence: ((buffer[at + 6] ?? 0) << 8) | (buffer[at + 7] ?? 0),
+    sim: sim ?? buffer.hexSlice(at + 8, afterSim),
+    simBytes,
+    channel: buffer[afterSim] ?? 0,
+    dataType,
+    subpackage: mark & 0x0f,
+    timestampHigh: hasTime ? buffer.readUInt32BE(afterSim + 2) : 0,
+    timestampLow: hasTime ? buffer.readUInt32BE(afterSim + 6) : 0,
+    lastIFrameIntervalMs: isVideo ? buffer.readUInt16BE(afterSim + 10) : null,
+    lastFrameIntervalMs: isVideo ? buffer.readUInt16BE(afterSim + 12) : null,
+    headerBytes,
+    body: buffer.subarray(bodyAt, bodyAt + (((buffer[bodyAt - 2] ?? 0) << 8) | (buffer[bodyAt - 1] ?? 0))),
+  };
+}
+
+/** Parses one packet at the start of `buffer`, or gives null when it is no complete packet of that SIM width. */
+export function parsePacket(buffer: Buffer, simBytes: SimBytes): MediaPacket | null {
+  if (buffer.length < MIN_PACKET_BYTES || !isMagic(buffer, 0)) return null;
+  const length = packetLength(buffer, 0, buffer.length, simBytes);
+  return length <= 0 || length > buffer.length ? null : readPacket(buffer, 0, simBytes);
+}
+
+/** The whole 64-bit timestamp of a packet, or null for transparent data, which has none. */
+export function packetTimestamp(packet: MediaPacket): bigint | null {
+  if (packet.dataType === DataType.TRANSPARENT) return null;
+  return (BigInt(packet.timestampHigh) << 32n) | BigInt(packet.timestampLow);
+}
+
+/** Fields of a packet to be written; what is left out is 0, and the marker true. */
+export interface PacketFields {
+  /** Digits only; left-padded with zeros to the SIM width. */
+  sim: string;
+  /** 6 unless the SIM has more than 12 digits. */
+  simBytes?: SimBytes | undefined;
+  channel: number;
+  payloadType: number;
+  dataType: number;
+  subpackage?: number | undefined;
+  sequence: number;
+  timestamp?: number | bigint | undefined;
+  lastIFrameIntervalMs?: number | null | undefined;
+  lastFrameIntervalMs?: number | null | undefined;
+  marker?: boolean | undefined;
+  /** Byte 4; 0x81 by the standard. */
+  flags?: number | undefined;
+  body: Uint8Array;
+}
+
+const clampInterval = (ms: number | null | undefined): number => Math.min(0xffff, Math.max(0, Math.trunc(ms ?? 0)));
+
+/** Encodes one packet of JT/T 1078-2016 table 19. */
+export function encodePacket(fields: PacketFields): Buffer {
+  const simBytes = fields.simBytes ?? (fields.sim.length > 12 ? 10 : 6);
+  const header = headerLength(fields.dataType, simBytes);
+  if (header === 0) throw new RangeError(`data type ${fields.dataType} does not exist`);
+  if (!/^\d+$/.test(fields.sim) || fields.sim.length > simBytes * 2) {
+    throw new RangeError(`SIM must be 1 to ${simBytes * 2} digits`);
+  }
+  if (fields.body.length > 0xffff) throw new RangeError(`a body of ${fields.body.length} bytes does not fit a packet`);
+  const packet = Buffer.allocUnsafe(header + fields.body.length);
+  packet.writeUInt32BE(0x30316364, 0);
+  packet[4] = fields.flags ?? 0x81;
+  packet[5] = ((fields.marker ?? true) ? 0x80 : 0) | (fields.payloadType & 0x7f);
+  packet.writeUInt16BE(fields.sequence & 0xffff, 6);
+  packet.write(fields.sim.padStart(simBytes * 2, '0'), 8, simBytes, 'hex');
+  const afterSim = 8 + simBytes;
+  packet[afterSim] = fields.channel & 0xff;
+  packet[afterSim + 1] = (fields.dataType << 4) | ((fields.subpackage ?? SubpackageMark.ATOMIC) & 0x0f);
+  if (fields.dataType !== DataType.TRANSPARENT) {
+    packet.writeBigUInt64BE(BigInt.asUintN(64, BigInt(fields.timestamp ?? 0)), afterSim + 2);
+  }
+  if (fields.dataType <= DataType.B) {
+    packet.writeUInt16BE(clampInterval(fields.lastIFrameIntervalMs), afterSim + 10);
+    packet.writeUInt16BE(clampInterval(fields.lastFrameIntervalMs), afterSim + 12);
+  }
+  packet.writeUInt16BE(fields.body.length, header - 2);
+  packet.set(fields.body, header);
+  return packet;
+}
+
+/** A frame to be cut into packets. `sequence` is that of the first packet. */
+export interface FrameFields extends Omit<PacketFields, 'subpackage' | 'marker' | 'body'> {
+  data: Uint8Array;
+  /** Longest body of one packet, 950 by the standard. */
+  maxBody?: number | undefined;
+}
+
+/** Cuts one frame into packets; the next frame's sequence is `sequence + packets.length` (modulo 65536). */
+export function packetizeFrame(frame: FrameFields): Buffer[] {
+  const { data, maxBody = 950, ...fields } = frame;
+  if (!Number.isInteger(maxBody) || maxBody < 1 || maxBody > 0xffff) throw new RangeError('maxBody must be 1 to 65535');
+  const count = Math.max(1, Math.ceil(data.length / maxBody));
+  const packets: Buffer[] = [];
+  for (let i = 0; i < count; i++) {
+    const isLast = i === count - 1;
+    packets.push(
+      encodePacket({
+        ...fields,
+        sequence: (fields.sequence + i) & 0xffff,
+        marker: isLast,
+        subpackage: subpackageMark(i, count),
+        body: data.subarray(i * maxBody, (i + 1) * maxBody),
+      }),
+    );
+  }
+  return packets;
+}
+
+function subpackageMark(index: number, count: number): number {
+  if (count === 1) return SubpackageMark.ATOMIC;
+  if (index === 0) return SubpackageMark.FIRST;
+  return index === count - 1 ? SubpackageMark.LAST : SubpackageMark.MIDDLE;
+}

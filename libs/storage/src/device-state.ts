@@ -1,0 +1,94 @@
+import type { Redis } from './redis.ts';
+
+/** What Redis says of a terminal's session. Key `device:<imei>`, imei being the canonical number. */
+export interface DeviceState {
+  /** Unique for each session. */
+  readonly sessionId: string;
+  /** Rises with every claim (microseconds of the Redis clock): a session is only ever replaced by a newer one. */
+  readonly generation: number;
+  /** Gateway pod that holds the session. */
+  readonly podId: string;
+  /** Number as the terminal sends it, 12 or 20 digits. */
+  readonly phone: string;
+  readonly edition: '2011' | '2013' | '2019';
+  readonly onlineSinceMs: number;
+  readonly lastSeenMs: number;
+  readonly remoteAddress: string;
+}
+
+const deviceKey = (imei: string): string => `device:${imei}`;
+const gatewayKey = (podId: string): string => `gateway:${podId}`;
+
+/** A gateway that has not said for this long that it lives is dead, and its devices with it. */
+export const gatewayTtlMs = 10_000;
+/** Upper bound of a state that nobody deletes: its pod's own key decides much earlier. */
+const deviceTtlMs = 24 * 3600 * 1000;
+
+// KEYS 1 device. ARGV 1 state without generation, 2 known generation or 0, 3 ttl. Answers {generation, previous state or ''}; generation 0: refused.
+const claimScript = `
+local current = redis.call('GET', KEYS[1])
+local generation = tonumber(ARGV[2])
+if generation == 0 then
+  local time = redis.call('TIME')
+  generation = tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+local previous = ''
+if current then
+  local known = cjson.decode(current)
+  if known.generation > generation then return {'0', current} end
+  previous = current
+end
+local state = cjson.decode(ARGV[1])
+state.generation = generation
+redis.call('SET', KEYS[1], cjson.encode(state), 'PX', ARGV[3])
+return {string.format('%.0f', generation), previous}`;
+
+// KEYS 1 device. ARGV 1 session id. Deletes the state when it is this session's.
+const releaseScript = `
+local current = redis.call('GET', KEYS[1])
+if current and cjson.decode(current).sessionId == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`;
+
+/**
+ * Puts a session into Redis. `generation` 0 asks for a new one (a terminal has just authenticated); a known one re-announces (Redis was emptied, or the
+ * last-seen time moved). `generation` 0 in the answer means that a newer session holds the terminal: `previous` is that one. Otherwise `previous` is the
+ * session that was replaced, if any, which its pod has to be told.
+ */
+export async function claimDevice(
+  redis: Redis,
+  imei: string,
+  state: Omit<DeviceState, 'generation'>,
+  generation = 0,
+): Promise<{ generation: number; previous: DeviceState | undefined }> {
+  const answer = (await redis.eval(claimScript, {
+    keys: [deviceKey(imei)],
+    arguments: [JSON.stringify(state), String(generation), String(deviceTtlMs)],
+  })) as [string, string];
+  return {
+    generation: Number(answer[0]),
+    previous: answer[1] === '' ? undefined : (JSON.parse(answer[1]) as DeviceState),
+  };
+}
+
+/** Takes a session out of Redis, unless a newer one has replaced it. */
+export async function releaseDevice(redis: Redis, imei: string, sessionId: string): Promise<void> {
+  await redis.eval(releaseScript, { keys: [deviceKey(imei)], arguments: [sessionId] });
+}
+
+/** Says that a gateway pod lives; to be repeated well within `gatewayTtlMs`. */
+export async function keepGatewayAlive(redis: Redis, podId: string): Promise<void> {
+  await redis.set(gatewayKey(podId), String(Date.now()), { expiration: { type: 'PX', value: gatewayTtlMs } });
+}
+
+/** Says that a gateway pod is gone, at its clean stop. */
+export async function forgetGateway(redis: Redis, podId: string): Promise<void> {
+  await redis.del(gatewayKey(podId));
+}
+
+/** The session of a terminal, or null when it has none on a gateway that lives. Throws when Redis can not be read. */
+export async function readDevice(redis: Redis, imei: string): Promise<DeviceState | null> {
+  const text = await redis.get(deviceKey(imei));
+  if (text === null) return null;
+  const state = JSON.parse(text) as DeviceState;
+  return (await redis.exists(gatewayKey(state.podId))) === 1 ? state : null;
+}

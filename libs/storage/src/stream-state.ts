@@ -1,0 +1,201 @@
+import type { Redis } from './redis.ts';
+
+/** Live and recorded video of one channel are two streams: their cameras dial different ports. */
+export type StreamKind = 'live' | 'history';
+
+/** Names one stream. `imei` is the canonical number. */
+export interface StreamId {
+  readonly kind: StreamKind;
+  readonly imei: string;
+  readonly channel: number;
+}
+
+/** What was asked of a camera. Key `stream-request:<kind>:<imei>:<channel>`; it stands until the camera connects, refuses, or time ends. */
+export interface StreamRequest {
+  /** Unique for each request, so that only its maker takes it back. */
+  readonly requestId: string;
+  /** asking: the command is on its way. acknowledged: the camera said yes, the channel counts as streaming. */
+  readonly status: 'asking' | 'acknowledged';
+  readonly dataType: number;
+  readonly streamType: number;
+  /** True when the camera was sent to a media server that is not ours: no packet will come here. */
+  readonly isForeign: boolean;
+  readonly requestedAtMs: number;
+  readonly correlationId: string;
+}
+
+/** Which media pod has a stream. Key `stream:<kind>:<imei>:<channel>`, kept alive by its owner. */
+export interface StreamClaim {
+  readonly podId: string;
+  /** Base URL of the owner's FLV server, as other services reach it. */
+  readonly url: string;
+  /** Rises with every claim (microseconds of the Redis clock): a later one wins, so that a dying pod cannot hide a live one. */
+  readonly generation: number;
+  readonly startedAtMs: number;
+  readonly request: StreamRequest | null;
+}
+
+/** A claim that its owner has not renewed for this long is void. */
+export const streamTtlMs = 10_000;
+/** An acknowledged stream without a packet after this time is ended. */
+export const firstPacketLimitMs = 30_000;
+/** Longer than any wait for a camera's answer. */
+const askingTtlMs = 100_000;
+/** Acknowledged requests outlive their due time a little: the sweep that ends them needs to see them. */
+const acknowledgedTtlMs = firstPacketLimitMs + 15_000;
+
+const suffix = (id: StreamId): string => `${id.kind}:${id.imei}:${id.channel}`;
+const streamKey = (id: StreamId): string => `stream:${suffix(id)}`;
+const requestKey = (id: StreamId): string => `stream-request:${suffix(id)}`;
+/** Sorted set of the streams that wait for their first packet, by the time at which that wait ends. */
+const dueKey = 'stream-requests:due';
+
+const parse = <T>(text: string | null | undefined): T | null =>
+  text === null || text === undefined || text === '' ? null : (JSON.parse(text) as T);
+
+/** What is known of a stream: its claim (packets arrive), else its request. Throws when Redis can not be read. */
+export async function readStream(
+  redis: Redis,
+  id: StreamId,
+): Promise<{ claim: StreamClaim | null; request: StreamRequest | null }> {
+  const [claim, request] = await redis.mGet([streamKey(id), requestKey(id)]);
+  return { claim: parse<StreamClaim>(claim), request: parse<StreamRequest>(request) };
+}
+
+// KEYS 1 stream, 2 request. ARGV 1 request, 2 ttl. Answers what stood in the way, or ''.
+const reserveScript = `
+local claim = redis.call('GET', KEYS[1])
+if claim then return {'streaming', claim} end
+local request = redis.call('GET', KEYS[2])
+if request then return {'requested', request} end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+return {'reserved', ''}`;
+
+/** Reserves a stream before its camera is asked: one request at a time for a channel. */
+export async function reserveStream(
+  redis: Redis,
+  id: StreamId,
+  request: StreamRequest,
+): Promise<
+  { state: 'reserved' } | { state: 'streaming'; claim: StreamClaim } | { state: 'requested'; request: StreamRequest }
+> {
+  const [state, text] = (await redis.eval(reserveScript, {
+    keys: [streamKey(id), requestKey(id)],
+    arguments: [JSON.stringify(request), String(askingTtlMs)],
+  })) as ['reserved' | 'streaming' | 'requested', string];
+  if (state === 'streaming') return { state, claim: JSON.parse(text) as StreamClaim };
+  if (state === 'requested') return { state, request: JSON.parse(text) as StreamRequest };
+  return { state };
+}
+
+// KEYS 1 request, 2 due. ARGV 1 request id, 2 ttl, 3 due time, 4 member.
+const acknowledgeScript = `
+local text = redis.call('GET', KEYS[1])
+if not text then return 0 end
+local request = cjson.decode(text)
+if request.requestId ~= ARGV[1] then return 0 end
+request.status = 'acknowledged'
+redis.call('SET', KEYS[1], cjson.encode(request), 'PX', ARGV[2])
+redis.call('ZADD', KEYS[2], ARGV[3], ARGV[4])
+return 1`;
+
+/** The camera said yes: the channel counts as streaming from now, and its first packet is due. False when the camera was faster and has connected. */
+export async function acknowledgeStream(redis: Redis, id: StreamId, requestId: string): Promise<boolean> {
+  const done = await redis.eval(acknowledgeScript, {
+    keys: [requestKey(id), dueKey],
+    arguments: [requestId, String(acknowledgedTtlMs), String(Date.now() + firstPacketLimitMs), suffix(id)],
+  });
+  return done === 1;
+}
+
+// KEYS 1 request, 2 due. ARGV 1 request id or '', 2 member.
+const dropScript = `
+local text = redis.call('GET', KEYS[1])
+if not text then return 0 end
+if ARGV[1] ~= '' and cjson.decode(text).requestId ~= ARGV[1] then return 0 end
+redis.call('ZREM', KEYS[2], ARGV[2])
+return redis.call('DEL', KEYS[1])`;
+
+/** Takes a request back (the camera refused, did not answer, or the stream was stopped before its first packet); without `requestId` whichever stands. */
+export async function dropStreamRequest(redis: Redis, id: StreamId, requestId = ''): Promise<boolean> {
+  return (await redis.eval(dropScript, { keys: [requestKey(id), dueKey], arguments: [requestId, suffix(id)] })) === 1;
+}
+
+// KEYS 1 stream, 2 request, 3 due. ARGV 1 claim without generation and request, 2 ttl, 3 member, 4 '1' to accept what nobody asked for.
+const claimScript = `
+local request = redis.call('GET', KEYS[2])
+local current = redis.call('GET', KEYS[1])
+if not request and not current and ARGV[4] ~= '1' then return {'', ''} end
+local time = redis.call('TIME')
+local claim = cjson.decode(ARGV[1])
+claim.generation = tonumber(time[1]) * 1000000 + tonumber(time[2])
+if request then claim.request = cjson.decode(request) elseif current then claim.request = cjson.decode(current).request end
+redis.call('SET', KEYS[1], cjson.encode(claim), 'PX', ARGV[2])
+redis.call('DEL', KEYS[2])
+redis.call('ZREM', KEYS[3], ARGV[3])
+return {cjson.encode(claim), current or ''}`;
+
+/**
+ * A camera's connection has landed on this pod: claims the stream when it was asked for or is running (a camera that reconnects). Null: nobody asked, close
+ * the connection. `previous` is the claim that was replaced.
+ */
+export async function claimStream(
+  redis: Redis,
+  id: StreamId,
+  owner: { podId: string; url: string },
+  options: { acceptUnsolicited?: boolean } = {},
+): Promise<{ claim: StreamClaim; previous: StreamClaim | null } | null> {
+  const [claim, previous] = (await redis.eval(claimScript, {
+    keys: [streamKey(id), requestKey(id), dueKey],
+    arguments: [
+      JSON.stringify({ ...owner, startedAtMs: Date.now() }),
+      String(streamTtlMs),
+      suffix(id),
+      options.acceptUnsolicited === true ? '1' : '0',
+    ],
+  })) as [string, string];
+  if (claim === '') return null;
+  return { claim: JSON.parse(claim) as StreamClaim, previous: parse<StreamClaim>(previous) };
+}
+
+// KEYS 1 stream. ARGV 1 claim, 2 ttl. 1: kept (or put back after Redis was emptied), 0: a later generation holds it.
+const keepScript = `
+local current = redis.call('GET', KEYS[1])
+if current and cjson.decode(current).generation > cjson.decode(ARGV[1]).generation then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`;
+
+/** Renews a claim; false when another pod has taken the stream over. To be repeated well within `streamTtlMs`. */
+export async function keepStream(redis: Redis, id: StreamId, claim: StreamClaim): Promise<boolean> {
+  return (
+    (await redis.eval(keepScript, {
+      keys: [streamKey(id)],
+      arguments: [JSON.stringify(claim), String(streamTtlMs)],
+    })) === 1
+  );
+}
+
+// KEYS 1 stream. ARGV 1 generation.
+const releaseScript = `
+local current = redis.call('GET', KEYS[1])
+if current and cjson.decode(current).generation == tonumber(ARGV[1]) then return redis.call('DEL', KEYS[1]) end
+return 0`;
+
+/** Gives a stream up; false when it was another's by then. */
+export async function releaseStream(redis: Redis, id: StreamId, generation: number): Promise<boolean> {
+  return (await redis.eval(releaseScript, { keys: [streamKey(id)], arguments: [String(generation)] })) === 1;
+}
+
+/** Takes the acknowledged streams whose first packet is overdue, each by one caller only; their requests are gone with it. */
+export async function takeOverdueStreams(redis: Redis, nowMs = Date.now()): Promise<StreamId[]> {
+  const members = await redis.zRangeByScore(dueKey, 0, nowMs, { LIMIT: { offset: 0, count: 100 } });
+  const taken: StreamId[] = [];
+  for (const member of members) {
+    if ((await redis.zRem(dueKey, member)) === 0) continue;
+    const [kind, imei = '', channel] = member.split(':');
+    const id: StreamId = { kind: kind === 'history' ? 'history' : 'live', imei, channel: Number(channel) };
+    // Without a standing request the camera has connected, or the stream was stopped.
+    if ((await redis.del(requestKey(id))) === 1) taken.push(id);
+  }
+  return taken;
+}
