@@ -4,7 +4,7 @@ import type { Redis } from './redis.ts';
 export interface DeviceState {
   /** Unique for each session. */
   readonly sessionId: string;
-  /** Rises with every claim (microseconds of the Redis clock): a session is only ever replaced by a newer one. */
+  /** Rises with every claim (milliseconds of the Redis clock; cjson keeps 14 digits): a session is only ever replaced by a newer one. */
   readonly generation: number;
   /** Gateway pod that holds the session. */
   readonly podId: string;
@@ -27,14 +27,15 @@ const deviceTtlMs = 24 * 3600 * 1000;
 // KEYS 1 device. ARGV 1 state without generation, 2 known generation or 0, 3 ttl. Answers {generation, previous state or ''}; generation 0: refused.
 const claimScript = `
 local current = redis.call('GET', KEYS[1])
+local known = current and cjson.decode(current)
 local generation = tonumber(ARGV[2])
 if generation == 0 then
   local time = redis.call('TIME')
-  generation = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  generation = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  if known and known.generation >= generation then generation = known.generation + 1 end
 end
 local previous = ''
 if current then
-  local known = cjson.decode(current)
   if known.generation > generation then return {'0', current} end
   previous = current
 end

@@ -29,7 +29,7 @@ export interface StreamClaim {
   readonly podId: string;
   /** Base URL of the owner's FLV server, as other services reach it. */
   readonly url: string;
-  /** Rises with every claim (microseconds of the Redis clock): a later one wins, so that a dying pod cannot hide a live one. */
+  /** Rises with every claim (milliseconds of the Redis clock; cjson keeps 14 digits): a later one wins, so that a dying pod cannot hide a live one. */
   readonly generation: number;
   readonly startedAtMs: number;
   readonly request: StreamRequest | null;
@@ -50,8 +50,8 @@ const requestKey = (id: StreamId): string => `stream-request:${suffix(id)}`;
 /** Sorted set of the streams that wait for their first packet, by the time at which that wait ends. */
 const dueKey = 'stream-requests:due';
 
-const parse = <T>(text: string | null | undefined): T | null =>
-  text === null || text === undefined || text === '' ? null : (JSON.parse(text) as T);
+const parse = (text: string | null | undefined): unknown =>
+  text === null || text === undefined || text === '' ? null : JSON.parse(text);
 
 /** What is known of a stream: its claim (packets arrive), else its request. Throws when Redis can not be read. */
 export async function readStream(
@@ -59,7 +59,7 @@ export async function readStream(
   id: StreamId,
 ): Promise<{ claim: StreamClaim | null; request: StreamRequest | null }> {
   const [claim, request] = await redis.mGet([streamKey(id), requestKey(id)]);
-  return { claim: parse<StreamClaim>(claim), request: parse<StreamRequest>(request) };
+  return { claim: parse(claim) as StreamClaim | null, request: parse(request) as StreamRequest | null };
 }
 
 // KEYS 1 stream, 2 request. ARGV 1 request, 2 ttl. Answers what stood in the way, or ''.
@@ -128,8 +128,11 @@ local current = redis.call('GET', KEYS[1])
 if not request and not current and ARGV[4] ~= '1' then return {'', ''} end
 local time = redis.call('TIME')
 local claim = cjson.decode(ARGV[1])
-claim.generation = tonumber(time[1]) * 1000000 + tonumber(time[2])
-if request then claim.request = cjson.decode(request) elseif current then claim.request = cjson.decode(current).request end
+claim.generation = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local known = current and cjson.decode(current)
+if known and known.generation >= claim.generation then claim.generation = known.generation + 1 end
+claim.request = cjson.null
+if request then claim.request = cjson.decode(request) elseif known then claim.request = known.request end
 redis.call('SET', KEYS[1], cjson.encode(claim), 'PX', ARGV[2])
 redis.call('DEL', KEYS[2])
 redis.call('ZREM', KEYS[3], ARGV[3])
@@ -155,7 +158,7 @@ export async function claimStream(
     ],
   })) as [string, string];
   if (claim === '') return null;
-  return { claim: JSON.parse(claim) as StreamClaim, previous: parse<StreamClaim>(previous) };
+  return { claim: JSON.parse(claim) as StreamClaim, previous: parse(previous) as StreamClaim | null };
 }
 
 // KEYS 1 stream. ARGV 1 claim, 2 ttl. 1: kept (or put back after Redis was emptied), 0: a later generation holds it.
