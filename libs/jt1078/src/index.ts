@@ -1,1 +1,3 @@
-export {};
+export * from './draft.ts';
+export * from './packet.ts';
+export * from './tables.ts';

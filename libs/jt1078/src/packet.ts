@@ -74,7 +74,7 @@ export function readPacket(buffer: Buffer, at: number, simBytes: SimBytes, sim?:
     marker: typeByte >= 0x80,
     payloadType: typeByte & 0x7f,
     sequence: ((buffer[at + 6] ?? 0) << 8) | (buffer[at + 7] ?? 0),
-    sim: sim ?? buffer.hexSlice(at + 8, afterSim),
+    sim: sim ?? buffer.toString('hex', at + 8, afterSim),
     simBytes,
     channel: buffer[afterSim] ?? 0,
     dataType,
