@@ -1,0 +1,241 @@
+import { ESCAPE, FLAG, Frame, MAX_WIRE_BYTES } from './frame.ts';
+
+/** Why bytes of a connection gave no frame. `badBody` is for the caller, who decodes bodies. */
+export type DropReason =
+  | 'garbage'
+  | 'shortFrame'
+  | 'badChecksum'
+  | 'badEscape'
+  | 'lengthMismatch'
+  | 'oversized'
+  | 'badSubpackage'
+  | 'badBody';
+
+/** Drops of one connection by reason. */
+export type DroppedCounters = Record<DropReason, number>;
+
+/** New counters, all zero. */
+export function newDroppedCounters(): DroppedCounters {
+  return {
+    garbage: 0,
+    shortFrame: 0,
+    badChecksum: 0,
+    badEscape: 0,
+    lengthMismatch: 0,
+    oversized: 0,
+    badSubpackage: 0,
+    badBody: 0,
+  };
+}
+
+/** Leniency of a splitter; both switches are off by default, and a frame that needs them is dropped and counted. */
+export interface SplitterOptions {
+  /** Take frames whose check byte is wrong. */
+  ignoreChecksum?: boolean;
+  /** Take the actual body size where the declared one disagrees and the check byte is right. */
+  trustActualLength?: boolean;
+}
+
+/** Receives each good frame; must not throw, or the rest of the read is lost. */
+export type FrameHandler = (frame: Frame) => void;
+
+const SHORTEST_2013 = 13;
+
+/** `hunting`: no flag seen yet. `inside`: after a flag. `skipping`: the span grew too long, wait for a flag. */
+type State = 'hunting' | 'inside' | 'skipping';
+
+/**
+ * Cuts a TCP stream into frames. Every 0x7E both ends a frame and starts one, so a lost flag costs one frame only; a bad frame is
+ * dropped and counted, never an exception. Holds at most one unfinished frame.
+ *
+ * One loop finds the end flag, sums the check byte and notices escapes; a frame without escapes is a view on the read itself.
+ */
+export class FrameSplitter {
+  /** Dropped spans by reason; `badBody` is left to the owner. */
+  readonly dropped: DroppedCounters = newDroppedCounters();
+  readonly #ignoreChecksum: boolean;
+  readonly #trustActualLength: boolean;
+  #state: State = 'hunting';
+  #pending: Buffer | null = null;
+  #pendingLength = 0;
+
+  constructor(options: SplitterOptions = {}) {
+    this.#ignoreChecksum = options.ignoreChecksum ?? false;
+    this.#trustActualLength = options.trustActualLength ?? false;
+  }
+
+  /** All drops so far. */
+  get droppedTotal(): number {
+    return Object.values(this.dropped).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Bytes of an unfinished frame that are held. */
+  get pendingBytes(): number {
+    return this.#pendingLength;
+  }
+
+  /** Takes one read and hands over each whole frame in order. */
+  push(chunk: Buffer, onFrame: FrameHandler): void {
+    const end = chunk.length;
+    let at = this.#resume(chunk, onFrame);
+    while (at < end) {
+      const start = at;
+      let sum = 0;
+      let escapes = 0;
+      let byte = 0;
+      while (at < end) {
+        byte = chunk[at] as number;
+        if (byte === FLAG) break;
+        if (byte === ESCAPE) escapes += 1;
+        sum ^= byte;
+        at += 1;
+      }
+      if (at === end) {
+        this.#keep(chunk, start, end);
+        return;
+      }
+      if (at > start) this.#span(chunk, start, at, escapes, sum, onFrame);
+      at += 1;
+    }
+  }
+
+  /** Finishes what an earlier read left open; returns where the plain loop goes on. */
+  #resume(chunk: Buffer, onFrame: FrameHandler): number {
+    if (this.#state === 'inside' && this.#pendingLength === 0) return 0;
+    const flag = chunk.indexOf(FLAG);
+    const upTo = flag === -1 ? chunk.length : flag;
+    if (this.#state === 'hunting') {
+      if (upTo > 0 && this.dropped.garbage === 0) this.dropped.garbage = 1;
+      if (flag === -1) return chunk.length;
+      this.#state = 'inside';
+      return flag + 1;
+    }
+    if (this.#state === 'inside') this.#keep(chunk, 0, upTo);
+    if (flag === -1) return chunk.length;
+    const { buffer, length } = this.#takePending();
+    this.#state = 'inside';
+    if (length > 0) this.#spanOf(buffer, length, onFrame);
+    return flag + 1;
+  }
+
+  #takePending(): { buffer: Buffer; length: number } {
+    const taken = { buffer: this.#pending ?? Buffer.alloc(0), length: this.#pendingLength };
+    this.#pending = null;
+    this.#pendingLength = 0;
+    return taken;
+  }
+
+  /** Keeps the start of an unfinished frame in memory of its own, up to the wire limit. */
+  #keep(chunk: Buffer, start: number, end: number): void {
+    if (end === start) return;
+    const length = this.#pendingLength + (end - start);
+    if (length > MAX_WIRE_BYTES) {
+      this.dropped.oversized += 1;
+      this.#takePending();
+      this.#state = 'skipping';
+      return;
+    }
+    if (this.#pending === null || this.#pending.length < length) {
+      // Doubling keeps a peer that sends single bytes from costing quadratic copies.
+      const grown = Buffer.allocUnsafe(Math.min(MAX_WIRE_BYTES, Math.max(64, length * 2)));
+      if (this.#pending !== null) this.#pending.copy(grown, 0, 0, this.#pendingLength);
+      this.#pending = grown;
+    }
+    chunk.copy(this.#pending, this.#pendingLength, start, end);
+    this.#pendingLength = length;
+  }
+
+  #spanOf(buffer: Buffer, length: number, onFrame: FrameHandler): void {
+    let sum = 0;
+    let escapes = 0;
+    for (let i = 0; i < length; i += 1) {
+      const byte = buffer[i] as number;
+      if (byte === ESCAPE) escapes += 1;
+      sum ^= byte;
+    }
+    this.#span(buffer, 0, length, escapes, sum, onFrame);
+  }
+
+  #span(raw: Buffer, start: number, end: number, escapes: number, sum: number, onFrame: FrameHandler): void {
+    if (end - start > MAX_WIRE_BYTES) {
+      this.dropped.oversized += 1;
+      return;
+    }
+    let data: Buffer;
+    let check = sum;
+    if (escapes === 0) {
+      data = raw.subarray(start, end);
+    } else {
+      const plain = unescape(raw, start, end, escapes);
+      if (plain === null) {
+        this.dropped.badEscape += 1;
+        return;
+      }
+      data = plain;
+      check = 0;
+      for (let i = 0; i < data.length; i += 1) check ^= data[i] as number;
+    }
+    this.#frame(data, check, onFrame);
+  }
+
+  #frame(data: Buffer, check: number, onFrame: FrameHandler): void {
+    const total = data.length;
+    if (total < SHORTEST_2013) {
+      this.dropped.shortFrame += 1;
+      return;
+    }
+    if (check !== 0 && !this.#ignoreChecksum) {
+      this.dropped.badChecksum += 1;
+      return;
+    }
+    const properties = ((data[2] as number) << 8) | (data[3] as number);
+    const declared = properties & 0x3ff;
+    const item = (properties & 0x2000) === 0 ? 0 : 4;
+    const has2019Bit = (properties & 0x4000) !== 0;
+    const short = !has2019Bit || (total !== 18 + item + declared && total === 13 + item + declared);
+    const bodyStart = (short ? 12 : 17) + item;
+    if (total < bodyStart + 1 || (total !== bodyStart + declared + 1 && !this.#trustActualLength)) {
+      this.dropped.lengthMismatch += 1;
+      return;
+    }
+    const messageId = ((data[0] as number) << 8) | (data[1] as number);
+    const frame = new Frame(data, messageId, properties, short ? '2013' : '2019', bodyStart);
+    if (item !== 0 && !isPart(data, bodyStart - 4)) {
+      this.dropped.badSubpackage += 1;
+      return;
+    }
+    onFrame(frame);
+  }
+}
+
+function isPart(data: Buffer, at: number): boolean {
+  const total = data.readUInt16BE(at);
+  const no = data.readUInt16BE(at + 2);
+  return no >= 1 && no <= total;
+}
+
+/** Undoes the escapes; null when 7D is followed by anything but 01 or 02. A lone 7D at the very end is an unescaped check byte. */
+function unescape(raw: Buffer, start: number, end: number, escapes: number): Buffer | null {
+  const lone = raw[end - 1] === ESCAPE ? 1 : 0;
+  const plain = Buffer.allocUnsafe(end - start - escapes + lone);
+  let to = 0;
+  for (let i = start; i < end; i += 1) {
+    let byte = raw[i] as number;
+    if (byte === ESCAPE && i !== end - 1) {
+      i += 1;
+      byte = (raw[i] as number) + 0x7c;
+      if (byte !== ESCAPE && byte !== FLAG) return null;
+    }
+    plain[to] = byte;
+    to += 1;
+  }
+  return plain;
+}
+
+/** Frames of one UDP datagram: whole frames only, nothing is carried over to the next. */
+export function splitDatagram(datagram: Buffer, onFrame: FrameHandler, options: SplitterOptions = {}): DroppedCounters {
+  const splitter = new FrameSplitter(options);
+  splitter.push(datagram, onFrame);
+  if (splitter.pendingBytes > 0) splitter.dropped.shortFrame += 1;
+  return splitter.dropped;
+}

@@ -1,0 +1,60 @@
+import { FLAG, putEscaped, type TerminalAddress } from './frame.ts';
+
+/** Result of a general reply, 0x0001 and 0x8001 (JT/T 808-2019 tables 4 and 5). */
+export const ReplyResult = {
+  success: 0,
+  failure: 1,
+  incorrect: 2,
+  unsupported: 3,
+  /** 0x8001 only, from 2013: alarm handling confirmed. */
+  alarmConfirmed: 4,
+} as const;
+
+/** Room that one general reply may need at most: a 2019 header and the body, each byte escaped. */
+export const GENERAL_REPLY_MAX_BYTES = 2 + 2 * (17 + 5 + 1);
+
+/**
+ * Writes a whole 0x8001 frame at `offset` and returns the offset behind it, so that the acknowledgements of one read go out in one
+ * write. Nothing is allocated; the caller keeps GENERAL_REPLY_MAX_BYTES free.
+ */
+export function writeGeneralReply(
+  target: Uint8Array,
+  offset: number,
+  address: TerminalAddress,
+  serial: number,
+  replySerial: number,
+  replyId: number,
+  result: number,
+): number {
+  const is2019 = address.header === '2019';
+  const properties = is2019 ? 0x40 : 0x00;
+  target[offset] = FLAG;
+  target[offset + 1] = 0x80;
+  target[offset + 2] = 0x01;
+  target[offset + 3] = properties;
+  target[offset + 4] = 0x05;
+  let at = offset + 5;
+  let check = 0x80 ^ 0x01 ^ properties ^ 0x05;
+  if (is2019) {
+    const version = address.protocolVersion ?? 1;
+    check ^= version;
+    at = putEscaped(target, at, version);
+  }
+  const { phoneBytes } = address;
+  for (let i = 0; i < phoneBytes.length; i += 1) {
+    const byte = phoneBytes[i] as number;
+    check ^= byte;
+    at = putEscaped(target, at, byte);
+  }
+  check ^= (serial >> 8) ^ serial ^ (replySerial >> 8) ^ replySerial ^ (replyId >> 8) ^ replyId ^ result;
+  at = putEscaped(target, at, (serial >> 8) & 0xff);
+  at = putEscaped(target, at, serial & 0xff);
+  at = putEscaped(target, at, (replySerial >> 8) & 0xff);
+  at = putEscaped(target, at, replySerial & 0xff);
+  at = putEscaped(target, at, (replyId >> 8) & 0xff);
+  at = putEscaped(target, at, replyId & 0xff);
+  at = putEscaped(target, at, result & 0xff);
+  at = putEscaped(target, at, check & 0xff);
+  target[at] = FLAG;
+  return at + 1;
+}
