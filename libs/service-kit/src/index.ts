@@ -13,6 +13,7 @@ export {
 export { AppError, type ErrorCode, errorCodes } from './errors.ts';
 export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
 export { createLogger, type Logger, shownUrl } from './log.ts';
+export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './media-signature.ts';
 export { Counter, createMetrics, Gauge, Histogram, Registry } from './metrics.ts';
 export { type OpenApiInfo, openApiDocument } from './openapi.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
