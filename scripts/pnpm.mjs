@@ -6,12 +6,13 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { packageManager } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
+/** The command line that runs pnpm with these arguments. */
+export const pnpmCommand = (...args) => ['npm', 'exec', '--yes', `--package=${packageManager}`, '--', 'pnpm', ...args];
+
 /** Runs pnpm with these arguments in the project's root; ends this process with its exit code when it fails. */
 export function pnpm(...args) {
-  const result = spawnSync('npm', ['exec', '--yes', `--package=${packageManager}`, '--', 'pnpm', ...args], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const [command, ...rest] = pnpmCommand(...args);
+  const result = spawnSync(command, rest, { cwd: root, stdio: 'inherit' });
   if (result.error !== undefined) {
     console.error(`npm could not be started (${result.error.message}). Install Node.js 20.19 or later with npm.`);
     process.exit(1);

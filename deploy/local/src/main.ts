@@ -1,1 +1,39 @@
-export {};
+import { banner } from './banner.ts';
+import { launch, type Product } from './launcher.ts';
+import { readOptions } from './options.ts';
+import { createProgress } from './progress.ts';
+import { describeError } from './start-error.ts';
+
+const startedAt = performance.now();
+const progress = createProgress((text) => process.stdout.write(text));
+// The console may go before we do (a closed terminal, a pipe's reader): that is no reason to leave processes behind.
+process.stdout.on('error', () => stopping.abort());
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
+
+const whenStopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
+
+async function start(): Promise<Product | undefined> {
+  try {
+    const options = readOptions(process.argv.slice(2), process.env);
+    if (options.stopWithStdin) process.stdin.on('close', () => stopping.abort()).resume();
+    return await launch(options, progress, stopping.signal);
+  } catch (error) {
+    if (!stopping.signal.aborted) {
+      console.error(describeError(error));
+      process.exitCode = 1;
+    }
+    return undefined;
+  }
+}
+
+const product = await start();
+if (product !== undefined) {
+  progress.line(banner(product.runtime));
+  progress.line(`Ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
+  await whenStopped;
+  await progress.step('Stopping everything', () => product.stop());
+}
+// stdin may still be open, and would keep the process.
+process.exit();

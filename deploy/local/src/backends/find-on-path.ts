@@ -1,0 +1,22 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { errorCode } from '../start-error.ts';
+
+/** Servers often stand where an ordinary user's PATH does not look. */
+const usualPlaces = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbin', '/opt/homebrew/bin'];
+
+export function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return false;
+  }
+}
+
+/** The first program of that name on the PATH, as a full path. */
+export function findOnPath(name: string, path = process.env['PATH'] ?? ''): string | undefined {
+  const folders = [...path.split(delimiter).filter((folder) => folder !== ''), ...usualPlaces];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}

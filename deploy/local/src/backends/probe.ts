@@ -1,0 +1,79 @@
+import { connect } from 'node:net';
+
+/** How long one look may take. */
+const probeTimeoutMs = 2_000;
+
+export type ServerKind = 'nats' | 'redis' | 'mongodb';
+
+interface Dialogue {
+  /** What is said first; a NATS server speaks by itself. */
+  hello: Buffer;
+  /** Judges what has been answered so far; undefined: not enough yet. */
+  judge: (answer: Buffer) => boolean | undefined;
+}
+
+/** `{ ping: 1, $db: "admin" }` in an OP_MSG: header of 16, flags, section kind 0, document. */
+function mongoPing(): Buffer {
+  const document = Buffer.concat([
+    Buffer.from([0x1e, 0, 0, 0]),
+    Buffer.from('\x10ping\0\x01\0\0\0', 'latin1'),
+    Buffer.from('\x02$db\0\x06\0\0\0admin\0\0', 'latin1'),
+  ]);
+  const message = Buffer.concat([Buffer.alloc(21), document]);
+  message.writeInt32LE(message.length, 0);
+  message.writeInt32LE(1, 4); // request id
+  message.writeInt32LE(2013, 12); // OP_MSG
+  return message;
+}
+
+const dialogues: Record<ServerKind, Dialogue> = {
+  nats: {
+    hello: Buffer.alloc(0),
+    judge: (answer) => (answer.includes('\r\n') ? answer.toString('latin1').startsWith('INFO {') : undefined),
+  },
+  redis: {
+    hello: Buffer.from('PING\r\n'),
+    // A server that asks for a password is there; one that still loads its files is not ready.
+    judge: (answer) => (answer.includes('\r\n') ? /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1')) : undefined),
+  },
+  mongodb: {
+    hello: mongoPing(),
+    judge: (answer) =>
+      answer.length < 16 ? undefined : answer.readInt32LE(12) === 2013 && answer.readInt32LE(8) === 1,
+  },
+};
+
+/** Whether a server of this kind answers there in its own protocol. */
+export function probe(kind: ServerKind, host: string, port: number): Promise<boolean> {
+  const { hello, judge } = dialogues[kind];
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    let answer = Buffer.alloc(0);
+    const finish = (alive: boolean): void => {
+      socket.destroy();
+      resolve(alive);
+    };
+    socket.setTimeout(probeTimeoutMs, () => finish(false));
+    socket.once('error', () => finish(false));
+    socket.once('close', () => resolve(false));
+    socket.once('connect', () => socket.write(hello));
+    socket.on('data', (chunk: Buffer) => {
+      answer = Buffer.concat([answer, chunk]);
+      const verdict = judge(answer);
+      if (verdict !== undefined) finish(verdict);
+    });
+  });
+}
+
+const defaultPorts: Record<ServerKind, number> = { nats: 4222, redis: 6379, mongodb: 27_017 };
+
+/**
+ * Whether the server of a URL from the environment answers. Encrypted and looked-up ones (`tls:`, `rediss:`,
+ * `mongodb+srv:`) are believed: the services say what is wrong with them.
+ */
+export async function probeUrl(kind: ServerKind, url: string): Promise<boolean> {
+  const [first = ''] = url.split(',');
+  const parsed = new URL(first.includes('://') ? first : `${kind}://${first}`);
+  if (!['nats:', 'redis:', 'mongodb:'].includes(parsed.protocol)) return true;
+  return probe(kind, parsed.hostname.replaceAll(/^\[|\]$/g, ''), Number(parsed.port) || defaultPorts[kind]);
+}

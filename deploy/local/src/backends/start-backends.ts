@@ -1,0 +1,114 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Ports } from '../ports.ts';
+import { outputOf } from '../run-command.ts';
+import type { ProcessSpec } from '../supervised-process.ts';
+import type { Supervisor } from '../supervisor.ts';
+import type { PreparedBackends } from './prepare-backends.ts';
+import { probe, type ServerKind } from './probe.ts';
+
+/** What the services are given. */
+export interface BackendUrls {
+  NATS_URL: string;
+  REDIS_URL: string;
+  MONGODB_URL: string;
+  FFMPEG_PATH: string;
+}
+
+export interface StartBackendsOptions {
+  supervisor: Supervisor;
+  prepared: PreparedBackends;
+  ports: Pick<Ports, ServerKind>;
+  dataDir: string;
+  logDir: string;
+}
+
+const loopback = '127.0.0.1';
+const backendTier = 0;
+const readyTimeoutMs = 60_000;
+export const natsMaxPayload = '8MB';
+
+/** Servers before 2.10 refuse to start when they read `sync_interval`. */
+export function natsConfig(version: string, storeDir: string): string {
+  const match = /v?(\d+)\.(\d+)/.exec(version);
+  const knowsSyncInterval = match !== null && (Number(match[1]) > 2 || Number(match[2]) >= 10);
+  const lines = [
+    `max_payload: ${natsMaxPayload}`,
+    'jetstream {',
+    `  store_dir: ${JSON.stringify(storeDir)}`,
+    // Laxer than production, which says "always": only a power cut can lose what is newer; a killed server loses nothing.
+    ...(knowsSyncInterval ? ['  sync_interval: "10s"'] : []),
+    '}',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+async function natsArgs(program: string, port: number, dataDir: string): Promise<string[]> {
+  const folder = join(dataDir, 'nats');
+  mkdirSync(folder, { recursive: true });
+  const configFile = join(folder, 'nats-server.conf');
+  writeFileSync(configFile, natsConfig((await outputOf(program, ['-v'])) ?? '', folder));
+  return ['-c', configFile, '-a', loopback, '-p', String(port)];
+}
+
+function redisArgs(port: number, dataDir: string): string[] {
+  const folder = join(dataDir, 'redis');
+  mkdirSync(folder, { recursive: true });
+  const settings = { port, bind: loopback, dir: folder, appendonly: 'yes', appendfsync: 'everysec', daemonize: 'no' };
+  return [...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]), '--save', ''];
+}
+
+/** A real mongod and FerretDB keep different files: each has a folder of its own. */
+function mongodbArgs(program: string, port: number, dataDir: string): string[] {
+  const isFerret = basename(program) !== 'mongod';
+  const folder = join(dataDir, isFerret ? 'mongodb' : 'mongod');
+  mkdirSync(folder, { recursive: true });
+  if (isFerret) return ['-listen', `${loopback}:${port}`, '-dir', folder];
+  return ['--bind_ip', loopback, '--port', String(port), '--dbpath', folder, '--wiredTigerCacheSizeGB', '0.25'];
+}
+
+async function argsOf(kind: ServerKind, program: string, port: number, dataDir: string): Promise<string[]> {
+  if (kind === 'nats') return natsArgs(program, port, dataDir);
+  return kind === 'redis' ? redisArgs(port, dataDir) : mongodbArgs(program, port, dataDir);
+}
+
+/** Starts the backends that are ours to run, waits until each answers in its own protocol, and gives all their URLs. */
+export async function startBackends({
+  supervisor,
+  prepared,
+  ports,
+  dataDir,
+  logDir,
+}: StartBackendsOptions): Promise<BackendUrls> {
+  const specs: ProcessSpec[] = [];
+  const urlOf = async (kind: ServerKind, path: string): Promise<string> => {
+    const resolved = prepared[kind];
+    if (resolved.from === 'url') return resolved.url;
+    const port = ports[kind];
+    specs.push({
+      name: kind,
+      tier: backendTier,
+      command: resolved.program,
+      args: await argsOf(kind, resolved.program, port, dataDir),
+      env: process.env,
+      logFile: join(logDir, `${kind}.log`),
+      isReady: () => probe(kind, loopback, port),
+      readyTimeoutMs,
+    });
+    return `${kind}://${loopback}:${port}${path}`;
+  };
+  const urls = {
+    NATS_URL: await urlOf('nats', ''),
+    REDIS_URL: await urlOf('redis', ''),
+    MONGODB_URL: await urlOf('mongodb', '/fleet'),
+    FFMPEG_PATH: prepared.ffmpeg.from === 'url' ? prepared.ffmpeg.url : prepared.ffmpeg.program,
+  };
+  await supervisor.start(specs);
+  return urls;
+}
+
+/** The backends that a start runs itself, which therefore need a port. */
+export function ownServers(env: NodeJS.ProcessEnv): ServerKind[] {
+  const variables = { nats: env['NATS_URL'], redis: env['REDIS_URL'], mongodb: env['MONGODB_URL'] };
+  return (Object.keys(variables) as ServerKind[]).filter((kind) => (variables[kind] ?? '') === '');
+}

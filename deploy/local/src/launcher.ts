@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inUrl, localAddress } from './addresses.ts';
+import { prepareBackends } from './backends/prepare-backends.ts';
+import { ownServers, startBackends } from './backends/start-backends.ts';
+import { acquireLock } from './instance-lock.ts';
+import type { LaunchOptions } from './options.ts';
+import { claimPorts, describeTakenPort, findTakenPort, planPorts } from './ports.ts';
+import type { Progress } from './progress.ts';
+import { startReaper } from './reaper.ts';
+import { type Runtime, removeRuntime, runtimePath, writeRuntime } from './runtime-file.ts';
+import { loadSecrets } from './secrets.ts';
+import {
+  answersOk,
+  demoEmail,
+  deviceApiAuth,
+  proxySpec,
+  type ServicesContext,
+  serviceSpecs,
+  serviceUrls,
+} from './services.ts';
+import { readFleet, simulatedFleetSpec } from './simulated-fleet.ts';
+import { StartError } from './start-error.ts';
+import { Supervisor } from './supervisor.ts';
+
+export interface Product {
+  runtime: Runtime;
+  stop(): Promise<void>;
+}
+
+const portPollMs = 200;
+/** A launcher that was killed leaves its children for this long at most (reaper.mjs). */
+const leftoverWaitMs = 12_000;
+const healthyWaitMs = 20_000;
+
+async function checkPorts(
+  options: LaunchOptions,
+  leftover: boolean,
+  progress: Progress,
+  stopping: AbortSignal,
+): Promise<void> {
+  const ports = planPorts(options.portOffset);
+  const claims = claimPorts(ports, options.host, ownServers(options.env));
+  let taken = await findTakenPort(claims);
+  if (taken !== undefined && leftover) {
+    await progress.step('Waiting for the processes of the start before, which was killed, to end', async () => {
+      const deadline = performance.now() + leftoverWaitMs;
+      while (taken !== undefined && performance.now() < deadline) {
+        await sleep(portPollMs, undefined, { signal: stopping });
+        taken = await findTakenPort(claims);
+      }
+    });
+  }
+  if (taken !== undefined) throw new StartError(describeTakenPort(taken));
+}
+
+function describeRuntime(context: ServicesContext, processes: Record<string, number>): Runtime {
+  const { options, ports, secrets, urls } = context;
+  const host = localAddress(options.host);
+  const at = (port: number): string => `http://${inUrl(host)}:${port}`;
+  const health = serviceUrls(context);
+  return {
+    pid: process.pid,
+    started_at: new Date().toISOString(),
+    data_dir: options.dataDir,
+    base_url: at(ports.proxy),
+    video_url: at(ports.video),
+    ws_url: `ws://${inUrl(host)}:${ports.proxy}/ws`,
+    device_api: { url: at(ports.deviceApi), api_key: secrets.demoApiKey, auth: deviceApiAuth(options) },
+    platform_api: { url: health['platform-api'] ?? '' },
+    video_service: { url: at(ports.video) },
+    jt808: { host, port: ports.jt808 },
+    jt1078: { host, live_port: ports.mediaLive, history_port: ports.mediaHistory },
+    ftp: { host, port: ports.ftp },
+    demo: { email: demoEmail, password: secrets.demoPassword, api_key: secrets.demoApiKey },
+    backends: {
+      nats_url: urls.NATS_URL,
+      redis_url: urls.REDIS_URL,
+      mongodb_url: urls.MONGODB_URL,
+      ffmpeg: urls.FFMPEG_PATH,
+    },
+    health,
+    processes,
+    simulated_terminals: options.simulator ? (readFleet(options.dataDir) ?? []) : [],
+  };
+}
+
+async function waitUntilHealthy(baseUrl: string, progress: Progress, stopping: AbortSignal): Promise<void> {
+  const deadline = performance.now() + healthyWaitMs;
+  while (!(await answersOk(`${baseUrl}/api/v1/health`))) {
+    if (performance.now() > deadline) {
+      progress.line(`  Not every component is healthy yet; ${baseUrl}/api/v1/health says which.`);
+      return;
+    }
+    await sleep(portPollMs, undefined, { signal: stopping });
+  }
+}
+
+/** Everything between the lock and a product that answers; each part is told to the supervisor, which can stop it. */
+async function startEverything(
+  options: LaunchOptions,
+  supervisor: Supervisor,
+  logDir: string,
+  progress: Progress,
+  stopping: AbortSignal,
+): Promise<ServicesContext> {
+  const { dataDir, cacheDir, env } = options;
+  const ports = planPorts(options.portOffset);
+  const prepared = await prepareBackends({ env, cacheDir, logDir, progress, signal: stopping });
+  stopping.throwIfAborted();
+  const urls = await progress.step('Starting NATS, Redis and the MongoDB-compatible server', () =>
+    startBackends({ supervisor, prepared, ports, dataDir, logDir }),
+  );
+  const context: ServicesContext = { options, ports, secrets: loadSecrets(dataDir), urls, logDir };
+  await progress.step('Starting the six services', () => supervisor.start(serviceSpecs(context)));
+  await progress.step('Starting the reverse proxy', () => supervisor.start([proxySpec(context)]));
+  stopping.throwIfAborted();
+  const { base_url: baseUrl, jt808 } = describeRuntime(context, {});
+  if (options.simulator) {
+    const fleet = { dataDir, logDir, env, ffmpeg: urls.FFMPEG_PATH, host: jt808.host, jt808Port: jt808.port };
+    const spec = simulatedFleetSpec({ ...fleet, deviceApiUrl: baseUrl });
+    await progress.step('Starting the simulated fleet', () => supervisor.start([spec]));
+  }
+  await progress.step('Asking for the health of all components', () => waitUntilHealthy(baseUrl, progress, stopping));
+  stopping.throwIfAborted();
+  return context;
+}
+
+/** Starts the whole product. When that fails, or `stopping` is raised on the way, nothing stays behind. */
+export async function launch(options: LaunchOptions, progress: Progress, stopping: AbortSignal): Promise<Product> {
+  const { dataDir } = options;
+  const lock = acquireLock(dataDir);
+  if (lock.kind === 'running') {
+    throw new StartError(
+      `It is already running (process ${lock.pid}) on ${dataDir}: see ${runtimePath(dataDir)}, or start a second one with another DATA_DIR and PORT_OFFSET.`,
+    );
+  }
+  removeRuntime(dataDir);
+  const reaper = startReaper([runtimePath(dataDir), join(dataDir, 'launcher.lock')]);
+  let runtime: Runtime | undefined;
+  const supervisor = new Supervisor({
+    reaper,
+    report: (line) => progress.line(line),
+    onChange: () => {
+      if (runtime === undefined) return;
+      runtime.processes = supervisor.pids();
+      writeRuntime(runtime);
+    },
+  });
+  const failing = new AbortController();
+  const stop = async (): Promise<void> => {
+    runtime = undefined;
+    failing.abort();
+    removeRuntime(dataDir);
+    await supervisor.stop();
+    await reaper.close();
+    lock.release();
+  };
+  // Whatever the start waits for to become ready never will: the supervisor's own waits end with its processes.
+  const endWaiting = (): void => void supervisor.stop();
+  try {
+    const signal = AbortSignal.any([stopping, failing.signal]);
+    stopping.addEventListener('abort', endWaiting, { once: true });
+    await checkPorts(options, lock.leftover, progress, signal);
+    const context = await startEverything(options, supervisor, join(dataDir, 'logs'), progress, signal);
+    stopping.removeEventListener('abort', endWaiting);
+    runtime = describeRuntime(context, supervisor.pids());
+    writeRuntime(runtime);
+    return { runtime, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,10 @@
+import { fileURLToPath } from 'node:url';
+
+const at = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+
+/** The checkout's root; the same from src (tests) and from dist. */
+export const repoRoot = at('../../..');
+export const reaperScript = at('../reaper.mjs');
+export const backendsModule = at('../backends');
+export const launcherScript = at('../dist/main.js');
+export const proxyScript = at('../dist/proxy-main.js');

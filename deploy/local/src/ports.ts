@@ -1,0 +1,148 @@
+import { createSocket } from 'node:dgram';
+import { createServer } from 'node:net';
+import { errorCode } from './start-error.ts';
+
+const defaults = {
+  proxy: 8080,
+  video: 8081,
+  platformApi: 8082,
+  deviceApi: 8083,
+  gatewayHttp: 8084,
+  mediaHttp: 8085,
+  ftpHttp: 8086,
+  webhookHttp: 8087,
+  jt808: 7808,
+  mediaLive: 7078,
+  mediaHistory: 7079,
+  ftp: 2121,
+  ftpPasvMin: 30_000,
+  ftpPasvMax: 30_099,
+  nats: 14_222,
+  redis: 16_379,
+  mongodb: 27_117,
+};
+
+export type PortName = keyof typeof defaults;
+export type Ports = Record<PortName, number>;
+
+/** The highest offset with which every port still is one. */
+export const maxPortOffset = 65_535 - defaults.ftpPasvMax;
+
+/** The default ports, all moved by one offset, so that several checkouts run side by side. */
+export function planPorts(offset: number): Ports {
+  const entries = Object.entries(defaults).map(([name, port]) => [name, port + offset]);
+  return Object.fromEntries(entries) as Ports;
+}
+
+/** One port that a start needs for itself. */
+export interface PortClaim {
+  purpose: string;
+  host: string;
+  port: number;
+  protocol: 'tcp' | 'udp';
+}
+
+const publicDoors: [PortName, string][] = [
+  ['proxy', 'the reverse proxy'],
+  ['video', 'the video service'],
+  ['deviceApi', 'device-api'],
+  ['gatewayHttp', 'jt808-gateway (HTTP)'],
+  ['mediaHttp', 'jt1078-media (HTTP)'],
+  ['ftpHttp', 'upload-ftp (HTTP)'],
+  ['jt808', 'JT/T 808'],
+  ['mediaLive', 'JT/T 1078 live'],
+  ['mediaHistory', 'JT/T 1078 history'],
+  ['ftp', 'FTP'],
+];
+
+const loopbackDoors: [PortName, string][] = [
+  ['platformApi', 'platform-api'],
+  ['webhookHttp', 'webhook-dispatcher (HTTP)'],
+];
+
+/** Every port of a start: the doors on `host`, the rest and the embedded backends on loopback. */
+export function claimPorts(
+  ports: Ports,
+  host: string,
+  backends: readonly ('nats' | 'redis' | 'mongodb')[],
+): PortClaim[] {
+  const claim = (claimHost: string, name: PortName, purpose: string): PortClaim => ({
+    purpose,
+    host: claimHost,
+    port: ports[name],
+    protocol: 'tcp',
+  });
+  const claims = [
+    ...publicDoors.map(([name, purpose]) => claim(host, name, purpose)),
+    ...loopbackDoors.map(([name, purpose]) => claim('127.0.0.1', name, purpose)),
+    ...backends.map((name) => claim('127.0.0.1', name, `the embedded backend ${name}`)),
+  ];
+  for (const name of ['mediaLive', 'mediaHistory'] as const) {
+    claims.push({ ...claim(host, name, 'JT/T 1078'), protocol: 'udp' });
+  }
+  for (let port = ports.ftpPasvMin; port <= ports.ftpPasvMax; port++) {
+    claims.push({ purpose: 'FTP data', host, port, protocol: 'tcp' });
+  }
+  return claims;
+}
+
+function bindTcp(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()));
+  });
+}
+
+function bindUdp(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+    socket.once('error', (error) => {
+      socket.close();
+      reject(error);
+    });
+    socket.bind({ address: host, port, exclusive: true }, () => socket.close(() => resolve()));
+  });
+}
+
+/** The first claim that can not be had, with the system's reason (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL` …). */
+export async function findTakenPort(
+  claims: readonly PortClaim[],
+): Promise<{ claim: PortClaim; reason: string } | undefined> {
+  for (const claim of claims) {
+    try {
+      await (claim.protocol === 'tcp' ? bindTcp : bindUdp)(claim.host, claim.port);
+    } catch (error) {
+      return { claim, reason: errorCode(error) ?? String(error) };
+    }
+  }
+  return undefined;
+}
+
+/** One sentence about a port that can not be had, and the way out. */
+export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason: string }): string {
+  const where = `${claim.protocol.toUpperCase()} port ${claim.port} on ${claim.host}`;
+  if (reason === 'EADDRINUSE') {
+    return `${where} (${claim.purpose}) is taken: stop the program that uses it, or move all ports with PORT_OFFSET=100 npm start.`;
+  }
+  if (reason === 'EADDRNOTAVAIL')
+    return `This machine has no address ${claim.host}: set HOST to one of its own addresses.`;
+  return `${where} (${claim.purpose}) can not be opened (${reason}): choose other ports with PORT_OFFSET=100 npm start.`;
+}
+
+// Whole hundreds keep two products' passive FTP ranges apart, and stay below the system's ephemeral ports. With 1000
+// the ports reserved for talk (7090 to 7099) would be those of the default HTTP ports.
+const candidateOffsets = Array.from({ length: 24 }, (_, i) => (i + 3) * 100).filter((offset) => offset !== 1000);
+
+/** An offset whose ports are all free just now, tried in random order, for tests that run beside other checkouts. */
+export async function findFreeOffset(): Promise<number> {
+  const shuffled = candidateOffsets
+    .map((offset) => ({ offset, order: Math.random() }))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ offset }) => offset);
+  for (const offset of shuffled) {
+    const claims = claimPorts(planPorts(offset), '127.0.0.1', ['nats', 'redis', 'mongodb']);
+    if ((await findTakenPort(claims)) === undefined) return offset;
+  }
+  throw new Error(`No port offset from ${candidateOffsets[0]} to ${candidateOffsets.at(-1)} has all its ports free`);
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { launcherScript } from './paths.ts';
+import { findFreeOffset } from './ports.ts';
+import { type Runtime, readRuntime } from './runtime-file.ts';
+
+export { findFreeOffset } from './ports.ts';
+export { type Runtime, readRuntime } from './runtime-file.ts';
+
+export interface StartProductOptions {
+  /** Default: a free one. */
+  portOffset?: number;
+  /** Default: a temporary folder, removed at the stop. */
+  dataDir?: string;
+  /** Default: false. */
+  simulator?: boolean;
+  /** Settings of the services, over this process's own environment. */
+  env?: NodeJS.ProcessEnv;
+  /** Default: two minutes. */
+  timeoutMs?: number;
+}
+
+export interface RunningProduct {
+  /** Read anew at each access: process ids change with restarts. */
+  readonly runtime: Runtime;
+  readonly dataDir: string;
+  /** What the launcher has printed so far. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+const pollMs = 50;
+const stopTimeoutMs = 40_000;
+
+async function stopLauncher(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  const killer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+  await ended;
+  clearTimeout(killer);
+}
+
+/** Starts a product of its own for tests or measurements; it also ends when the calling process does. */
+export async function startProduct(options: StartProductOptions = {}): Promise<RunningProduct> {
+  if (!existsSync(launcherScript)) throw new Error('The launcher is not built: run npm run build first');
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'fleet-'));
+  const portOffset = options.portOffset ?? (await findFreeOffset());
+  const simulator = options.simulator === true ? [] : ['--no-simulator'];
+  const child = spawn(process.execPath, ['--enable-source-maps', launcherScript, '--stop-with-stdin', ...simulator], {
+    env: { ...process.env, HOST: '127.0.0.1', ...options.env, DATA_DIR: dataDir, PORT_OFFSET: String(portOffset) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+  const output = (): string => chunks.join('');
+  const stop = async (): Promise<void> => {
+    await stopLauncher(child);
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+  };
+
+  const deadline = performance.now() + (options.timeoutMs ?? 120_000);
+  let latest = readRuntime(dataDir);
+  while (latest === undefined || latest.pid !== child.pid) {
+    const ended = child.exitCode !== null || child.signalCode !== null;
+    if (ended || performance.now() > deadline) {
+      await stop();
+      throw new Error(`The product did not start:\n${output()}`);
+    }
+    await sleep(pollMs);
+    latest = readRuntime(dataDir);
+  }
+  let lastSeen: Runtime = latest;
+  return {
+    get runtime() {
+      lastSeen = readRuntime(dataDir) ?? lastSeen;
+      return lastSeen;
+    },
+    dataDir,
+    output,
+    stop,
+  };
+}

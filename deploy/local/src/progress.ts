@@ -1,0 +1,35 @@
+/** Says what goes on, so that nothing long is ever silent. */
+export interface Progress {
+  line(text: string): void;
+  step<T>(title: string, work: () => Promise<T>): Promise<T>;
+}
+
+const heartbeatMs = 5_000;
+/** Quicker steps are not worth a second line. */
+const worthTellingMs = 1_000;
+
+export function createProgress(write: (text: string) => void): Progress {
+  const line = (text: string): void => write(`${text}\n`);
+  return {
+    line,
+    async step(title, work) {
+      const startedAt = performance.now();
+      const seconds = (): string => ((performance.now() - startedAt) / 1000).toFixed(1);
+      line(`- ${title} ...`);
+      const heartbeat = setInterval(() => line(`  ${title}: ${seconds()} s so far`), heartbeatMs);
+      try {
+        const result = await work();
+        if (performance.now() - startedAt >= worthTellingMs) line(`  ${title}: done in ${seconds()} s`);
+        return result;
+      } finally {
+        clearInterval(heartbeat);
+      }
+    },
+  };
+}
+
+/** For callers that print a report of their own. */
+export const silentProgress: Progress = {
+  line: () => undefined,
+  step: (_title, work) => work(),
+};

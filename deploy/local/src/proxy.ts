@@ -1,0 +1,84 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { createProxyServer } from 'http-proxy-3';
+import { errorCode } from './start-error.ts';
+
+export interface ProxyTargets {
+  deviceApi: string;
+  platformApi: string;
+}
+
+/** The one path rule, which the Ingress has too: the Device API under /api/v1, everything else to platform-api. */
+export function isDeviceApiPath(url: string): boolean {
+  const path = url.split('?', 1)[0];
+  return path === '/api/v1' || path?.startsWith('/api/v1/') === true;
+}
+
+/** A request target in absolute form (RFC 9112 3.2.2) in the form that all others have. */
+export function originForm(url: string): string {
+  const rest = url.replace(/^https?:\/\/[^/?#]*/i, '');
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+const badGateway = JSON.stringify({ status: 502, error: 'The service behind this address does not answer.' });
+
+/** This is the edge: what a client claims about its own way here is not passed on. */
+function dropForwardedHeaders(req: IncomingMessage): void {
+  for (const name of Object.keys(req.headers)) {
+    if (name === 'forwarded' || name.startsWith('x-forwarded-') || name === 'x-real-ip') delete req.headers[name];
+  }
+}
+
+function answerBadGateway(res: ServerResponse | Socket): void {
+  if (res instanceof ServerResponse) {
+    // Half an answer can not be taken back: the caller must see that it broke off.
+    if (res.headersSent || res.destroyed) {
+      res.destroy();
+      return;
+    }
+    res
+      .writeHead(502, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+      .end(badGateway);
+    return;
+  }
+  const head = `HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${badGateway.length}\r\n`;
+  res.end(`${head}Connection: close\r\n\r\n${badGateway}`);
+}
+
+/** The one address of the local start: streams are piped as they come, and an end on either side reaches the other. */
+export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void): Server {
+  const proxy = createProxyServer({ xfwd: true });
+  proxy.on('error', (error, req, res) => {
+    if (res instanceof ServerResponse && res.destroyed) return; // the client went first
+    report(`${req.method} ${req.url?.split('?', 1)[0]}: ${errorCode(error) ?? error.message}`);
+    if (res instanceof ServerResponse || res instanceof Socket) answerBadGateway(res);
+  });
+  // Without this a viewer would wait for ever on the open half of a stream whose service has died.
+  proxy.on('proxyRes', (proxyRes, _req, res) => {
+    proxyRes.once('error', () => res.destroy());
+    proxyRes.once('close', () => {
+      if (!proxyRes.complete) res.destroy();
+    });
+  });
+  const route = (req: IncomingMessage): { target: string } => {
+    req.url = originForm(req.url ?? '/');
+    dropForwardedHeaders(req);
+    return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
+  };
+
+  const server = createServer((req, res) => proxy.web(req, res, route(req)));
+  server.on('upgrade', (req, socket, head) => {
+    // A reset client needs no answer; without a listener it would end the process.
+    socket.on('error', () => socket.destroy());
+    if (socket instanceof Socket) proxy.ws(req, socket, head, route(req));
+    else socket.destroy();
+  });
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    else socket.destroy();
+  });
+  // Neither uploads nor the 95 s of a command nor a stream that runs for days may be cut here.
+  server.requestTimeout = 0;
+  server.timeout = 0;
+  return server;
+}

@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { reaperScript } from './paths.ts';
+
+/** The launcher's side of reaper.mjs, which ends the children when the launcher is killed outright. */
+export interface Reaper {
+  watch(processGroup: number): void;
+  forget(processGroup: number): void;
+  /** Lets the helper end; nothing may be watched any more. */
+  close(): Promise<void>;
+}
+
+export function startReaper(filesToRemove: readonly string[]): Reaper {
+  const groups = new Set<number>();
+  let closing = false;
+  let helper = spawnHelper();
+
+  function spawnHelper(): ChildProcess {
+    const child = spawn(process.execPath, [reaperScript, String(process.pid), ...filesToRemove], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    // A broken pipe is followed by the exit below, which makes a new helper that learns everything again.
+    child.stdin?.on('error', () => child.kill('SIGKILL'));
+    child.once('exit', () => {
+      if (closing) return;
+      helper = spawnHelper();
+      for (const group of groups) tell(`+${group}`);
+    });
+    return child;
+  }
+
+  const tell = (line: string): void => {
+    if (helper.stdin?.writable === true) helper.stdin.write(`${line}\n`);
+  };
+
+  return {
+    watch(processGroup) {
+      groups.add(processGroup);
+      tell(`+${processGroup}`);
+    },
+    forget(processGroup) {
+      groups.delete(processGroup);
+      tell(`-${processGroup}`);
+    },
+    async close() {
+      closing = true;
+      const ended = new Promise((resolve) => helper.once('exit', resolve));
+      helper.stdin?.end();
+      if (helper.exitCode === null && helper.signalCode === null) await ended;
+    },
+  };
+}

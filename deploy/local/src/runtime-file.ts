@@ -1,0 +1,45 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJsonIfThere, writeJsonAtomically } from './atomic-file.ts';
+
+export interface SimulatedTerminal {
+  imei: string;
+  edition: string;
+  channels: number;
+}
+
+/** What was started, for scripts: `runtime.json` in the data folder, there from the moment all is ready until the stop. */
+export interface Runtime {
+  /** The launcher itself: SIGTERM to it stops everything. */
+  pid: number;
+  started_at: string;
+  data_dir: string;
+  base_url: string;
+  video_url: string;
+  ws_url: string;
+  device_api: { url: string; api_key: string; auth: 'off' | 'key' };
+  platform_api: { url: string };
+  video_service: { url: string };
+  jt808: { host: string; port: number };
+  jt1078: { host: string; live_port: number; history_port: number };
+  ftp: { host: string; port: number };
+  demo: { email: string; password: string; api_key: string };
+  backends: { nats_url: string; redis_url: string; mongodb_url: string; ffmpeg: string };
+  /** HTTP base of each service's /livez, /readyz and /metrics. */
+  health: Record<string, string>;
+  processes: Record<string, number>;
+  simulated_terminals: SimulatedTerminal[];
+}
+
+export const runtimePath = (dataDir: string): string => join(dataDir, 'runtime.json');
+
+// It holds the demo's password and key.
+export const writeRuntime = (runtime: Runtime): void =>
+  writeJsonAtomically(runtimePath(runtime.data_dir), runtime, 0o600);
+
+export const removeRuntime = (dataDir: string): void => rmSync(runtimePath(dataDir), { force: true });
+
+export function readRuntime(dataDir: string): Runtime | undefined {
+  const value = readJsonIfThere(runtimePath(dataDir));
+  return typeof value === 'object' && value !== null ? (value as Runtime) : undefined;
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { readJsonIfThere, writeJsonAtomically } from './atomic-file.ts';
+
+/** What only this data folder knows: made at the first start, then kept, so that keys and device codes stay valid. */
+export interface Secrets {
+  gatewayAuthSecret: string;
+  mediaSigningSecret: string;
+  demoPassword: string;
+  demoApiKey: string;
+}
+
+const random = (bytes: number): string => randomBytes(bytes).toString('base64url');
+
+const makers: Record<keyof Secrets, () => string> = {
+  gatewayAuthSecret: () => random(32),
+  mediaSigningSecret: () => random(32),
+  demoPassword: () => random(18),
+  demoApiKey: () => `fk_${random(32)}`,
+};
+
+/** Reads `secrets.json`, making whatever it lacks. */
+export function loadSecrets(dataDir: string): Secrets {
+  const path = join(dataDir, 'secrets.json');
+  const stored = readJsonIfThere(path);
+  const known = typeof stored === 'object' && stored !== null ? (stored as Partial<Record<string, unknown>>) : {};
+  const complete = Object.entries(makers).map(([name, make]) => {
+    const value = known[name];
+    return [name, typeof value === 'string' && value !== '' ? value : make()];
+  });
+  const secrets = Object.fromEntries(complete) as Secrets;
+  if (JSON.stringify(secrets) !== JSON.stringify(stored)) writeJsonAtomically(path, secrets, 0o600);
+  return secrets;
+}

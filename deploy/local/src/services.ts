@@ -1,0 +1,166 @@
+import { join } from 'node:path';
+import { inUrl, isLoopback, localAddress, publicAddress } from './addresses.ts';
+import type { BackendUrls } from './backends/start-backends.ts';
+import type { LaunchOptions } from './options.ts';
+import { proxyScript, repoRoot } from './paths.ts';
+import type { Ports } from './ports.ts';
+import type { Secrets } from './secrets.ts';
+import type { ProcessSpec } from './supervised-process.ts';
+
+export const demoEmail = 'demo@fleet.example';
+
+export interface ServicesContext {
+  options: LaunchOptions;
+  ports: Ports;
+  secrets: Secrets;
+  urls: BackendUrls;
+  logDir: string;
+}
+
+interface ServicePlan {
+  name: string;
+  httpPort: number;
+  /** Whether partners or terminals reach it by themselves; the others stay on loopback behind the proxy. */
+  isPublic: boolean;
+  env: Record<string, string>;
+}
+
+/** Whether the Device API asks for a key: off on loopback, as the services decide for themselves when nothing is set. */
+export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
+  const given = env['DEVICE_API_AUTH'];
+  if (given === 'off' || given === 'key') return given;
+  return isLoopback(host) ? 'off' : 'key';
+}
+
+/** The six services with what is particular to each; all else comes from `serviceEnv`. */
+export function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
+  const told = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
+  const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
+  const ftp = { FTP_PUBLIC_HOST: told('FTP_PUBLIC_HOST'), FTP_PORT: String(ports.ftp) };
+  const mediaHttp = `http://${inUrl(localAddress(options.host))}:${ports.mediaHttp}`;
+  return [
+    {
+      name: 'jt808-gateway',
+      httpPort: ports.gatewayHttp,
+      isPublic: true,
+      env: { JT808_PORT: String(ports.jt808), GATEWAY_AUTH_SECRET: secrets.gatewayAuthSecret },
+    },
+    {
+      name: 'jt1078-media',
+      httpPort: ports.mediaHttp,
+      isPublic: true,
+      env: { ...media, MEDIA_HTTP_URL: mediaHttp, MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret },
+    },
+    {
+      name: 'device-api',
+      httpPort: ports.deviceApi,
+      isPublic: true,
+      env: {
+        ...media,
+        ...ftp,
+        VIDEO_HTTP_PORT: String(ports.video),
+        MEDIA_PUBLIC_HOST: told('MEDIA_PUBLIC_HOST'),
+        MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret,
+        DEVICE_API_AUTH: deviceApiAuth(options),
+      },
+    },
+    {
+      name: 'platform-api',
+      httpPort: ports.platformApi,
+      isPublic: false,
+      env: {
+        BOOTSTRAP_OWNER_EMAIL: demoEmail,
+        BOOTSTRAP_OWNER_PASSWORD: secrets.demoPassword,
+        BOOTSTRAP_API_KEY: secrets.demoApiKey,
+      },
+    },
+    {
+      name: 'upload-ftp',
+      httpPort: ports.ftpHttp,
+      isPublic: true,
+      env: {
+        ...ftp,
+        FTP_PASV_MIN: String(ports.ftpPasvMin),
+        FTP_PASV_MAX: String(ports.ftpPasvMax),
+        CLIPS_DIR: join(options.dataDir, 'clips'),
+      },
+    },
+    { name: 'webhook-dispatcher', httpPort: ports.webhookHttp, isPublic: false, env: {} },
+  ];
+}
+
+/** The status that a look finds; undefined when nobody answers. */
+async function statusOf(url: string): Promise<number | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+    await response.body?.cancel();
+    return response.status;
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof DOMException) return undefined;
+    throw error;
+  }
+}
+
+export const answersOk = async (url: string): Promise<boolean> => (await statusOf(url)) === 200;
+
+const serviceTier = 1;
+const proxyTier = 2;
+const readyTimeoutMs = 60_000;
+
+const bindHost = (plan: ServicePlan, options: LaunchOptions): string => (plan.isPublic ? options.host : '127.0.0.1');
+
+/** HTTP base of each service, for health, readiness and metrics. */
+export function serviceUrls(context: ServicesContext): Record<string, string> {
+  return Object.fromEntries(
+    planServices(context).map((plan) => {
+      const host = inUrl(localAddress(bindHost(plan, context.options)));
+      return [plan.name, `http://${host}:${plan.httpPort}`];
+    }),
+  );
+}
+
+export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
+  const { options, urls, logDir } = context;
+  // A POD_ID or port meant for one process must not reach all of them.
+  const { POD_ID: _podId, HTTP_PORT: _httpPort, ...inherited } = options.env;
+  const bases = serviceUrls(context);
+  return planServices(context).map((plan) => ({
+    name: plan.name,
+    tier: serviceTier,
+    command: process.execPath,
+    args: ['--enable-source-maps', join(repoRoot, 'services', plan.name, 'dist', 'main.js')],
+    env: {
+      NODE_ENV: 'development',
+      ...inherited,
+      ...urls,
+      ...plan.env,
+      HOST: bindHost(plan, options),
+      HTTP_PORT: String(plan.httpPort),
+    },
+    logFile: join(logDir, `${plan.name}.log`),
+    isReady: () => answersOk(`${bases[plan.name]}/readyz`),
+    readyTimeoutMs,
+  }));
+}
+
+export function proxySpec({ options, ports, logDir, ...rest }: ServicesContext): ProcessSpec {
+  const bases = serviceUrls({ options, ports, logDir, ...rest });
+  const base = `http://${inUrl(localAddress(options.host))}:${ports.proxy}`;
+  return {
+    name: 'reverse-proxy',
+    tier: proxyTier,
+    command: process.execPath,
+    args: ['--enable-source-maps', proxyScript],
+    env: {
+      ...options.env,
+      HOST: options.host,
+      HTTP_PORT: String(ports.proxy),
+      DEVICE_API_URL: bases['device-api'],
+      PLATFORM_API_URL: bases['platform-api'],
+    },
+    logFile: join(logDir, 'reverse-proxy.log'),
+    // Any answer that comes from behind it: whether all is healthy is asked later.
+    isReady: async () => ![undefined, 502].includes(await statusOf(`${base}/api/v1/health`)),
+    readyTimeoutMs,
+  };
+}

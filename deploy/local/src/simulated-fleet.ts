@@ -1,0 +1,60 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJsonIfThere } from './atomic-file.ts';
+import { repoRoot } from './paths.ts';
+import type { SimulatedTerminal } from './runtime-file.ts';
+import { answersOk } from './services.ts';
+import { StartError } from './start-error.ts';
+import type { ProcessSpec } from './supervised-process.ts';
+
+export interface FleetContext {
+  dataDir: string;
+  logDir: string;
+  env: NodeJS.ProcessEnv;
+  ffmpeg: string;
+  host: string;
+  jt808Port: number;
+  /** Base of the Device API, which knows when a terminal has come up. */
+  deviceApiUrl: string;
+}
+
+const simulatorTier = 3;
+const readyTimeoutMs = 90_000;
+const script = join(repoRoot, 'libs', 'terminal-simulator', 'dist', 'cli.js');
+
+const reportPath = (dataDir: string): string => join(dataDir, 'simulated-fleet.json');
+
+/** The terminals that the simulator says it runs; undefined before it has said so. */
+export function readFleet(dataDir: string): SimulatedTerminal[] | undefined {
+  const value = readJsonIfThere(reportPath(dataDir));
+  return Array.isArray(value) ? (value as SimulatedTerminal[]) : undefined;
+}
+
+async function isFleetConnected(context: FleetContext): Promise<boolean> {
+  const fleet = readFleet(context.dataDir);
+  if (fleet === undefined || fleet.length === 0) return false;
+  const looks = fleet.map(({ imei }) => answersOk(`${context.deviceApiUrl}/api/v1/health/device?imei=${imei}`));
+  return (await Promise.all(looks)).every((connected) => connected);
+}
+
+/** Three vehicles with two cameras each, ready when the Device API sees all of them connected. */
+export function simulatedFleetSpec(context: FleetContext): ProcessSpec {
+  if (!existsSync(script)) {
+    throw new StartError(
+      'The terminal simulator is not built: run npm run build, or start with npm start -- --no-simulator.',
+    );
+  }
+  const report = reportPath(context.dataDir);
+  rmSync(report, { force: true });
+  const server = ['--host', context.host, '--port', String(context.jt808Port)];
+  return {
+    name: 'terminal-simulator',
+    tier: simulatorTier,
+    command: process.execPath,
+    args: [script, 'fleet', ...server, '--terminals', '3', '--channels', '2', '--report-file', report],
+    env: { ...context.env, FFMPEG_PATH: context.ffmpeg },
+    logFile: join(context.logDir, 'terminal-simulator.log'),
+    isReady: () => isFleetConnected(context),
+    readyTimeoutMs,
+  };
+}

@@ -1,0 +1,22 @@
+/** A start that can not go on: one sentence that says what to do, and what a log had to say, if anything. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+  readonly details: string;
+
+  constructor(message: string, details = '', options: ErrorOptions = {}) {
+    super(message, options);
+    this.details = details;
+  }
+}
+
+/** Prints a StartError as its sentence; anything else is a fault of ours and keeps its stack. */
+export function describeError(error: unknown): string {
+  if (error instanceof StartError) return error.details === '' ? error.message : `${error.message}\n${error.details}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** The code of a system error (`ENOENT`, `EADDRINUSE` …), if it is one. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

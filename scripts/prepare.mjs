@@ -1,0 +1,58 @@
+// What every command needs first: the packages of the lockfile, and the TypeScript built. Both are quick when nothing changed.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pnpmCommand } from './pnpm.mjs';
+import { root, runStep } from './steps.mjs';
+
+const stampFile = join(root, 'node_modules', '.installed-from');
+
+/** Every package.json of the workspace, the lockfile and the settings: what an install goes by. */
+function installFingerprint() {
+  const packages = ['libs', 'services', 'deploy'].flatMap((folder) =>
+    readdirSync(join(root, folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => join(folder, entry.name, 'package.json')),
+  );
+  const files = [
+    'pnpm-lock.yaml',
+    'pnpm-workspace.yaml',
+    'package.json',
+    join('test-e2e', 'package.json'),
+    ...packages,
+  ];
+  const hash = createHash('sha256').update(process.platform + process.arch);
+  for (const file of files.toSorted((a, b) => (a < b ? -1 : 1))) {
+    if (existsSync(join(root, file))) hash.update(`\n${file}\n`).update(readFileSync(join(root, file)));
+  }
+  return hash.digest('hex');
+}
+
+/** Installs the packages unless they are those of the lockfile already. */
+export async function install() {
+  const fingerprint = installFingerprint();
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprint) return true;
+  // CI=true: pnpm asks no questions, and never changes the lockfile.
+  const [command, ...args] = pnpmCommand('install', '--frozen-lockfile', '--prefer-offline', '--reporter=append-only');
+  const { ok } = await runStep('Installing packages (pnpm)', command, args, { env: { ...process.env, CI: 'true' } });
+  if (ok) writeFileSync(stampFile, fingerprint);
+  else
+    console.error(
+      'The packages could not be installed: check the network or the npm registry setting, then try again.',
+    );
+  return ok;
+}
+
+export const build = () =>
+  runStep('Building (tsc -b)', process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'], {
+    quiet: true,
+  });
+
+/** Installs and builds, or ends this process with a sentence that says what is wrong. */
+export async function prepare() {
+  if (!(await install())) process.exit(1);
+  const { ok } = await build();
+  if (ok) return;
+  console.error('The build failed: see the errors above.');
+  process.exit(1);
+}

@@ -1,0 +1,47 @@
+// Runs programs so that nothing long is silent: their output passes through, or a line every five seconds says what goes on.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+const heartbeatMs = 5_000;
+
+/**
+ * Runs a program in the root. `quiet`: its output is shown only when it fails. Gives { ok, seconds, output }.
+ * @param {string} title
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ quiet?: boolean, env?: NodeJS.ProcessEnv }} [options]
+ */
+export function runStep(title, command, args, { quiet = false, env = process.env } = {}) {
+  const startedAt = performance.now();
+  const seconds = () => (performance.now() - startedAt) / 1000;
+  let lastSignOfLife = performance.now();
+  console.log(`- ${title} ...`);
+  const heartbeat = setInterval(() => {
+    if (performance.now() - lastSignOfLife < heartbeatMs) return;
+    console.log(`  ${title}: ${seconds().toFixed(0)} s so far`);
+    lastSignOfLife = performance.now();
+  }, 500);
+  const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const chunks = [];
+  const collect = (stream) => (chunk) => {
+    chunks.push(chunk);
+    if (quiet) return;
+    lastSignOfLife = performance.now();
+    stream.write(chunk);
+  };
+  child.stdout.on('data', collect(process.stdout));
+  child.stderr.on('data', collect(process.stderr));
+  return new Promise((resolve) => {
+    const finish = (ok, problem = '') => {
+      clearInterval(heartbeat);
+      const output = Buffer.concat(chunks).toString('utf8') + problem;
+      if (!ok) console.error(quiet ? `${output.trimEnd()}\n  ${title}: failed` : `  ${title}: failed ${problem}`);
+      else if (seconds() >= 1) console.log(`  ${title}: done in ${seconds().toFixed(1)} s`);
+      resolve({ ok, seconds: seconds(), output });
+    };
+    child.once('error', (error) => finish(false, error.message));
+    child.once('close', (code, signal) => finish(code === 0, signal === null ? '' : `(signal ${signal})`));
+  });
+}
