@@ -18,6 +18,16 @@ function signal(group, name) {
   }
 }
 
+/** Where nobody collects orphans (a container without an init), what has ended stays listed as a zombie. */
+function isZombie(pid) {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, ''));
+  } catch (error) {
+    if (error.code === undefined) throw error;
+    return false;
+  }
+}
+
 /** A new launcher may already have its own file in the place of the dead one's. */
 function removeIfStillOf(pid, file) {
   try {
@@ -36,6 +46,6 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 for (const group of groups) signal(group, 'SIGTERM');
 const deadline = Date.now() + graceMs;
-while (Date.now() < deadline && [...groups].some((group) => signal(group, 0))) await sleep(50);
+while (Date.now() < deadline && [...groups].some((group) => signal(group, 0) && !isZombie(group))) await sleep(50);
 for (const group of groups) signal(group, 'SIGKILL');
 for (const file of filesToRemove) removeIfStillOf(launcherPid, file);

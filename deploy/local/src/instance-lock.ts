@@ -53,7 +53,7 @@ export type LockOutcome =
 
 /** Takes the data folder for this process. `leftover`: the one before did not end properly. */
 export function acquireLock(dataDir: string): LockOutcome {
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const path = lockPath(dataDir);
   const content: LockContent = { pid: process.pid, startedTicks: processStartTicks(process.pid) };
   const write = (): void => writeFileSync(path, JSON.stringify(content), { flag: 'wx' });

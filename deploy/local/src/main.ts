@@ -1,16 +1,19 @@
 import { banner } from './banner.ts';
 import { launch, type Product } from './launcher.ts';
 import { readOptions } from './options.ts';
+import { whenParentEnds } from './parent-watch.ts';
 import { createProgress } from './progress.ts';
 import { describeError } from './start-error.ts';
 
 const startedAt = performance.now();
 const progress = createProgress((text) => process.stdout.write(text));
+const stopping = new AbortController();
 // The console may go before we do (a closed terminal, a pipe's reader): that is no reason to leave processes behind.
 process.stdout.on('error', () => stopping.abort());
-
-const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
+
+// Started by hand in the background, outliving the shell is what is wanted; under npm it is not.
+if (process.env['npm_lifecycle_event'] !== undefined) whenParentEnds(() => stopping.abort());
 
 const whenStopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
 
