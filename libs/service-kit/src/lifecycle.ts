@@ -63,6 +63,9 @@ export const podId = (configured: string | undefined): string =>
     .replace(/[^A-Za-z0-9-]/g, '-')
     .slice(0, 40)}-${process.pid}`;
 
+/** How long a stop waits for a start that is under way. */
+const startGraceMs = 2_000;
+
 /**
  * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT (and when a launcher's IPC channel closes), and exits.
  * A start that fails is one log line and exit code 1.
@@ -75,6 +78,15 @@ export async function runService(log: Logger, start: () => Promise<Running>): Pr
     stopRequested = reason;
     log.info({ reason }, 'stopping');
     if (running !== undefined) void finish(running);
+    else giveUpStart();
+  };
+  // A start that waits for a backend may wait for ever; nothing that needs draining runs yet.
+  const giveUpStart = (): void => {
+    setTimeout(() => {
+      if (running !== undefined) return;
+      log.info('stopped before the start was complete');
+      log.flush(() => process.exit(0));
+    }, startGraceMs);
   };
   const finish = async (service: Running): Promise<void> => {
     await service.stop();

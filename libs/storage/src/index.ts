@@ -7,7 +7,7 @@ export {
   readDevice,
   releaseDevice,
 } from './device-state.ts';
-export { type Collection, type Database, type Db, openDatabase } from './mongo.ts';
+export { type Collection, type Database, type Db, isDuplicateKey, openDatabase } from './mongo.ts';
 export { openRedis, type Redis, redisAnswers } from './redis.ts';
 export {
   acknowledgeStream,

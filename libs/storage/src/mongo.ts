@@ -1,4 +1,4 @@
-import { type Collection, type Db, type Document, MongoClient } from 'mongodb';
+import { type Collection, type Db, type Document, MongoClient, MongoServerError } from 'mongodb';
 
 export type { Collection, Db } from 'mongodb';
 
@@ -39,3 +39,6 @@ export function openDatabase(url: string, options: { appName: string }): Databas
     close: () => client.close(),
   };
 }
+
+/** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */
+export const isDuplicateKey = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11_000;

@@ -1,0 +1,23 @@
+import { parseArgs } from 'node:util';
+import { runTool } from './command-line.ts';
+import { ensureOwner } from './domains/accounts/ensure-owner.ts';
+import { isEmail, minPasswordLength } from './domains/accounts/rules.ts';
+import { createKey } from './domains/api-keys/use-cases.ts';
+
+const usage = `usage: node create-owner.js --email NAME@HOST --password PASSWORD --account NAME
+(the database is that of MONGODB_URL)`;
+
+await runTool(async (records) => {
+  const { values } = parseArgs({
+    options: { email: { type: 'string' }, password: { type: 'string' }, account: { type: 'string' } },
+  });
+  const { email, password, account } = values;
+  if (email === undefined || password === undefined || account === undefined) throw new Error(usage);
+  if (!isEmail(email)) throw new Error(`${email} is not an e-mail address.`);
+  if (password.length < minPasswordLength)
+    throw new Error(`The password needs ${minPasswordLength} characters or more.`);
+  const { user, created } = await ensureOwner(records, { email, password, accountName: account });
+  if (!created) throw new Error(`${email} has a user already; nothing was changed.`);
+  const key = await createKey(records, { accountId: user.accountId, name: 'owner' });
+  return `account ${user.accountId}, user ${user._id}\nAPI key, shown only now: ${key}`;
+});

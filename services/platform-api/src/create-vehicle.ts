@@ -1,0 +1,37 @@
+import { parseArgs } from 'node:util';
+import { terminalKey } from '@fleet/jt808';
+import { runTool } from './command-line.ts';
+import { normalEmail } from './domains/accounts/rules.ts';
+import { findUserByEmail } from './domains/accounts/store.ts';
+import { recordVehicle } from './domains/vehicles/use-cases.ts';
+
+const usage = `usage: node create-vehicle.js --owner NAME@HOST --vehicle-no TEXT --imei NUMBER [--camera-utc-offset +08:00]
+(the database is that of MONGODB_URL)`;
+
+await runTool(async (records) => {
+  const { values } = parseArgs({
+    options: {
+      owner: { type: 'string' },
+      'vehicle-no': { type: 'string' },
+      imei: { type: 'string' },
+      'camera-utc-offset': { type: 'string' },
+    },
+  });
+  const { owner, 'vehicle-no': vehicleNo, imei, 'camera-utc-offset': cameraUtcOffset } = values;
+  if (owner === undefined || vehicleNo === undefined || imei === undefined) throw new Error(usage);
+  const key = terminalKey(imei);
+  if (key === null) throw new Error(`${imei} is not a terminal number.`);
+  if (cameraUtcOffset !== undefined && !/^[+-](0\d|1[0-4]):[0-5]\d$/.test(cameraUtcOffset))
+    throw new Error(`${cameraUtcOffset} is not an offset such as +08:00.`);
+  const user = await findUserByEmail(records, normalEmail(owner));
+  if (user === null) throw new Error(`${owner} is nobody's e-mail here.`);
+  const { record, created } = await recordVehicle(records, {
+    accountId: user.accountId,
+    ownerUserId: user._id,
+    vehicleNo,
+    imei: key,
+    ...(cameraUtcOffset === undefined ? {} : { cameraUtcOffset }),
+  });
+  if (!created) throw new Error(`Terminal ${imei} is another vehicle's already; nothing was changed.`);
+  return `vehicle ${record._id}: ${record.vehicleNo}, terminal ${record.imei}`;
+});

@@ -1,0 +1,34 @@
+import {
+  announce,
+  type Bus,
+  keyRevoked,
+  revokeKey as revokeRequest,
+  serve,
+  verifyKey as verifyRequest,
+} from '@fleet/bus';
+import type { Running } from '@fleet/service-kit';
+import type { Records } from '../../store/records.ts';
+import { revokeKey, verifyKey } from './use-cases.ts';
+
+/** Serves `platform-api.verify-key` and `platform-api.revoke-key`. A store that fails is an error to the asker, never "invalid". */
+export function serveApiKeys(bus: Bus, records: Records, onError: (error: unknown) => void): Running[] {
+  const options = { queue: 'platform-api', onError };
+  return [
+    serve(bus, verifyRequest, options, async ({ keySha256 }) => {
+      const key = await verifyKey(records, keySha256);
+      if (key === null) return { valid: false as const };
+      return {
+        valid: true as const,
+        keyId: key._id,
+        accountId: key.accountId,
+        scopes: [...key.scopes],
+        ipAllowlist: [...key.ipAllowlist],
+      };
+    }),
+    serve(bus, revokeRequest, options, async ({ keySha256 }) => {
+      const revoked = await revokeKey(records, keySha256);
+      if (revoked) announce(bus, keyRevoked, { keySha256 });
+      return { revoked };
+    }),
+  ];
+}

@@ -1,0 +1,15 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ApiKey, Scope } from './schema.ts';
+
+/** What a new key may do unless its maker says otherwise: all but `ingest`. */
+export const defaultScopes: readonly Scope[] = ['read', 'write', 'command', 'video', 'webhook'];
+
+/** `fk_` and 43 base64url characters: 256 random bits, which is why a plain SHA-256 is enough at rest. */
+export const newKey = (): string => `fk_${randomBytes(32).toString('base64url')}`;
+
+export const keyHash = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+export const isValid = (key: ApiKey, keySha256: string, now: Date): boolean =>
+  timingSafeEqual(Buffer.from(key.keySha256, 'hex'), Buffer.from(keySha256, 'hex')) &&
+  key.revokedAt === null &&
+  (key.expiresAt === null || key.expiresAt > now);

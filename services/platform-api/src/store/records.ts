@@ -1,0 +1,109 @@
+import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+
+/** What every stored record has (platform-contract.md, section 27). */
+export interface RecordFields {
+  readonly _id: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly version: number;
+}
+
+/** A record as its maker gives it: the fields of `RecordFields` are filled in here. */
+export type NewRecord<T extends RecordFields> = Omit<T, keyof RecordFields>;
+
+interface Counter {
+  readonly _id: string;
+  readonly value: number;
+}
+
+/** Which record has a value that only one may have, such as an e-mail. `_id` is `<collection>.<field>:<value>`. */
+interface UniqueValue {
+  readonly _id: string;
+  readonly recordId: number;
+}
+
+/**
+ * Records with integer ids from a counter per collection, and values that are unique. Uniqueness is a document of its own, found by `_id`: reads by
+ * another index are a scan on the embedded database, and unique indexes with absent values differ between servers.
+ */
+export class Records {
+  readonly #database: Database;
+  /** The embedded database's `$inc` loses updates that run at the same time, so this process takes its ids one after another. */
+  #lastId: Promise<unknown> = Promise.resolve();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  collection<T extends RecordFields>(name: string): Collection<T> {
+    return this.#database.collection<T>(name);
+  }
+
+  /** The record that holds a unique value, or null. */
+  async findByUnique<T extends RecordFields>(name: string, field: string, value: string): Promise<T | null> {
+    const holder = await this.#uniqueValues.findOne({ _id: `${name}.${field}:${value}` });
+    if (holder === null) return null;
+    const filter: object = { _id: holder.recordId };
+    return (await this.collection<T>(name).findOne(filter)) as T | null;
+  }
+
+  /**
+   * Inserts a record that alone may have a value; where one has it already, answers that one and `created: false`. A maker that died between the two writes
+   * left the value to an id without a record: the next maker's record gets that id.
+   */
+  async insertUnique<T extends RecordFields>(
+    name: string,
+    field: string,
+    value: string,
+    fields: NewRecord<T>,
+  ): Promise<{ record: T; created: boolean }> {
+    const known = await this.findByUnique<T>(name, field, value);
+    if (known !== null) return { record: known, created: false };
+    const id = await this.#claim(`${name}.${field}:${value}`, await this.#nextId(name));
+    const now = new Date();
+    const record = { _id: id, ...fields, createdAt: now, updatedAt: now, version: 1 } as unknown as T;
+    try {
+      await this.#database.collection(name).insertOne(record as object);
+      return { record, created: true };
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      const winner = await this.findByUnique<T>(name, field, value);
+      if (winner === null) throw error;
+      return { record: winner, created: false };
+    }
+  }
+
+  get #uniqueValues(): Collection<UniqueValue> {
+    return this.#database.collection<UniqueValue>('unique_values');
+  }
+
+  /** Answers the id that holds the value: the given one, or that of whoever was first. */
+  async #claim(key: string, id: number): Promise<number> {
+    try {
+      await this.#uniqueValues.insertOne({ _id: key, recordId: id });
+      return id;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      const holder = await this.#uniqueValues.findOne({ _id: key });
+      if (holder === null) throw error;
+      return holder.recordId;
+    }
+  }
+
+  #nextId(name: string): Promise<number> {
+    const next = this.#lastId.then(() => this.#increment(name));
+    this.#lastId = next.catch(() => undefined);
+    return next;
+  }
+
+  async #increment(name: string): Promise<number> {
+    const counters = this.#database.collection<Counter>('counters');
+    const counter = await counters.findOneAndUpdate(
+      { _id: name },
+      { $inc: { value: 1 } },
+      { upsert: true, returnDocument: 'after' },
+    );
+    if (counter === null) throw new Error(`the counter of ${name} gave no id`);
+    return counter.value;
+  }
+}
