@@ -94,6 +94,7 @@ class PendingAsk {
   #deadline: NodeJS.Timeout | undefined;
   #reAsk: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
+  #giveUp: NodeJS.Timeout | undefined;
 
   constructor(bus: Bus, replyPrefix: string, commandId: string, ask: DeviceAsk, done: (outcome: Outcome) => void) {
     this.#bus = bus;
@@ -107,6 +108,11 @@ class PendingAsk {
     this.#deadline = setTimeout(() => this.finish({ kind: 'timedOut' }), this.#ask.timeoutMs);
     this.#reAsk = setInterval(() => this.send(), reAskEveryMs);
     this.send();
+    // An outage has just begun: what is not sent before it has lasted too long is not worth the whole wait.
+    if (this.#asks > 0) return;
+    this.#giveUp = setTimeout(() => {
+      if (this.#asks === 0) this.finish({ kind: 'brokerAway' });
+    }, brokerAwayAfterMs - this.#bus.downForMs());
   }
 
   send(): void {
@@ -161,6 +167,7 @@ class PendingAsk {
     clearTimeout(this.#deadline);
     clearInterval(this.#reAsk);
     clearTimeout(this.#retry);
+    clearTimeout(this.#giveUp);
     this.#done(outcome);
   }
 

@@ -144,8 +144,8 @@ export const outcome = Type.Union([
   Type.Object({ kind: Type.Literal('timedOut') }),
   /** An answer came that can not be decoded. */
   Type.Object({ kind: Type.Literal('unreadable'), detail: Type.String() }),
-  /** The gateway will not send it: the command can not be encoded for this terminal. */
-  Type.Object({ kind: Type.Literal('refused'), detail: Type.String() }),
+  /** The gateway will not send it: the command can not be encoded for this terminal (the asker's fault), or the gateway itself failed (`isOurFault`). */
+  Type.Object({ kind: Type.Literal('refused'), detail: Type.String(), isOurFault: Type.Optional(Type.Boolean()) }),
   /** Too much is in flight for this terminal, or the gateway is draining. */
   Type.Object({ kind: Type.Literal('busy'), detail: Type.String() }),
   /** The broker has been away for more than two seconds; nothing was sent. Made by the caller's side only. */

@@ -21,7 +21,9 @@ export {
   deviceCommandSubject,
   type Outcome,
 } from './device-command.ts';
+export { pingRequest, pingService, servePing } from './ping.ts';
 export {
+  deviceApi,
   fenceSession,
   findDevice,
   gatewayFenceSubject,
@@ -43,3 +45,4 @@ export {
   type TelemetryReport,
   telemetrySubject,
 } from './telemetry.ts';
+export { callUseCase, defineUseCase, serveUseCase } from './use-case.ts';

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { defineAnnouncement, defineRequest } from './contract.ts';
+import { defineUseCase } from './use-case.ts';
 
 const sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
@@ -72,3 +73,48 @@ export const mediaControl = defineAnnouncement({
 
 /** Where one media pod hears of changes to its streams. */
 export const mediaControlSubject = (podId: string): string => `media.${podId}.control`;
+
+/** Canonical terminal number. */
+const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
+const byte = Type.Integer({ minimum: 0, maximum: 255 });
+const port = Type.Integer({ minimum: 0, maximum: 65_535 });
+const generalAnswer = Type.Object({
+  /** Message id of the command that was answered, as `0x9101`. */
+  responseId: Type.String(),
+  result: Type.Union([
+    Type.Literal('success'),
+    Type.Literal('failure'),
+    Type.Literal('incorrectInfo'),
+    Type.Literal('unsupported'),
+  ]),
+});
+
+/** The use cases of device-api: what its HTTP routes do, for services of the house. */
+export const deviceApi = {
+  /** GET /wakeup. */
+  wakeUp: defineUseCase({
+    subject: 'device-api.wake-up',
+    request: Type.Object({ imei }),
+    result: Type.Object({ result: Type.Literal('success') }),
+  }),
+  /** GET /realtime/start-stream; without `host` and ports the camera streams to us. */
+  startLive: defineUseCase({
+    subject: 'device-api.start-live',
+    request: Type.Object({
+      imei,
+      channel: byte,
+      dataType: byte,
+      streamType: byte,
+      host: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+      tcpPort: Type.Optional(port),
+      udpPort: Type.Optional(port),
+    }),
+    result: generalAnswer,
+  }),
+  /** GET /realtime/control-stream. */
+  controlLive: defineUseCase({
+    subject: 'device-api.control-live',
+    request: Type.Object({ imei, channel: byte, control: byte, closeType: byte, streamType: byte }),
+    result: generalAnswer,
+  }),
+};

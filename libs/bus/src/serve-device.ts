@@ -89,7 +89,9 @@ export class DeviceCommandServer {
       this.#onError(error, 'command payload');
     }
     if (!/^[0-9a-f]{32}$/.test(commandId) || timeoutMs === undefined || !checkDeviceCommand(command)) {
-      message.respond(encodeJson({ kind: 'refused', detail: 'The command is not valid.' } satisfies Outcome));
+      message.respond(
+        encodeJson({ kind: 'refused', detail: 'The command is not valid.', isOurFault: true } satisfies Outcome),
+      );
       return;
     }
     const key = `${imei}/${commandId}`;
@@ -111,7 +113,7 @@ export class DeviceCommandServer {
       (outcome) => this.#answer(entry, outcome),
       (error: unknown) => {
         this.#onError(error, 'command handler');
-        this.#answer(entry, { kind: 'refused', detail: 'The gateway failed.' });
+        this.#answer(entry, { kind: 'refused', detail: 'The gateway failed.', isOurFault: true });
       },
     );
   }

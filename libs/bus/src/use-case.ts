@@ -1,0 +1,52 @@
+import { AppError, type ErrorCode, errorCodes } from '@fleet/service-kit';
+import { type Static, type TObject, Type } from 'typebox';
+import type { Bus } from './connection.ts';
+import { type BusContext, call, defineRequest, serve } from './contract.ts';
+
+const failure = Type.Object({ ok: Type.Literal(false), code: Type.String(), message: Type.String() });
+
+/** A use case that a service offers over the bus as it does over HTTP: its errors travel with their code, so that both ends answer the same status. */
+export const defineUseCase = <Q extends TObject, A extends TObject>(definition: {
+  subject: string;
+  request: Q;
+  result: A;
+}) =>
+  defineRequest({
+    subject: definition.subject,
+    request: definition.request,
+    reply: Type.Union([Type.Object({ ok: Type.Literal(true), result: definition.result }), failure]),
+  });
+
+type UseCase<Q extends TObject, A extends TObject> = ReturnType<typeof defineUseCase<Q, A>>;
+
+type Answer<A extends TObject> = { ok: true; result: Static<A> } | { ok: false; code: string; message: string };
+
+/** Serves a use case in a queue group. An AppError reaches the caller; everything else goes to `onError`. */
+export function serveUseCase<Q extends TObject, A extends TObject>(
+  bus: Bus,
+  useCase: UseCase<Q, A>,
+  options: { queue: string; onError: (error: unknown) => void },
+  handler: (body: Static<Q>, context: BusContext) => Promise<Static<A>>,
+): { stop(): Promise<void> } {
+  const answer = async (body: Static<Q>, context: BusContext): Promise<Answer<A>> => {
+    try {
+      return { ok: true, result: await handler(body, context) };
+    } catch (error) {
+      if (error instanceof AppError) return { ok: false, code: error.code, message: error.message };
+      throw error;
+    }
+  };
+  return serve(bus, useCase, options, (body, context) => answer(body, context) as Promise<never>);
+}
+
+/** Calls a use case of another service: its result, or its AppError thrown here; a BusError when nobody answers. */
+export async function callUseCase<Q extends TObject, A extends TObject>(
+  bus: Bus,
+  useCase: UseCase<Q, A>,
+  body: Static<Q>,
+  options: { timeoutMs: number; correlationId?: string },
+): Promise<Static<A>> {
+  const answer = (await call(bus, useCase, body, options)) as Answer<A>;
+  if (answer.ok) return answer.result;
+  throw new AppError(answer.code in errorCodes ? (answer.code as ErrorCode) : 'internal', answer.message);
+}
