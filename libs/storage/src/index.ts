@@ -12,9 +12,11 @@ export { openRedis, type Redis, redisAnswers } from './redis.ts';
 export {
   acknowledgeStream,
   claimStream,
+  countStreamingChannels,
   dropStreamRequest,
   firstPacketLimitMs,
   keepStream,
+  keepStreamRequest,
   readStream,
   releaseStream,
   reserveStream,

@@ -39,8 +39,8 @@ export interface StreamClaim {
 export const streamTtlMs = 10_000;
 /** An acknowledged stream without a packet after this time is ended. */
 export const firstPacketLimitMs = 30_000;
-/** Longer than any wait for a camera's answer. */
-const askingTtlMs = 100_000;
+/** A request whose maker has not renewed it for this long is void: a killed process must not hold a channel for the whole wait. */
+const askingTtlMs = 10_000;
 /** Acknowledged requests outlive their due time a little: the sweep that ends them needs to see them. */
 const acknowledgedTtlMs = firstPacketLimitMs + 15_000;
 
@@ -86,6 +86,36 @@ export async function reserveStream(
   if (state === 'streaming') return { state, claim: JSON.parse(text) as StreamClaim };
   if (state === 'requested') return { state, request: JSON.parse(text) as StreamRequest };
   return { state };
+}
+
+// KEYS 1 request. ARGV 1 request id, 2 ttl.
+const keepRequestScript = `
+local text = redis.call('GET', KEYS[1])
+if not text then return 0 end
+local request = cjson.decode(text)
+if request.requestId ~= ARGV[1] or request.status ~= 'asking' then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+
+/** Renews a request whose camera has not answered yet, to be repeated every few seconds; false when it stands no more as such. */
+export async function keepStreamRequest(redis: Redis, id: StreamId, requestId: string): Promise<boolean> {
+  const kept = await redis.eval(keepRequestScript, {
+    keys: [requestKey(id)],
+    arguments: [requestId, String(askingTtlMs)],
+  });
+  return kept === 1;
+}
+
+/** Number of a device's channels with a stream or a request of either kind: all 256 are looked at in one round trip. */
+export async function countStreamingChannels(redis: Redis, imei: string): Promise<number> {
+  const keysOf = (channel: number): string[] =>
+    (['live', 'history'] as const).flatMap((kind) => [
+      streamKey({ kind, imei, channel }),
+      requestKey({ kind, imei, channel }),
+    ]);
+  const values = await redis.mGet(Array.from({ length: 256 }, (_unused, channel) => keysOf(channel)).flat());
+  const channels = new Set<number>();
+  for (const [index, value] of values.entries()) if (value !== null) channels.add(Math.floor(index / 4));
+  return channels.size;
 }
 
 // KEYS 1 request, 2 due. ARGV 1 request id, 2 ttl, 3 due time, 4 member.
