@@ -35,7 +35,7 @@ export function signMediaPath(
   for (const [name, value] of Object.entries(path.query ?? {})) if (value !== undefined) query.set(name, value);
   query.set('expires', expires);
   query.set('signature', signatureOf(secret, path, expires).toString('hex'));
-  return `${url}?${query}`;
+  return `${url}?${query.toString()}`;
 }
 
 /** Judges `expires` (Unix seconds) and `signature` (hex) of a media URL, in constant time for every signature of the right length. */
