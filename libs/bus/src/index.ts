@@ -34,6 +34,7 @@ export {
   verifyKey,
 } from './requests.ts';
 export { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
+export { StoredPublisher, type StoredPublisherOptions } from './stored-publisher.ts';
 export { ensureStreams } from './streams.ts';
 export {
   eventHeaders,

@@ -76,9 +76,16 @@ export async function releaseDevice(redis: Redis, imei: string, sessionId: strin
   await redis.eval(releaseScript, { keys: [deviceKey(imei)], arguments: [sessionId] });
 }
 
-/** Says that a gateway pod lives; to be repeated well within `gatewayTtlMs`. */
-export async function keepGatewayAlive(redis: Redis, podId: string): Promise<void> {
-  await redis.set(gatewayKey(podId), String(Date.now()), { expiration: { type: 'PX', value: gatewayTtlMs } });
+/**
+ * Says that a gateway pod lives; to be repeated well within `gatewayTtlMs`. False when nothing stood there: the first time, and after Redis was emptied,
+ * when all sessions have to be announced again.
+ */
+export async function keepGatewayAlive(redis: Redis, podId: string): Promise<boolean> {
+  const previous = await redis.set(gatewayKey(podId), String(Date.now()), {
+    expiration: { type: 'PX', value: gatewayTtlMs },
+    GET: true,
+  });
+  return previous !== null;
 }
 
 /** Says that a gateway pod is gone, at its clean stop. */
