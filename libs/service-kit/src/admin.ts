@@ -37,11 +37,14 @@ async function settled(check: () => boolean | Promise<boolean>): Promise<boolean
   }
 }
 
-/** Listens with an app; the answer knows the real port and closes the server with its idle connections. */
+/**
+ * Listens with an app; the answer knows the real port. `close` takes no more connections, lets the requests under way end, and cuts what is left after
+ * `limitMs`.
+ */
 export async function listen(
   app: Express | RequestListener,
   options: { host: string; port: number; configure?: (server: Server) => void },
-): Promise<{ server: Server; port: number; close(): Promise<void> }> {
+): Promise<{ server: Server; port: number; close(limitMs?: number): Promise<void> }> {
   const server = createServer(app);
   options.configure?.(server);
   await new Promise<void>((resolve, reject) => {
@@ -54,10 +57,20 @@ export async function listen(
   return {
     server,
     port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
+    close: (limitMs) => closeServer(server, limitMs),
   };
+}
+
+function closeServer(server: Server, limitMs: number | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    // A connection that has its last answer stays open for the caller's next request: it is closed as soon as it is idle.
+    const idle = setInterval(() => server.closeIdleConnections(), 50);
+    const limit = limitMs === undefined ? undefined : setTimeout(() => server.closeAllConnections(), limitMs);
+    server.close(() => {
+      clearInterval(idle);
+      clearTimeout(limit);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
 }

@@ -53,16 +53,22 @@ export function createApi(options: ApiOptions): Router {
   const byPath = new Map<string, Route[]>();
   for (const route of options.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
   for (const [path, routes] of byPath) {
-    for (const route of routes) router[route.method](path, ...routeHandlers(route, options));
-    const allowed = routes.map((route) => route.method.toUpperCase()).join(', ');
-    router.all(path, (request) => {
+    const allowed = routes.flatMap(methodsOf).join(', ');
+    const refuse: RequestHandler = (request) => {
       throw new AppError('method_not_allowed', `${request.method} is not a method of this path; it takes ${allowed}.`, {
         headers: { Allow: allowed },
       });
-    });
+    };
+    // Express would answer HEAD by the GET route.
+    if (!allowed.includes('HEAD')) router.head(path, refuse);
+    for (const route of routes) router[route.method](path, ...routeHandlers(route, options));
+    router.all(path, refuse);
   }
   return router;
 }
+
+const methodsOf = (route: Route): string[] =>
+  route.method === 'get' && route.answersHead !== false ? ['GET', 'HEAD'] : [route.method.toUpperCase()];
 
 /** The last two handlers of an app: 404 for every unknown path, and every error as the JSON body that `render` makes. */
 export function apiErrors(
@@ -70,6 +76,7 @@ export function apiErrors(
   render: (error: AppError, requestId: string) => unknown = apiError,
 ): [RequestHandler, ErrorRequestHandler] {
   const notFound: RequestHandler = (request) => {
+    if (!isDecodable(request.path)) throw new AppError('validation_failed', 'The path is not valid percent-encoding.');
     throw new AppError('not_found', `There is no ${request.method} ${request.path}.`);
   };
   const onError: ErrorRequestHandler = (error: unknown, request: Request, response: Response, _next: NextFunction) => {
@@ -90,6 +97,16 @@ export function apiErrors(
     response.status(known.status).set(known.headers).json(render(known, context.requestId));
   };
   return [notFound, onError];
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    // Only malformed input gets here, and that is the answer.
+    return false;
+  }
 }
 
 /** The error body of the Device API, exactly its two fields. */
@@ -143,7 +160,8 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
   const parseParams = route.params && compileParameters(route.params, 'path');
   const parseBody = route.body && compileBody(route.body);
   const guard: RequestHandler = async (request, response, next) => {
-    await options.guard?.(route, contextOf(request, response, options.log));
+    const context = contextOf(request, response, options.log);
+    if (options.guard !== undefined) await withLimit(options.guard(route, context), route.limitMs, context);
     next();
   };
   const handle: RequestHandler = async (request, response) => {
@@ -153,8 +171,11 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     if (parseBody !== undefined && request.body === undefined)
       throw new AppError('validation_failed', 'A JSON body with Content-Type application/json is required.');
     const body = parseBody?.(request.body);
-    await options.admit?.(route, { query, params, body }, context);
-    const result = await withLimit(route.handle({ query, params, body, context }), route.limitMs, context);
+    const work = async (): Promise<unknown> => {
+      await options.admit?.(route, { query, params, body }, context);
+      return route.handle({ query, params, body, context });
+    };
+    const result = await withLimit(work(), route.limitMs, context);
     if (response.headersSent || result === undefined) return;
     if (result instanceof Reply) response.status(result.status).set(result.headers).json(result.body);
     else response.json(result);
@@ -168,6 +189,7 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
 async function withLimit<T>(work: Promise<T>, limitMs: number | undefined, context: RequestContext): Promise<T> {
   if (limitMs === undefined) return work;
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
   const limit = new Promise<never>((_resolve, reject) => {
     const left = Math.max(0, limitMs - (performance.now() - context.receivedAtMs));
     timer = setTimeout(
@@ -178,11 +200,14 @@ async function withLimit<T>(work: Promise<T>, limitMs: number | undefined, conte
       left,
     );
   });
+  // The loser of the race must not become an unhandled rejection.
+  work.catch((error: unknown) => {
+    if (isOver) context.log.warn({ err: error }, 'work failed after its request had ended');
+  });
   try {
     return await Promise.race([work, limit]);
   } finally {
+    isOver = true;
     clearTimeout(timer);
-    // The loser of the race must not become an unhandled rejection.
-    work.catch((error: unknown) => context.log.debug({ err: error }, 'work ended after its request'));
   }
 }

@@ -10,6 +10,7 @@ export {
   readEnv,
   shownConfig,
 } from './config.ts';
+export { docsPage } from './docs-page.ts';
 export { AppError, type ErrorCode, errorCodes } from './errors.ts';
 export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
 export { createLogger, type Logger, shownUrl } from './log.ts';

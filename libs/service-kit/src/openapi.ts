@@ -63,8 +63,11 @@ function operation(route: Route): Record<string, unknown> {
 function parameters(schema: Route['query'], where: 'path' | 'query'): unknown[] {
   if (schema === undefined) return [];
   const required = new Set<string>(schema.required ?? []);
-  return Object.entries(schema.properties as Record<string, TSchema & { description?: string }>).map(
-    ([name, { description, ...rest }]) => ({
+  return Object.entries(
+    schema.properties as Record<string, TSchema & { description?: string; errorMessage?: string }>,
+  ).map(
+    // errorMessage is our validator's own keyword.
+    ([name, { description, errorMessage: _errorMessage, ...rest }]) => ({
       name,
       in: where,
       required: where === 'path' || required.has(name),

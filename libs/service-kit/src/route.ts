@@ -51,6 +51,10 @@ export interface Route {
   readonly secured?: boolean;
   /** Name of the rate limit bucket, understood by the service's own middleware. */
   readonly bucket?: string;
+  /** Any one of these scopes of an API key opens the route; without them every key does. */
+  readonly scopes?: readonly string[];
+  /** False for a GET that does something to a device: HEAD must be safe, so it is 405 there. True elsewhere: HEAD is GET without the body. */
+  readonly answersHead?: boolean;
   readonly handle: (input: RouteInput) => Promise<unknown>;
 }
 
