@@ -17,6 +17,6 @@ export function describeError(error: unknown): string {
 
 /** The code of a system error (`ENOENT`, `EADDRINUSE` …), if it is one. */
 export function errorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ferretDb, isGoRecentEnough, natsServer, sourceFingerprint } from './build-programs.ts';
+import { natsConfig } from './start-backends.ts';
+
+describe('isGoRecentEnough', () => {
+  it.each([
+    ['go version go1.24 linux/amd64', true],
+    ['go version go1.26.8 linux/amd64', true],
+    ['go version go2.0 darwin/arm64', true],
+    ['go version go1.23.9 linux/amd64', false],
+    ['gccgo (Debian) 12.2', false],
+  ])('%s: %s', (line, expected) => {
+    expect(isGoRecentEnough(line)).toBe(expected);
+  });
+});
+
+describe('sourceFingerprint', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'fleet-go-'));
+    mkdirSync(join(folder, 'ferretdb'));
+    for (const file of ['go.mod', 'go.sum', 'ferretdb/main.go']) writeFileSync(join(folder, file), file);
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('changes with the versions for both, and with the source for the program that has one', () => {
+    const both = (): string[] => [natsServer, ferretDb].map((program) => sourceFingerprint(folder, program));
+    const [nats, ferret] = both();
+    expect(both()).toEqual([nats, ferret]);
+    writeFileSync(join(folder, 'ferretdb/main.go'), 'changed');
+    expect(both()[0]).toBe(nats);
+    expect(both()[1]).not.toBe(ferret);
+    writeFileSync(join(folder, 'go.mod'), 'changed');
+    expect(both()[0]).not.toBe(nats);
+  });
+});
+
+describe('natsConfig', () => {
+  it('sets sync_interval only for servers that know it', () => {
+    expect(natsConfig('nats-server: v2.12.4', '/d')).toContain('sync_interval');
+    expect(natsConfig('nats-server: v2.9.10', '/d')).not.toContain('sync_interval');
+    expect(natsConfig('', '/d')).not.toContain('sync_interval');
+    expect(natsConfig('', '/d')).toContain('max_payload: 8MB');
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { type BackendSource, resolveBackend, type Surroundings } from './resolve.ts';
+import { ownServers } from './start-backends.ts';
+
+const obtain = jest.fn(async () => '/cache/nats-server');
+const nats: BackendSource = { name: 'nats', variable: 'NATS_URL', programs: ['nats-server', 'gnatsd'], obtain };
+const ffmpeg: BackendSource = { name: 'ffmpeg', variable: 'FFMPEG_PATH', programs: ['ffmpeg'], obtain };
+
+const surroundings = (env: NodeJS.ProcessEnv, ...onPath: string[]): Surroundings => ({
+  env,
+  findOnPath: (program) => (onPath.includes(program) ? `/bin/${program}` : undefined),
+  isExecutable: (path) => path === '/opt/ffmpeg' || path.startsWith('/bin/'),
+});
+
+describe('where a backend comes from', () => {
+  it('takes the URL of the environment before a program on the PATH', async () => {
+    const found = await resolveBackend(nats, surroundings({ NATS_URL: 'nats://n:1' }, 'nats-server'));
+    expect(found).toEqual({ from: 'url', url: 'nats://n:1' });
+  });
+
+  it('takes a program on the PATH before building one, the preferred name first', async () => {
+    obtain.mockClear();
+    expect(await resolveBackend(nats, surroundings({ NATS_URL: '' }, 'gnatsd', 'nats-server'))).toEqual({
+      from: 'path',
+      program: '/bin/nats-server',
+    });
+    expect(await resolveBackend(nats, surroundings({}, 'gnatsd'))).toEqual({ from: 'path', program: '/bin/gnatsd' });
+    expect(obtain).not.toHaveBeenCalled();
+  });
+
+  it('builds or installs it where there is neither', async () => {
+    expect(await resolveBackend(nats, surroundings({}))).toEqual({ from: 'obtained', program: '/cache/nats-server' });
+  });
+
+  it('takes FFMPEG_PATH as a path or a name, and refuses what is no program', async () => {
+    expect(await resolveBackend(ffmpeg, surroundings({ FFMPEG_PATH: '/opt/ffmpeg' }))).toMatchObject({
+      program: '/opt/ffmpeg',
+    });
+    expect(await resolveBackend(ffmpeg, surroundings({ FFMPEG_PATH: 'ffmpeg' }, 'ffmpeg'))).toMatchObject({
+      program: '/bin/ffmpeg',
+    });
+    await expect(resolveBackend(ffmpeg, surroundings({ FFMPEG_PATH: '/nowhere' }))).rejects.toThrow(
+      /FFMPEG_PATH is \/nowhere/,
+    );
+  });
+
+  it('claims ports only for servers that it runs itself', () => {
+    expect(ownServers({ REDIS_URL: 'redis://r', MONGODB_URL: '' })).toEqual(['nats', 'mongodb']);
+  });
+});

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { acquireLock, runningLauncher } from './instance-lock.ts';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'fleet-lock-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const writeLock = (content: unknown): void => writeFileSync(join(dataDir, 'launcher.lock'), JSON.stringify(content));
+
+describe('the lock of a data folder', () => {
+  it('is held by one launcher at a time and given back', () => {
+    const mine = acquireLock(dataDir);
+    expect(mine).toMatchObject({ kind: 'acquired', leftover: false });
+    expect(runningLauncher(dataDir)).toBe(process.pid);
+    expect(acquireLock(dataDir)).toEqual({ kind: 'running', pid: process.pid });
+    if (mine.kind === 'acquired') mine.release();
+    expect(readdirSync(dataDir)).toEqual([]);
+  });
+
+  it('is taken over from a launcher that was killed', async () => {
+    const child = spawn(process.execPath, ['-e', '0']);
+    await once(child, 'exit');
+    writeLock({ pid: child.pid, startedTicks: '1' });
+    expect(runningLauncher(dataDir)).toBeUndefined();
+    expect(acquireLock(dataDir)).toMatchObject({ kind: 'acquired', leftover: true });
+  });
+
+  it('is not fooled by another process that has got the dead one’s id', () => {
+    writeLock({ pid: process.pid, startedTicks: 'not when this one began' });
+    expect(runningLauncher(dataDir)).toBeUndefined();
+  });
+
+  it('survives a lock file that was cut off', () => {
+    writeFileSync(join(dataDir, 'launcher.lock'), '{"pid":');
+    expect(acquireLock(dataDir)).toMatchObject({ kind: 'acquired', leftover: true });
+  });
+});

@@ -1,0 +1,87 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { claimPorts, describeTakenPort, findFreeOffset, findTakenPort, maxPortOffset, planPorts } from './ports.ts';
+
+describe('planPorts', () => {
+  it('gives the documented ports without an offset', () => {
+    expect(planPorts(0)).toMatchObject({
+      proxy: 8080,
+      deviceApi: 8083,
+      jt808: 7808,
+      mediaLive: 7078,
+      ftp: 2121,
+      nats: 14_222,
+    });
+  });
+
+  it('moves every port by the offset, up to the last one that there is', () => {
+    const moved = planPorts(maxPortOffset);
+    expect(moved.jt808).toBe(7808 + maxPortOffset);
+    expect(Math.max(...Object.values(moved))).toBe(65_535);
+  });
+});
+
+describe('claimPorts', () => {
+  const claims = claimPorts(planPorts(0), '0.0.0.0', ['redis']);
+
+  it('keeps what only the proxy reaches, and the backends, on loopback', () => {
+    const loopback = claims.filter(({ host }) => host === '127.0.0.1').map(({ port }) => port);
+    expect(loopback.toSorted((a, b) => a - b)).toEqual([8082, 8087, 16_379]);
+  });
+
+  it('claims the camera ports for TCP and UDP, and every passive FTP port', () => {
+    const of = (port: number): string[] =>
+      claims.filter((claim) => claim.port === port).map(({ protocol }) => protocol);
+    expect(of(7078).toSorted()).toEqual(['tcp', 'udp']);
+    expect(of(7079).toSorted()).toEqual(['tcp', 'udp']);
+    expect([30_000, 30_050, 30_099].map(of)).toEqual([['tcp'], ['tcp'], ['tcp']]);
+  });
+
+  it('claims no port twice for one protocol', () => {
+    const names = claims.map(({ port, protocol }) => `${protocol} ${port}`);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('findTakenPort', () => {
+  it('names the claim whose TCP port somebody else has', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    const claim = { purpose: 'JT/T 808', host: '127.0.0.1', port, protocol: 'tcp' as const };
+    const taken = await findTakenPort([claim]);
+    holder.close();
+    expect(taken).toEqual({ claim, reason: 'EADDRINUSE' });
+    expect(describeTakenPort({ claim, reason: 'EADDRINUSE' })).toMatch(
+      /TCP port \d+ on 127.0.0.1 \(JT\/T 808\) is taken/,
+    );
+  });
+
+  it('sees a UDP port that is taken, though the same TCP port is free', async () => {
+    const holder = createSocket('udp4').bind(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address();
+    const udp = { purpose: 'JT/T 1078', host: '127.0.0.1', port, protocol: 'udp' as const };
+    const tcp = { ...udp, protocol: 'tcp' as const };
+    expect(await findTakenPort([tcp, udp])).toEqual({ claim: udp, reason: 'EADDRINUSE' });
+    await new Promise<void>((resolve) => holder.close(() => resolve()));
+  });
+
+  it('says that an address is not one of this machine', async () => {
+    const claim = { purpose: 'the reverse proxy', host: '192.0.2.1', port: 40_000, protocol: 'tcp' as const };
+    const taken = await findTakenPort([claim]);
+    expect(taken?.reason).toBe('EADDRNOTAVAIL');
+    expect(describeTakenPort({ claim, reason: 'EADDRNOTAVAIL' })).toContain('set HOST');
+  });
+});
+
+describe('findFreeOffset', () => {
+  it('finds an offset whose ports are free, below the ephemeral range', async () => {
+    const offset = await findFreeOffset();
+    const ports = planPorts(offset);
+    expect(await findTakenPort(claimPorts(ports, '127.0.0.1', ['nats', 'redis', 'mongodb']))).toBeUndefined();
+    expect(Math.max(...Object.values(ports))).toBeLessThan(32_768);
+  });
+});

@@ -1,0 +1,223 @@
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage, type RequestListener, request, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createReverseProxy, isDeviceApiPath, originForm } from './proxy.ts';
+
+const servers: Server[] = [];
+let reports: string[];
+let onDeviceApi: RequestListener;
+let deviceApi: Server;
+let platformApi: Server;
+let base: string;
+
+async function listen(server: Server): Promise<string> {
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+beforeEach(async () => {
+  reports = [];
+  onDeviceApi = (_req, res) => res.end('device-api');
+  deviceApi = createServer((req, res) => onDeviceApi(req, res));
+  platformApi = createServer((_req, res) => res.end('platform-api'));
+  const targets = { deviceApi: await listen(deviceApi), platformApi: await listen(platformApi) };
+  base = await listen(createReverseProxy(targets, (line) => reports.push(line)));
+});
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map(close));
+});
+
+async function open(path: string): Promise<IncomingMessage> {
+  const [response] = (await once(get(base + path), 'response')) as [IncomingMessage];
+  return response;
+}
+
+describe('path rules', () => {
+  it.each([
+    ['/api/v1', true],
+    ['/api/v1/health?imei=1', true],
+    ['/api/v1?x', true],
+    ['/api/v10/health', false],
+    ['/api/vehicles', false],
+    ['/', false],
+    ['/?next=/api/v1/', false],
+    ['/API/v1/health', false],
+  ])('%s goes to device-api: %s', (url, expected) => {
+    expect(isDeviceApiPath(url)).toBe(expected);
+  });
+
+  it('reads a request target in absolute form', () => {
+    expect(originForm('http://fleet.example/api/v1/health?x=1')).toBe('/api/v1/health?x=1');
+    expect(originForm('http://fleet.example')).toBe('/');
+    expect(originForm('/plain?u=http://x/')).toBe('/plain?u=http://x/');
+  });
+
+  it('sends each request to its service', async () => {
+    expect(await (await fetch(`${base}/api/v1/health`)).text()).toBe('device-api');
+    expect(await (await fetch(`${base}/api/vehicles`)).text()).toBe('platform-api');
+  });
+});
+
+describe('the reverse proxy', () => {
+  it('says where the client is, and not what the client claims', async () => {
+    let seen: IncomingMessage['headers'] = {};
+    onDeviceApi = (req, res) => {
+      seen = req.headers;
+      res.end();
+    };
+    const headers = { 'x-forwarded-for': '203.0.113.9', 'x-real-ip': '203.0.113.9', 'x-api-key': 'k' };
+    await fetch(`${base}/api/v1/health`, { headers });
+    expect(seen).toMatchObject({ 'x-forwarded-for': '127.0.0.1', 'x-api-key': 'k' });
+    expect(seen['x-real-ip']).toBeUndefined();
+  });
+
+  it('passes a stream on as it comes, not when it ends', async () => {
+    let push: (text: string) => void = () => undefined;
+    onDeviceApi = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'video/x-flv' });
+      push = (text) => res.write(text);
+      push('first');
+    };
+    const response = await open('/api/v1/realtime/stream.flv');
+    expect(String((await once(response, 'data'))[0])).toBe('first');
+    push('second'); // only now, so the first has come through an answer that was still open
+    expect(String((await once(response, 'data'))[0])).toBe('second');
+    response.destroy();
+  });
+
+  it('ends the request to the service when the client goes', async () => {
+    const gone = new Promise<void>((resolve) => {
+      onDeviceApi = (_req, res) => {
+        res.write('x');
+        res.once('close', () => resolve());
+      };
+    });
+    const response = await open('/api/v1/realtime/stream.flv');
+    response.destroy();
+    await gone;
+    expect(reports).toEqual([]);
+  });
+
+  it('also when no answer has begun', async () => {
+    let arrived: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const gone = new Promise<void>((resolve) => {
+      onDeviceApi = (_req, res) => {
+        res.once('close', () => resolve());
+        arrived();
+      };
+    });
+    const client = get(`${base}/api/v1/wakeup`);
+    const failed = once(client, 'error');
+    await waiting;
+    client.destroy(new Error('the client gives up'));
+    await Promise.all([gone, failed]);
+    expect(reports).toEqual([]);
+  });
+
+  it('breaks the stream off when its service dies, instead of leaving the viewer waiting', async () => {
+    onDeviceApi = (_req, res) => res.write('x');
+    const response = await open('/api/v1/realtime/stream.flv');
+    await once(response, 'data');
+    const broken = once(response, 'error');
+    deviceApi.closeAllConnections();
+    expect((await broken)[0]).toMatchObject({ code: 'ECONNRESET' });
+    expect(response.complete).toBe(false);
+  });
+
+  it('answers 502 with an ApiError when the service is down', async () => {
+    await close(deviceApi);
+    const response = await fetch(`${base}/api/v1/health`);
+    expect(response.status).toBe(502);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(await response.json()).toEqual({ status: 502, error: expect.any(String) });
+    expect(reports).toEqual(['GET /api/v1/health: ECONNREFUSED']);
+  });
+
+  it('passes on an early refusal of a large body', async () => {
+    onDeviceApi = (req, res) => {
+      res.writeHead(413, { connection: 'close' }).end('too large');
+      res.once('finish', () => req.socket.destroySoon());
+    };
+    const client = request(`${base}/api/v1/send-text`, { method: 'POST', headers: { 'content-length': 50_000 } });
+    client.write('x'.repeat(20_000));
+    const [response] = (await once(client, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(413);
+    client.on('error', () => client.destroy());
+    client.destroy();
+  });
+});
+
+describe('websockets', () => {
+  const upgrade = (path: string): string =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n\r\n`;
+
+  function dial(path: string): {
+    read: (until: RegExp) => Promise<string>;
+    write: (text: string) => void;
+    end: () => Promise<unknown>;
+  } {
+    const socket = connect(Number(new URL(base).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+    });
+    socket.write(upgrade(path));
+    return {
+      write: (message) => socket.write(message),
+      read: async (wanted) => {
+        while (!wanted.test(text)) await once(socket, 'data');
+        return text;
+      },
+      end: async () => {
+        const closed = once(socket, 'close');
+        socket.destroy();
+        await closed;
+      },
+    };
+  }
+
+  it('reach platform-api both ways, and end together', async () => {
+    const gone = new Promise<void>((resolve) => {
+      platformApi.once('upgrade', (_req, socket) => {
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello');
+        socket.on('data', (chunk: Buffer) => socket.write(`echo ${chunk.toString()}`));
+        socket.on('error', () => socket.destroy());
+        socket.once('end', () => {
+          socket.end();
+          resolve();
+        });
+      });
+    });
+    const client = dial('/ws?token=t');
+    expect(await client.read(/hello/)).toMatch(/^HTTP\/1.1 101 /);
+    client.write('ping');
+    expect(await client.read(/echo ping/)).toContain('echo ping');
+    await client.end();
+    await gone;
+    expect(reports).toEqual([]);
+  });
+
+  it('answers 502 with an ApiError when platform-api is down', async () => {
+    await close(platformApi);
+    const client = dial('/ws');
+    const answer = await client.read(/\}$/);
+    expect(answer).toMatch(/^HTTP\/1.1 502 /);
+    expect(answer).toContain('"status":502');
+    await client.end();
+    expect(reports).toEqual(['GET /ws: ECONNREFUSED']);
+  });
+});

@@ -1,0 +1,71 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Runtime, readRuntime, removeRuntime, runtimePath, writeRuntime } from './runtime-file.ts';
+import { loadSecrets } from './secrets.ts';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'fleet-runtime-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const runtimeOf = (processes: Record<string, number>): Runtime => ({
+  pid: 1,
+  started_at: '2026-01-01T00:00:00.000Z',
+  data_dir: dataDir,
+  base_url: 'http://127.0.0.1:8080',
+  video_url: 'http://127.0.0.1:8081',
+  ws_url: 'ws://127.0.0.1:8080/ws',
+  device_api: { url: 'http://127.0.0.1:8083', api_key: 'fk_x', auth: 'off' },
+  platform_api: { url: 'http://127.0.0.1:8082' },
+  video_service: { url: 'http://127.0.0.1:8081' },
+  jt808: { host: '127.0.0.1', port: 7808 },
+  jt1078: { host: '127.0.0.1', live_port: 7078, history_port: 7079 },
+  ftp: { host: '127.0.0.1', port: 2121 },
+  demo: { email: 'demo@fleet.example', password: 'secret', api_key: 'fk_x' },
+  backends: { nats_url: '', redis_url: '', mongodb_url: '', ffmpeg: '' },
+  health: {},
+  processes,
+  simulated_terminals: [],
+});
+
+describe('runtime.json', () => {
+  it('is replaced as a whole, leaves no temporary file, and is for its owner alone', () => {
+    writeRuntime(runtimeOf({ gateway: 1 }));
+    writeRuntime(runtimeOf({ gateway: 2 }));
+    expect(readRuntime(dataDir)?.processes).toEqual({ gateway: 2 });
+    expect(readdirSync(dataDir)).toEqual(['runtime.json']);
+    expect(statSync(runtimePath(dataDir)).mode & 0o777).toBe(0o600);
+  });
+
+  it('is absent before a start and after a stop', () => {
+    expect(readRuntime(dataDir)).toBeUndefined();
+    writeRuntime(runtimeOf({}));
+    removeRuntime(dataDir);
+    removeRuntime(dataDir);
+    expect(existsSync(runtimePath(dataDir))).toBe(false);
+  });
+});
+
+describe('secrets.json', () => {
+  const path = (): string => join(dataDir, 'secrets.json');
+
+  it('is made once, for its owner alone, and then stays', () => {
+    const first = loadSecrets(dataDir);
+    expect(loadSecrets(dataDir)).toEqual(first);
+    expect(first.demoApiKey).toMatch(/^fk_[A-Za-z0-9_-]{43}$/);
+    expect(new Set(Object.values(first)).size).toBe(4);
+    expect(statSync(path()).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps what it has when a later version needs one more', () => {
+    const { demoPassword: _lost, ...older } = loadSecrets(dataDir);
+    writeFileSync(path(), JSON.stringify(older));
+    const completed = loadSecrets(dataDir);
+    expect(completed).toMatchObject(older);
+    expect(completed.demoPassword.length).toBeGreaterThanOrEqual(16);
+    expect(JSON.parse(readFileSync(path(), 'utf8'))).toEqual(completed);
+  });
+});

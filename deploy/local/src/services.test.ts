@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import { readOptions } from './options.ts';
+import { planPorts } from './ports.ts';
+import { proxySpec, type ServicesContext, serviceSpecs, serviceUrls } from './services.ts';
+
+function contextOf(env: NodeJS.ProcessEnv): ServicesContext {
+  return {
+    options: readOptions([], env),
+    ports: planPorts(0),
+    secrets: { gatewayAuthSecret: 'g', mediaSigningSecret: 'm', demoPassword: 'p', demoApiKey: 'fk_k' },
+    urls: {
+      NATS_URL: 'nats://n',
+      REDIS_URL: 'redis://r',
+      MONGODB_URL: 'mongodb://m/fleet',
+      FFMPEG_PATH: '/usr/bin/ffmpeg',
+    },
+    logDir: '/logs',
+  };
+}
+
+function envOf(name: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  return serviceSpecs(contextOf(env)).find((spec) => spec.name === name)?.env ?? {};
+}
+
+describe('what the services are started with', () => {
+  it('are six, each with the backends, a port of its own and no one else’s POD_ID', () => {
+    const specs = serviceSpecs(contextOf({ POD_ID: 'shared', HTTP_PORT: '1' }));
+    expect(specs.map(({ name }) => name)).toHaveLength(6);
+    expect(new Set(specs.map(({ env }) => env['HTTP_PORT'])).size).toBe(6);
+    for (const { env } of specs) {
+      expect(env).toMatchObject({ NATS_URL: 'nats://n', MONGODB_URL: 'mongodb://m/fleet', HOST: '127.0.0.1' });
+      expect(env['POD_ID']).toBeUndefined();
+    }
+  });
+
+  it('passes the settings of the environment on', () => {
+    expect(envOf('device-api', { DEVICE_REPLY_TIMEOUT_MS: '500' })['DEVICE_REPLY_TIMEOUT_MS']).toBe('500');
+  });
+
+  it('gives secrets only to those that need them', () => {
+    expect(envOf('jt808-gateway')['GATEWAY_AUTH_SECRET']).toBe('g');
+    expect(envOf('device-api')['GATEWAY_AUTH_SECRET']).toBeUndefined();
+    expect(envOf('jt1078-media')['MEDIA_SIGNING_SECRET']).toBe(envOf('device-api')['MEDIA_SIGNING_SECRET']);
+    expect(envOf('platform-api')['BOOTSTRAP_API_KEY']).toBe('fk_k');
+    expect(envOf('upload-ftp')['BOOTSTRAP_API_KEY']).toBeUndefined();
+  });
+
+  it('asks for the key as soon as it listens on more than loopback, and keeps the inner services there', () => {
+    expect(envOf('device-api')['DEVICE_API_AUTH']).toBe('off');
+    const open = { HOST: '0.0.0.0' };
+    expect(envOf('device-api', open)).toMatchObject({ DEVICE_API_AUTH: 'key', HOST: '0.0.0.0' });
+    expect(envOf('device-api', open)['MEDIA_PUBLIC_HOST']).not.toBe('0.0.0.0');
+    expect(envOf('platform-api', open)['HOST']).toBe('127.0.0.1');
+    expect(envOf('device-api', { ...open, DEVICE_API_AUTH: 'off', MEDIA_PUBLIC_HOST: 'cams.example' })).toMatchObject({
+      DEVICE_API_AUTH: 'off',
+      MEDIA_PUBLIC_HOST: 'cams.example',
+    });
+  });
+
+  it('points the proxy at addresses that can be dialled', () => {
+    const context = contextOf({ HOST: '0.0.0.0' });
+    expect(serviceUrls(context)['device-api']).toBe('http://127.0.0.1:8083');
+    expect(proxySpec(context).env).toMatchObject({
+      HOST: '0.0.0.0',
+      DEVICE_API_URL: 'http://127.0.0.1:8083',
+      PLATFORM_API_URL: 'http://127.0.0.1:8082',
+    });
+  });
+});
