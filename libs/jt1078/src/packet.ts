@@ -47,15 +47,18 @@ export function headerLength(dataType: number, simBytes: SimBytes): number {
   return dataType === DataType.TRANSPARENT ? 12 + simBytes : 0;
 }
 
-/** Total length of the packet at `at`, 0 when its header is impossible, -1 when more bytes are needed to tell. */
+/**
+ * Total length of the packet at `at`; 0 when its header is impossible; negative when that many bytes are missing to
+ * tell. Waits for no more than the header of the data type, as a transparent packet is shorter than a video header.
+ */
 export function packetLength(buffer: Buffer, at: number, end: number, simBytes: SimBytes): number {
   const markAt = at + simBytes + 9;
-  if (markAt >= end) return -1;
+  if (markAt >= end) return end - markAt - 1;
   const mark = buffer[markAt] ?? 0;
   const header = headerLength(mark >> 4, simBytes);
   if (header === 0 || (mark & 0x0f) > SubpackageMark.MIDDLE) return 0;
   const bodyAt = at + header;
-  if (bodyAt > end) return -1;
+  if (bodyAt > end) return end - bodyAt;
   return header + (((buffer[bodyAt - 2] ?? 0) << 8) | (buffer[bodyAt - 1] ?? 0));
 }
 

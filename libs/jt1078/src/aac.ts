@@ -1,0 +1,104 @@
+/** Sampling frequencies of ISO/IEC 14496-3 table 1.18. */
+export const AAC_SAMPLE_RATES = [
+  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
+] as const;
+
+/** Samples of one AAC frame. */
+export const AAC_FRAME_SAMPLES = 1024;
+
+/** What an AAC decoder must know before the first frame. */
+export interface AacConfig {
+  /** Audio object type: 2 is AAC-LC. */
+  objectType: number;
+  sampleRate: number;
+  channels: number;
+}
+
+/** One ADTS frame's header. */
+export interface AdtsHeader extends AacConfig {
+  headerBytes: number;
+  /** Header included. */
+  frameBytes: number;
+  samples: number;
+}
+
+/** Parses the ADTS header at `at`, or gives null when none stands there. */
+export function parseAdts(data: Uint8Array, at = 0): AdtsHeader | null {
+  const byte = (i: number): number => data[at + i] ?? 0;
+  if (data.length - at < 7 || byte(0) !== 0xff || (byte(1) & 0xf6) !== 0xf0) return null;
+  const sampleRate = AAC_SAMPLE_RATES[(byte(2) >> 2) & 0x0f];
+  const headerBytes = (byte(1) & 1) === 1 ? 7 : 9;
+  const frameBytes = ((byte(3) & 3) << 11) | (byte(4) << 3) | (byte(5) >> 5);
+  if (sampleRate === undefined || frameBytes <= headerBytes) return null;
+  return {
+    objectType: (byte(2) >> 6) + 1,
+    sampleRate,
+    channels: ((byte(2) & 1) << 2) | (byte(3) >> 6),
+    headerBytes,
+    frameBytes,
+    samples: AAC_FRAME_SAMPLES * ((byte(6) & 3) + 1),
+  };
+}
+
+/** The 7-byte ADTS header for a raw AAC frame. */
+export function adtsHeader(config: AacConfig, rawBytes: number): Buffer {
+  const rate = AAC_SAMPLE_RATES.findIndex((known) => known === config.sampleRate);
+  if (rate < 0) throw new RangeError(`AAC has no sample rate ${config.sampleRate}`);
+  const length = rawBytes + 7;
+  return Buffer.from([
+    0xff,
+    0xf1,
+    ((config.objectType - 1) << 6) | (rate << 2) | (config.channels >> 2),
+    ((config.channels & 3) << 6) | (length >> 11),
+    (length >> 3) & 0xff,
+    ((length & 7) << 5) | 0x1f,
+    0xfc,
+  ]);
+}
+
+/** AudioSpecificConfig of ISO/IEC 14496-3, 1.6.2.1, 2 bytes. */
+export function audioSpecificConfig(config: AacConfig): Buffer {
+  const rate = AAC_SAMPLE_RATES.findIndex((known) => known === config.sampleRate);
+  if (rate < 0) throw new RangeError(`AAC has no sample rate ${config.sampleRate}`);
+  return Buffer.from([(config.objectType << 3) | (rate >> 1), ((rate & 1) << 7) | (config.channels << 3)]);
+}
+
+/** Reads an AudioSpecificConfig, or gives null when it is none of the plain kind. */
+export function parseAudioSpecificConfig(data: Uint8Array): AacConfig | null {
+  const [first = 0, second = 0] = data;
+  const sampleRate = AAC_SAMPLE_RATES[((first & 7) << 1) | (second >> 7)];
+  if (data.length < 2 || sampleRate === undefined) return null;
+  return { objectType: first >> 3, sampleRate, channels: (second >> 3) & 0x0f };
+}
+
+/** ADTS has no frame longer than its 13-bit length. */
+const MAX_ADTS_BYTES = 8191;
+
+/** Cuts an ADTS byte stream (ffmpeg's `-f adts`) into frames, header included; bytes between frames are skipped. */
+export class AdtsSplitter {
+  skippedBytes = 0;
+  readonly #onFrame: (frame: Buffer) => void;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(onFrame: (frame: Buffer) => void) {
+    this.#onFrame = onFrame;
+  }
+
+  /** Takes the next bytes; frames handed out share them, or a copy of what was carried over. */
+  push(chunk: Buffer): void {
+    const data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    let at = 0;
+    while (data.length - at >= 7) {
+      const header = parseAdts(data, at);
+      if (header === null) {
+        at++;
+        this.skippedBytes++;
+        continue;
+      }
+      if (data.length - at < header.frameBytes) break;
+      this.#onFrame(data.subarray(at, at + header.frameBytes));
+      at += header.frameBytes;
+    }
+    this.#rest = Buffer.from(data.subarray(at, at + MAX_ADTS_BYTES));
+  }
+}

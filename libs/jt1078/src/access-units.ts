@@ -1,0 +1,51 @@
+import { NalIndex } from './nal-units.ts';
+import { isFirstSlice, isRandomAccess, roleOf, type VideoCodec } from './video-codec.ts';
+
+/** One picture of an elementary stream with the parameter sets before it: what a terminal sends as one frame. */
+export interface AccessUnit {
+  /** A view of the stream, start codes included. */
+  data: Buffer;
+  isKeyFrame: boolean;
+  /** NAL units in it. */
+  units: number;
+}
+
+/** Cuts an Annex B elementary stream into access units. */
+export function splitAccessUnits(stream: Buffer, codec: VideoCodec): AccessUnit[] {
+  const result: AccessUnit[] = [];
+  const index = new NalIndex();
+  let from = -1;
+  let hasSlice = false;
+  let isKeyFrame = false;
+  let units = 0;
+  const close = (end: number): void => {
+    if (hasSlice) result.push({ data: stream.subarray(from, end), isKeyFrame, units });
+    from = end;
+    hasSlice = false;
+    isKeyFrame = false;
+    units = 0;
+  };
+  let scanned = 0;
+  while (scanned < stream.length) {
+    // The index is bounded, so a long stream is scanned in pieces, each from the last unit of the one before.
+    index.scan(stream.subarray(scanned));
+    const offset = scanned;
+    for (let i = 0; i < index.count; i++) {
+      const start = offset + index.start(i);
+      const codeAt = start - (stream[start - 4] === 0 ? 4 : 3);
+      if (from < 0) from = codeAt;
+      const first = stream[start] ?? 0;
+      const role = roleOf(codec, first);
+      if (hasSlice && (role === 'slice' ? isFirstSlice(codec, stream, start) : role !== 'other')) close(codeAt);
+      units++;
+      if (role === 'slice') {
+        hasSlice = true;
+        isKeyFrame ||= isRandomAccess(codec, first);
+      }
+      scanned = offset + index.end(i);
+    }
+    if (!index.isOverfull) scanned = stream.length;
+  }
+  if (from >= 0) close(stream.length);
+  return result;
+}

@@ -1,0 +1,236 @@
+import { AAC_FRAME_SAMPLES, type AacConfig, parseAdts } from './aac.ts';
+import { decodeAdpcm } from './adpcm.ts';
+import { aacSequenceHeader, aacTag, g711Tag, mp3Tag } from './flv-audio.ts';
+import type { FlvTag } from './flv-tag.ts';
+import { toS16le } from './g711.ts';
+import { g726CodeSize } from './g726.ts';
+import { stripHisiliconHeader } from './hisilicon.ts';
+import type { MediaFrame } from './media-frame.ts';
+import { parseMp3 } from './mp3.ts';
+import type { StreamTimeline } from './stream-timeline.ts';
+import { PayloadType, payloadTypeName } from './tables.ts';
+
+/** Audio that browsers do not play: what to tell ffmpeg about its raw input, and the bytes to feed. */
+export interface TranscodeInput {
+  /** ffmpeg's `-f`. */
+  format: 'alaw' | 'mulaw' | 'g726le' | 's16le' | 's16be' | 'g722' | 'amrnb';
+  /** Bits per code of G.726 (`-code_size`), else null. */
+  codeSize: number | null;
+  sampleRate: number;
+  channels: number;
+  /** Owned by the receiver. */
+  data: Buffer;
+  /** Stream clock of its first sample. */
+  timestampMs: number;
+  durationMs: number;
+}
+
+/** The camera's audio as it comes. */
+export interface AudioInfo {
+  /** Name of the payload type. */
+  codec: string;
+  sampleRate: number;
+  channels: number;
+  needsTranscoding: boolean;
+  /** `audio=copy` can be served: FLV has a form for it. */
+  canCopy: boolean;
+}
+
+/** What the audio half of a stream has seen. */
+export interface AudioCounters {
+  audioFrames: number;
+  /** Unknown codec or unreadable. */
+  droppedAudioFrames: number;
+}
+
+/** Settings of the audio half. */
+export interface AudioMuxerOptions {
+  onTag: (tag: FlvTag) => void;
+  onTranscode: (input: TranscodeInput) => void;
+  aac: AacConfig;
+  g726CodeSize: number | null;
+}
+
+const RATE = 8000;
+const G722_RATE = 16_000;
+/** Bytes of an AMR-NB frame of 20 ms by mode, header byte included. */
+const AMR_FRAME_BYTES = [13, 14, 16, 18, 20, 21, 27, 32, 6];
+
+type Pass = Pick<TranscodeInput, 'format' | 'data' | 'durationMs'> &
+  Partial<Pick<TranscodeInput, 'codeSize' | 'sampleRate' | 'channels'>>;
+
+/** Audio frames to FLV tags where FLV and browsers know the codec, and to transcoder input where they do not. */
+export class AudioMuxer {
+  readonly counters: AudioCounters = { audioFrames: 0, droppedAudioFrames: 0 };
+  info: AudioInfo | null = null;
+  sequenceHeader: FlvTag | null = null;
+  readonly #timeline: StreamTimeline;
+  readonly #options: AudioMuxerOptions;
+  #config: AacConfig | null = null;
+  #sourceConfig: AacConfig;
+  #lastMs = 0;
+
+  constructor(timeline: StreamTimeline, options: AudioMuxerOptions) {
+    this.#timeline = timeline;
+    this.#options = options;
+    this.#sourceConfig = options.aac;
+  }
+
+  push(frame: MediaFrame): void {
+    const data = stripHisiliconHeader(frame.data);
+    if (data.length === 0) return;
+    if (this.#handle(frame, data)) this.counters.audioFrames++;
+    else this.counters.droppedAudioFrames++;
+  }
+
+  /** A frame of the transcoder, ADTS header included. */
+  pushTranscoded(adts: Buffer, timestampMs: number): void {
+    const header = parseAdts(adts);
+    if (header) this.#emitAac(header, adts.subarray(header.headerBytes, header.frameBytes), timestampMs);
+  }
+
+  #handle(frame: MediaFrame, data: Buffer): boolean {
+    switch (frame.payloadType) {
+      case PayloadType.G711A:
+        return this.#g711(frame, data, 'alaw');
+      case PayloadType.G711U:
+        return this.#g711(frame, data, 'mulaw');
+      case PayloadType.G726:
+        return this.#g726(frame, data);
+      case PayloadType.ADPCMA:
+        return this.#adpcm(frame);
+      case PayloadType.AAC:
+      case PayloadType.HEAAC:
+      case PayloadType.AACLC:
+      case PayloadType.MP4AUDIO:
+        return this.#aac(frame, data);
+      case PayloadType.MP3:
+      case PayloadType.MPEGAUDIO:
+        return this.#mp3(frame, data);
+      default:
+        return this.#other(frame, data);
+    }
+  }
+
+  #g711(frame: MediaFrame, data: Buffer, law: 'alaw' | 'mulaw'): boolean {
+    const timestampMs = this.#pass(frame, { format: law, data: Buffer.from(data), durationMs: data.length / 8 }, true);
+    this.#options.onTag(g711Tag(law, data, timestampMs));
+    return true;
+  }
+
+  #g726(frame: MediaFrame, data: Buffer): boolean {
+    const codeSize = this.#options.g726CodeSize ?? g726CodeSize(data.length);
+    if (codeSize === null) return false;
+    this.#pass(frame, { format: 'g726le', codeSize, data: Buffer.from(data), durationMs: data.length / codeSize });
+    return true;
+  }
+
+  #adpcm(frame: MediaFrame): boolean {
+    const pcm = decodeAdpcm(frame.data);
+    if (pcm.length === 0) return false;
+    this.#pass(frame, { format: 's16le', data: toS16le(pcm), durationMs: pcm.length / 8 });
+    return true;
+  }
+
+  #other(frame: MediaFrame, data: Buffer): boolean {
+    const copy = (): Buffer => Buffer.from(data);
+    switch (frame.payloadType) {
+      case PayloadType.S16BE_MONO:
+        this.#pass(frame, { format: 's16be', data: copy(), durationMs: data.length / 16 });
+        return true;
+      case PayloadType.S16BE_STEREO:
+        this.#pass(frame, { format: 's16be', data: copy(), durationMs: data.length / 32, channels: 2 });
+        return true;
+      case PayloadType.G722:
+        this.#pass(frame, { format: 'g722', data: copy(), durationMs: data.length / 8, sampleRate: G722_RATE });
+        return true;
+      case PayloadType.AMR: {
+        const frames = amrFrames(data);
+        if (frames > 0) this.#pass(frame, { format: 'amrnb', data: copy(), durationMs: frames * 20 });
+        return frames > 0;
+      }
+      default:
+        return false;
+    }
+  }
+
+  /** AAC, normally with ADTS headers (several frames are possible); without, by what is known about the device. */
+  #aac(frame: MediaFrame, data: Buffer): boolean {
+    let at = 0;
+    let frames = 0;
+    for (;;) {
+      const header = parseAdts(data, at);
+      if (header === null || at + header.frameBytes > data.length) break;
+      this.#sourceConfig = { objectType: header.objectType, sampleRate: header.sampleRate, channels: header.channels };
+      this.#aacFrame(frame, data.subarray(at + header.headerBytes, at + header.frameBytes));
+      at += header.frameBytes;
+      frames++;
+    }
+    if (frames > 0) return true;
+    const looksLikeAdts = data[0] === 0xff && ((data[1] ?? 0) & 0xf6) === 0xf0;
+    if (looksLikeAdts) return false;
+    this.#aacFrame(frame, data);
+    return true;
+  }
+
+  #aacFrame(frame: MediaFrame, raw: Buffer): void {
+    const config = this.#sourceConfig;
+    this.#setInfo(frame.payloadType, config.sampleRate, config.channels, false, true);
+    const durationMs = (AAC_FRAME_SAMPLES * 1000) / config.sampleRate;
+    this.#emitAac(config, raw, this.#timeline.audio(frame.timestampLow, frame.arrivalMs, durationMs));
+  }
+
+  #mp3(frame: MediaFrame, data: Buffer): boolean {
+    const header = parseMp3(data);
+    if (header === null) return false;
+    this.#setInfo(frame.payloadType, header.sampleRate, header.channels, false, true);
+    const durationMs = (header.samples * 1000) / header.sampleRate;
+    const timestampMs = this.#timeline.audio(frame.timestampLow, frame.arrivalMs, durationMs);
+    this.#options.onTag(mp3Tag(data, header, timestampMs));
+    return true;
+  }
+
+  #emitAac(config: AacConfig, raw: Buffer, timestampMs: number): void {
+    const at = Math.max(this.#lastMs, timestampMs);
+    this.#lastMs = at;
+    const known = this.#config;
+    const isSame =
+      known?.sampleRate === config.sampleRate &&
+      known.channels === config.channels &&
+      known.objectType === config.objectType;
+    if (!isSame) {
+      this.#config = { objectType: config.objectType, sampleRate: config.sampleRate, channels: config.channels };
+      this.sequenceHeader = aacSequenceHeader(config, at);
+      this.#options.onTag(this.sequenceHeader);
+    }
+    this.#options.onTag(aacTag(raw, at));
+  }
+
+  #pass(frame: MediaFrame, pass: Pass, canCopy = false): number {
+    const { sampleRate = RATE, channels = 1, codeSize = null } = pass;
+    this.#setInfo(frame.payloadType, sampleRate, channels, true, canCopy);
+    const timestampMs = this.#timeline.audio(frame.timestampLow, frame.arrivalMs, pass.durationMs);
+    this.#options.onTranscode({ ...pass, sampleRate, channels, codeSize, timestampMs });
+    return timestampMs;
+  }
+
+  #setInfo(payloadType: number, sampleRate: number, channels: number, needs: boolean, canCopy: boolean): void {
+    const codec = payloadTypeName(payloadType);
+    const { info } = this;
+    if (info?.codec === codec && info.sampleRate === sampleRate && info.channels === channels) return;
+    this.info = { codec, sampleRate, channels, needsTranscoding: needs, canCopy };
+  }
+}
+
+/** Whole AMR-NB frames in a body, 0 when it does not divide into such. */
+function amrFrames(data: Buffer): number {
+  let frames = 0;
+  let at = 0;
+  while (at < data.length) {
+    const bytes = AMR_FRAME_BYTES[((data[at] ?? 0) >> 3) & 0x0f];
+    if (bytes === undefined) return 0;
+    at += bytes;
+    frames++;
+  }
+  return at === data.length ? frames : 0;
+}

@@ -1,0 +1,65 @@
+import { isMagic, type MediaPacket, MIN_PACKET_BYTES, packetLength, readPacket } from './packet.ts';
+import { decideSimWidth } from './sim-width.ts';
+import type { SimBytes } from './tables.ts';
+
+/** What a datagram reader has seen. */
+export interface DatagramCounters {
+  datagrams: number;
+  packets: number;
+  /** Datagrams of which a part (or all) was no whole packet. */
+  droppedDatagrams: number;
+}
+
+/** Settings of a datagram reader. */
+export interface DatagramReaderOptions {
+  /** The body shares the datagram's bytes. */
+  onPacket: (packet: MediaPacket) => void;
+  simBytes?: SimBytes | undefined;
+}
+
+/** Packets of one UDP peer: usually one a datagram; several in one are read too, truncated ones are dropped. */
+export class DatagramReader {
+  readonly counters: DatagramCounters = { datagrams: 0, packets: 0, droppedDatagrams: 0 };
+  readonly #onPacket: (packet: MediaPacket) => void;
+  #simBytes: SimBytes | null;
+  #isWidthCertain: boolean;
+
+  constructor(options: DatagramReaderOptions) {
+    this.#onPacket = options.onPacket;
+    this.#simBytes = options.simBytes ?? null;
+    this.#isWidthCertain = options.simBytes !== undefined;
+  }
+
+  /** Width of the SIM field, null until it is known. */
+  get simBytes(): SimBytes | null {
+    return this.#simBytes;
+  }
+
+  /** Takes one datagram. */
+  push(datagram: Buffer): void {
+    this.counters.datagrams++;
+    const end = datagram.length;
+    let at = 0;
+    while (at < end) {
+      if (end - at < MIN_PACKET_BYTES || !isMagic(datagram, at)) break;
+      const simBytes = this.#width(datagram, at);
+      if (simBytes === null) break;
+      const length = packetLength(datagram, at, end, simBytes);
+      if (length <= 0 || at + length > end) break;
+      this.counters.packets++;
+      this.#onPacket(readPacket(datagram, at, simBytes));
+      at += length;
+    }
+    if (at < end || end === 0) this.counters.droppedDatagrams++;
+  }
+
+  #width(datagram: Buffer, at: number): SimBytes | null {
+    if (this.#isWidthCertain) return this.#simBytes;
+    const decision = decideSimWidth(datagram, at, datagram.length, true);
+    // A truncated datagram fits neither width to its end; it must not fix one.
+    if (decision === 'none' || 'missingBytes' in decision) return null;
+    this.#simBytes = decision.simBytes;
+    this.#isWidthCertain = decision.certain;
+    return decision.simBytes;
+  }
+}

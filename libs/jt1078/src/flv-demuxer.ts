@@ -1,0 +1,156 @@
+import { type AacConfig, adtsHeader, parseAudioSpecificConfig } from './aac.ts';
+import { FlvTagType, TAG_HEADER_BYTES, TAG_TRAILER_BYTES } from './flv-tag.ts';
+import { FLV_HVC1 } from './flv-video.ts';
+import type { VideoCodec } from './video-codec.ts';
+
+/** One tag read from FLV bytes. */
+export interface DemuxedTag {
+  type: number;
+  timestampMs: number;
+  body: Buffer;
+}
+
+const HEADER_BYTES = 13;
+const START_CODE = Buffer.from([0, 0, 0, 1]);
+
+/** FLV bytes to tags, for tests and tools. Throws when the bytes are no FLV or a previous tag size is wrong. */
+export class FlvDemuxer {
+  /** The tracks announced by the file header, null before it. */
+  header: { video: boolean; audio: boolean } | null = null;
+  readonly #onTag: (tag: DemuxedTag) => void;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(onTag: (tag: DemuxedTag) => void) {
+    this.#onTag = onTag;
+  }
+
+  push(chunk: Buffer): void {
+    const data = Buffer.concat([this.#rest, chunk]);
+    let at = 0;
+    if (this.header === null) {
+      if (data.length < HEADER_BYTES) {
+        this.#rest = data;
+        return;
+      }
+      if (data.toString('latin1', 0, 3) !== 'FLV' || data.readUInt32BE(9) !== 0) throw new TypeError('no FLV header');
+      const flags = data[4] ?? 0;
+      this.header = { video: (flags & 1) !== 0, audio: (flags & 4) !== 0 };
+      at = HEADER_BYTES;
+    }
+    while (data.length - at >= TAG_HEADER_BYTES) {
+      const size = data.readUIntBE(at + 1, 3);
+      const end = at + TAG_HEADER_BYTES + size;
+      if (data.length < end + TAG_TRAILER_BYTES) break;
+      if (data.readUInt32BE(end) !== TAG_HEADER_BYTES + size) throw new TypeError(`wrong previous tag size at ${end}`);
+      this.#onTag({
+        type: data[at] ?? 0,
+        timestampMs: data.readUIntBE(at + 4, 3) + (data[at + 7] ?? 0) * 0x1000000,
+        body: data.subarray(at + TAG_HEADER_BYTES, end),
+      });
+      at = end + TAG_TRAILER_BYTES;
+    }
+    this.#rest = data.subarray(at);
+  }
+}
+
+/** All tags of FLV bytes. */
+export function demuxFlv(flv: Buffer): DemuxedTag[] {
+  const tags: DemuxedTag[] = [];
+  new FlvDemuxer((tag) => tags.push(tag)).push(flv);
+  return tags;
+}
+
+/** A video tag's body taken apart. */
+export interface DemuxedVideo {
+  codec: VideoCodec;
+  isKeyFrame: boolean;
+  isSequenceHeader: boolean;
+  compositionMs: number;
+  /** The record, or length-prefixed NAL units. */
+  data: Buffer;
+}
+
+/** Reads a video tag: AVC, codec id 12, or enhanced FLV with hvc1; null for anything else. */
+export function readVideoTag(body: Buffer): DemuxedVideo | null {
+  const first = body[0] ?? 0;
+  const isKeyFrame = ((first >> 4) & 7) === 1;
+  if (first < 0x80) {
+    const codec = (first & 0x0f) === 7 ? 'h264' : (first & 0x0f) === 12 ? 'h265' : null;
+    if (codec === null || body.length < 5) return null;
+    const isSequenceHeader = body[1] === 0;
+    return { codec, isKeyFrame, isSequenceHeader, compositionMs: body.readIntBE(2, 3), data: body.subarray(5) };
+  }
+  const packetType = first & 0x0f;
+  if (body.length < 5 || body.readUInt32BE(1) !== FLV_HVC1 || ![0, 1, 3].includes(packetType)) return null;
+  const hasComposition = packetType === 1;
+  return {
+    codec: 'h265',
+    isKeyFrame,
+    isSequenceHeader: packetType === 0,
+    compositionMs: hasComposition ? body.readIntBE(5, 3) : 0,
+    data: body.subarray(hasComposition ? 8 : 5),
+  };
+}
+
+/** The parameter sets of an AVC or HEVC decoder configuration record. */
+export function parameterSetsOf(codec: VideoCodec, record: Buffer): Buffer[] {
+  const units: Buffer[] = [];
+  let at = codec === 'h264' ? 5 : 23;
+  const readUnits = (count: number): void => {
+    for (let i = 0; i < count; i++) {
+      const length = record.readUInt16BE(at);
+      units.push(record.subarray(at + 2, at + 2 + length));
+      at += 2 + length;
+    }
+  };
+  if (codec === 'h264') {
+    readUnits((record[at++] ?? 0) & 0x1f);
+    readUnits(record[at++] ?? 0);
+    return units;
+  }
+  for (let arrays = record[22] ?? 0; arrays > 0; arrays--) {
+    at += 3;
+    readUnits(record.readUInt16BE(at - 2));
+  }
+  return units;
+}
+
+function appendUnits(parts: Buffer[], data: Buffer): void {
+  for (let at = 0; at + 4 <= data.length; ) {
+    const length = data.readUInt32BE(at);
+    parts.push(START_CODE, data.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+}
+
+/** The video of an FLV stream as an Annex B elementary stream, for tools that read no H.265 in FLV. */
+export function flvToAnnexB(flv: Buffer): { codec: VideoCodec | null; data: Buffer; timestampsMs: number[] } {
+  const parts: Buffer[] = [];
+  const timestampsMs: number[] = [];
+  let codec: VideoCodec | null = null;
+  for (const tag of demuxFlv(flv)) {
+    const video = tag.type === FlvTagType.VIDEO ? readVideoTag(tag.body) : null;
+    if (!video) continue;
+    codec = video.codec;
+    if (video.isSequenceHeader) {
+      for (const unit of parameterSetsOf(video.codec, video.data)) parts.push(START_CODE, unit);
+      continue;
+    }
+    timestampsMs.push(tag.timestampMs + video.compositionMs);
+    appendUnits(parts, video.data);
+  }
+  return { codec, data: Buffer.concat(parts), timestampsMs };
+}
+
+/** The AAC of an FLV stream as ADTS. */
+export function flvToAdts(flv: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let config: AacConfig | null = null;
+  for (const { type, body } of demuxFlv(flv)) {
+    if (type !== FlvTagType.AUDIO || (body[0] ?? 0) >> 4 !== 10) continue;
+    const data = body.subarray(2);
+    if (body[1] === 0) config = parseAudioSpecificConfig(data);
+    else if (config) parts.push(adtsHeader(config, data.length), data);
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,31 @@
+import { type FlvTag, tagOf } from './flv-tag.ts';
+
+/** A value of onMetaData. */
+export type AmfValue = number | boolean | string;
+
+const text = (value: string): Buffer => {
+  const bytes = Buffer.from(value);
+  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes]);
+};
+
+function amf(value: AmfValue): Buffer {
+  if (typeof value === 'string') return Buffer.concat([Buffer.from([2]), text(value)]);
+  if (typeof value === 'boolean') return Buffer.from([1, value ? 1 : 0]);
+  const bytes = Buffer.alloc(9);
+  bytes.writeDoubleBE(value, 1);
+  return bytes;
+}
+
+/** The script tag `onMetaData` with an AMF0 ECMA array; undefined values are left out. */
+export function scriptTag(values: Readonly<Record<string, AmfValue | undefined>>, timestampMs = 0): FlvTag {
+  const entries = Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));
+  const count = Buffer.alloc(5);
+  count[0] = 8;
+  count.writeUInt32BE(entries.length, 1);
+  return tagOf('script', timestampMs, [
+    amf('onMetaData'),
+    count,
+    ...entries.flatMap(({ key, value }) => [text(key), amf(value)]),
+    Buffer.from([0, 0, 9]),
+  ]);
+}

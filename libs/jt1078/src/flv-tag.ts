@@ -1,0 +1,108 @@
+/** FLV tag types. */
+export const FlvTagType = { AUDIO: 8, VIDEO: 9, SCRIPT: 18 } as const;
+
+/** Length of the header before each tag's body. */
+export const TAG_HEADER_BYTES = 11;
+/** Length of the previous tag size after each body. */
+export const TAG_TRAILER_BYTES = 4;
+
+/**
+ * Who gets a tag: `audio` is what browsers play (AAC or MP3, the camera's own or transcoded), `audioCopy` the camera's
+ * G.711 for `audio=copy`. A camera that sends AAC or MP3 itself has only `audio` tags, good for both.
+ */
+export type FlvTrack = 'script' | 'video' | 'audio' | 'audioCopy';
+
+/** What is known about a tag besides its bytes. */
+export interface TagFlags {
+  isKeyFrame?: boolean;
+  isSequenceHeader?: boolean;
+  isDisposable?: boolean;
+}
+
+/** One FLV tag, made once and written to every viewer. */
+export class FlvTag {
+  readonly type: number;
+  readonly track: FlvTrack;
+  /** On the stream's clock. */
+  readonly timestampMs: number;
+  readonly isKeyFrame: boolean;
+  readonly isSequenceHeader: boolean;
+  /** A picture that no other refers to: may be left out for a slow viewer without harm to the rest. */
+  readonly isDisposable: boolean;
+  /** Header with `timestampMs`, body, previous tag size: the whole tag for a viewer on the stream's own clock. */
+  readonly wire: Buffer;
+  #rest: Buffer | null = null;
+  #legacy: FlvTag | null = null;
+
+  /** A tag whose body of `bodyLength` bytes is still to be written, at `TAG_HEADER_BYTES` of `wire`. */
+  constructor(track: FlvTrack, timestampMs: number, bodyLength: number, flags: TagFlags = {}) {
+    this.track = track;
+    this.type = track === 'video' ? FlvTagType.VIDEO : track === 'script' ? FlvTagType.SCRIPT : FlvTagType.AUDIO;
+    this.timestampMs = Math.max(0, Math.round(timestampMs));
+    this.isKeyFrame = flags.isKeyFrame ?? false;
+    this.isSequenceHeader = flags.isSequenceHeader ?? false;
+    this.isDisposable = flags.isDisposable ?? false;
+    this.wire = Buffer.allocUnsafe(TAG_HEADER_BYTES + bodyLength + TAG_TRAILER_BYTES);
+    writeTagHeader(this.wire, 0, this, this.timestampMs);
+    this.wire.writeUInt32BE(TAG_HEADER_BYTES + bodyLength, TAG_HEADER_BYTES + bodyLength);
+  }
+
+  get bodyLength(): number {
+    return this.wire.length - TAG_HEADER_BYTES - TAG_TRAILER_BYTES;
+  }
+
+  /** The body, a view of `wire`. */
+  get body(): Buffer {
+    return this.wire.subarray(TAG_HEADER_BYTES, this.wire.length - TAG_TRAILER_BYTES);
+  }
+
+  /** Body and previous tag size, a view of `wire`: follows a viewer's own 11-byte header (`writeTagHeader`). */
+  get rest(): Buffer {
+    this.#rest ??= this.wire.subarray(TAG_HEADER_BYTES);
+    return this.#rest;
+  }
+
+  /** The same tag in another form, made on first use and then shared. */
+  legacyForm(make: () => FlvTag): FlvTag {
+    this.#legacy ??= make();
+    return this.#legacy;
+  }
+}
+
+/** A tag with the given body. */
+export function tagOf(track: FlvTrack, timestampMs: number, body: readonly Uint8Array[], flags?: TagFlags): FlvTag {
+  const tag = new FlvTag(
+    track,
+    timestampMs,
+    body.reduce((sum, part) => sum + part.length, 0),
+    flags,
+  );
+  let at = TAG_HEADER_BYTES;
+  for (const part of body) {
+    tag.wire.set(part, at);
+    at += part.length;
+  }
+  return tag;
+}
+
+/**
+ * Writes the 11-byte header of a tag for a viewer whose clock says `timestampMs` (32 bits, the extension byte holds the
+ * upper 8); `tag.rest` follows it. Gives the offset after it.
+ */
+export function writeTagHeader(
+  target: Buffer,
+  offset: number,
+  tag: Pick<FlvTag, 'type' | 'bodyLength'>,
+  timestampMs: number,
+): number {
+  target[offset] = tag.type;
+  target.writeUIntBE(tag.bodyLength, offset + 1, 3);
+  target.writeUIntBE(timestampMs & 0xffffff, offset + 4, 3);
+  target[offset + 7] = (timestampMs >>> 24) & 0xff;
+  target.writeUIntBE(0, offset + 8, 3);
+  return offset + TAG_HEADER_BYTES;
+}
+
+/** The first 13 bytes of an FLV stream. The flags are a promise: players wait for each announced track. */
+export const flvHeader = (has: { video: boolean; audio: boolean }): Buffer =>
+  Buffer.from([0x46, 0x4c, 0x56, 1, (has.video ? 1 : 0) | (has.audio ? 4 : 0), 0, 0, 0, 9, 0, 0, 0, 0]);

@@ -1,0 +1,270 @@
+import type { MediaFrame } from './media-frame.ts';
+import { beginsWithStartCode } from './nal-units.ts';
+import type { MediaPacket } from './packet.ts';
+import { frameOf, PendingFrame } from './pending-frame.ts';
+import { SequenceTracker } from './sequence-tracker.ts';
+import { DataType, type MediaKind, SubpackageMark } from './tables.ts';
+import { hasSlice, startsAccessUnit } from './video-codec.ts';
+
+/** What an assembler has seen. */
+export interface AssemblerCounters {
+  frames: number;
+  brokenFrames: number;
+  sequenceGaps: number;
+  lostPackets: number;
+}
+
+/** Settings of an assembler; only `onFrame` is needed. */
+export interface AssemblerOptions {
+  onFrame: (frame: MediaFrame) => void;
+  maxFrameBytes?: number | undefined;
+  maxFrameAgeMs?: number | undefined;
+}
+
+/** One (SIM, channel). */
+interface Channel {
+  sim: string;
+  channel: number;
+  sequence: number;
+  video: PendingFrame;
+  audio: PendingFrame;
+  transparent: PendingFrame;
+  /** `marks`: subpackage marks mean something. `timestamps`: all are 0 although frames are cut. */
+  markMode: 'unknown' | 'marks' | 'timestamps';
+  wholeFrames: number;
+  hasLostVideo: boolean;
+  /** The rest of a train whose beginning is gone. */
+  isOrphan: boolean;
+}
+
+/** Channels of one connection; more are not real. */
+const MAX_CHANNELS = 32;
+/** While marks are unknown, an atomic body from this size on may be the first part of a frame. */
+const MAY_BE_CUT_BYTES = 500;
+/** So many large atomic bodies that turned out to be whole frames show that marks mean something. */
+const TRUST_MARKS_AFTER = 8;
+/** A frame that only waits for its successor waits no longer. */
+const OPEN_ENDED_MS = 300;
+
+/**
+ * Joins the packets of one connection (or UDP peer) to frames, by (SIM, channel) and kind. Goes by the subpackage mark
+ * and the common sequence counter; by timestamp only when all marks are 0 although frames are cut. M is not looked at.
+ */
+export class FrameAssembler {
+  readonly #onFrame: (frame: MediaFrame) => void;
+  readonly #maxBytes: number;
+  readonly #maxAgeMs: number;
+  readonly #sequences = new SequenceTracker();
+  readonly #channels: Channel[] = [];
+  #current: Channel | null = null;
+  #frames = 0;
+  #broken = 0;
+
+  constructor(options: AssemblerOptions) {
+    this.#onFrame = options.onFrame;
+    this.#maxBytes = options.maxFrameBytes ?? 2 * 1024 * 1024;
+    this.#maxAgeMs = options.maxFrameAgeMs ?? 5000;
+  }
+
+  get counters(): AssemblerCounters {
+    return {
+      frames: this.#frames,
+      brokenFrames: this.#broken,
+      sequenceGaps: this.#sequences.gaps,
+      lostPackets: this.#sequences.lost,
+    };
+  }
+
+  /** Takes the next packet, in sequence order; `nowMs` is any steady clock. */
+  push(packet: MediaPacket, nowMs: number): void {
+    const channel = this.#channelOf(packet);
+    const kind = kindOf(packet.dataType);
+    const pending = channel[kind];
+    const isContinuation = packet.subpackage >= SubpackageMark.LAST;
+    const follows = this.#sequences.follows(packet.sequence, channel.sequence, pending.sequence, isContinuation);
+    channel.sequence = packet.sequence;
+    pending.sequence = packet.sequence;
+    if (!follows) this.#onGap(channel, packet, kind, isContinuation);
+    if (pending.isActive && nowMs - pending.startedMs > this.#maxAgeMs) this.#break(channel, kind, false);
+    if (packet.subpackage === SubpackageMark.ATOMIC) {
+      if (kind === 'video' && channel.markMode !== 'marks') this.#pushUnmarked(channel, packet, nowMs);
+      else this.#pushWhole(channel, kind, packet, nowMs);
+      return;
+    }
+    if (kind === 'video' && channel.markMode !== 'marks') this.#trustMarks(channel);
+    if (packet.subpackage === SubpackageMark.FIRST) this.#pushFirst(channel, kind, packet, nowMs);
+    else this.#pushNext(channel, kind, packet, nowMs);
+  }
+
+  /** Drops what has been pending for too long, and emits what has waited long enough for a successor. */
+  expire(nowMs: number): void {
+    for (const channel of this.#channels) {
+      for (const kind of ['video', 'audio', 'transparent'] as const) {
+        const pending = channel[kind];
+        if (!pending.isActive) continue;
+        if (pending.isOpenEnded && nowMs - pending.lastMs >= OPEN_ENDED_MS) this.#finish(channel, kind);
+        else if (nowMs - pending.startedMs > this.#maxAgeMs) this.#break(channel, kind, false);
+      }
+    }
+  }
+
+  /** The connection has ended: emits what only waited for its successor, drops the rest. */
+  flush(): void {
+    for (const channel of this.#channels) {
+      for (const kind of ['video', 'audio', 'transparent'] as const) {
+        if (channel[kind].isActive && channel[kind].isOpenEnded) this.#finish(channel, kind);
+        else if (channel[kind].isActive) this.#break(channel, kind, false);
+      }
+    }
+  }
+
+  #channelOf(packet: MediaPacket): Channel {
+    const current = this.#current;
+    if (current?.sim === packet.sim && current.channel === packet.channel) return current;
+    let found = this.#channels.find(({ sim, channel }) => sim === packet.sim && channel === packet.channel);
+    if (!found) {
+      found = newChannel(packet);
+      if (this.#channels.length === MAX_CHANNELS) this.#channels.shift();
+      this.#channels.push(found);
+    }
+    this.#current = found;
+    return found;
+  }
+
+  /**
+   * Packets are missing. When the next one continues the same train, only that frame has lost a part; otherwise there is
+   * no telling what was lost.
+   */
+  #onGap(channel: Channel, packet: MediaPacket, kind: MediaKind, isContinuation: boolean): void {
+    const { video } = channel;
+    const sameTrain = kind === 'video' && isContinuation && video.isActive && video.hasTimestampOf(packet);
+    for (const other of this.#channels) {
+      if (other !== channel || !sameTrain) other.hasLostVideo = true;
+    }
+    for (const each of ['video', 'audio', 'transparent'] as const) {
+      if (channel[each].isActive) this.#break(channel, each, each === 'video' && sameTrain);
+    }
+  }
+
+  /** Drops a frame of which a part is missing. */
+  #break(channel: Channel, kind: MediaKind, isOnlyLoss: boolean): void {
+    const pending = channel[kind];
+    this.#broken++;
+    if (kind === 'video') {
+      if (!isOnlyLoss || !pending.isNonReference()) channel.hasLostVideo = true;
+      channel.isOrphan = true;
+    }
+    pending.drop();
+  }
+
+  #pushWhole(channel: Channel, kind: MediaKind, packet: MediaPacket, nowMs: number): void {
+    if (channel[kind].isActive) this.#break(channel, kind, true);
+    this.#emit(channel, frameOf(kind, packet, packet.body, 1, nowMs, false));
+  }
+
+  #pushFirst(channel: Channel, kind: MediaKind, packet: MediaPacket, nowMs: number): void {
+    if (channel[kind].isActive) this.#break(channel, kind, true);
+    channel.isOrphan = false;
+    channel[kind].begin(packet, nowMs);
+  }
+
+  #pushNext(channel: Channel, kind: MediaKind, packet: MediaPacket, nowMs: number): void {
+    const pending = channel[kind];
+    // Without a usable counter, a new timestamp is the only sign that a beginning was lost.
+    if (pending.isActive && !this.#sequences.isUsable && !pending.hasTimestampOf(packet)) {
+      this.#break(channel, kind, false);
+    }
+    if (!pending.isActive) {
+      this.#pushOrphan(channel, kind);
+      return;
+    }
+    if (pending.length + packet.body.length > this.#maxBytes) {
+      this.#break(channel, kind, true);
+      return;
+    }
+    pending.append(packet, nowMs);
+    if (packet.subpackage === SubpackageMark.LAST) this.#finish(channel, kind);
+  }
+
+  #pushOrphan(channel: Channel, kind: MediaKind): void {
+    if (kind !== 'video' || channel.isOrphan) return;
+    channel.isOrphan = true;
+    channel.hasLostVideo = true;
+    this.#broken++;
+  }
+
+  #trustMarks(channel: Channel): void {
+    channel.markMode = 'marks';
+    if (channel.video.isActive) this.#finish(channel, 'video');
+  }
+
+  /** Video with mark 0 from a device of which no other mark has been seen. */
+  #pushUnmarked(channel: Channel, packet: MediaPacket, nowMs: number): void {
+    const { video } = channel;
+    const begins = beginsWithStartCode(packet.body);
+    if (video.isActive) {
+      if (this.#belongs(channel, packet, begins)) {
+        if (!begins) channel.markMode = 'timestamps';
+        if (video.length + packet.body.length > this.#maxBytes) this.#break(channel, 'video', true);
+        else video.append(packet, nowMs);
+        return;
+      }
+      this.#finish(channel, 'video');
+      if (channel.markMode === 'unknown' && ++channel.wholeFrames >= TRUST_MARKS_AFTER) channel.markMode = 'marks';
+    }
+    if (channel.markMode === 'timestamps' && !begins) {
+      this.#pushOrphan(channel, 'video');
+      return;
+    }
+    channel.isOrphan = false;
+    if (
+      channel.markMode === 'timestamps' ||
+      (channel.markMode === 'unknown' && packet.body.length >= MAY_BE_CUT_BYTES)
+    ) {
+      video.begin(packet, nowMs);
+      video.isOpenEnded = true;
+    } else {
+      this.#emit(channel, frameOf('video', packet, packet.body, 1, nowMs, false));
+    }
+  }
+
+  /** True when an unmarked packet goes on with the pending frame. */
+  #belongs(channel: Channel, packet: MediaPacket, begins: boolean): boolean {
+    if (!channel.video.hasTimestampOf(packet)) return false;
+    if (!begins) return true;
+    if (channel.markMode !== 'timestamps') return false;
+    return !hasSlice(channel.video.bytes(), packet.payloadType) || !startsAccessUnit(packet.body, packet.payloadType);
+  }
+
+  #finish(channel: Channel, kind: MediaKind): void {
+    const frame = channel[kind].finish(false);
+    if (frame) this.#emit(channel, frame);
+  }
+
+  #emit(channel: Channel, frame: MediaFrame): void {
+    this.#frames++;
+    if (frame.kind === 'video') {
+      frame.discontinuity = channel.hasLostVideo;
+      channel.hasLostVideo = false;
+    }
+    this.#onFrame(frame);
+  }
+}
+
+function kindOf(dataType: number): MediaKind {
+  if (dataType <= DataType.B) return 'video';
+  return dataType === DataType.AUDIO ? 'audio' : 'transparent';
+}
+
+const newChannel = (packet: MediaPacket): Channel => ({
+  sim: packet.sim,
+  channel: packet.channel,
+  sequence: -1,
+  video: new PendingFrame('video'),
+  audio: new PendingFrame('audio'),
+  transparent: new PendingFrame('transparent'),
+  markMode: 'unknown',
+  wholeFrames: 0,
+  hasLostVideo: false,
+  isOrphan: false,
+});

@@ -1,0 +1,148 @@
+import { h264SliceType, isRecoveryPoint } from './h264.ts';
+import { NalIndex } from './nal-units.ts';
+import { DataType } from './tables.ts';
+import {
+  codecOfParameterSet,
+  isFirstSlice,
+  isNonReference,
+  isRandomAccess,
+  roleOf,
+  type UnitRole,
+  type VideoCodec,
+} from './video-codec.ts';
+
+const LENGTH_BYTES = 4;
+const SLICE_B = 1;
+const SLICE_I = 2;
+
+/** One frame taken apart without copying; reused from frame to frame. */
+export class FrameScan {
+  slices = 0;
+  parameterSets = 0;
+  isRandomAccess = false;
+  /** The first slice is the first of a picture. */
+  isPictureStart = false;
+  /** Parameter sets go into the output too. */
+  keepsParameterSets = false;
+  readonly #index = new NalIndex();
+  readonly #roles: UnitRole[] = [];
+  #data: Buffer = Buffer.alloc(0);
+  #codec: VideoCodec = 'h264';
+  #hasRecoveryPoint = false;
+  #firstSlice = -1;
+
+  get count(): number {
+    return this.#index.count;
+  }
+
+  get isOverfull(): boolean {
+    return this.#index.isOverfull;
+  }
+
+  /**
+   * Takes a frame apart; gives its codec, null when it has no NAL units or no known codec. Parameter sets tell the codec,
+   * whatever the payload type says; without them it is the one in use.
+   */
+  scan(data: Buffer, current: VideoCodec | null, stated: VideoCodec | null): VideoCodec | null {
+    const index = this.#index;
+    index.scan(data);
+    this.#data = data;
+    this.slices = 0;
+    this.parameterSets = 0;
+    this.isRandomAccess = false;
+    this.isPictureStart = false;
+    this.keepsParameterSets = false;
+    this.#hasRecoveryPoint = false;
+    this.#firstSlice = -1;
+    const codec = index.count === 0 ? null : (this.#detect() ?? current ?? stated);
+    if (codec === null) return null;
+    this.#codec = codec;
+    for (let i = 0; i < index.count; i++) this.#classify(i);
+    return codec;
+  }
+
+  role(index: number): UnitRole {
+    return this.#roles[index] ?? 'drop';
+  }
+
+  unit(index: number): Buffer {
+    return this.#data.subarray(this.#index.start(index), this.#index.end(index));
+  }
+
+  /** Length of the frame as length-prefixed units, without what FLV does not want. */
+  outputBytes(): number {
+    let bytes = 0;
+    for (let i = 0; i < this.count; i++) {
+      if (this.#isKept(i)) bytes += LENGTH_BYTES + this.#index.end(i) - this.#index.start(i);
+    }
+    return bytes;
+  }
+
+  /** Writes the length-prefixed units; gives the offset after them. */
+  write(target: Buffer, offset: number): number {
+    let at = offset;
+    for (let i = 0; i < this.count; i++) {
+      if (!this.#isKept(i)) continue;
+      const start = this.#index.start(i);
+      const end = this.#index.end(i);
+      at = target.writeUInt32BE(end - start, at);
+      this.#data.copy(target, at, start, end);
+      at += end - start;
+    }
+    return at;
+  }
+
+  /** No other picture refers to this one. */
+  isDisposable(subLayers: number): boolean {
+    for (let i = 0; i < this.count; i++) {
+      const start = this.#index.start(i);
+      const isSlice = this.#roles[i] === 'slice';
+      if (isSlice && !isNonReference(this.#codec, this.#data[start] ?? 0, this.#data[start + 1] ?? 0, subLayers)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The first slice is a B slice (H.264; H.265 states its reorder depth). */
+  isBSlice(): boolean {
+    return this.#codec === 'h264' && this.#firstSlice >= 0 && h264SliceType(this.unit(this.#firstSlice)) === SLICE_B;
+  }
+
+  /** No IDR, but decoding may begin here: a recovery point, or intra slices in what the terminal calls an I frame. */
+  mayOpenGroup(dataType: number): boolean {
+    if (this.#hasRecoveryPoint) return true;
+    if (this.#codec !== 'h264' || dataType !== DataType.I || this.#firstSlice < 0) return false;
+    return h264SliceType(this.unit(this.#firstSlice)) === SLICE_I;
+  }
+
+  #detect(): VideoCodec | null {
+    for (let i = 0; i < this.count; i++) {
+      const start = this.#index.start(i);
+      const codec = codecOfParameterSet(this.#data[start] ?? 0, this.#data[start + 1] ?? 0);
+      if (codec !== null) return codec;
+    }
+    return null;
+  }
+
+  #classify(i: number): void {
+    const start = this.#index.start(i);
+    const first = this.#data[start] ?? 0;
+    const role = roleOf(this.#codec, first);
+    this.#roles[i] = role;
+    if (role === 'parameterSet') this.parameterSets++;
+    if (role === 'sei' && this.#codec === 'h264' && isRecoveryPoint(this.unit(i))) this.#hasRecoveryPoint = true;
+    if (role !== 'slice') return;
+    if (this.slices === 0) {
+      this.isPictureStart = isFirstSlice(this.#codec, this.#data, start);
+      this.#firstSlice = i;
+    }
+    this.slices++;
+    this.isRandomAccess ||= isRandomAccess(this.#codec, first);
+  }
+
+  #isKept(i: number): boolean {
+    const role = this.#roles[i];
+    return role !== 'drop' && (role !== 'parameterSet' || this.keepsParameterSets);
+  }
+}

@@ -1,0 +1,180 @@
+import type { MediaPacket } from './packet.ts';
+
+/** What a reorder window has seen. */
+export interface ReorderCounters {
+  packets: number;
+  lost: number;
+  duplicates: number;
+  late: number;
+  restarts: number;
+}
+
+/** Settings of a reorder window. */
+export interface ReorderOptions {
+  onPacket: (packet: MediaPacket) => void;
+  /** Packets a gap may hold back; a power of two up to 1024. */
+  size?: number | undefined;
+  /** How long a gap may hold packets back. */
+  maxDelayMs?: number | undefined;
+}
+
+interface Waiting {
+  packet: MediaPacket;
+  arrivedMs: number;
+}
+
+/** Late packets that follow each other mean that the terminal has started its counter anew. */
+const RESTART_RUN = 16;
+/** A packet that far away is no straggler. */
+const FAR = 1024;
+
+/**
+ * Puts the packets of one UDP peer in order by their sequence (modulo 65536), drops duplicates, and after `size` packets
+ * or `maxDelayMs` takes a gap for a loss. Packets must own their bytes or share the datagram's.
+ */
+export class ReorderWindow {
+  readonly counters: ReorderCounters = { packets: 0, lost: 0, duplicates: 0, late: 0, restarts: 0 };
+  readonly #onPacket: (packet: MediaPacket) => void;
+  readonly #maxDelayMs: number;
+  readonly #slots: (Waiting | undefined)[];
+  /** The last sequence emitted from each slot, to tell a duplicate from a straggler. */
+  readonly #emitted: number[];
+  #next = -1;
+  #hasEmitted = false;
+  #waiting = 0;
+  #lateRun = 0;
+  #lastLate = -1;
+  #deadlineMs: number | null = null;
+
+  constructor(options: ReorderOptions) {
+    const size = options.size ?? 64;
+    if (size < 2 || size > FAR || (size & (size - 1)) !== 0)
+      throw new RangeError('size must be a power of two, 2 to 1024');
+    this.#onPacket = options.onPacket;
+    this.#maxDelayMs = options.maxDelayMs ?? 150;
+    this.#slots = Array.from({ length: size }, () => undefined);
+    this.#emitted = Array.from({ length: size }, () => -1);
+  }
+
+  /** When `expire` is due, or null while nothing waits. */
+  get deadlineMs(): number | null {
+    return this.#deadlineMs;
+  }
+
+  /** Takes a packet; it and those it was blocking come out by the callback. */
+  push(packet: MediaPacket, nowMs: number): void {
+    this.counters.packets++;
+    const { sequence } = packet;
+    // A terminal counts from 0: leave room for first packets that were overtaken.
+    if (this.#next < 0) this.#next = sequence < this.#slots.length ? 0 : sequence;
+    const ahead = ((sequence - this.#next) << 16) >> 16;
+    if (ahead >= FAR || ahead < -FAR) return this.#restart(packet);
+    if (ahead < 0) return this.#pushLate(packet);
+    this.#lateRun = 0;
+    if (ahead === 0) {
+      this.#emit(packet);
+      this.#drain();
+    } else {
+      while (((sequence - this.#next) & 0xffff) >= this.#slots.length) this.#skipOne();
+      this.#hold(packet, nowMs);
+    }
+    this.#setDeadline();
+  }
+
+  /** Takes gaps that are older than the limit for losses. */
+  expire(nowMs: number): void {
+    while (this.#deadlineMs !== null && nowMs >= this.#deadlineMs) {
+      this.#skipToWaiting();
+      this.#setDeadline();
+    }
+  }
+
+  /** The peer is gone: emits all that waits. */
+  flush(): void {
+    while (this.#waiting > 0) this.#skipToWaiting();
+    this.#deadlineMs = null;
+  }
+
+  #slot(sequence: number): number {
+    return sequence & (this.#slots.length - 1);
+  }
+
+  #hold(packet: MediaPacket, nowMs: number): void {
+    const slot = this.#slot(packet.sequence);
+    if (packet.sequence === this.#next) {
+      this.#emit(packet);
+      this.#drain();
+    } else if (this.#slots[slot]) {
+      this.counters.duplicates++;
+    } else {
+      this.#slots[slot] = { packet, arrivedMs: nowMs };
+      this.#waiting++;
+    }
+  }
+
+  #pushLate(packet: MediaPacket): void {
+    if (this.#emitted[this.#slot(packet.sequence)] === packet.sequence) {
+      this.counters.duplicates++;
+      return;
+    }
+    const follows = this.#lateRun > 0 && packet.sequence === ((this.#lastLate + 1) & 0xffff);
+    this.#lateRun = follows ? this.#lateRun + 1 : 1;
+    this.#lastLate = packet.sequence;
+    if (this.#lateRun >= RESTART_RUN) return this.#restart(packet);
+    this.counters.late++;
+  }
+
+  #restart(packet: MediaPacket): void {
+    this.flush();
+    this.counters.restarts++;
+    this.#lateRun = 0;
+    this.#next = packet.sequence;
+    this.#emit(packet);
+  }
+
+  #emit(packet: MediaPacket): void {
+    this.#next = (packet.sequence + 1) & 0xffff;
+    this.#emitted[this.#slot(packet.sequence)] = packet.sequence;
+    this.#hasEmitted = true;
+    this.#onPacket(packet);
+  }
+
+  #drain(): void {
+    for (;;) {
+      const slot = this.#slot(this.#next);
+      const waiting = this.#slots[slot];
+      if (!waiting) return;
+      this.#slots[slot] = undefined;
+      this.#waiting--;
+      this.#emit(waiting.packet);
+    }
+  }
+
+  #skipOne(): void {
+    const slot = this.#slot(this.#next);
+    const waiting = this.#slots[slot];
+    if (waiting) {
+      this.#slots[slot] = undefined;
+      this.#waiting--;
+      this.#emit(waiting.packet);
+      return;
+    }
+    if (this.#hasEmitted) this.counters.lost++;
+    this.#next = (this.#next + 1) & 0xffff;
+  }
+
+  #skipToWaiting(): void {
+    while (this.#waiting > 0 && !this.#slots[this.#slot(this.#next)]) this.#skipOne();
+    this.#drain();
+  }
+
+  #setDeadline(): void {
+    if (this.#waiting === 0) {
+      this.#deadlineMs = null;
+      return;
+    }
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const waiting of this.#slots) if (waiting && waiting.arrivedMs < oldest) oldest = waiting.arrivedMs;
+    this.#deadlineMs = oldest + this.#maxDelayMs;
+  }
+}

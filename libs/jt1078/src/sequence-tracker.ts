@@ -1,0 +1,39 @@
+/** So many gaps without two packets in order in between: the counter says nothing. */
+const UNUSABLE_AFTER = 32;
+
+/**
+ * Watches the sequence of one connection. Audio and video share one counter; a device that counts by channel or by kind
+ * instead is accepted too, and a counter that says nothing is ignored until it makes sense again.
+ */
+export class SequenceTracker {
+  gaps = 0;
+  lost = 0;
+  isUsable = true;
+  #last = -1;
+  #gapRun = 0;
+  #orderRun = 0;
+
+  /** True when no packet is missing before this one. `others` are the last sequences of its channel and kind. */
+  follows(sequence: number, ofChannel: number, ofKind: number, isContinuation: boolean): boolean {
+    const last = this.#last;
+    this.#last = sequence;
+    if (last < 0) return true;
+    const isNext = (previous: number): boolean => previous >= 0 && sequence === ((previous + 1) & 0xffff);
+    // One number for a whole train: some count frames.
+    const isSame = isContinuation && sequence === ofKind;
+    if (isNext(last) || isNext(ofChannel) || isNext(ofKind) || isSame) {
+      this.#gapRun = 0;
+      this.#orderRun++;
+      if (this.#orderRun >= UNUSABLE_AFTER) this.isUsable = true;
+      return true;
+    }
+    this.#orderRun = 0;
+    this.#gapRun++;
+    if (this.#gapRun >= UNUSABLE_AFTER) this.isUsable = false;
+    if (!this.isUsable) return true;
+    this.gaps++;
+    const missing = (sequence - last - 1) & 0xffff;
+    if (missing < 0x8000) this.lost += missing;
+    return false;
+  }
+}

@@ -1,0 +1,229 @@
+import { DtsDeriver } from './dts.ts';
+import { FlvTag, TAG_HEADER_BYTES } from './flv-tag.ts';
+import { frameHeaderBytes, videoSequenceHeader, writeFrameHeader } from './flv-video.ts';
+import { FrameScan } from './frame-scan.ts';
+import { type SpsInfo } from './h264.ts';
+import type { MediaFrame } from './media-frame.ts';
+import { ParameterSets } from './parameter-sets.ts';
+import type { StreamTimeline } from './stream-timeline.ts';
+import { statedCodec, type VideoCodec } from './video-codec.ts';
+
+/** What is known about the pictures. */
+export interface VideoInfo extends Pick<SpsInfo, 'width' | 'height' | 'profile' | 'level' | 'codecString'> {
+  codec: VideoCodec;
+}
+
+/** What the video half of a stream has seen. */
+export interface VideoCounters {
+  /** Pictures that became tags. */
+  videoFrames: number;
+  keyFrames: number;
+  /** Before the first key frame, after a loss, or unreadable. */
+  droppedVideoFrames: number;
+  /** Frames whose parameter sets say another codec than their payload type. */
+  codecMismatches: number;
+}
+
+/** A picture whose further slices may come as frames of their own. */
+interface Held {
+  timestampLow: number;
+  isKeyFrame: boolean;
+  isDisposable: boolean;
+  pts: number;
+  dts: number;
+  parts: Buffer[];
+  bytes: number;
+}
+
+/** Random access points without IDR that must pass before such a one is taken as key frame. */
+const OPEN_GOP_AFTER = 2;
+/** Pictures without a second slice frame after which no more are expected. */
+const GIVE_UP_JOINING_AFTER = 64;
+const MAX_HELD_BYTES = 2 * 1024 * 1024;
+
+/** Video frames to FLV tags: one tag for each picture, sequence headers before key frames, nothing before the first. */
+export class VideoMuxer {
+  readonly counters: VideoCounters = { videoFrames: 0, keyFrames: 0, droppedVideoFrames: 0, codecMismatches: 0 };
+  sequenceHeader: FlvTag | null = null;
+  readonly #timeline: StreamTimeline;
+  readonly #onTag: (tag: FlvTag) => void;
+  readonly #scan = new FrameScan();
+  readonly #dts = new DtsDeriver();
+  #codec: VideoCodec | null = null;
+  #sets: ParameterSets | null = null;
+  #info: VideoInfo | null = null;
+  #awaitsKeyFrame = true;
+  #isHeaderDue = true;
+  #openGopCandidates = 0;
+  #isOpenGop = false;
+  #held: Held | null = null;
+  /** `unknown`: nothing seen yet that tells whether slices of a picture come as frames of their own. */
+  #joining: 'unknown' | 'on' | 'off' = 'unknown';
+  #picturesSinceJoin = 0;
+  #setsOnlyTimestamp: number | null = null;
+
+  constructor(timeline: StreamTimeline, onTag: (tag: FlvTag) => void) {
+    this.#timeline = timeline;
+    this.#onTag = onTag;
+  }
+
+  get info(): VideoInfo | null {
+    return this.#info;
+  }
+
+  push(frame: MediaFrame): void {
+    const scan = this.#scan;
+    const codec = scan.scan(frame.data, this.#codec ?? statedCodec(frame.payloadType), statedCodec(frame.payloadType));
+    if (codec === null || scan.isOverfull) {
+      if (frame.data.length > 0) this.counters.droppedVideoFrames++;
+      return;
+    }
+    if (codec !== statedCodec(frame.payloadType) && scan.parameterSets > 0) this.counters.codecMismatches++;
+    if (codec !== this.#codec) this.#useCodec(codec);
+    if (frame.discontinuity) this.#loseReference();
+    for (let i = 0; i < scan.count; i++) if (scan.role(i) === 'parameterSet') this.#sets?.add(scan.unit(i));
+    if (scan.slices === 0) {
+      if (scan.parameterSets > 0) this.#setsOnlyTimestamp = frame.timestampLow;
+      return;
+    }
+    if (!scan.isPictureStart) {
+      this.#pushContinuation(frame);
+      return;
+    }
+    this.flush();
+    this.#pushPicture(frame, codec);
+  }
+
+  /** Emits the picture that waits for further slices. */
+  flush(): void {
+    const held = this.#held;
+    if (held === null || this.#codec === null) return;
+    this.#held = null;
+    if (++this.#picturesSinceJoin > GIVE_UP_JOINING_AFTER) this.#joining = 'off';
+    const head = frameHeaderBytes(this.#codec);
+    const tag = new FlvTag('video', held.dts, head + held.bytes, held);
+    let at = writeFrameHeader(tag.wire, TAG_HEADER_BYTES, this.#codec, held.isKeyFrame, compositionMs(held));
+    for (const part of held.parts) {
+      tag.wire.set(part, at);
+      at += part.length;
+    }
+    this.#emit(tag);
+  }
+
+  /** A new connection: wait for a key frame, and repeat the sequence header before it. */
+  restart(): void {
+    this.flush();
+    this.#loseReference();
+    this.#isHeaderDue = true;
+    this.#dts.restart();
+  }
+
+  #useCodec(codec: VideoCodec): void {
+    this.flush();
+    this.#codec = codec;
+    this.#sets = new ParameterSets(codec);
+    this.#loseReference();
+    this.#joining = 'unknown';
+    this.#isOpenGop = false;
+  }
+
+  #loseReference(): void {
+    this.#awaitsKeyFrame = true;
+    this.#held = null;
+  }
+
+  #pushPicture(frame: MediaFrame, codec: VideoCodec): void {
+    const scan = this.#scan;
+    const sets = this.#sets;
+    const info = sets?.info ?? null;
+    this.#dts.setDepth(info?.reorderFrames ?? 0);
+    const mayGoBack = (info?.reorderFrames ?? 0) > 0 || (info?.reorderFrames === null && scan.isBSlice());
+    const pts = this.#timeline.video(frame.timestampLow, frame.arrivalMs, mayGoBack);
+    const isKeyFrame = this.#isKeyFrame(frame);
+    const isDecodable = isKeyFrame ? sets?.isComplete === true : !this.#awaitsKeyFrame;
+    if (!isDecodable || sets === null || info === null) {
+      this.counters.droppedVideoFrames++;
+      if (isKeyFrame) this.#awaitsKeyFrame = true;
+      return;
+    }
+    const dts = this.#dts.next(pts, this.#timeline.frameMs);
+    if (isKeyFrame) this.#beginGroup(sets, info, codec, dts);
+    // Sets that change in the middle of a group stay in its frames; the sequence header waits for the key frame.
+    scan.keepsParameterSets = !isKeyFrame && sets.isChanged;
+    const isDisposable = !isKeyFrame && scan.isDisposable(info.subLayers);
+    if (this.#decideJoining(frame, isKeyFrame)) {
+      const part = Buffer.allocUnsafe(scan.outputBytes());
+      scan.write(part, 0);
+      const { timestampLow } = frame;
+      this.#held = { timestampLow, isKeyFrame, isDisposable, pts, dts, parts: [part], bytes: part.length };
+      return;
+    }
+    const head = frameHeaderBytes(codec);
+    const tag = new FlvTag('video', dts, head + scan.outputBytes(), { isKeyFrame, isDisposable });
+    const at = writeFrameHeader(tag.wire, TAG_HEADER_BYTES, codec, isKeyFrame, compositionMs({ pts, dts }));
+    scan.write(tag.wire, at);
+    this.#emit(tag);
+  }
+
+  /** Further slices of the picture before, in a frame of their own. */
+  #pushContinuation(frame: MediaFrame): void {
+    const held = this.#held;
+    this.#picturesSinceJoin = 0;
+    if (this.#joining !== 'on') {
+      // The picture has gone out without them: what refers to it is torn until the next key frame.
+      this.#joining = 'on';
+      this.#awaitsKeyFrame = true;
+    }
+    if (held === null || held.timestampLow !== frame.timestampLow || held.bytes > MAX_HELD_BYTES) {
+      this.counters.droppedVideoFrames++;
+      return;
+    }
+    const part = Buffer.allocUnsafe(this.#scan.outputBytes());
+    this.#scan.write(part, 0);
+    held.parts.push(part);
+    held.bytes += part.length;
+  }
+
+  /** True when the picture has to wait for further slices. Parameter sets in frames of their own hint at such a device. */
+  #decideJoining(frame: MediaFrame, isKeyFrame: boolean): boolean {
+    if (this.#joining === 'unknown' && isKeyFrame) {
+      const hasOwnSets = this.#scan.parameterSets > 0;
+      if (!hasOwnSets && this.#setsOnlyTimestamp === frame.timestampLow) {
+        this.#joining = 'on';
+        this.#picturesSinceJoin = 0;
+      }
+    }
+    return this.#joining === 'on';
+  }
+
+  #isKeyFrame(frame: MediaFrame): boolean {
+    const scan = this.#scan;
+    if (scan.isRandomAccess) {
+      this.#openGopCandidates = 0;
+      this.#isOpenGop = false;
+      return true;
+    }
+    if (!scan.mayOpenGroup(frame.dataType)) return false;
+    if (this.#awaitsKeyFrame && this.#openGopCandidates++ >= OPEN_GOP_AFTER) this.#isOpenGop = true;
+    return this.#isOpenGop;
+  }
+
+  #beginGroup(sets: ParameterSets, info: SpsInfo, codec: VideoCodec, dts: number): void {
+    this.#awaitsKeyFrame = false;
+    if (!sets.isChanged && !this.#isHeaderDue) return;
+    sets.isChanged = false;
+    this.#isHeaderDue = false;
+    const { width, height, profile, level, codecString } = info;
+    this.#info = { codec, width, height, profile, level, codecString };
+    this.sequenceHeader = videoSequenceHeader(codec, sets.record(info), dts);
+    this.#onTag(this.sequenceHeader);
+  }
+
+  #emit(tag: FlvTag): void {
+    this.counters.videoFrames++;
+    if (tag.isKeyFrame) this.counters.keyFrames++;
+    this.#onTag(tag);
+  }
+}
+
+const compositionMs = ({ pts, dts }: { pts: number; dts: number }): number => Math.max(0, Math.round(pts) - dts);
