@@ -1,0 +1,132 @@
+import type { Edition } from '../edition.ts';
+import { BodyError, EncodeError } from '../errors.ts';
+import type { Reader } from '../reader.ts';
+import type { Writer } from '../writer.ts';
+
+/** What a field may look at besides its own bytes: the edition and the fields before it. */
+export interface Scope {
+  readonly edition: Edition;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Which values a field can carry; tests make random bodies of every message from it. */
+export type Shape =
+  | { kind: 'integer'; min: number; max: number }
+  | { kind: 'bigint' }
+  | { kind: 'scaled'; max: number; divisor: number }
+  | { kind: 'text'; maxBytes: number; padTo?: number }
+  | { kind: 'digits'; length: number }
+  | { kind: 'bytes'; min: number; max: number }
+  | { kind: 'cameraTime' | 'cameraDate' | 'clockTime' }
+  | { kind: 'count'; of: string }
+  | { kind: 'constant'; values: readonly unknown[] }
+  | { kind: 'list'; item: Shape; max: number }
+  | { kind: 'tuple'; items: readonly Shape[] }
+  | { kind: 'object'; fields: Readonly<Record<string, Shape>> }
+  | { kind: 'struct'; fields: Fields }
+  | { kind: 'byEdition'; shapes: Readonly<Record<Edition, Shape>> }
+  | { kind: 'optional'; shape: Shape; present: (scope: Scope) => boolean | 'maybe' };
+
+/** One field of a message: wire type, reader, writer and log form in one value. */
+export interface Field<T> {
+  /** The standard's type, for the generated tables: WORD, STRING, ... */
+  readonly type: string;
+  readonly shape: Shape;
+  read(reader: Reader, scope: Scope): T;
+  write(writer: Writer, value: T, scope: Scope): void;
+  /** Adds the value to its snake_case log form. */
+  describe(out: Record<string, unknown>, key: string, value: T): void;
+}
+
+/** Field that some bodies lack: absent from the type's required keys. */
+export interface OptionalField<T> extends Field<T | undefined> {
+  readonly optional: true;
+}
+
+/** Fields of a message in wire order. */
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+
+type ValueOf<F> = F extends Field<infer T> ? T : never;
+type OptionalKeys<F> = { [K in keyof F]: F[K] extends { optional: true } ? K : never }[keyof F];
+
+/** Object that a set of fields reads and writes. */
+export type ValuesOf<F> = { -readonly [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]> } & {
+  -readonly [K in OptionalKeys<F>]?: ValueOf<F[K]> | undefined;
+} extends infer V
+  ? { [K in keyof V]: V[K] }
+  : never;
+
+/** snake_case of a field name, as logs and the reference write it. */
+export function snakeCase(name: string): string {
+  return name
+    .replaceAll(/([A-Z])/g, '_$1')
+    .replaceAll(/([a-z])(\d+[a-z])/g, '$1_$2')
+    .toLowerCase();
+}
+
+/** Upper-case hex with 0x and at least `digits` digits. */
+export function hexId(value: number | bigint, digits: number): string {
+  return `0x${value.toString(16).toUpperCase().padStart(digits, '0')}`;
+}
+
+/** Reads fields in order; an error names the field at which the bytes ended. */
+export function readFields(entries: readonly (readonly [string, Field<unknown>])[], reader: Reader, edition: Edition) {
+  const body: Record<string, unknown> = {};
+  const scope: Scope = { edition, body };
+  let key = '';
+  try {
+    for (const entry of entries) {
+      key = entry[0];
+      const value = entry[1].read(reader, scope);
+      if (value !== undefined) body[key] = value;
+    }
+  } catch (error) {
+    if (error instanceof BodyError) throw error.within(key);
+    throw error;
+  }
+  return body;
+}
+
+/** Writes fields in order; an error names the field whose value does not fit. */
+export function writeFields(
+  entries: readonly (readonly [string, Field<unknown>])[],
+  writer: Writer,
+  body: Readonly<Record<string, unknown>>,
+  edition: Edition,
+): void {
+  const scope: Scope = { edition, body };
+  let key = '';
+  try {
+    for (const entry of entries) {
+      key = entry[0];
+      entry[1].write(writer, body[key], scope);
+    }
+  } catch (error) {
+    if (error instanceof EncodeError) throw error.within(key);
+    throw error;
+  }
+}
+
+/** Log form of fields: snake_case names, ISO times, hex ids. */
+export function describeFields(
+  entries: readonly (readonly [string, Field<unknown>])[],
+  body: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const [key, field] of entries) {
+    if (body[key] !== undefined) field.describe(out, key, body[key]);
+  }
+  return out;
+}
+
+/** Log form of one value on its own. */
+export function describeValue<T>(field: Field<T>, value: T): unknown {
+  const out: Record<string, unknown> = {};
+  field.describe(out, 'v', value);
+  return out['v'];
+}
+
+/** Most fields log as their value under their snake_case name. */
+export function describePlain(out: Record<string, unknown>, key: string, value: unknown): void {
+  out[snakeCase(key)] = value;
+}

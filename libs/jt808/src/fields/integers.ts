@@ -1,0 +1,145 @@
+import { EncodeError } from '../errors.ts';
+import { describePlain, type Field, hexId, type OptionalField, snakeCase } from './field.ts';
+
+const TYPES = { 1: 'BYTE', 2: 'WORD', 4: 'DWORD' } as const;
+type Size = keyof typeof TYPES;
+
+/** How an integer shows in logs: plain, or as an id in hex with this many digits. */
+interface IntegerOptions {
+  hexDigits?: number;
+}
+
+function integer(size: Size, options: IntegerOptions = {}): Field<number> {
+  const { hexDigits } = options;
+  return {
+    type: TYPES[size],
+    shape: { kind: 'integer', min: 0, max: 2 ** (8 * size) - 1 },
+    read: (reader) => (size === 1 ? reader.u8() : size === 2 ? reader.u16() : reader.u32()),
+    write: (writer, value) => writer.uint(value, size),
+    describe: (out, key, value) => describePlain(out, key, hexDigits === undefined ? value : hexId(value, hexDigits)),
+  };
+}
+
+/** BYTE. */
+export const u8 = (options?: IntegerOptions): Field<number> => integer(1, options);
+/** WORD. */
+export const u16 = (options?: IntegerOptions): Field<number> => integer(2, options);
+/** DWORD. */
+export const u32 = (options?: IntegerOptions): Field<number> => integer(4, options);
+
+/** 64 flag bits as one bigint, most significant byte first. */
+export function u64(): Field<bigint> {
+  return {
+    type: 'BYTE[8]',
+    shape: { kind: 'bigint' },
+    read: (reader) => reader.u64(),
+    write: (writer, value) => writer.u64(value),
+    describe: (out, key, value) => describePlain(out, key, hexId(value, 16)),
+  };
+}
+
+/** WORD in tenths of the unit in the field's name. */
+export function tenths(): Field<number> {
+  return scaled(2, 10);
+}
+
+/** DWORD in tenths of the unit in the field's name. */
+export function tenths32(): Field<number> {
+  return scaled(4, 10);
+}
+
+function scaled(size: Size, divisor: number): Field<number> {
+  return {
+    type: TYPES[size],
+    shape: { kind: 'scaled', max: 2 ** (8 * size) - 1, divisor },
+    read: (reader) => (size === 2 ? reader.u16() : reader.u32()) / divisor,
+    write: (writer, value) => writer.uint(Math.round(value * divisor), size),
+    describe: describePlain,
+  };
+}
+
+/** Number of elements of a later list: shown as it came, written as the list's length when the body does not state it. */
+export function countOf(list: string, count: Field<number>): OptionalField<number> {
+  return {
+    optional: true,
+    type: count.type,
+    shape: { kind: 'count', of: list },
+    read: (reader, scope) => count.read(reader, scope),
+    write(writer, value, scope) {
+      const items = scope.body[list];
+      count.write(writer, value ?? (Array.isArray(items) ? items.length : 0), scope);
+    },
+    describe: describePlain,
+  };
+}
+
+const MICRODEGREES = 1_000_000;
+
+/** DWORD of 10^-6 degrees without a sign: the hemisphere stands in attribute bits of the message, which the sender sets. */
+export function magnitude(): Field<number> {
+  return {
+    type: 'DWORD',
+    shape: { kind: 'scaled', max: 180 * MICRODEGREES, divisor: MICRODEGREES },
+    read: (reader) => reader.u32() / MICRODEGREES,
+    write: (writer, value) => writer.uint(Math.round(Math.abs(value) * MICRODEGREES), 4),
+    describe: describePlain,
+  };
+}
+
+/**
+ * DWORD of 10^-6 degrees whose sign is a bit of the status field (2 south, 3 west). Some terminals send two's complement besides,
+ * or instead: a negative value without its status bit is written that way too.
+ */
+export function coordinate(statusBit: number): Field<number> {
+  return {
+    type: 'DWORD',
+    shape: { kind: 'scaled', max: 180 * MICRODEGREES, divisor: MICRODEGREES },
+    read(reader, scope) {
+      const raw = reader.u32();
+      const size = raw >= 0x8000_0000 ? 0x1_0000_0000 - raw : raw;
+      const negative = size !== raw || isSet(scope.body['status'], statusBit);
+      return negative && size !== 0 ? -size / MICRODEGREES : size / MICRODEGREES;
+    },
+    write(writer, value, scope) {
+      const size = Math.round(Math.abs(value) * MICRODEGREES);
+      const complement = value < 0 && size > 0 && !isSet(scope.body['status'], statusBit);
+      writer.uint(complement ? 0x1_0000_0000 - size : size, 4);
+    },
+    describe: describePlain,
+  };
+}
+
+function isSet(flags: unknown, bit: number): boolean {
+  return typeof flags === 'number' && ((flags >>> bit) & 1) === 1;
+}
+
+/** Metres above sea level, WORD. Unsigned by the text; values from 0x8000 on can only be negative, and log as `altitude_raw`. */
+export function altitude(): Field<number> {
+  return {
+    type: 'WORD',
+    shape: { kind: 'integer', min: -0x8000, max: 0x7fff },
+    read: (reader) => (reader.u16() << 16) >> 16,
+    write(writer, value) {
+      if (value < -0x8000) throw new EncodeError(`${value} does not fit 16 bits`);
+      writer.uint(value < 0 ? value + 0x1_0000 : value, 2);
+    },
+    describe(out, key, value) {
+      if (value < 0) out['altitude_raw'] = value + 0x1_0000;
+      else out[snakeCase(key)] = value;
+    },
+  };
+}
+
+/** Sign and magnitude in a WORD: bit 15 = negative. Logs only when positive, since vendors disagree on the negative form. */
+export function signMagnitude(): Field<number> {
+  return {
+    type: 'WORD',
+    shape: { kind: 'integer', min: 0, max: 0x7fff },
+    read(reader) {
+      const raw = reader.u16();
+      return raw > 0x8000 ? -(raw & 0x7fff) : raw & 0x7fff;
+    },
+    write: (writer, value) => writer.uint(value < 0 ? 0x8000 - value : value, 2),
+    describe: (out, key, value) => (value < 0 ? undefined : describePlain(out, key, value)),
+  };
+}

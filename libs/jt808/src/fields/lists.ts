@@ -1,0 +1,127 @@
+import { describePlain, type Field, hexId, type OptionalField } from './field.ts';
+import { countOf, u8, u16 } from './integers.ts';
+import { counted, found, inEditions } from './structure.ts';
+
+/**
+ * Part numbers of 0x8003 and 0x0005. The count is a BYTE in 2013 and a WORD in 2019, and some 2019 implementations write a BYTE
+ * all the same: the parity of what is left tells which it is.
+ */
+export function packageIds(): Field<number[]> {
+  const byByte = counted(u8(), u16());
+  const byWord = counted(u16(), u16());
+  return {
+    ...byByte,
+    type: 'BYTE n / WORD n, n x WORD',
+    read: (reader, scope) => (reader.remaining % 2 === 1 ? byByte : byWord).read(reader, scope),
+    write: (writer, value, scope) => (scope.edition === '2019' ? byWord : byByte).write(writer, value, scope),
+  };
+}
+
+/** Part numbers of 0x8800, which stand there only when parts are missing: a count of 0 is refused by real terminals. */
+export function retransmitIds(): Field<number[]> {
+  const list = counted(u8(), u16());
+  return {
+    ...list,
+    read: (reader, scope) => (reader.remaining === 0 ? [] : list.read(reader, scope)),
+    write: (writer, value, scope) => {
+      if (value.length > 0 || scope.body['countPresent'] === true) list.write(writer, value, scope);
+    },
+  };
+}
+
+/** Whether a count byte follows at all; true also when it counts nothing. */
+export function countPresent(): OptionalField<boolean> {
+  return found(
+    (reader) => (reader.remaining > 0 ? true : undefined),
+    [true],
+    (out, _key, value) => {
+      out['count_present'] = value;
+    },
+  );
+}
+
+/** One CAN frame of 0x0705. */
+export interface CanItem {
+  canId: number;
+  canChannel: number;
+  extendedFrame: boolean;
+  /** The value is an average over the upload interval, not a sample. */
+  averaged: boolean;
+  data: Buffer;
+}
+
+/** CAN frames: DWORD id word (31 channel, 30 extended, 29 averaged, 28-0 id) and 8 bytes (JT/T 808-2013 table 79). */
+export function canItem(): Field<CanItem> {
+  return {
+    type: 'DWORD, BYTE[8]',
+    shape: {
+      kind: 'object',
+      fields: {
+        canId: { kind: 'integer', min: 0, max: 0x1fff_ffff },
+        canChannel: { kind: 'integer', min: 0, max: 1 },
+        extendedFrame: { kind: 'constant', values: [false, true] },
+        averaged: { kind: 'constant', values: [false, true] },
+        data: { kind: 'bytes', min: 8, max: 8 },
+      },
+    },
+    read(reader) {
+      const word = reader.u32();
+      return {
+        canId: word & 0x1fff_ffff,
+        canChannel: word >>> 31,
+        extendedFrame: ((word >>> 30) & 1) === 1,
+        averaged: ((word >>> 29) & 1) === 1,
+        data: reader.take(8),
+      };
+    },
+    write(writer, value) {
+      const flags = value.canChannel * 4 + (value.extendedFrame ? 2 : 0) + (value.averaged ? 1 : 0);
+      writer.uint(flags * 0x2000_0000 + value.canId, 4);
+      writer.put(value.data);
+    },
+    describe: (out, key, value) =>
+      describePlain(out, key, {
+        can_id: hexId(value.canId, 8),
+        can_channel: value.canChannel,
+        extended_frame: value.extendedFrame,
+        averaged: value.averaged,
+        data_hex: value.data.toString('hex').toUpperCase(),
+      }),
+  };
+}
+
+/** Control item of 0x8500 in 2019: id and parameter bytes. */
+export interface ControlItem {
+  id: number;
+  parameter: Buffer;
+}
+
+/** The only standard control item: doors, one byte, 0 lock, 1 open (the opposite of 2013's flag). */
+const DOORS = 0x0001;
+
+/** Control items of 0x8500 (JT/T 808-2019). A vendor's item has no length of its own, so it takes what is left. */
+export function controlItems(): Field<ControlItem[]> {
+  const item: Field<ControlItem> = {
+    type: 'WORD id, parameter',
+    shape: {
+      kind: 'object',
+      fields: { id: { kind: 'constant', values: [DOORS] }, parameter: { kind: 'bytes', min: 1, max: 1 } },
+    },
+    read(reader) {
+      const id = reader.u16();
+      return { id, parameter: id === DOORS ? reader.take(1) : reader.rest() };
+    },
+    write(writer, value) {
+      writer.uint(value.id, 2);
+      writer.put(value.parameter);
+    },
+    describe: (out, key, value) =>
+      describePlain(out, key, { id: hexId(value.id, 4), parameter_hex: value.parameter.toString('hex').toUpperCase() }),
+  };
+  return counted(u16(), item);
+}
+
+/** Second count that 2011 puts behind a list's count: the elements in this package. */
+export function packageCount(list: string, count: Field<number> = u8()): OptionalField<number | undefined> {
+  return inEditions(['2011'], countOf(list, count));
+}

@@ -1,0 +1,122 @@
+import { BodyError } from '../errors.ts';
+import { describeExtra, type Extra } from '../extras.ts';
+import { Reader } from '../reader.ts';
+import { describeFields, type Field, type OptionalField, readFields, type ValuesOf, writeFields } from './field.ts';
+import { altitude, coordinate, tenths, u16, u32 } from './integers.ts';
+import { cameraTime, restIfAny } from './text.ts';
+
+/** Basic part of a location, 28 bytes (JT/T 808-2013 table 23). */
+export const locationBase = {
+  alarm: u32(), //                 alarm bits, table 24
+  status: u32(), //                status bits, table 25
+  latitudeDeg: coordinate(2), //   negative = south (status bit 2)
+  longitudeDeg: coordinate(3), //  negative = west (status bit 3)
+  altitudeM: altitude(),
+  speedKmh: tenths(),
+  directionDeg: u16(), //          0-359, north 0, clockwise
+  time: cameraTime(), //           GMT+8 by the standard
+};
+
+/** Smallest location body; a shorter one is answered with result 2. */
+export const LOCATION_BASE_BYTES = 28;
+
+/** Items to the end of the body. An item that overruns ends them: it and what follows stay as `extrasTrailing`. */
+export function extrasField(): Field<Extra[]> {
+  return {
+    type: 'n x (BYTE id, BYTE length, value)',
+    shape: {
+      kind: 'list',
+      max: 6,
+      item: {
+        kind: 'object',
+        fields: { id: { kind: 'integer', min: 0, max: 255 }, bytes: { kind: 'bytes', min: 0, max: 50 } },
+      },
+    },
+    read(reader) {
+      const extras: Extra[] = [];
+      while (reader.remaining >= 2) {
+        const length = reader.bytes[reader.at + 1] as number;
+        if (length > reader.remaining - 2) break;
+        const id = reader.u8();
+        reader.u8();
+        extras.push({ id, bytes: reader.take(length) });
+      }
+      return extras;
+    },
+    write(writer, value) {
+      for (const extra of value) {
+        writer.uint(extra.id, 1);
+        writer.uint(extra.bytes.length, 1);
+        writer.put(extra.bytes);
+      }
+    },
+    describe(out, _key, value) {
+      out['extras'] = value.map(describeExtra);
+    },
+  };
+}
+
+/** What is left behind the last whole item; the values are such that do not read as an item. */
+const extrasTrailing: OptionalField<Buffer> = {
+  ...restIfAny(),
+  shape: { kind: 'constant', values: [undefined, Buffer.from([0x01]), Buffer.from([0x00, 0xdd, 0x00])] },
+};
+
+/** Fields of 0x0200 and of every message that carries a whole location report. */
+export const locationFields = {
+  ...locationBase,
+  extras: extrasField(),
+  extrasTrailing, // bytes behind the last whole item
+};
+
+/** Whole location report. */
+export type LocationReport = ValuesOf<typeof locationFields>;
+
+const LOCATION_ENTRIES = Object.entries(locationFields);
+
+/** Locations behind their two-byte lengths (JT/T 808-2013 table 77). An item that is no location is passed over by its length. */
+export function batchItems(): Field<LocationReport[]> {
+  return {
+    type: 'n x (WORD length, location)',
+    shape: { kind: 'list', max: 4, item: { kind: 'struct', fields: locationFields } },
+    read(reader, scope) {
+      const locations: LocationReport[] = [];
+      while (reader.remaining >= 2) {
+        const length = reader.bytes.readUInt16BE(reader.at);
+        if (length > reader.remaining - 2) break;
+        reader.u16();
+        const item = reader.part(length);
+        try {
+          locations.push(readFields(LOCATION_ENTRIES, item, scope.edition) as LocationReport);
+        } catch (error) {
+          if (!(error instanceof BodyError)) throw error;
+        }
+      }
+      return locations;
+    },
+    write(writer, value, scope) {
+      for (const location of value) {
+        const at = writer.length;
+        writer.uint(0, 2);
+        writeFields(LOCATION_ENTRIES, writer, location, scope.edition);
+        writer.patch(at, writer.length - at - 2, 2);
+      }
+    },
+    describe(out, _key, value) {
+      out['items'] = value.map((location) => {
+        const described = describeFields(LOCATION_ENTRIES, location);
+        return { ...described, length: lengthOf(location) };
+      });
+    },
+  };
+}
+
+function lengthOf(location: LocationReport): number {
+  const items = location.extras.reduce((sum, extra) => sum + 2 + extra.bytes.length, 0);
+  return LOCATION_BASE_BYTES + items + (location.extrasTrailing?.length ?? 0);
+}
+
+/** Reads one location report from its body, without a definition at hand. */
+export function readLocation(body: Buffer): LocationReport {
+  return readFields(LOCATION_ENTRIES, new Reader(body), '2013') as LocationReport;
+}

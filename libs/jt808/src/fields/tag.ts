@@ -1,0 +1,65 @@
+import { EncodeError } from '../errors.ts';
+import type { Reader } from '../reader.ts';
+import { gbkLength } from '../text.ts';
+import { describeFields, type Field, readFields, snakeCase, type ValuesOf, writeFields } from './field.ts';
+import { u8 } from './integers.ts';
+import { cameraTime, fixedText, restIfAny } from './text.ts';
+
+/** Alarm tags by province: Jiangsu and Hunan, Guangdong, Sichuan 2019, Heilongjiang. */
+export const TAG_SIZES = [16, 40, 39, 38] as const;
+
+const tagFields = {
+  terminalId: fixedText(7),
+  time: cameraTime(),
+  seq: u8(),
+  attachmentCount: u8(),
+  reserved: restIfAny(),
+};
+const longTagFields = { ...tagFields, terminalId: fixedText(30) };
+const TAG = Object.entries(tagFields);
+const LONG_TAG = Object.entries(longTagFields);
+
+/**
+ * Alarm tag (T/JSATL 12-2017 table 4-16): names an alarm and its attachments. Provinces differ in the width of the terminal id
+ * (7 or 30 bytes; absent here = the one that fits) and in the reserved bytes behind.
+ */
+export interface AlarmTag extends Omit<ValuesOf<typeof tagFields>, 'reserved'> {
+  reserved: Buffer;
+  terminalIdLength?: 7 | 30 | undefined;
+}
+
+/** Alarm tag whose size follows from what is left; `sizeOf` answers it. */
+export function tagField(sizeOf: (reader: Reader) => number): Field<AlarmTag> {
+  return {
+    type: 'BYTE[16/38/39/40]',
+    shape: {
+      kind: 'object',
+      fields: {
+        terminalId: { kind: 'text', maxBytes: 7 },
+        time: { kind: 'cameraTime' },
+        seq: { kind: 'integer', min: 0, max: 255 },
+        attachmentCount: { kind: 'integer', min: 0, max: 255 },
+        reserved: { kind: 'bytes', min: 1, max: 1 },
+        terminalIdLength: { kind: 'constant', values: [7, 30] },
+      },
+    },
+    read(reader, scope) {
+      const size = sizeOf(reader);
+      const terminalIdLength = size >= 38 ? 30 : 7;
+      const tag = readFields(terminalIdLength === 30 ? LONG_TAG : TAG, reader.part(size), scope.edition);
+      return { reserved: Buffer.alloc(0), ...tag, terminalIdLength } as unknown as AlarmTag;
+    },
+    write(writer, value, scope) {
+      if (value === undefined) throw new EncodeError('missing');
+      const fitting = value.reserved.length === 1 && gbkLength(value.terminalId) <= 7 ? 7 : 30;
+      const isLong = (value.terminalIdLength ?? fitting) === 30;
+      writeFields(isLong ? LONG_TAG : TAG, writer, { ...value }, scope.edition);
+    },
+    describe(out, key, value) {
+      out[snakeCase(key)] = {
+        ...describeFields(TAG, { ...value }),
+        reserved_hex: value.reserved.toString('hex').toUpperCase(),
+      };
+    },
+  };
+}

@@ -1,0 +1,185 @@
+import {
+  type CameraDate,
+  type CameraTime,
+  type ClockTime,
+  packDigits,
+  type RawBcd,
+  readCameraDate,
+  readCameraTime,
+  readClockTime,
+  writeCameraDate,
+  writeCameraTime,
+  writeClockTime,
+} from '../bcd.ts';
+import { EncodeError } from '../errors.ts';
+import { unpackDigits } from '../terminal-number.ts';
+import { decodeGbk, encodeGbk } from '../text.ts';
+import { describePlain, type Field, type OptionalField, snakeCase } from './field.ts';
+
+/** STRING to the end of the body. 2011 ends it with a NUL: read either way, written without, as terminals go by the length. */
+export function text(): Field<string> {
+  return {
+    type: 'STRING',
+    shape: { kind: 'text', maxBytes: 60 },
+    read: (reader) => decodeGbk(reader.rest()),
+    write: (writer, value) => writer.put(encodeGbk(value)),
+    describe: describePlain,
+  };
+}
+
+function prefixed(lengthBytes: 1 | 2): Field<string> {
+  return {
+    type: lengthBytes === 1 ? 'BYTE n + STRING' : 'WORD n + STRING',
+    shape: { kind: 'text', maxBytes: 40 },
+    read: (reader) => decodeGbk(reader.take(lengthBytes === 1 ? reader.u8() : reader.u16())),
+    write(writer, value) {
+      const bytes = encodeGbk(value);
+      writer.uint(bytes.length, lengthBytes);
+      writer.put(bytes);
+    },
+    describe: describePlain,
+  };
+}
+
+/** STRING behind its length in one byte. */
+export const text8 = (): Field<string> => prefixed(1);
+/** STRING behind its length in two bytes. */
+export const text16 = (): Field<string> => prefixed(2);
+
+/** Where filler goes in fixed-width text. */
+type Padding = 'nulBehind' | 'nulInFront' | 'spaceBehind';
+
+/** Text of fixed width. NULs at both ends are filler on receipt, whichever side the standard says. */
+export function fixedText(size: number, padding: Padding = 'nulBehind'): Field<string> {
+  return {
+    type: `BYTE[${size}]`,
+    shape: { kind: 'text', maxBytes: size, ...(padding === 'spaceBehind' ? { padTo: size } : {}) },
+    read: (reader) => decodeGbk(reader.take(size)),
+    write: (writer, value) => {
+      const bytes = encodeGbk(value);
+      const missing = size - bytes.length;
+      if (missing < 0) throw new EncodeError(`${bytes.length} bytes exceed ${size}`);
+      if (padding === 'nulInFront') writer.fill(0, missing);
+      writer.put(bytes);
+      if (padding !== 'nulInFront') writer.fill(padding === 'spaceBehind' ? 0x20 : 0, missing);
+    },
+    describe: describePlain,
+  };
+}
+
+/** Fixed-width text that ends the body and may be cut short or missing. */
+export function fixedTextTail(size: number): OptionalField<string> {
+  const inner = fixedText(size);
+  return {
+    optional: true,
+    type: inner.type,
+    shape: { kind: 'optional', shape: inner.shape, present: () => 'maybe' },
+    read: (reader) => (reader.remaining === 0 ? undefined : decodeGbk(reader.take(Math.min(size, reader.remaining)))),
+    write: (writer, value, scope) => (value === undefined ? undefined : inner.write(writer, value, scope)),
+    describe: describePlain,
+  };
+}
+
+/** Packed digits, kept as they are: `size` bytes give twice as many digits, A-F included (an ICCID may end in F). */
+export function digits(size: number): Field<string> {
+  return {
+    type: `BCD[${size}]`,
+    shape: { kind: 'digits', length: size * 2 },
+    read: (reader) => unpackDigits(reader.take(size), 0, size),
+    write: (writer, value) => writer.put(packDigits(value, size)),
+    describe: describePlain,
+  };
+}
+
+/** Raw bytes of fixed width. They are a view on what was received. */
+export function bytes(size: number): Field<Buffer> {
+  return {
+    type: `BYTE[${size}]`,
+    shape: { kind: 'bytes', min: size, max: size },
+    read: (reader) => reader.take(size),
+    write(writer, value) {
+      if (value.length !== size) throw new EncodeError(`${value.length} bytes instead of ${size}`);
+      writer.put(value);
+    },
+    describe: describeHex,
+  };
+}
+
+/** Raw bytes to the end of the body, perhaps none. */
+export function rest(): Field<Buffer> {
+  return {
+    type: 'BYTE[n]',
+    shape: { kind: 'bytes', min: 0, max: 60 },
+    read: (reader) => reader.rest(),
+    write: (writer, value) => writer.put(value),
+    describe: describeHex,
+  };
+}
+
+/** Raw bytes to the end of the body, absent when there are none. */
+export function restIfAny(): OptionalField<Buffer> {
+  return {
+    optional: true,
+    type: 'BYTE[n]',
+    shape: { kind: 'optional', shape: { kind: 'bytes', min: 1, max: 20 }, present: () => 'maybe' },
+    read: (reader) => (reader.remaining === 0 ? undefined : reader.rest()),
+    write: (writer, value) => (value === undefined ? undefined : writer.put(value)),
+    describe: (out, key, value) => (value === undefined ? undefined : describeHex(out, key, value)),
+  };
+}
+
+/** Picture, sound or film to the end of the body: logs carry its size and first 16 bytes only. */
+export function mediaData(): Field<Buffer> {
+  return {
+    ...rest(),
+    describe(out, key, value) {
+      out[`${snakeCase(key)}_length`] = value.length;
+      out[`${snakeCase(key)}_head_hex`] = value.subarray(0, 16).toString('hex').toUpperCase();
+    },
+  };
+}
+
+function describeHex(out: Record<string, unknown>, key: string, value: Buffer): void {
+  out[`${snakeCase(key)}_hex`] = value.toString('hex').toUpperCase();
+}
+
+function describeRaw(value: RawBcd): Record<string, string> {
+  return 'bcd' in value ? { bcd: value.bcd } : { invalid_bcd: value.invalidBcd };
+}
+
+function describeTime(out: Record<string, unknown>, key: string, value: CameraTime, suffix: string): void {
+  out[snakeCase(key)] = typeof value === 'string' ? value + suffix : value === null ? null : describeRaw(value);
+}
+
+/** Time on the terminal's own clock, BCD[6]; GMT+8 by the standard. Null = no value. */
+export function cameraTime(zone: '+08:00' | 'Z' = '+08:00'): Field<CameraTime> {
+  return {
+    type: 'BCD[6]',
+    shape: { kind: 'cameraTime' },
+    read: (reader) => readCameraTime(reader.take(6)),
+    write: (writer, value) => writer.put(writeCameraTime(value)),
+    describe: (out, key, value) => describeTime(out, key, value, zone),
+  };
+}
+
+/** Calendar date, BCD[4] YYYYMMDD. */
+export function cameraDate(): Field<CameraDate> {
+  return {
+    type: 'BCD[4]',
+    shape: { kind: 'cameraDate' },
+    read: (reader) => readCameraDate(reader.take(4)),
+    write: (writer, value) => writer.put(writeCameraDate(value)),
+    describe: (out, key, value) => describeTime(out, key, value, ''),
+  };
+}
+
+/** Time of day, BCD[5] hh mm ss msms. */
+export function clockTime(): Field<ClockTime> {
+  return {
+    type: 'BCD[5]',
+    shape: { kind: 'clockTime' },
+    read: (reader) => readClockTime(reader.take(5)),
+    write: (writer, value) => writer.put(writeClockTime(value)),
+    describe: (out, key, value) => describeTime(out, key, value, ''),
+  };
+}

@@ -1,0 +1,120 @@
+import { bytes, counted, type Field, fixedText, found, struct, text8, u8, u16, u32 } from '../fields/index.ts';
+import { TAG_SIZES, tagField } from '../fields/tag.ts';
+import { defineMessage } from '../message.ts';
+import type { Reader } from '../reader.ts';
+
+// Attachments of active-safety alarms (T/JSATL 12-2017 chapter 4.5); frames share their connection with raw data packets.
+
+const file = { name: text8(), size: u32() };
+const numberedFile = {
+  name: text8(),
+  type: u8(), // 0 image, 1 audio, 2 video, 3 text, 4 other
+  size: u32(),
+};
+const ALARM_NO_BYTES = 32;
+const RESERVED_BYTES = 16;
+
+/** 0x9208 the platform asks for the attachments of an alarm. */
+export const alarmAttachmentUpload = defineMessage({
+  id: 0x9208,
+  name: 'alarmAttachmentUpload',
+  from: 'platform',
+  reference: 'T/JSATL 12-2017 table 4-21',
+  answeredBy: [0x0001],
+  body: {
+    serverIp: text8(),
+    tcpPort: u16(),
+    udpPort: u16(),
+    tag: tagField((reader) => reader.remaining - ALARM_NO_BYTES - RESERVED_BYTES), // copied from the alarm
+    alarmNo: fixedText(ALARM_NO_BYTES),
+    reserved: bytes(RESERVED_BYTES),
+  },
+});
+
+/** True when the files behind a head of this size fill the body exactly. */
+function filesFit(reader: Reader, head: number): boolean {
+  const { bytes: body, end } = reader;
+  let at = reader.at + head + ALARM_NO_BYTES + 1;
+  if (at >= end) return false;
+  const count = body[at] as number;
+  at += 1;
+  for (let i = 0; i < count && at < end; i += 1) at += 1 + (body[at] as number) + 4;
+  return at === end;
+}
+
+/** Layouts in use: Jiangsu first, then those with long ids. */
+const ATTACHMENT_LAYOUTS = [7, 30].flatMap((idLength) => TAG_SIZES.map((tagSize) => ({ idLength, tagSize })));
+
+const shortId = fixedText(7);
+const longId = fixedText(30);
+
+/** Terminal id in front of the tag, as wide as the body shows. */
+function terminalId(): Field<string> {
+  const of = (length: unknown): Field<string> => (length === 30 ? longId : shortId);
+  return {
+    ...shortId,
+    type: 'BYTE[7/30]',
+    read: (reader, scope) => of(scope.body['terminalIdLength']).read(reader, scope),
+    write: (writer, value, scope) => of(scope.body['terminalIdLength']).write(writer, value, scope),
+  };
+}
+
+/** Size of the tag: the first of the known ones with which the rest of the body fits. */
+function tagSizeOf(reader: Reader): number {
+  return TAG_SIZES.find((size) => filesFit(reader, size)) ?? TAG_SIZES[0];
+}
+
+/** 0x1210 list of the attachments. */
+export const alarmAttachmentInfo = defineMessage({
+  id: 0x1210,
+  name: 'alarmAttachmentInfo',
+  from: 'terminal',
+  reference: 'T/JSATL 12-2017 table 4-23',
+  answeredBy: [0x8001],
+  body: {
+    terminalIdLength: found<number>(
+      (reader) =>
+        ATTACHMENT_LAYOUTS.find(({ idLength, tagSize }) => filesFit(reader, idLength + tagSize))?.idLength ?? 7,
+      [7],
+    ),
+    terminalId: terminalId(),
+    tag: tagField(tagSizeOf),
+    alarmNo: fixedText(ALARM_NO_BYTES),
+    infoType: u8(), // 0 normal, 1 resend
+    files: counted(u8(), struct(file)),
+  },
+});
+
+/** 0x1211 announces a file. */
+export const attachmentFileInfo = defineMessage({
+  id: 0x1211,
+  name: 'attachmentFileInfo',
+  from: 'terminal',
+  reference: 'T/JSATL 12-2017 table 4-25',
+  answeredBy: [0x8001],
+  body: numberedFile,
+});
+
+/** 0x1212 a file is done. */
+export const attachmentFileDone = defineMessage({
+  id: 0x1212,
+  name: 'attachmentFileDone',
+  from: 'terminal',
+  reference: 'T/JSATL 12-2017 table 4-27',
+  answeredBy: [0x9212],
+  body: numberedFile,
+});
+
+/** 0x9212 answer to 0x1212: done, or the ranges to send again. */
+export const attachmentFileDoneResponse = defineMessage({
+  id: 0x9212,
+  name: 'attachmentFileDoneResponse',
+  from: 'platform',
+  reference: 'T/JSATL 12-2017 table 4-28',
+  body: {
+    name: text8(),
+    type: u8(),
+    result: u8(), // 0 done, 1 resend
+    retransmit: counted(u8(), struct({ offset: u32(), length: u32() }), { noneWhen: ['result', -1] }),
+  },
+});

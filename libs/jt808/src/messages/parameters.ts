@@ -1,0 +1,223 @@
+import {
+  byEdition,
+  counted,
+  countOf,
+  digits,
+  type Field,
+  fixedText,
+  found,
+  rest,
+  text,
+  text8,
+  u8,
+  u16,
+  u32,
+} from '../fields/index.ts';
+import { packageCount } from '../fields/lists.ts';
+import { defineMessage } from '../message.ts';
+import { itemsFit, parameterItems } from '../parameters.ts';
+import type { Reader } from '../reader.ts';
+
+/** 0x8103 set parameters. */
+export const setParameters = defineMessage({
+  id: 0x8103,
+  name: 'setParameters',
+  from: 'platform',
+  reference: 'JT/T 808-2013 table 10',
+  answeredBy: [0x0001],
+  layoutOf: (body, edition) => (edition !== '2013' || itemsFit(body, 1) || !itemsFit(body, 2) ? edition : '2011'),
+  body: { count: countOf('params', u8()), packageCount: packageCount('params'), params: parameterItems() },
+});
+
+/** 0x8104 query all parameters. */
+export const queryParameters = defineMessage({
+  id: 0x8104,
+  name: 'queryParameters',
+  from: 'platform',
+  reference: 'JT/T 808-2013 8.10',
+  answeredBy: [0x0104],
+  body: {},
+});
+
+/** 0x8106 query some parameters. */
+export const queryParametersByIds = defineMessage({
+  id: 0x8106,
+  name: 'queryParametersByIds',
+  from: 'platform',
+  reference: 'JT/T 808-2013 table 15',
+  editions: ['2013', '2019'],
+  answeredBy: [0x0104],
+  body: { paramIds: counted(u8(), u32({ hexDigits: 4 })) },
+});
+
+/** 0x0104 parameters of the terminal. The count may be wrong: the items are read to the end. */
+export const queryParametersResponse = defineMessage({
+  id: 0x0104,
+  name: 'queryParametersResponse',
+  from: 'terminal',
+  reference: 'JT/T 808-2013 table 16',
+  layoutOf: (body, edition) => (edition !== '2013' || itemsFit(body, 3) || !itemsFit(body, 4) ? edition : '2011'),
+  body: {
+    replySerial: u16(),
+    count: countOf('params', u8()),
+    packageCount: packageCount('params'),
+    params: parameterItems(),
+  },
+  describe(out, body) {
+    const { params, count } = body;
+    if (Array.isArray(params) && count !== undefined && params.length !== count) out['count_mismatch'] = true;
+  },
+});
+
+/** Commands of 0x8105 (JT/T 808-2013 table 18). 2019 keeps 2, 4 and 5 only; send the others anyway and pass the answer on. */
+export const TerminalControlCommand = {
+  wirelessUpgrade: 1,
+  connectToServer: 2,
+  powerOff: 3,
+  reset: 4,
+  factoryReset: 5,
+  stopDataCommunication: 6,
+  stopAllCommunication: 7,
+} as const;
+
+/** 0x8105 terminal control. After commands 2, 4 and 5 the terminal drops the connection. */
+export const terminalControl = defineMessage({
+  id: 0x8105,
+  name: 'terminalControl',
+  from: 'platform',
+  reference: 'JT/T 808-2013 table 17',
+  answeredBy: [0x0001],
+  body: {
+    command: u8(),
+    parameters: text(), // decimal text fields separated by `;`, an unused one empty (table 19)
+  },
+});
+
+/** Joins the parameters of 0x8105: an unused field stays empty and keeps its `;`. Throws on a `;` inside a field. */
+export function joinControlParameters(fields: readonly (string | number | null | undefined)[]): string {
+  return fields.map((field) => checkedField(String(field ?? ''))).join(';');
+}
+
+function checkedField(field: string): string {
+  if (field.includes(';')) throw new RangeError('a terminal control parameter can not contain ";"');
+  return field;
+}
+
+/** 0x8107 query attributes. */
+export const queryAttributes = defineMessage({
+  id: 0x8107,
+  name: 'queryAttributes',
+  from: 'platform',
+  reference: 'JT/T 808-2013 8.14',
+  editions: ['2013', '2019'],
+  answeredBy: [0x0107],
+  body: {},
+});
+
+/** Width of the manufacturer's id, 5 by the standard and 11 in some 2019 implementations: the one with which the rest fits. */
+function manufacturerIdLength(fits: (reader: Reader, length: 5 | 11, is2019: boolean) => boolean) {
+  return found<number>(
+    (reader, scope) => {
+      const is2019 = scope.edition === '2019';
+      return !fits(reader, 5, is2019) && fits(reader, 11, is2019) ? 11 : 5;
+    },
+    [5],
+    (out, _key, value) => {
+      out['manufacturer_id_length'] = value;
+    },
+  );
+}
+
+const short = fixedText(5);
+const long = fixedText(11);
+
+function manufacturerId(): Field<string> {
+  const of = (length: unknown): Field<string> => (length === 11 ? long : short);
+  return {
+    ...short,
+    type: 'BYTE[5/11]',
+    read: (reader, scope) => of(scope.body['manufacturerIdLength']).read(reader, scope),
+    write: (writer, value, scope) => of(scope.body['manufacturerIdLength']).write(writer, value, scope),
+  };
+}
+
+function attributesFit(reader: Reader, length: 5 | 11, is2019: boolean): boolean {
+  const { bytes: body, end } = reader;
+  // The look-ahead starts at the id itself; the terminal type is behind us.
+  const hardware = reader.at + length + (is2019 ? 60 : 27) + 10;
+  const firmware = hardware + 1 + (body[hardware] ?? 0);
+  return firmware < end && firmware + 1 + (body[firmware] as number) + 2 === end;
+}
+
+/** 0x0107 attributes. Has no reply serial. [13] prints the ICCID at 42; the sum, and terminals, say 34. */
+export const queryAttributesResponse = defineMessage({
+  id: 0x0107,
+  name: 'queryAttributesResponse',
+  from: 'terminal',
+  reference: 'JT/T 808-2013 table 20',
+  editions: ['2013', '2019'],
+  body: {
+    terminalType: u16(), // bits 0 passenger, 1 dangerous goods, 2 freight, 3 taxi, 6 disk recording, 7 split unit, 8 trailer (2019)
+    manufacturerIdLength: manufacturerIdLength(attributesFit),
+    manufacturerId: manufacturerId(),
+    terminalModel: byEdition({ '2011': fixedText(20), '2013': fixedText(20), '2019': fixedText(30) }),
+    terminalId: byEdition({ '2011': fixedText(7), '2013': fixedText(7), '2019': fixedText(30) }),
+    iccid: digits(10), // 20 digits, may end in F
+    hardwareVersion: text8(),
+    firmwareVersion: text8(),
+    gnssAttributes: u8(), //          bits 0 GPS, 1 BeiDou, 2 GLONASS, 3 Galileo
+    communicationAttributes: u8(), // bits 0 GPRS, 1 CDMA, 2 TD-SCDMA, 3 WCDMA, 4 CDMA2000, 5 TD-LTE, 7 other
+  },
+});
+
+function packageFits(reader: Reader, length: 5 | 11): boolean {
+  const version = reader.at + length;
+  const size = version + 1 + (reader.bytes[version] ?? 0);
+  return size + 4 <= reader.end && reader.bytes.readUInt32BE(size) === reader.end - size - 4;
+}
+
+/** 0x8108 upgrade package, usually in many parts. */
+export const upgradePackage = defineMessage({
+  id: 0x8108,
+  name: 'upgradePackage',
+  from: 'platform',
+  reference: 'JT/T 808-2013 table 21',
+  editions: ['2013', '2019'],
+  answeredBy: [0x0001],
+  body: {
+    upgradeType: u8(), // 0 terminal, 12 IC card reader, 52 GNSS; T/JSATL 12: 0x64-0x67
+    manufacturerIdLength: manufacturerIdLength(packageFits),
+    manufacturerId: manufacturerId(),
+    version: text8(),
+    dataLength: dataLength(),
+    data: rest(),
+  },
+});
+
+/** DWORD size of the data behind it; computed when the body does not state it. */
+function dataLength() {
+  const size = u32();
+  const field = countOf('', size);
+  return {
+    ...field,
+    shape: { kind: 'count', of: 'data' } as const,
+    write: (...[writer, value, scope]: Parameters<typeof field.write>): void => {
+      const { data } = scope.body;
+      size.write(writer, value ?? (Buffer.isBuffer(data) ? data.length : 0), scope);
+    },
+  };
+}
+
+/** 0x0108 upgrade result, sent after reconnecting. */
+export const upgradeResult = defineMessage({
+  id: 0x0108,
+  name: 'upgradeResult',
+  from: 'terminal',
+  reference: 'JT/T 808-2013 table 22',
+  editions: ['2013', '2019'],
+  answeredBy: [0x8001],
+  body: {
+    upgradeType: u8(),
+    result: u8(), // 0 success, 1 failure, 2 cancelled; T/JSATL 12: 0x10 no target, 0x11 hardware, 0x12 same, 0x13 not supported
+  },
+});

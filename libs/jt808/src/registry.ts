@@ -1,0 +1,39 @@
+import type { MessageDefinition, Sender } from './message.ts';
+import * as areas from './messages/areas.ts';
+import * as attachments from './messages/attachments.ts';
+import * as information from './messages/information.ts';
+import * as location from './messages/location.ts';
+import * as media from './messages/media.ts';
+import * as parameters from './messages/parameters.ts';
+import * as session from './messages/session.ts';
+import * as vehicle from './messages/vehicle.ts';
+import * as video from './messages/video.ts';
+
+const modules = [session, parameters, location, information, vehicle, areas, media, video, attachments];
+
+const isDefinition = (value: unknown): value is MessageDefinition =>
+  typeof value === 'object' && value !== null && 'id' in value && 'entries' in value;
+
+/** Every message definition, by rising id. */
+export const allMessages: readonly MessageDefinition[] = modules
+  .flatMap((module) => Object.values(module).filter(isDefinition))
+  .sort((a, b) => a.id - b.id);
+
+const byId = new Map(allMessages.map((definition): [number, MessageDefinition] => [definition.id, definition]));
+const byName = new Map(allMessages.map((definition): [string, MessageDefinition] => [definition.name, definition]));
+
+/** Who sends an id: 0x0000-0x7FFF and vendors' 0xE000-0xEFFF come from the terminal, the rest goes to it. */
+export function senderOf(messageId: number): Sender {
+  return messageId < 0x8000 || (messageId >= 0xe000 && messageId <= 0xefff) ? 'terminal' : 'platform';
+}
+
+/** Definition of an id, or undefined for ids the standards do not have. */
+export function messageById(id: number, from?: Sender): MessageDefinition | undefined {
+  const definition = byId.get(id);
+  return from === undefined || definition?.from === from ? definition : undefined;
+}
+
+/** Definition by its name, for tools; code imports the definition itself. */
+export function messageByName(name: string): MessageDefinition | undefined {
+  return byName.get(name);
+}
