@@ -3,7 +3,8 @@ import addFormats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import { AppError } from './errors.ts';
 
-const ajv = new Ajv({ allErrors: false, useDefaults: true, strict: false });
+// verbose: the sentence for the caller may stand in the schema (errorMessage).
+const ajv = new Ajv({ allErrors: false, useDefaults: true, strict: false, verbose: true });
 addFormats.default(ajv);
 
 /** Compiles a check that fills in defaults and answers the value, or throws a 400 whose sentence names the faulty part. */

@@ -1,0 +1,27 @@
+import { terminalKey } from '@fleet/jt808';
+import { AppError, type RequestContext, type Route } from '@fleet/service-kit';
+import { notConnected } from '../domain/outcome.ts';
+import { notStreaming } from '../use-cases/find-stream-source.ts';
+import type { Guard } from './guard.ts';
+import type { RateLimits } from './rate-limits.ts';
+
+/** The canonical number of a terminal; 400 for what is none. */
+export function canonicalImei(imei: string): string {
+  const key = terminalKey(imei);
+  if (key === null) throw new AppError('validation_failed', 'The parameter imei is not a terminal number.');
+  return key;
+}
+
+/** Checks and counts by the device that a request is about: its account, the commands to it, the openings of its channel. */
+export function admitByDevice(guard: Guard, limits: RateLimits) {
+  return async (route: Route, input: { query: unknown; params: unknown }, context: RequestContext): Promise<void> => {
+    if (route.bucket !== 'command' && route.bucket !== 'stream') return;
+    const { imei, channel } = { ...(input.query as object), ...(input.params as object) } as {
+      imei: string;
+      channel?: number;
+    };
+    const key = canonicalImei(imei);
+    await guard.checkDevice(key, route, context, route.bucket === 'stream' ? notStreaming : notConnected);
+    await limits.consume(route.bucket, route.bucket === 'stream' ? `${key}:${channel}` : key, context);
+  };
+}

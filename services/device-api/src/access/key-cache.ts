@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { type Bus, call, keyRevoked, listenFor, verifyKey } from '@fleet/bus';
+import type { Logger } from '@fleet/service-kit';
+
+/** What platform-api says of a valid key. */
+export interface KeyOwner {
+  readonly keyId: number;
+  readonly accountId: number;
+  readonly scopes: readonly string[];
+  readonly ipAllowlist: readonly string[];
+}
+
+interface Entry {
+  readonly owner: Promise<KeyOwner | null>;
+  readonly expiresAtMs: number;
+}
+
+const keepMs = 5_000;
+const askLimitMs = 3_000;
+/** Made-up keys must not fill the memory: the oldest entries go. */
+const maxEntries = 10_000;
+
+/** Answers whose an API key is, by platform-api's word, remembered for five seconds and forgotten at once when the key is revoked. */
+export class KeyCache {
+  readonly #bus: Bus;
+  readonly #entries = new Map<string, Entry>();
+  readonly #revocations: { stop(): void };
+
+  constructor(bus: Bus, log: Logger) {
+    this.#bus = bus;
+    this.#revocations = listenFor(
+      bus,
+      keyRevoked,
+      (error) => log.warn({ err: error }, 'a key revocation could not be read'),
+      ({ keySha256 }) => this.#entries.delete(keySha256),
+    );
+  }
+
+  /** The owner of a key, null for a key that is not valid; throws a BusError when nobody can say. Only the key's SHA-256 leaves this process. */
+  ownerOf(key: string, correlationId: string): Promise<KeyOwner | null> {
+    const keySha256 = createHash('sha256').update(key).digest('hex');
+    const known = this.#entries.get(keySha256);
+    if (known !== undefined && known.expiresAtMs > performance.now()) return known.owner;
+    const owner = this.#ask(keySha256, correlationId);
+    const entry = { owner, expiresAtMs: performance.now() + keepMs };
+    this.#entries.delete(keySha256);
+    this.#entries.set(keySha256, entry);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
+    owner.catch(() => {
+      // That nobody could say is not remembered.
+      if (this.#entries.get(keySha256) === entry) this.#entries.delete(keySha256);
+    });
+    return owner;
+  }
+
+  stop(): void {
+    this.#revocations.stop();
+  }
+
+  async #ask(keySha256: string, correlationId: string): Promise<KeyOwner | null> {
+    const reply = await call(this.#bus, verifyKey, { keySha256 }, { timeoutMs: askLimitMs, correlationId });
+    return reply.valid ? reply : null;
+  }
+}

@@ -1,0 +1,48 @@
+import {
+  adminRoutes,
+  apiErrors,
+  createApi,
+  createApp,
+  docsPage,
+  type Lifecycle,
+  type Registry,
+} from '@fleet/service-kit';
+import type { Express } from 'express';
+import { admitByDevice } from './access/admit.ts';
+import type { Guard } from './access/guard.ts';
+import type { RateLimits } from './access/rate-limits.ts';
+import { apiBasePath, apiDocument } from './api-document.ts';
+import type { Deps } from './deps.ts';
+import { deviceApiRoutes } from './routes/index.ts';
+
+/** Largest body of the Device API. */
+export const bodyLimitBytes = 16 * 1024;
+
+/** The HTTP side: the Device API, its document and page, and the routes for operators. */
+export function createDeviceApi(
+  deps: Deps,
+  parts: { guard: Guard; limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
+): Express {
+  const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
+  app.use(adminRoutes(parts.lifecycle, parts.metrics, { bus: () => deps.bus.isUp() }));
+  const document = apiDocument();
+  app.get(`${apiBasePath}/openapi.json`, (_request, response) => {
+    response.json(document);
+  });
+  const page = docsPage({ title: 'Device API', specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }] });
+  app.use('/docs', page);
+  // Where only /api/v1 leads here, as behind the reverse proxy.
+  app.use(`${apiBasePath}/docs`, page);
+  app.use(
+    apiBasePath,
+    createApi({
+      log: deps.log,
+      routes: deviceApiRoutes(deps),
+      bodyLimitBytes,
+      guard: (route, context) => parts.guard.enter(route, context),
+      admit: admitByDevice(parts.guard, parts.limits),
+    }),
+  );
+  app.use(...apiErrors(deps.log));
+  return app;
+}

@@ -1,0 +1,92 @@
+import { ConfigError, type ConfigOf, commonEnv, envSchema, isLoopback, readEnv } from '@fleet/service-kit';
+
+const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
+const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
+const durationMs = { type: 'integer', minimum: 1, maximum: 3_600_000 } as const;
+
+/** Every setting of the service; the README's table lists the same. */
+export const configSchema = envSchema({
+  ...commonEnv,
+  HTTP_PORT: { ...port, default: 8083, description: 'port of the Device API, health and metrics; 0 picks a free one' },
+  VIDEO_HTTP_PORT: { ...port, default: 8081, description: 'port of the video service; 0 picks a free one' },
+  MEDIA_PUBLIC_HOST: {
+    type: 'string',
+    default: '127.0.0.1',
+    description: 'host that cameras are told to stream to',
+    minLength: 1,
+  },
+  MEDIA_LIVE_PORT: { ...port, default: 7078, description: 'port that cameras are told for live video' },
+  MEDIA_HISTORY_PORT: { ...port, default: 7079, description: 'port that cameras are told for recorded video' },
+  MEDIA_SIGNING_SECRET: {
+    type: 'string',
+    default: 'development-media-signing-secret',
+    secret: true,
+    minLength: 16,
+    description: 'signs stream URLs of the media service; the same there',
+  },
+  FTP_PUBLIC_HOST: {
+    type: 'string',
+    default: '127.0.0.1',
+    description: 'host that cameras are told to upload to',
+    minLength: 1,
+  },
+  FTP_PORT: { ...port, default: 2121, description: 'port that cameras are told to upload to' },
+  DEVICE_API_AUTH: {
+    type: 'string',
+    optional: true,
+    enum: ['off', 'key'],
+    description: 'key asks for x-api-key; off when HOST is loopback, else key',
+  },
+  DEVICE_API_ALLOW_OPEN: {
+    type: 'boolean',
+    default: false,
+    description: 'lets DEVICE_API_AUTH=off start with NODE_ENV=production',
+  },
+  DEVICE_HOST_ALLOWLIST: {
+    type: 'string',
+    optional: true,
+    description: 'hosts, separated by commas, that callers may send cameras to; any when absent',
+  },
+  TRUST_PROXY: {
+    type: 'string',
+    default: 'loopback',
+    description: 'addresses or networks, separated by commas, whose X-Forwarded-For is believed',
+  },
+  DEVICE_REPLY_TIMEOUT_MS: { ...durationMs, default: 90_000, description: 'wait for a device; then 504' },
+  REQUEST_LIMIT_MS: { ...durationMs, default: 95_000, description: 'whole request; then 503' },
+  FIRST_PACKET_WAIT_MS: {
+    ...durationMs,
+    default: 15_000,
+    description: 'wait of a viewer for the first packet of a camera that said yes; then 502',
+  },
+  STOP_GRACE_MS: { ...durationMs, default: 25_000, description: 'wait for requests under way at a stop; then 503' },
+  RATE_LIMIT_READS_PER_SECOND: { ...count, default: 100, description: 'reads of a key, or of an address without one' },
+  RATE_LIMIT_READS_BURST: { ...count, default: 200, description: 'reads at once' },
+  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands to one device' },
+  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'commands to one device at once' },
+  RATE_LIMIT_STREAM_OPENS_PER_MINUTE: { ...count, default: 30, description: 'stream.flv of one channel; also at once' },
+  RATE_LIMIT_HEALTH_PER_SECOND: { ...count, default: 20, description: 'health requests of one address' },
+  RATE_LIMIT_HEALTH_BURST: { ...count, default: 60, description: 'health requests at once' },
+  RATE_LIMIT_VIEWERS_PER_CHANNEL: { ...count, default: 20, description: 'viewers of one channel at a time' },
+  RATE_LIMIT_CHANNELS_PER_DEVICE: { ...count, default: 16, description: 'streaming channels of one device at a time' },
+});
+
+/** The settings, with what follows from others filled in. */
+export type Config = Omit<ConfigOf<typeof configSchema>, 'DEVICE_API_AUTH'> & {
+  readonly DEVICE_API_AUTH: 'off' | 'key';
+};
+
+const isProduction = (config: { NODE_ENV: string }): boolean => config.NODE_ENV === 'production';
+
+/** Reads the environment; throws a ConfigError that says what is wrong. */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const config = readEnv(configSchema, env);
+  const auth = config.DEVICE_API_AUTH ?? (isLoopback(config.HOST) ? 'off' : 'key');
+  if (isProduction(config) && auth === 'off' && !config.DEVICE_API_ALLOW_OPEN)
+    throw new ConfigError(
+      'DEVICE_API_AUTH is off with NODE_ENV=production: set DEVICE_API_AUTH=key, or DEVICE_API_ALLOW_OPEN=true on a trusted network.',
+    );
+  if (isProduction(config) && config.MEDIA_SIGNING_SECRET === configSchema.MEDIA_SIGNING_SECRET.default)
+    throw new ConfigError('MEDIA_SIGNING_SECRET has its development value: set one of your own.');
+  return { ...config, DEVICE_API_AUTH: auth };
+}

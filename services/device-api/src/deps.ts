@@ -1,0 +1,26 @@
+import type { Bus, DeviceAsker } from '@fleet/bus';
+import type { Logger } from '@fleet/service-kit';
+import type { Database, Redis } from '@fleet/storage';
+import type { Config } from './config.ts';
+
+/** What use cases work with. */
+export interface Deps {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly bus: Bus;
+  readonly redis: Redis;
+  readonly database: Database;
+  readonly asker: DeviceAsker;
+  /** Aborted when the service stops and its grace is over: what still waits ends. */
+  readonly stopped: AbortSignal;
+  /** Aborted when the service begins to stop: open streams end. */
+  readonly stopping: AbortSignal;
+}
+
+/** Who asked, and until when a device may take to answer. */
+export interface CommandContext {
+  readonly correlationId: string;
+  readonly log: Logger;
+  /** On this process's monotonic clock (`performance.now()`). */
+  readonly deadlineAtMs: number;
+}

@@ -1,0 +1,29 @@
+import { defineRoute, Reply } from '@fleet/service-kit';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import { isCameraStreaming } from '../use-cases/check-health.ts';
+import { healthCheckEntityResponse } from './answers.ts';
+import { cameraQuery } from './parameters.ts';
+
+export const healthCamera = (deps: Deps) =>
+  defineRoute({
+    method: 'get',
+    path: '/health/camera',
+    operationId: 'getCameraHealth',
+    summary: 'Whether a camera is connected to stream video',
+    description: 'True only while a stream is running.',
+    tags: ['Utilities'],
+    query: cameraQuery,
+    response: healthCheckEntityResponse,
+    errors: {
+      400: 'A parameter is missing or invalid.',
+      429: 'Too many requests.',
+      503: { description: 'Not connected, or the state can not be read.', schema: healthCheckEntityResponse },
+    },
+    secured: false,
+    bucket: 'health',
+    handle: async ({ query }) => {
+      const healthy = await isCameraStreaming(deps, canonicalImei(query.imei), query.channel);
+      return new Reply(healthy ? 200 : 503, { healthy });
+    },
+  });

@@ -1,0 +1,28 @@
+import { defineRoute, Reply } from '@fleet/service-kit';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import { isDeviceConnected } from '../use-cases/check-health.ts';
+import { healthCheckEntityResponse } from './answers.ts';
+import { deviceQuery } from './parameters.ts';
+
+export const healthDevice = (deps: Deps) =>
+  defineRoute({
+    method: 'get',
+    path: '/health/device',
+    operationId: 'getDeviceHealth',
+    summary: 'Whether a device is connected and can take commands',
+    tags: ['Utilities'],
+    query: deviceQuery,
+    response: healthCheckEntityResponse,
+    errors: {
+      400: 'A parameter is missing or invalid.',
+      429: 'Too many requests.',
+      503: { description: 'Not connected, or the state can not be read.', schema: healthCheckEntityResponse },
+    },
+    secured: false,
+    bucket: 'health',
+    handle: async ({ query }) => {
+      const healthy = await isDeviceConnected(deps, canonicalImei(query.imei));
+      return new Reply(healthy ? 200 : 503, { healthy });
+    },
+  });

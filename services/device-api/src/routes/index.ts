@@ -1,0 +1,20 @@
+import type { Route } from '@fleet/service-kit';
+import type { Deps } from '../deps.ts';
+import { health } from './health.ts';
+import { healthCamera } from './health-camera.ts';
+import { healthDevice } from './health-device.ts';
+import { realtimeControlStream } from './realtime-control-stream.ts';
+import { realtimeStartStream } from './realtime-start-stream.ts';
+import { realtimeStreamFlv } from './realtime-stream-flv.ts';
+import { wakeup } from './wakeup.ts';
+
+/** The route table of the Device API, below `/api/v1`. */
+export const deviceApiRoutes = (deps: Deps): Route[] => [
+  health(deps),
+  healthCamera(deps),
+  healthDevice(deps),
+  wakeup(deps),
+  realtimeStartStream(deps),
+  realtimeStreamFlv(deps),
+  realtimeControlStream(deps),
+];

@@ -1,0 +1,108 @@
+import { setMaxListeners } from 'node:events';
+import type { Server } from 'node:http';
+import { DeviceAsker, openBus, servePing } from '@fleet/bus';
+import {
+  createLogger,
+  createMetrics,
+  Gauge,
+  Lifecycle,
+  type Logger,
+  listen,
+  type Running,
+  shownConfig,
+} from '@fleet/service-kit';
+import { openDatabase, openRedis } from '@fleet/storage';
+import { Guard } from './access/guard.ts';
+import { KeyCache } from './access/key-cache.ts';
+import { RateLimits } from './access/rate-limits.ts';
+import { createDeviceApi } from './app.ts';
+import { type Config, configSchema } from './config.ts';
+import type { Deps } from './deps.ts';
+import { serveUseCases } from './handlers/serve-use-cases.ts';
+
+const name = 'device-api';
+
+/** A running device-api and where it listens. */
+export interface DeviceApiService extends Running {
+  readonly port: number;
+}
+
+/** Composition root: connects, listens, and stops in reverse order. */
+export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<DeviceApiService> {
+  const log = overrides.log ?? createLogger(name, config.LOG_LEVEL);
+  const lifecycle = new Lifecycle(log, { stepLimitMs: config.STOP_GRACE_MS + 10_000 });
+  log.info({ config: shownConfig(configSchema, config) }, 'starting');
+  try {
+    return await start(config, log, lifecycle);
+  } catch (error) {
+    await lifecycle.stop();
+    throw error;
+  }
+}
+
+async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<DeviceApiService> {
+  const onError = (error: unknown): void => log.warn({ err: error }, 'a part reported an error');
+  const metrics = createMetrics(name);
+  const database = openDatabase(config.MONGODB_URL, { appName: name });
+  lifecycle.onStop('database', () => database.close());
+  const redis = await openRedis(config.REDIS_URL, { name, onError });
+  lifecycle.onStop('redis', () => redis.destroy());
+  const bus = await openBus(config.NATS_URL, { name, log });
+  lifecycle.onStop('bus', () => bus.close());
+  const asker = new DeviceAsker(bus);
+  lifecycle.onStop('asker', () => asker.stop());
+  const keys = new KeyCache(bus, log);
+  lifecycle.onStop('keys', () => keys.stop());
+
+  const stopping = new AbortController();
+  const stopped = new AbortController();
+  // One listener for each stream and each command under way.
+  setMaxListeners(0, stopping.signal, stopped.signal);
+  const deps: Deps = {
+    config,
+    log,
+    bus,
+    redis,
+    database,
+    asker,
+    stopping: stopping.signal,
+    stopped: stopped.signal,
+  };
+  watchCommands(asker, metrics);
+  const useCases = serveUseCases(deps);
+  lifecycle.onStop('use cases on the bus', () => useCases.stop());
+  const limits = new RateLimits(config, redis);
+  const app = createDeviceApi(deps, { guard: new Guard(deps, keys, limits), limits, lifecycle, metrics });
+  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, configure: configureServer });
+  lifecycle.onStop('http', async () => {
+    const grace = setTimeout(() => stopped.abort(), config.STOP_GRACE_MS);
+    await http.close(config.STOP_GRACE_MS + 2_000);
+    clearTimeout(grace);
+    stopped.abort();
+  });
+  lifecycle.onStop('streams', () => stopping.abort());
+  const ping = servePing(bus, name, { onError });
+  lifecycle.onStop('ping', () => ping.stop());
+  log.info({ port: http.port }, 'listening');
+  return { port: http.port, stop: () => lifecycle.stop() };
+}
+
+function configureServer(server: Server): void {
+  // Requests have no body, or a small one; answers take as long as their route says, and streams for ever.
+  server.requestTimeout = 30_000;
+  server.headersTimeout = 15_000;
+  server.keepAliveTimeout = 65_000;
+  server.timeout = 0;
+}
+
+function watchCommands(asker: DeviceAsker, metrics: ReturnType<typeof createMetrics>): void {
+  const gauge = new Gauge({
+    name: 'device_api_commands_in_flight',
+    help: 'Commands to devices without an outcome',
+    registers: [],
+    collect() {
+      this.set(asker.inFlight);
+    },
+  });
+  metrics.registerMetric(gauge);
+}

@@ -1,0 +1,55 @@
+import { pingService } from '@fleet/bus';
+import { readDevice, readStream, redisAnswers } from '@fleet/storage';
+import type { Deps } from '../deps.ts';
+import { within } from '../domain/within.ts';
+
+/** A component that needs longer than this is not working. */
+const limitMs = 1_500;
+
+/** The interface's `ComponentHealth`, as code spells it. */
+export interface Components {
+  readonly stateStore: boolean;
+  readonly messageBroker: boolean;
+  readonly database: boolean;
+  readonly uploadServer: boolean;
+  readonly jt808Server: boolean;
+  readonly jt1078Server: boolean;
+}
+
+/** Looks at every component at the same time. The servers of devices are asked over the bus: one replica that works is enough. */
+export async function checkComponents(deps: Pick<Deps, 'bus' | 'database' | 'redis'>): Promise<Components> {
+  const { bus } = deps;
+  const ping = (service: string): Promise<boolean> =>
+    bus.isUp() ? pingService(bus, service, limitMs) : Promise.resolve(false);
+  const [stateStore, messageBroker, database, uploadServer, jt808Server, jt1078Server] = await Promise.all([
+    redisAnswers(deps.redis, limitMs),
+    bus.isUp() && holds(bus.nc.flush().then(() => true)),
+    deps.database.ping(limitMs),
+    ping('upload-ftp'),
+    ping('jt808-gateway'),
+    ping('jt1078-media'),
+  ]);
+  return { stateStore, messageBroker, database, uploadServer, jt808Server, jt1078Server };
+}
+
+/** True while a device has a session on a gateway that lives. */
+export const isDeviceConnected = (deps: Pick<Deps, 'redis'>, imei: string): Promise<boolean> =>
+  holds(readDevice(deps.redis, imei).then((device) => device !== null));
+
+/** True while packets of a channel arrive, live or recorded. */
+export const isCameraStreaming = (deps: Pick<Deps, 'redis'>, imei: string, channel: number): Promise<boolean> =>
+  holds(
+    Promise.all([
+      readStream(deps.redis, { kind: 'live', imei, channel }),
+      readStream(deps.redis, { kind: 'history', imei, channel }),
+    ]).then((streams) => streams.some(({ claim }) => claim !== null)),
+  );
+
+async function holds(work: Promise<boolean>): Promise<boolean> {
+  try {
+    return await within(limitMs, work);
+  } catch {
+    // What can not be read is not healthy: that is the answer.
+    return false;
+  }
+}

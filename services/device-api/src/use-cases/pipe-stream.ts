@@ -1,0 +1,96 @@
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { AppError, type RequestContext, signMediaPath } from '@fleet/service-kit';
+import type { StreamClaim, StreamId } from '@fleet/storage';
+import type { Deps } from '../deps.ts';
+import { findStreamSource } from './find-stream-source.ts';
+
+/** A media pod that does not even send its headers in this time is not working. */
+const answerLimitMs = 10_000;
+const urlLifetimeMs = 60_000;
+// A stream has its connection for itself.
+const agent = new Agent({ keepAlive: false });
+
+/** Headers of every FLV answer. */
+export const flvHeaders = {
+  'Content-Type': 'video/x-flv',
+  'Cache-Control': 'no-store',
+  // nginx and its like would hold the stream back.
+  'X-Accel-Buffering': 'no',
+} as const;
+
+export interface WatchOptions {
+  readonly audio: string;
+  readonly hevc?: string | undefined;
+}
+
+type PipeDeps = Pick<Deps, 'config' | 'redis' | 'stopping'>;
+
+/** Pipes a stream from the pod that has it to the caller, byte by byte as it comes, until either side ends. */
+export async function pipeStream(
+  deps: PipeDeps,
+  id: StreamId,
+  options: WatchOptions,
+  context: RequestContext,
+): Promise<void> {
+  const upstream = await openSource(deps, id, options, context.signal);
+  const { request, response } = context;
+  request.socket.setNoDelay(true);
+  request.socket.setTimeout(0);
+  response.writeHead(200, flvHeaders);
+  response.flushHeaders();
+  try {
+    await pipeline(upstream, response, { signal: deps.stopping });
+  } catch (error) {
+    // The viewer went, the pod died, or this service stops: the response is closed either way.
+    context.log.debug({ err: error }, 'a stream was cut');
+  }
+}
+
+async function openSource(
+  deps: PipeDeps,
+  id: StreamId,
+  options: WatchOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const claim = await findStreamSource(deps, id, signal);
+  try {
+    const upstream = await open(deps, id, claim, options, signal);
+    if (upstream.statusCode === 200) return upstream;
+    upstream.resume();
+    throw new Error(`the media server answered ${upstream.statusCode}`);
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    // The stream may have ended, or moved to another pod, since its state was read.
+    const current = await findStreamSource(deps, id, signal);
+    if (current.generation !== claim.generation) return openSource(deps, id, options, signal);
+    throw new AppError('upstream_error', 'The media server returned an error.', { cause });
+  }
+}
+
+function open(
+  deps: PipeDeps,
+  id: StreamId,
+  claim: StreamClaim,
+  options: WatchOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const url = signMediaPath(deps.config.MEDIA_SIGNING_SECRET, {
+    ...id,
+    baseUrl: claim.url,
+    lifetimeMs: urlLifetimeMs,
+    query: { audio: options.audio, hevc: options.hevc },
+  });
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { agent, signal, timeout: answerLimitMs });
+    request.once('timeout', () => request.destroy(new Error('the media server did not answer in time')));
+    request.on('error', reject);
+    request.once('socket', (socket) => socket.setNoDelay(true));
+    request.once('response', (upstream) => {
+      // A stream that pauses is no fault.
+      upstream.setTimeout(0);
+      resolve(upstream);
+    });
+    request.end();
+  });
+}

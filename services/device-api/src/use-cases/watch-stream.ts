@@ -1,0 +1,52 @@
+import { AppError, type RequestContext } from '@fleet/service-kit';
+import type { StreamId } from '@fleet/storage';
+import type { Deps } from '../deps.ts';
+import { within } from '../domain/within.ts';
+import { addViewer, keepViewer, removeViewer, viewerTtlMs } from '../store/viewers.ts';
+import { stateLimitMs } from './ask-device.ts';
+import { readSource } from './find-stream-source.ts';
+import { flvHeaders, pipeStream, type WatchOptions } from './pipe-stream.ts';
+
+/** Shows a stream to one viewer, counted among the viewers that a channel may have on all replicas together. */
+export async function watchStream(
+  deps: Pick<Deps, 'config' | 'redis' | 'stopping'>,
+  id: StreamId,
+  options: WatchOptions,
+  context: RequestContext,
+): Promise<void> {
+  if (context.request.method === 'HEAD') {
+    await readSource(deps, id);
+    context.response.writeHead(200, flvHeaders).end();
+    return;
+  }
+  const leave = await enter(deps, id, context);
+  try {
+    await pipeStream(deps, id, options, context);
+  } finally {
+    leave();
+  }
+}
+
+async function enter(deps: Pick<Deps, 'config' | 'redis'>, id: StreamId, context: RequestContext): Promise<() => void> {
+  const { redis, config } = deps;
+  const limit = config.RATE_LIMIT_VIEWERS_PER_CHANNEL;
+  const warn = (error: unknown): void => context.log.warn({ err: error }, 'a viewer could not be counted');
+  let viewer: string | null;
+  try {
+    viewer = await within(stateLimitMs, addViewer(redis, id, limit));
+  } catch (error) {
+    // Without Redis nobody is refused for a count.
+    warn(error);
+    return () => undefined;
+  }
+  if (viewer === null)
+    throw new AppError('quota_exceeded', `The channel has ${limit} viewers already.`, {
+      headers: { 'Retry-After': '10' },
+    });
+  const counted = viewer;
+  const renewal = setInterval(() => void keepViewer(redis, id, counted).catch(warn), viewerTtlMs / 3);
+  return () => {
+    clearInterval(renewal);
+    removeViewer(redis, id, counted).catch(warn);
+  };
+}
