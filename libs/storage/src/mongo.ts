@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { type Collection, type Db, type Document, MongoClient, MongoServerError } from 'mongodb';
 
 export type { Collection, Db } from 'mongodb';
@@ -11,9 +12,11 @@ export interface Database {
   close(): Promise<void>;
 }
 
+const reconnectMs = 250;
+
 /**
- * Opens the database named by the path of a MongoDB URL. Does not wait for the server: the driver connects on first use and again after a
- * loss, so that a service starts while its database is still coming up. Calls fail after five seconds without a server.
+ * Opens the database named by the path of a MongoDB URL. Does not wait for the server, so that a service starts while its database is still coming up:
+ * calls fail after five seconds at most without a server, and work once it is there, also after a loss.
  */
 export function openDatabase(url: string, options: { appName: string }): Database {
   const client = new MongoClient(url, {
@@ -24,20 +27,52 @@ export function openDatabase(url: string, options: { appName: string }): Databas
     retryWrites: false,
   });
   const db = client.db();
+  const stopConnecting = keepConnecting(client);
   return {
     db,
     collection: <T extends Document>(name: string) => db.collection<T>(name),
-    ping: async (timeoutMs = 2_000) => {
-      try {
-        await db.command({ ping: 1 }, { timeoutMS: timeoutMs });
-        return true;
-      } catch {
-        // Not reachable is the answer, not a fault of the question.
-        return false;
-      }
+    ping: (timeoutMs = 2_000) => answersInTime(db, timeoutMs),
+    close: async () => {
+      const stopped = stopConnecting();
+      await client.close();
+      await stopped;
     },
-    close: () => client.close(),
   };
+}
+
+/** The driver reconnects by itself only after a first success: a first attempt that fails closes it ("Topology is closed") until it is told again. */
+function keepConnecting(client: MongoClient): () => Promise<void> {
+  const stopped = new AbortController();
+  const connect = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      try {
+        await client.connect();
+        return;
+      } catch {
+        // Whoever uses the database meanwhile gets the error; here only the next attempt counts.
+        await setTimeout(reconnectMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+      }
+    }
+  };
+  const connecting = connect();
+  return () => {
+    stopped.abort();
+    return connecting;
+  };
+}
+
+async function answersInTime(db: Db, timeoutMs: number): Promise<boolean> {
+  const limit = new AbortController();
+  try {
+    // The driver's own limit does not cover its waiting for a first connection.
+    const late = setTimeout(timeoutMs, false, { signal: limit.signal });
+    return await Promise.race([db.command({ ping: 1 }, { timeoutMS: timeoutMs }).then(() => true), late]);
+  } catch {
+    // Not reachable is the answer, not a fault of the question.
+    return false;
+  } finally {
+    limit.abort();
+  }
 }
 
 /** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */

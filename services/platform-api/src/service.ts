@@ -1,4 +1,4 @@
-import { type Bus, openBus } from '@fleet/bus';
+import { type Bus, openBus, servePing } from '@fleet/bus';
 import {
   adminRoutes,
   createApp,
@@ -56,7 +56,11 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
     bus = opened;
     lifecycle.onStop('bus', () => opened.close());
     const onError = (error: unknown): void => log.error({ err: error }, 'a bus request failed');
-    for (const served of [...serveApiKeys(opened, records, onError), ...serveVehicles(opened, records, onError)])
+    for (const served of [
+      ...serveApiKeys(opened, records, onError),
+      ...serveVehicles(opened, records, onError),
+      servePing(opened, 'platform-api', { onError }),
+    ])
       lifecycle.onStop('bus request', () => served.stop());
     log.info({ httpPort: http.port }, 'started');
     return { httpPort: http.port, stop: () => lifecycle.stop() };

@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The value of an environment variable that `npm test` sets. */
+export function testEnv(name: string): string {
+  const value = process.env[name];
+  if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests by npm test`);
+  return value;
+}
+
+/** Waits until a condition holds; the test's own time limit ends it otherwise. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** A port that nothing listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
+
+/** A backend of a test's own, to be killed and started again; its data directory goes with it. */
+export class ServerProcess {
+  readonly port: number;
+  readonly #bin: string;
+  readonly #args: readonly string[];
+  readonly #dir: string;
+  #child: ChildProcess | undefined;
+
+  private constructor(bin: string, port: number, dir: string, args: readonly string[]) {
+    this.port = port;
+    this.#bin = bin;
+    this.#dir = dir;
+    this.#args = args;
+  }
+
+  /** A NATS server with JetStream. */
+  static nats = (): Promise<ServerProcess> =>
+    ServerProcess.#make('NATS_SERVER_BIN', (port, dir) => ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', dir]);
+
+  /** A Redis server that keeps nothing on disk. */
+  static redis = (): Promise<ServerProcess> =>
+    ServerProcess.#make('REDIS_SERVER_BIN', (port, dir) => [
+      '--bind',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--dir',
+      dir,
+    ]);
+
+  /** A MongoDB-compatible server. */
+  static mongo = (): Promise<ServerProcess> =>
+    ServerProcess.#make('FERRETDB_BIN', (port, dir) => ['-listen', `127.0.0.1:${port}`, '-dir', dir]);
+
+  static async #make(variable: string, args: (port: number, dir: string) => readonly string[]): Promise<ServerProcess> {
+    const bin = testEnv(variable);
+    const port = await freePort();
+    const dir = mkdtempSync(join(tmpdir(), 'fleet-test-'));
+    return new ServerProcess(bin, port, dir, args(port, dir));
+  }
+
+  /** Starts the server, and waits until its port takes connections. */
+  async start(): Promise<this> {
+    const child = spawn(this.#bin, this.#args, { stdio: 'ignore' });
+    this.#child = child;
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(`${this.#bin} ended with exit code ${child.exitCode}`);
+      return takesConnections(this.port);
+    });
+    return this;
+  }
+
+  /** Ends the server without a farewell; its data stays. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  /** Ends the server and removes its data. */
+  async remove(): Promise<void> {
+    await this.kill();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
+
+function takesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const done = (answer: boolean) => () => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', done(true));
+    socket.once('error', done(false));
+  });
+}

@@ -1,0 +1,27 @@
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/** Cuts the bytes of a control connection into command lines, however TCP has split or glued them; CRLF and a bare LF end a line. */
+export class LineBuffer {
+  readonly #maxLineBytes: number;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(maxLineBytes: number) {
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  /** Takes what has arrived and answers the lines that are complete; null when a line is longer than any command. */
+  push(chunk: Buffer): string[] | null {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const lines: string[] = [];
+    let start = 0;
+    for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, start)) {
+      const last = end > start && bytes[end - 1] === carriageReturn ? end - 1 : end;
+      if (last - start > this.#maxLineBytes) return null;
+      if (last > start) lines.push(bytes.toString('utf8', start, last));
+      start = end + 1;
+    }
+    this.#rest = bytes.subarray(start);
+    return this.#rest.length > this.#maxLineBytes ? null : lines;
+  }
+}

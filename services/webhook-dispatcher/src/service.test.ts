@@ -1,0 +1,38 @@
+import { openBus, pingService } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import { describe, expect, it } from '@jest/globals';
+import { ServerProcess, testEnv } from '../../../libs/bus/src/testing/server-process.ts';
+import { loadConfig } from './config.ts';
+import { create } from './service.ts';
+
+const silent = createLogger('webhook-dispatcher-test', 'silent');
+
+describe('webhook-dispatcher', () => {
+  it('connects, answers health, metrics and pings, and stops cleanly', async () => {
+    const nats = await (await ServerProcess.nats()).start();
+    const settings = {
+      NATS_URL: `nats://127.0.0.1:${nats.port}`,
+      REDIS_URL: testEnv('REDIS_URL'),
+      MONGODB_URL: testEnv('MONGODB_URL'),
+    };
+    const service = await create(loadConfig({ ...settings, HTTP_PORT: '0' }), { log: silent });
+    const base = `http://127.0.0.1:${service.httpPort}`;
+    const bus = await openBus(settings.NATS_URL, { name: 'webhook-dispatcher-test', log: silent });
+    try {
+      expect(await (await fetch(`${base}/livez`)).json()).toEqual({ live: true });
+      expect(await (await fetch(`${base}/readyz`)).json()).toEqual({
+        ready: true,
+        draining: false,
+        checks: { message_broker: true, state_store: true, database: true },
+      });
+      expect(await (await fetch(`${base}/metrics`)).text()).toContain('service="webhook-dispatcher"');
+      expect((await fetch(`${base}/nothing`)).status).toBe(404);
+      expect(await pingService(bus, 'webhook-dispatcher', 2_000)).toBe(true);
+    } finally {
+      await bus.close();
+      await service.stop();
+      await nats.remove();
+    }
+    await expect(fetch(`${base}/livez`)).rejects.toThrow(/fetch failed/);
+  });
+});
