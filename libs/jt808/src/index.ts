@@ -1,5 +1,7 @@
 export type { CameraDate, CameraTime, ClockTime, RawBcd } from './bcd.ts';
+export * from './describe.ts';
 export * from './edition.ts';
+export * from './encode-message.ts';
 export * from './errors.ts';
 export * from './extras.ts';
 export type { CanItem, ControlItem } from './fields/lists.ts';
@@ -19,6 +21,7 @@ export * from './messages/session.ts';
 export * from './messages/vehicle.ts';
 export * from './messages/video.ts';
 export * from './parameters.ts';
+export * from './reassembler.ts';
 export * from './registry.ts';
 export * from './terminal-number.ts';
 export { gbkLength, unencodableInGbk } from './text.ts';

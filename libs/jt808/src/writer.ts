@@ -29,7 +29,8 @@ export class Writer {
     if (!Number.isInteger(value) || value < 0 || value >= 2 ** (8 * size)) {
       throw new EncodeError(`${value} does not fit ${size} unsigned byte${size === 1 ? '' : 's'}`);
     }
-    this.#bytes.writeUIntBE(value, this.#grow(size), size);
+    const at = this.#grow(size); // may replace the buffer, so it comes first
+    this.#bytes.writeUIntBE(value, at, size);
   }
 
   u64(value: bigint): void {

@@ -98,7 +98,7 @@ export function coordinate(statusBit: number): Field<number> {
       const raw = reader.u32();
       const size = raw >= 0x8000_0000 ? 0x1_0000_0000 - raw : raw;
       const negative = size !== raw || isSet(scope.body['status'], statusBit);
-      return negative && size !== 0 ? -size / MICRODEGREES : size / MICRODEGREES;
+      return (negative ? -size : size) / MICRODEGREES;
     },
     write(writer, value, scope) {
       const size = Math.round(Math.abs(value) * MICRODEGREES);

@@ -158,7 +158,7 @@ export const queryAreas = defineMessage({
   id: 0x8608,
   name: 'queryAreas',
   from: 'platform',
-  reference: 'JT/T 808-2019 8.51',
+  reference: 'JT/T 808-2019 chapter 8',
   editions: ['2019'],
   answeredBy: [0x0608],
   body: {
@@ -172,7 +172,7 @@ export const queryAreasResponse = defineMessage({
   id: 0x0608,
   name: 'queryAreasResponse',
   from: 'terminal',
-  reference: 'JT/T 808-2019 8.52',
+  reference: 'JT/T 808-2019 chapter 8',
   editions: ['2019'],
   body: { queryType: u8(), count: u32(), data: rest() },
 });

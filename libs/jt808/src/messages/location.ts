@@ -65,7 +65,7 @@ export const linkDetection = defineMessage({
   id: 0x8204,
   name: 'linkDetection',
   from: 'platform',
-  reference: 'JT/T 808-2019 8.25',
+  reference: 'JT/T 808-2019 chapter 8',
   editions: ['2019'],
   answeredBy: [0x0001],
   body: {},

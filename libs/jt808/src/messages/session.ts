@@ -104,7 +104,7 @@ export const terminalRetransmitRequest = defineMessage({
   id: 0x0005,
   name: 'terminalRetransmitRequest',
   from: 'terminal',
-  reference: 'JT/T 808-2019 8.6',
+  reference: 'JT/T 808-2019 chapter 8',
   editions: ['2019'],
   body: { originalSerial: u16(), packageIds: packageIds() },
 });

@@ -9,7 +9,7 @@ export const queryAvAttributes = defineMessage({
   id: 0x9003,
   name: 'queryAvAttributes',
   from: 'platform',
-  reference: 'JT/T 1078-2016 5.4.1',
+  reference: 'JT/T 1078-2016 5.3.2',
   answeredBy: [0x1003],
   body: {},
 });
@@ -216,7 +216,7 @@ export const ptzRotate = defineMessage({
   id: 0x9301,
   name: 'ptzRotate',
   from: 'platform',
-  reference: 'JT/T 1078-2016 5.5.2',
+  reference: 'JT/T 1078-2016 5.7.1',
   answeredBy: [0x0001],
   body: { channel: u8(), direction: u8(), speed: u8() }, // direction 0 stop, 1 up, 2 down, 3 left, 4 right
 });
@@ -233,12 +233,12 @@ function ptz<const N extends string>(id: number, name: N, section: string) {
 }
 
 /** 0x9302 focal length. */
-export const ptzFocus = ptz(0x9302, 'ptzFocus', '5.5.3');
+export const ptzFocus = ptz(0x9302, 'ptzFocus', '5.7.2');
 /** 0x9303 iris. */
-export const ptzIris = ptz(0x9303, 'ptzIris', '5.5.4');
+export const ptzIris = ptz(0x9303, 'ptzIris', '5.7.3');
 /** 0x9304 wiper. */
-export const ptzWiper = ptz(0x9304, 'ptzWiper', '5.5.5');
+export const ptzWiper = ptz(0x9304, 'ptzWiper', '5.7.4');
 /** 0x9305 infrared light. */
-export const ptzInfraredLight = ptz(0x9305, 'ptzInfraredLight', '5.5.6');
+export const ptzInfraredLight = ptz(0x9305, 'ptzInfraredLight', '5.7.5');
 /** 0x9306 zoom. */
-export const ptzZoom = ptz(0x9306, 'ptzZoom', '5.5.7');
+export const ptzZoom = ptz(0x9306, 'ptzZoom', '5.7.6');

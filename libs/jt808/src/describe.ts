@@ -1,0 +1,37 @@
+import { detectEdition, type Edition } from './edition.ts';
+import { hexId } from './fields/index.ts';
+import type { Frame } from './frame.ts';
+import { describeBody, tryDecodeBody } from './message.ts';
+import { messageById } from './registry.ts';
+
+/** Log form of a frame's header: the keys of the reference's vectors. */
+export function describeHeader(frame: Frame): Record<string, unknown> {
+  return {
+    message_id: hexId(frame.messageId, 4),
+    phone: frame.phone,
+    serial: frame.serial,
+    body_length: frame.bodyLength,
+    encryption: frame.encryption,
+    protocol_version: frame.protocolVersion,
+    subpackage: frame.subpackage,
+    ...(frame.quirk === undefined ? {} : { quirk: frame.quirk }),
+  };
+}
+
+/** Log form of a whole body, known or not; a body that does not fit gives `error`. */
+export function describeMessageBody(messageId: number, body: Buffer, edition: Edition): Record<string, unknown> {
+  const definition = messageById(messageId);
+  if (definition === undefined) return { raw_hex: body.toString('hex').toUpperCase() };
+  const result = tryDecodeBody(definition, body, edition);
+  if (result.ok) return describeBody(definition, result.body);
+  return { error: result.error.message, raw_hex: body.toString('hex').toUpperCase() };
+}
+
+/** Log form of a frame with its body; a part of a split message shows its length only. */
+export function describeFrame(frame: Frame, edition: Edition = detectEdition(frame)): Record<string, unknown> {
+  const body =
+    frame.subpackage === null
+      ? describeMessageBody(frame.messageId, frame.body, edition)
+      : { part_length: frame.bodyLength };
+  return { ...describeHeader(frame), body };
+}

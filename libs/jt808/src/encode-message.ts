@@ -1,0 +1,48 @@
+import type { Edition } from './edition.ts';
+import { EncodeError } from './errors.ts';
+import { encodeFrame, MAX_BODY_BYTES, type TerminalAddress } from './frame.ts';
+import { type BodyOf, encodeBody, type MessageDefinition } from './message.ts';
+
+/** Header of a message to send; parts of a long one take this serial and those behind it. */
+export interface MessageHeader {
+  edition: Edition;
+  /** Digits, or the address of a received frame, which answers in the terminal's own digits and header form. */
+  phone: string | TerminalAddress;
+  serial: number;
+  protocolVersion?: number;
+  encryption?: number;
+  /** Longest body of one part; 1023 by the standard, some terminals want less. */
+  maxBodyBytes?: number;
+}
+
+/** Frames of a message: one, or the parts of a body above 1023 bytes. Keep them until answered: 0x0005 may ask for them again. */
+export function encodeMessage<D extends MessageDefinition>(
+  definition: D,
+  body: BodyOf<D>,
+  header: MessageHeader,
+): Buffer[] {
+  return encodeRawMessage(definition.id, encodeBody(definition, body, header.edition), header);
+}
+
+/** Frames of a message whose body is bytes already. */
+export function encodeRawMessage(messageId: number, body: Uint8Array, header: MessageHeader): Buffer[] {
+  const { edition, phone, serial, protocolVersion, encryption, maxBodyBytes = MAX_BODY_BYTES } = header;
+  const common = {
+    messageId,
+    edition,
+    phone,
+    ...(protocolVersion === undefined ? {} : { protocolVersion }),
+    ...(encryption === undefined ? {} : { encryption }),
+  };
+  if (body.length <= maxBodyBytes) return [encodeFrame({ ...common, serial, body })];
+  const total = Math.ceil(body.length / maxBodyBytes);
+  if (total > 0xffff) throw new EncodeError(`${body.length} bytes exceed 65535 parts`, 'body');
+  return Array.from({ length: total }, (_, index) =>
+    encodeFrame({
+      ...common,
+      serial: (serial + index) & 0xffff,
+      body: body.subarray(index * maxBodyBytes, (index + 1) * maxBodyBytes),
+      subpackage: { total, no: index + 1 },
+    }),
+  );
+}

@@ -1,0 +1,272 @@
+import type { Frame } from './frame.ts';
+
+/** Limits and timing of a reassembler. */
+export interface ReassemblerOptions {
+  /** Monotonic clock in milliseconds. */
+  now: () => number;
+  /** Silence after which missing parts are asked for, and between two requests. */
+  requestAfterMs?: number;
+  /** Silence after which a transfer is given up. */
+  timeoutMs?: number;
+  /** Bytes held for one terminal, and transfers open at a time. */
+  maxBytesPerTerminal?: number;
+  maxTransfersPerTerminal?: number;
+  /** Bytes held in all. */
+  maxBytes?: number;
+}
+
+/** Joined message; the serials are those of part 1 and of the part that completed it. */
+export interface JoinedMessage {
+  messageId: number;
+  body: Buffer;
+  total: number;
+  firstSerial: number;
+  lastSerial: number;
+}
+
+/** What became of a part. Every part but a refused one is to be acknowledged, duplicates too. */
+export type PartOutcome =
+  | { kind: 'stored' }
+  | { kind: 'duplicate' }
+  | { kind: 'complete'; message: JoinedMessage }
+  | { kind: 'refused'; reason: 'notAPart' | 'tooLarge' };
+
+/** What the clock brings: parts to ask for (the body of 0x8003, or 0x0005 on a terminal's side), or an end without success. */
+export type TransferEvent =
+  | { kind: 'missing'; terminal: string; messageId: number; originalSerial: number; packageIds: number[] }
+  | { kind: 'expired'; terminal: string; messageId: number; total: number; received: number };
+
+interface Part {
+  serial: number;
+  bytes: Buffer;
+}
+
+interface Transfer {
+  terminal: string;
+  messageId: number;
+  total: number;
+  parts: Map<number, Part>;
+  bytes: number;
+  lastPartMs: number;
+  lastRequestMs: number;
+}
+
+interface Terminal {
+  open: Map<number, Transfer>;
+  /** Transfers just completed: their late duplicates are no new transfer. */
+  done: Map<number, { marks: Float64Array; atMs: number }>;
+  bytes: number;
+}
+
+/** Cost of one part besides its bytes, so that a flood of empty parts is bounded too. */
+const PART_OVERHEAD_BYTES = 64;
+/** Longer transfers leave no marks for late duplicates. */
+const MAX_MARKS = 1024;
+/** The count of 0x8003 is one byte in 2013. */
+const MAX_REQUESTED = 255;
+
+/**
+ * Joins subpackaged messages by terminal, message id, total and part number, never by serial arithmetic, since other messages may
+ * take serials in between. Memory follows what arrived, never what a header announces; each terminal and the whole are bounded.
+ */
+export class Reassembler {
+  readonly #now: () => number;
+  readonly #requestAfterMs: number;
+  readonly #timeoutMs: number;
+  readonly #maxBytesPerTerminal: number;
+  readonly #maxTransfersPerTerminal: number;
+  readonly #maxBytes: number;
+  readonly #terminals = new Map<string, Terminal>();
+  #bytes = 0;
+
+  constructor(options: ReassemblerOptions) {
+    this.#now = options.now;
+    this.#requestAfterMs = options.requestAfterMs ?? 5_000;
+    this.#timeoutMs = options.timeoutMs ?? 60_000;
+    this.#maxBytesPerTerminal = options.maxBytesPerTerminal ?? 8 * 1024 * 1024;
+    this.#maxTransfersPerTerminal = options.maxTransfersPerTerminal ?? 8;
+    this.#maxBytes = options.maxBytes ?? 128 * 1024 * 1024;
+  }
+
+  /** Bytes held, overhead included. */
+  get heldBytes(): number {
+    return this.#bytes;
+  }
+
+  /** Transfers in progress. */
+  get openTransfers(): number {
+    let count = 0;
+    for (const terminal of this.#terminals.values()) count += terminal.open.size;
+    return count;
+  }
+
+  /** Takes one part. The key is the terminal's canonical number, or anything that names the session. */
+  push(terminalKey: string, frame: Frame): PartOutcome {
+    const { subpackage } = frame;
+    if (subpackage === null) return { kind: 'refused', reason: 'notAPart' };
+    const { total, no } = subpackage;
+    const terminal = this.#terminalOf(terminalKey);
+    const id = frame.messageId * 0x1_0000 + total;
+    const { serial, body } = frame;
+    const done = terminal.open.has(id) ? undefined : terminal.done.get(id);
+    if (done !== undefined && done.marks[no - 1] === markOf(serial, body)) return { kind: 'duplicate' };
+    let transfer = terminal.open.get(id);
+    const known = transfer?.parts.get(no);
+    if (transfer !== undefined && known !== undefined) {
+      const same = known.bytes.equals(body);
+      if (same && (no !== 1 || known.serial === serial)) return this.#repeated(transfer);
+      // Part 1 once more, or other content under a number that is taken: the terminal has started over.
+      this.#drop(terminal, id, transfer);
+      transfer = undefined;
+    }
+    if (!this.#makeRoom(terminal, body.length + PART_OVERHEAD_BYTES, transfer)) {
+      if (transfer !== undefined) this.#drop(terminal, id, transfer);
+      this.#forgetIfIdle(terminalKey, terminal);
+      return { kind: 'refused', reason: 'tooLarge' };
+    }
+    transfer ??= this.#open(terminal, id, terminalKey, frame.messageId, total);
+    return this.#store(terminal, id, transfer, no, { serial, bytes: Buffer.from(body) });
+  }
+
+  /** What is due now: requests for missing parts and transfers given up. Call it about once a second. */
+  poll(): TransferEvent[] {
+    const now = this.#now();
+    const events: TransferEvent[] = [];
+    for (const [key, terminal] of this.#terminals) {
+      for (const [id, transfer] of terminal.open) {
+        if (now - transfer.lastPartMs >= this.#timeoutMs) {
+          this.#drop(terminal, id, transfer);
+          const { messageId, total } = transfer;
+          events.push({ kind: 'expired', terminal: key, messageId, total, received: transfer.parts.size });
+        } else if (now - Math.max(transfer.lastPartMs, transfer.lastRequestMs) >= this.#requestAfterMs) {
+          transfer.lastRequestMs = now;
+          events.push(missingParts(transfer));
+        }
+      }
+      for (const [id, done] of terminal.done) if (now - done.atMs >= this.#timeoutMs) terminal.done.delete(id);
+      this.#forgetIfIdle(key, terminal);
+    }
+    return events;
+  }
+
+  /** Drops all that is held for a terminal whose session has ended. */
+  forget(terminalKey: string): void {
+    const terminal = this.#terminals.get(terminalKey);
+    if (terminal === undefined) return;
+    this.#bytes -= terminal.bytes;
+    this.#terminals.delete(terminalKey);
+  }
+
+  #terminalOf(key: string): Terminal {
+    let terminal = this.#terminals.get(key);
+    if (terminal === undefined) {
+      terminal = { open: new Map(), done: new Map(), bytes: 0 };
+      this.#terminals.set(key, terminal);
+    }
+    return terminal;
+  }
+
+  #forgetIfIdle(key: string, terminal: Terminal): void {
+    if (terminal.open.size === 0 && terminal.done.size === 0) this.#terminals.delete(key);
+  }
+
+  #repeated(transfer: Transfer): PartOutcome {
+    transfer.lastPartMs = this.#now();
+    return { kind: 'duplicate' };
+  }
+
+  #open(terminal: Terminal, id: number, key: string, messageId: number, total: number): Transfer {
+    if (terminal.open.size >= this.#maxTransfersPerTerminal) this.#dropStalest(terminal, undefined);
+    const now = this.#now();
+    const transfer = {
+      terminal: key,
+      messageId,
+      total,
+      parts: new Map<number, Part>(),
+      bytes: 0,
+      lastPartMs: now,
+      lastRequestMs: Number.NEGATIVE_INFINITY,
+    };
+    terminal.open.set(id, transfer);
+    terminal.done.delete(id);
+    return transfer;
+  }
+
+  #store(terminal: Terminal, id: number, transfer: Transfer, no: number, part: Part): PartOutcome {
+    const cost = part.bytes.length + PART_OVERHEAD_BYTES;
+    transfer.parts.set(no, part);
+    transfer.bytes += cost;
+    terminal.bytes += cost;
+    this.#bytes += cost;
+    transfer.lastPartMs = this.#now();
+    if (transfer.parts.size < transfer.total) return { kind: 'stored' };
+    this.#drop(terminal, id, transfer);
+    this.#rememberDone(terminal, id, transfer);
+    return { kind: 'complete', message: join(transfer, part.serial) };
+  }
+
+  #rememberDone(terminal: Terminal, id: number, transfer: Transfer): void {
+    if (transfer.total > MAX_MARKS) return;
+    const [oldest] = terminal.done.keys();
+    if (oldest !== undefined && terminal.done.size >= this.#maxTransfersPerTerminal) terminal.done.delete(oldest);
+    const marks = new Float64Array(transfer.total);
+    for (const [no, part] of transfer.parts) marks[no - 1] = markOf(part.serial, part.bytes);
+    terminal.done.set(id, { marks, atMs: this.#now() });
+  }
+
+  /** Frees memory for `cost` more bytes: old transfers of the same terminal first; false when that is not enough. */
+  #makeRoom(terminal: Terminal, cost: number, current: Transfer | undefined): boolean {
+    while (terminal.bytes + cost > this.#maxBytesPerTerminal) {
+      if (!this.#dropStalest(terminal, current)) return false;
+    }
+    return this.#bytes + cost <= this.#maxBytes;
+  }
+
+  #dropStalest(terminal: Terminal, except: Transfer | undefined): boolean {
+    let stalest: [number, Transfer] | undefined;
+    for (const entry of terminal.open) {
+      if (entry[1] === except) continue;
+      if (stalest === undefined || entry[1].lastPartMs < stalest[1].lastPartMs) stalest = entry;
+    }
+    if (stalest === undefined) return false;
+    this.#drop(terminal, stalest[0], stalest[1]);
+    return true;
+  }
+
+  #drop(terminal: Terminal, id: number, transfer: Transfer): void {
+    terminal.open.delete(id);
+    terminal.bytes -= transfer.bytes;
+    this.#bytes -= transfer.bytes;
+  }
+}
+
+/** Serial and content in one number: the serial alone would not do, as some terminals always send the same one. */
+function markOf(serial: number, bytes: Buffer): number {
+  let hash = 0x811c9dc5; // FNV-1a
+  for (let i = 0; i < bytes.length; i += 1) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193);
+  return serial * 0x1_0000_0000 + (hash >>> 0);
+}
+
+function join(transfer: Transfer, lastSerial: number): JoinedMessage {
+  const bodies: Buffer[] = [];
+  for (let no = 1; no <= transfer.total; no += 1) bodies.push((transfer.parts.get(no) as Part).bytes);
+  const { messageId, total } = transfer;
+  const firstSerial = (transfer.parts.get(1) as Part).serial;
+  return { messageId, total, body: Buffer.concat(bodies), firstSerial, lastSerial };
+}
+
+function missingParts(transfer: Transfer): TransferEvent {
+  const packageIds: number[] = [];
+  for (let no = 1; no <= transfer.total && packageIds.length < MAX_REQUESTED; no += 1) {
+    if (!transfer.parts.has(no)) packageIds.push(no);
+  }
+  const { terminal, messageId } = transfer;
+  return { kind: 'missing', terminal, messageId, originalSerial: originalSerial(transfer), packageIds };
+}
+
+/** Serial of part 1; while that is missing, the best guess is that of the lowest part k minus (k - 1). */
+function originalSerial(transfer: Transfer): number {
+  let lowest = Number.POSITIVE_INFINITY;
+  for (const no of transfer.parts.keys()) lowest = Math.min(lowest, no);
+  return ((transfer.parts.get(lowest) as Part).serial - (lowest - 1)) & 0xffff;
+}
