@@ -32,6 +32,8 @@ const portPollMs = 200;
 /** A launcher that was killed leaves its children for this long at most (reaper.mjs). */
 const leftoverWaitMs = 12_000;
 const healthyWaitMs = 20_000;
+/** /health counts against the caller's limit. */
+const healthPollMs = 1_000;
 
 async function checkPorts(
   options: LaunchOptions,
@@ -92,7 +94,7 @@ async function waitUntilHealthy(baseUrl: string, progress: Progress, stopping: A
       progress.line(`  Not every component is healthy yet; ${baseUrl}/api/v1/health says which.`);
       return;
     }
-    await sleep(portPollMs, undefined, { signal: stopping });
+    await sleep(healthPollMs, undefined, { signal: stopping });
   }
 }
 

@@ -159,8 +159,8 @@ export function proxySpec({ options, ports, logDir, ...rest }: ServicesContext):
       PLATFORM_API_URL: bases['platform-api'],
     },
     logFile: join(logDir, 'reverse-proxy.log'),
-    // Any answer that comes from behind it: whether all is healthy is asked later.
-    isReady: async () => ![undefined, 502].includes(await statusOf(`${base}/api/v1/health`)),
+    // Any answer that comes from behind it, from a path that counts against no caller's limit.
+    isReady: async () => ![undefined, 502].includes(await statusOf(`${base}/livez`)),
     readyTimeoutMs,
   };
 }

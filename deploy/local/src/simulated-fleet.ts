@@ -20,6 +20,7 @@ export interface FleetContext {
 
 const simulatorTier = 3;
 const readyTimeoutMs = 90_000;
+const lookEveryMs = 1_000;
 const script = join(repoRoot, 'libs', 'terminal-simulator', 'dist', 'cli.js');
 
 const reportPath = (dataDir: string): string => join(dataDir, 'simulated-fleet.json');
@@ -30,11 +31,20 @@ export function readFleet(dataDir: string): SimulatedTerminal[] | undefined {
   return Array.isArray(value) ? (value as SimulatedTerminal[]) : undefined;
 }
 
-async function isFleetConnected(context: FleetContext): Promise<boolean> {
-  const fleet = readFleet(context.dataDir);
-  if (fleet === undefined || fleet.length === 0) return false;
-  const looks = fleet.map(({ imei }) => answersOk(`${context.deviceApiUrl}/api/v1/health/device?imei=${imei}`));
-  return (await Promise.all(looks)).every((connected) => connected);
+/** Asks for each terminal until it is connected, and no more often than a second: these looks count against the caller's limit. */
+function fleetWatch(context: FleetContext): () => Promise<boolean> {
+  const connected = new Set<string>();
+  let nextLookAt = 0;
+  return async () => {
+    const fleet = readFleet(context.dataDir);
+    if (fleet === undefined || fleet.length === 0 || performance.now() < nextLookAt) return false;
+    nextLookAt = performance.now() + lookEveryMs;
+    for (const { imei } of fleet) {
+      if (connected.has(imei)) continue;
+      if (await answersOk(`${context.deviceApiUrl}/api/v1/health/device?imei=${imei}`)) connected.add(imei);
+    }
+    return connected.size === fleet.length;
+  };
 }
 
 /** Three vehicles with two cameras each, ready when the Device API sees all of them connected. */
@@ -54,7 +64,7 @@ export function simulatedFleetSpec(context: FleetContext): ProcessSpec {
     args: [script, 'fleet', ...server, '--terminals', '3', '--channels', '2', '--report-file', report],
     env: { ...context.env, FFMPEG_PATH: context.ffmpeg },
     logFile: join(context.logDir, 'terminal-simulator.log'),
-    isReady: () => isFleetConnected(context),
+    isReady: fleetWatch(context),
     readyTimeoutMs,
   };
 }
