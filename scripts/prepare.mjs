@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pnpmCommand } from './pnpm.mjs';
-import { root, runStep } from './steps.mjs';
+import { root, runStep, wasInterrupted } from './steps.mjs';
 
 const stampFile = join(root, 'node_modules', '.installed-from');
 
@@ -53,6 +53,6 @@ export async function prepare() {
   if (!(await install())) process.exit(1);
   const { ok } = await build();
   if (ok) return;
-  console.error('The build failed: see the errors above.');
+  if (!wasInterrupted()) console.error('The build failed: see the errors above.');
   process.exit(1);
 }

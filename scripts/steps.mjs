@@ -5,6 +5,10 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 const heartbeatMs = 5_000;
+let interrupted = false;
+
+/** Whether a step was cut short by Ctrl-C or SIGTERM: nothing further should begin. */
+export const wasInterrupted = () => interrupted;
 
 /**
  * Runs a program in the root. `quiet`: its output is shown only when it fails. Gives { ok, seconds, output }.
@@ -14,6 +18,7 @@ const heartbeatMs = 5_000;
  * @param {{ quiet?: boolean, env?: NodeJS.ProcessEnv }} [options]
  */
 export function runStep(title, command, args, { quiet = false, env = process.env } = {}) {
+  if (interrupted) return Promise.resolve({ ok: false, seconds: 0, output: '' });
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
   let lastSignOfLife = performance.now();
@@ -33,9 +38,15 @@ export function runStep(title, command, args, { quiet = false, env = process.env
   };
   child.stdout.on('data', collect(process.stdout));
   child.stderr.on('data', collect(process.stderr));
+  const interrupt = () => {
+    interrupted = true;
+    child.kill('SIGTERM');
+  };
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, interrupt);
   return new Promise((resolve) => {
     const finish = (ok, problem = '') => {
       clearInterval(heartbeat);
+      for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupt);
       const output = Buffer.concat(chunks).toString('utf8') + problem;
       if (!ok) console.error(quiet ? `${output.trimEnd()}\n  ${title}: failed` : `  ${title}: failed ${problem}`);
       else if (seconds() >= 1) console.log(`  ${title}: done in ${seconds().toFixed(1)} s`);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const { build, install } = await import('./prepare.mjs');
-const { root, runStep } = await import('./steps.mjs');
+const { root, runStep, wasInterrupted } = await import('./steps.mjs');
 
 const stages = ['lint', 'unit', 'e2e'];
 
@@ -23,7 +23,7 @@ function readFilter() {
 }
 
 const { only, patterns } = readFilter();
-const isWanted = (stage) => only === undefined || only === stage;
+const isWanted = (stage) => !wasInterrupted() && (only === undefined || only === stage);
 /** One row for each stage: { title, passed, failed, skipped, seconds }. */
 const results = [];
 
@@ -91,10 +91,7 @@ async function unitTests() {
     addResult(`${title}: backends`, 0, { failed: 1 });
     return;
   }
-  const stopAndEnd = () => void backends.stop().then(() => process.exit(130));
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stopAndEnd);
   await jest(title, 'unit', backends.urls);
-  for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, stopAndEnd);
   await backends.stop();
 }
 
@@ -129,5 +126,6 @@ if (!(await install())) {
   if (isWanted('unit')) await unitTests();
   if (isWanted('e2e')) await jest('End-to-end tests', 'e2e', {}, '--runInBand');
 }
+if (wasInterrupted()) process.exit(130);
 const allPassed = printSummary();
 process.exit(allPassed ? 0 : 1);
