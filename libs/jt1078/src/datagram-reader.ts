@@ -1,5 +1,5 @@
 import { isMagic, type MediaPacket, MIN_PACKET_BYTES, packetLength, readPacket } from './packet.ts';
-import { decideSimWidth } from './sim-width.ts';
+import { SimWidth } from './sim-width.ts';
 import type { SimBytes } from './tables.ts';
 
 /** What a datagram reader has seen. */
@@ -21,18 +21,16 @@ export interface DatagramReaderOptions {
 export class DatagramReader {
   readonly counters: DatagramCounters = { datagrams: 0, packets: 0, droppedDatagrams: 0 };
   readonly #onPacket: (packet: MediaPacket) => void;
-  #simBytes: SimBytes | null;
-  #isWidthCertain: boolean;
+  readonly #width: SimWidth;
 
   constructor(options: DatagramReaderOptions) {
     this.#onPacket = options.onPacket;
-    this.#simBytes = options.simBytes ?? null;
-    this.#isWidthCertain = options.simBytes !== undefined;
+    this.#width = new SimWidth(options.simBytes);
   }
 
   /** Width of the SIM field, null until it is known. */
   get simBytes(): SimBytes | null {
-    return this.#simBytes;
+    return this.#width.simBytes;
   }
 
   /** Takes one datagram. */
@@ -42,8 +40,9 @@ export class DatagramReader {
     let at = 0;
     while (at < end) {
       if (end - at < MIN_PACKET_BYTES || !isMagic(datagram, at)) break;
-      const simBytes = this.#width(datagram, at);
-      if (simBytes === null) break;
+      // A truncated datagram fits neither width to its end; it must not fix one.
+      const simBytes = this.#width.at(datagram, at, end, true);
+      if (typeof simBytes !== 'number') break;
       const length = packetLength(datagram, at, end, simBytes);
       if (length <= 0 || at + length > end) break;
       this.counters.packets++;
@@ -51,15 +50,5 @@ export class DatagramReader {
       at += length;
     }
     if (at < end || end === 0) this.counters.droppedDatagrams++;
-  }
-
-  #width(datagram: Buffer, at: number): SimBytes | null {
-    if (this.#isWidthCertain) return this.#simBytes;
-    const decision = decideSimWidth(datagram, at, datagram.length, true);
-    // A truncated datagram fits neither width to its end; it must not fix one.
-    if (decision === 'none' || 'missingBytes' in decision) return null;
-    this.#simBytes = decision.simBytes;
-    this.#isWidthCertain = decision.certain;
-    return decision.simBytes;
   }
 }

@@ -1,5 +1,5 @@
 import { isMagic, type MediaPacket, MIN_PACKET_BYTES, packetLength, readPacket } from './packet.ts';
-import { decideSimWidth, readAs } from './sim-width.ts';
+import { readAs, SimWidth } from './sim-width.ts';
 import type { SimBytes } from './tables.ts';
 
 /** Why a connection should be closed: never a valid packet, or too many bytes in a row that belong to none. */
@@ -37,8 +37,7 @@ export class PacketSplitter {
   readonly #onPacket: (packet: MediaPacket) => void;
   readonly #maxLeadingGarbage: number;
   readonly #maxGarbage: number;
-  #simBytes: SimBytes | null;
-  #isWidthCertain: boolean;
+  readonly #width: SimWidth;
   #giveUp: GiveUpReason | null = null;
   #isClosed = false;
   #isSearching = false;
@@ -53,15 +52,14 @@ export class PacketSplitter {
 
   constructor(options: SplitterOptions) {
     this.#onPacket = options.onPacket;
-    this.#simBytes = options.simBytes ?? null;
-    this.#isWidthCertain = options.simBytes !== undefined;
+    this.#width = new SimWidth(options.simBytes);
     this.#maxLeadingGarbage = options.maxLeadingGarbageBytes ?? 65_536;
     this.#maxGarbage = options.maxGarbageBytes ?? 1_048_576;
   }
 
   /** Width of the SIM field, null until it is known. */
   get simBytes(): SimBytes | null {
-    return this.#simBytes;
+    return this.#width.simBytes;
   }
 
   /** Set when the connection should be closed; later bytes are ignored. */
@@ -141,9 +139,15 @@ export class PacketSplitter {
         at = this.#search(buffer, at, end, noMore);
         if (this.#isSearching) return at;
       }
-      const simBytes = this.#simBytes ?? this.#detect(buffer, at, end, noMore);
-      if (simBytes === 'wait') return at;
-      if (simBytes === null) continue;
+      const simBytes = this.#width.at(buffer, at, end, noMore);
+      if (simBytes === 'none') {
+        this.#loseSync();
+        continue;
+      }
+      if (typeof simBytes === 'object') {
+        this.#missing = simBytes.missingBytes;
+        return at;
+      }
       const length = packetLength(buffer, at, end, simBytes);
       if (length === 0) {
         this.#loseSync();
@@ -156,30 +160,17 @@ export class PacketSplitter {
       }
       this.#emit(buffer, at, simBytes);
       at += length;
-      if (end - at >= 4 && isMagic(buffer, at)) this.#isWidthCertain = true;
     }
     return end;
-  }
-
-  #detect(buffer: Buffer, at: number, end: number, noMore: boolean): SimBytes | 'wait' | null {
-    const decision = decideSimWidth(buffer, at, end, noMore);
-    if (decision === 'none') {
-      this.#loseSync();
-      return null;
-    }
-    if ('missingBytes' in decision) {
-      this.#missing = decision.missingBytes;
-      return 'wait';
-    }
-    this.#simBytes = decision.simBytes;
-    this.#isWidthCertain = decision.certain;
-    return decision.simBytes;
   }
 
   #emit(buffer: Buffer, at: number, simBytes: SimBytes): void {
     this.counters.packets++;
     this.#garbageRun = 0;
-    if (this.#sim === '' || this.#simCopy.compare(buffer, at + 8, at + 8 + simBytes, 0, simBytes) !== 0) {
+    if (
+      this.#sim.length !== simBytes * 2 ||
+      this.#simCopy.compare(buffer, at + 8, at + 8 + simBytes, 0, simBytes) !== 0
+    ) {
       buffer.copy(this.#simCopy, 0, at + 8, at + 8 + simBytes);
       this.#sim = buffer.toString('hex', at + 8, at + 8 + simBytes);
     }
@@ -189,10 +180,7 @@ export class PacketSplitter {
   #loseSync(): void {
     this.#isSearching = true;
     this.counters.resyncs++;
-    if (!this.#isWidthCertain) {
-      this.#simBytes = null;
-      this.#sim = '';
-    }
+    this.#width.loseSync();
   }
 
   /** Looks for a magic that has another one where its packet ends; gives the position reached. */
@@ -222,10 +210,10 @@ export class PacketSplitter {
   /** Ends the search when a packet stands at `at`; gives the number of bytes missing to tell, 0 when it is clear. */
   #verify(buffer: Buffer, at: number, end: number, noMore: boolean): number {
     let missing = 0;
-    for (const simBytes of this.#simBytes === null ? ([6, 10] as const) : [this.#simBytes]) {
+    const known = this.#width.simBytes;
+    for (const simBytes of known === null ? ([6, 10] as const) : [known]) {
       const reading = readAs(buffer, at, end, simBytes);
       if (reading.verdict === 'followed' || (noMore && reading.verdict === 'ends' && reading.missingBytes === 4)) {
-        this.#simBytes = simBytes;
         this.#isSearching = false;
         return 0;
       }

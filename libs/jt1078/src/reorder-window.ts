@@ -76,6 +76,7 @@ export class ReorderWindow {
       this.#drain();
     } else {
       while (((sequence - this.#next) & 0xffff) >= this.#slots.length) this.#skipOne();
+      this.#drain();
       this.#hold(packet, nowMs);
     }
     this.#setDeadline();

@@ -20,8 +20,8 @@ export class SequenceTracker {
     if (last < 0) return true;
     const isNext = (previous: number): boolean => previous >= 0 && sequence === ((previous + 1) & 0xffff);
     // One number for a whole train: some count frames.
-    const isSame = isContinuation && sequence === ofKind;
-    if (isNext(last) || isNext(ofChannel) || isNext(ofKind) || isSame) {
+    if (isContinuation && sequence === ofKind) return true;
+    if (isNext(last) || isNext(ofChannel) || isNext(ofKind)) {
       this.#gapRun = 0;
       this.#orderRun++;
       if (this.#orderRun >= UNUSABLE_AFTER) this.isUsable = true;

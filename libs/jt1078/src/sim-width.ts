@@ -1,5 +1,5 @@
 import { isMagic, packetLength } from './packet.ts';
-import { DataType, type SimBytes, SubpackageMark } from './tables.ts';
+import { DataType, PayloadType, type SimBytes, SubpackageMark } from './tables.ts';
 
 /** How well the bytes fit a packet of one SIM width. */
 export type Verdict = 'impossible' | 'incomplete' | 'ends' | 'followed';
@@ -49,13 +49,35 @@ function bodyFits(buffer: Buffer, at: number, simBytes: SimBytes): boolean {
   return buffer[body + 2] === 1 || (buffer[body + 2] === 0 && buffer[body + 3] === 1);
 }
 
+/**
+ * How much a reading makes sense beyond its lengths. Needed: an audio header with a 10-byte SIM is as long as a video
+ * header with a 6-byte SIM, and its length field stands at the same place.
+ */
+function score(buffer: Buffer, at: number, simBytes: SimBytes): number {
+  const payloadType = (buffer[at + 5] ?? 0) & 0x7f;
+  const dataType = (buffer[at + simBytes + 9] ?? 0) >> 4;
+  const isVideoPayload = payloadType >= PayloadType.H264 && payloadType <= PayloadType.SVAC;
+  const isVideo = dataType <= DataType.B;
+  let points = bodyFits(buffer, at, simBytes) ? 1 : 0;
+  if (isVideoPayload === isVideo) points += 2;
+  // Milliseconds since 1970 need 41 bits.
+  if (dataType !== DataType.TRANSPARENT && buffer[at + simBytes + 10] === 0 && buffer[at + simBytes + 11] === 0)
+    points++;
+  return points;
+}
+
 /** Which width fits better when both do; 6 bytes is the standard's. */
-function preferred(buffer: Buffer, at: number): SimBytes {
-  return !bodyFits(buffer, at, 6) && bodyFits(buffer, at, 10) ? 10 : 6;
+function prefer(buffer: Buffer, at: number): WidthDecision {
+  const six = score(buffer, at, 6);
+  const ten = score(buffer, at, 10);
+  return { simBytes: ten > six ? 10 : 6, certainty: six === ten ? 'even' : 'likely' };
 }
 
 /** The outcome of looking at the first packet: a width, `none` when neither fits, or how many bytes to wait for. */
-export type WidthDecision = { simBytes: SimBytes; certain: boolean } | { missingBytes: number } | 'none';
+export type WidthDecision =
+  | { simBytes: SimBytes; certainty: 'certain' | 'likely' | 'incomplete' | 'even' }
+  | { missingBytes: number }
+  | 'none';
 
 /**
  * Tells the SIM width from the first packet. With `noMore`, the end of the data counts as what follows a packet: a
@@ -66,11 +88,54 @@ export function decideSimWidth(buffer: Buffer, at: number, end: number, noMore: 
   const ten = readAs(buffer, at, end, 10);
   const fits = (reading: Reading): boolean =>
     reading.verdict === 'followed' || (noMore && reading.verdict === 'ends' && reading.missingBytes === 4);
-  if (fits(six) && fits(ten)) return { simBytes: preferred(buffer, at), certain: false };
-  if (fits(six)) return { simBytes: 6, certain: true };
-  if (fits(ten)) return { simBytes: 10, certain: true };
+  if (fits(six) && fits(ten)) return prefer(buffer, at);
+  const sure = ({ verdict }: Reading): 'certain' | 'likely' => (verdict === 'followed' ? 'certain' : 'likely');
+  if (fits(six)) return { simBytes: 6, certainty: sure(six) };
+  if (fits(ten)) return { simBytes: 10, certainty: sure(ten) };
   if (six.verdict === 'impossible' && ten.verdict === 'impossible') return 'none';
-  if (ten.verdict === 'impossible') return { simBytes: 6, certain: false };
-  if (six.verdict === 'impossible') return { simBytes: 10, certain: false };
+  // A reading that is not even complete (a truncated datagram, say) proves nothing yet.
+  const certainty = ({ verdict }: Reading): 'incomplete' | 'likely' => (verdict === 'incomplete' ? verdict : 'likely');
+  if (ten.verdict === 'impossible') return { simBytes: 6, certainty: certainty(six) };
+  if (six.verdict === 'impossible') return { simBytes: 10, certainty: certainty(ten) };
   return { missingBytes: Math.min(six.missingBytes, ten.missingBytes) };
+}
+
+/** Likely decisions for one width in a row that make it certain. */
+const ENOUGH_VOTES = 4;
+
+/** The SIM width of one connection or UDP peer: detected anew for each packet until it is certain, then kept. */
+export class SimWidth {
+  #simBytes: SimBytes | null;
+  #isCertain: boolean;
+  #votes = 0;
+
+  constructor(simBytes: SimBytes | undefined) {
+    this.#simBytes = simBytes ?? null;
+    this.#isCertain = simBytes !== undefined;
+  }
+
+  get simBytes(): SimBytes | null {
+    return this.#simBytes;
+  }
+
+  /** The width of the packet at `at`, `none` when neither fits, or how many bytes to wait for. */
+  at(buffer: Buffer, at: number, end: number, noMore: boolean): SimBytes | { missingBytes: number } | 'none' {
+    if (this.#isCertain && this.#simBytes !== null) return this.#simBytes;
+    const decision = decideSimWidth(buffer, at, end, noMore);
+    if (decision === 'none') return 'none';
+    if ('missingBytes' in decision) return this.#simBytes ?? decision;
+    if (decision.certainty === 'incomplete') return decision.simBytes;
+    if (decision.certainty === 'even') return this.#simBytes ?? decision.simBytes;
+    this.#votes = decision.simBytes === this.#simBytes ? this.#votes + 1 : 1;
+    this.#simBytes = decision.simBytes;
+    this.#isCertain = decision.certainty === 'certain' || this.#votes >= ENOUGH_VOTES;
+    return decision.simBytes;
+  }
+
+  /** What was not certain is forgotten. */
+  loseSync(): void {
+    if (this.#isCertain) return;
+    this.#simBytes = null;
+    this.#votes = 0;
+  }
 }

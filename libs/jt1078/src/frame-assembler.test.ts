@@ -1,0 +1,241 @@
+import { describe, expect, it } from '@jest/globals';
+import { packetOf } from '../testing/pipeline.ts';
+import { FrameAssembler } from './frame-assembler.ts';
+import type { PacketFields } from './packet.ts';
+
+const ATOMIC = 0;
+const FIRST = 1;
+const LAST = 2;
+const MIDDLE = 3;
+const AUDIO = { dataType: 3, payloadType: 6 };
+const start = (first: number, ...rest: number[]): Buffer => Buffer.from([0, 0, 0, 1, first, ...rest]);
+
+interface Row extends Partial<PacketFields> {
+  nowMs?: number;
+}
+
+interface Seen {
+  assembler: FrameAssembler;
+  /** Body as hex, with `!` when pictures were lost before. */
+  frames: string[];
+  push: (rows: readonly Row[]) => void;
+}
+
+/** Rows count up in sequence unless they say otherwise. */
+function assemble(rows: readonly Row[], options: { maxFrameBytes?: number } = {}): Seen {
+  const frames: string[] = [];
+  const assembler = new FrameAssembler({
+    ...options,
+    onFrame: (frame) => frames.push((frame.discontinuity ? '!' : '') + frame.data.toString('hex')),
+  });
+  let sequence = -1;
+  const push = (more: readonly Row[]): void => {
+    for (const { nowMs = 0, ...fields } of more) {
+      sequence = fields.sequence ?? (sequence + 1) & 0xffff;
+      assembler.push(packetOf({ timestamp: 40, ...fields, sequence }), nowMs);
+    }
+  };
+  push(rows);
+  return { assembler, frames, push };
+}
+
+const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex');
+
+describe('FrameAssembler', () => {
+  it('joins first, middle and last; M is not looked at', () => {
+    const train = (marker: boolean): Row[] => [
+      { subpackage: FIRST, marker, body: bytes('01') },
+      { subpackage: MIDDLE, marker, body: bytes('02') },
+      { subpackage: LAST, marker, body: bytes('0304') },
+    ];
+    expect(assemble(train(false)).frames).toEqual(['01020304']);
+    expect(assemble(train(true)).frames).toEqual(['01020304']);
+  });
+
+  it('keeps I, P and B in one slot: a new first ends the train before it', () => {
+    const { frames, assembler } = assemble([
+      { dataType: 0, subpackage: FIRST, body: bytes('01') },
+      { dataType: 1, subpackage: FIRST, body: bytes('02') },
+      { dataType: 1, subpackage: LAST, body: bytes('03') },
+    ]);
+    expect(frames).toEqual(['!0203']);
+    expect(assembler.counters.brokenFrames).toBe(1);
+  });
+
+  it('lets audio stand inside a train, with the common sequence counter', () => {
+    const { frames } = assemble([
+      { subpackage: FIRST, body: bytes('01') },
+      { ...AUDIO, body: bytes('aa') },
+      { subpackage: LAST, body: bytes('02') },
+    ]);
+    expect(frames).toEqual(['aa', '0102']);
+  });
+
+  it('accepts counters by kind and counters by frame too', () => {
+    const byKind = assemble([
+      { sequence: 0, body: bytes('01') },
+      { ...AUDIO, sequence: 0, body: bytes('aa') },
+      { sequence: 1, body: bytes('02') },
+      { ...AUDIO, sequence: 1, body: bytes('ab') },
+    ]);
+    expect(byKind.assembler.counters.sequenceGaps).toBeLessThanOrEqual(1);
+    const byFrame = assemble([
+      { sequence: 5, subpackage: FIRST, body: bytes('01') },
+      { sequence: 5, subpackage: MIDDLE, body: bytes('02') },
+      { sequence: 5, subpackage: LAST, body: bytes('03') },
+      { sequence: 6, body: bytes('04') },
+    ]);
+    expect(byFrame.frames).toEqual(['010203', '04']);
+  });
+
+  it('ignores a counter that says nothing, after a while', () => {
+    const rows = Array.from({ length: 80 }, (): Row[] => [
+      { sequence: 0, subpackage: FIRST, body: bytes('01') },
+      { sequence: 0, subpackage: LAST, body: bytes('02') },
+    ]).flat();
+    const { frames } = assemble(rows);
+    expect(frames.slice(-20)).toEqual(Array.from({ length: 20 }, () => '0102'));
+  });
+
+  it('wraps from 65535 to 0', () => {
+    const { frames, assembler } = assemble([
+      { sequence: 65_534, subpackage: FIRST, body: bytes('01') },
+      { subpackage: MIDDLE, body: bytes('02') },
+      { subpackage: LAST, body: bytes('03') },
+    ]);
+    expect(frames).toEqual(['010203']);
+    expect(assembler.counters.sequenceGaps).toBe(0);
+  });
+
+  it.each([
+    ['first', [1, 2, 3]],
+    ['middle', [0, 2, 3]],
+    ['last', [0, 1, 3]],
+  ])('drops a frame whose %s is lost, and says so on the next', (_case, present) => {
+    const train: Row[] = [
+      { sequence: 10, subpackage: FIRST, body: start(0x61, 0x9a) },
+      { sequence: 11, subpackage: MIDDLE, body: bytes('02') },
+      { sequence: 12, subpackage: LAST, body: bytes('03') },
+      { sequence: 13, body: bytes('04'), timestamp: 80 },
+    ];
+    const rows: Row[] = [{ sequence: 9, body: bytes('00') }, ...present.map((i) => train[i] ?? {})];
+    const { frames, assembler } = assemble(rows);
+    expect(frames).toEqual(['00', '!04']);
+    expect(assembler.counters).toMatchObject({ brokenFrames: 1, sequenceGaps: 1, lostPackets: 1 });
+  });
+
+  it.each([
+    ['H.264', 0x01],
+    ['H.265', 0x00],
+  ])('goes on after a loss inside a frame that no other refers to (%s)', (_case, first) => {
+    const { frames } = assemble([
+      { sequence: 10, subpackage: FIRST, body: start(first, 0x9a) },
+      { sequence: 12, subpackage: LAST, body: bytes('03') },
+      { sequence: 13, body: bytes('04') },
+    ]);
+    expect(frames).toEqual(['04']);
+  });
+
+  it('holds a loss between frames for a lost picture', () => {
+    expect(
+      assemble([
+        { sequence: 1, body: bytes('01') },
+        { sequence: 3, body: bytes('02') },
+      ]).frames,
+    ).toEqual(['01', '!02']);
+  });
+
+  it('drops a middle or last without a first, once for each train', () => {
+    const { frames, assembler } = assemble([
+      { subpackage: MIDDLE, body: bytes('01') },
+      { subpackage: MIDDLE, body: bytes('02') },
+      { subpackage: LAST, body: bytes('03') },
+      { body: bytes('04') },
+    ]);
+    expect(frames).toEqual(['!04']);
+    expect(assembler.counters.brokenFrames).toBe(1);
+  });
+
+  it('keeps several channels and SIMs on one connection apart', () => {
+    const { frames } = assemble([
+      { channel: 1, subpackage: FIRST, body: bytes('01') },
+      { channel: 2, subpackage: FIRST, body: bytes('11') },
+      { sim: '2', subpackage: FIRST, body: bytes('21') },
+      { channel: 2, subpackage: LAST, body: bytes('12') },
+      { channel: 1, subpackage: LAST, body: bytes('02') },
+      { sim: '2', subpackage: LAST, body: bytes('22') },
+    ]);
+    expect(frames).toEqual(['1112', '0102', '2122']);
+  });
+
+  it('bounds a frame in size and age', () => {
+    const part = { subpackage: MIDDLE, body: Buffer.alloc(400) };
+    const large = assemble([{ ...part, subpackage: FIRST }, part, part, { body: bytes('01') }], {
+      maxFrameBytes: 1000,
+    });
+    expect(large.frames).toEqual(['!01']);
+    const old = assemble([
+      { subpackage: FIRST, body: bytes('01'), nowMs: 0 },
+      { subpackage: LAST, body: bytes('02'), nowMs: 5001 },
+    ]);
+    expect(old.frames).toEqual([]);
+    const expiring = assemble([{ subpackage: FIRST, body: bytes('01'), nowMs: 0 }]);
+    expiring.assembler.expire(5001);
+    expect(expiring.assembler.counters.brokenFrames).toBe(1);
+  });
+
+  it('groups by timestamp when all marks are 0 although frames are cut, from the first frame on', () => {
+    const full = (first: Buffer): Buffer => Buffer.concat([first, Buffer.alloc(950 - first.length, 0x55)]);
+    const frame = (timestamp: number): Row[] => [
+      { timestamp, subpackage: ATOMIC, body: full(start(0x65, 0x88)) },
+      { timestamp, subpackage: ATOMIC, body: Buffer.alloc(950, 0x66) },
+      { timestamp, subpackage: ATOMIC, body: Buffer.alloc(7, 0x77) },
+    ];
+    const { frames, assembler } = assemble([
+      ...frame(40),
+      { ...AUDIO, body: bytes('aa') },
+      ...frame(80),
+      ...frame(120),
+    ]);
+    assembler.flush();
+    expect(frames.map((hex) => hex.length / 2)).toEqual([1, 1907, 1907, 1907]);
+  });
+
+  it('keeps slices of one picture together when it groups by timestamp', () => {
+    const cut = [
+      { body: Buffer.concat([start(0x65, 0x88), Buffer.alloc(944, 0x55)]) },
+      { body: Buffer.alloc(9, 0x66) },
+    ];
+    const slices = [
+      { timestamp: 80, body: start(0x61, 0x9a, 1) },
+      { timestamp: 80, body: start(0x61, 0x1a, 2) },
+      { timestamp: 80, body: start(0x61, 0x9a, 3) },
+    ];
+    const { frames, assembler } = assemble([...cut, ...slices]);
+    assembler.flush();
+    expect(frames.slice(1)).toEqual(['00000001619a01' + '00000001611a02', '00000001619a03']);
+  });
+
+  it('does not hold back large whole frames of a device that cuts nothing', () => {
+    const whole = (i: number): Row => ({
+      timestamp: i * 40,
+      body: Buffer.concat([start(0x61, 0x9a), Buffer.alloc(3000, i + 1)]),
+    });
+    const { frames } = assemble(Array.from({ length: 20 }, (_, i) => whole(i)));
+    expect(frames.length).toBe(20);
+  });
+
+  it('emits a frame that only waits for its successor when none comes', () => {
+    const { frames, assembler } = assemble([
+      { body: Buffer.concat([start(0x65, 0x88), Buffer.alloc(900, 1)]), nowMs: 0 },
+    ]);
+    expect(frames.length).toBe(0);
+    assembler.expire(300);
+    expect(frames.length).toBe(1);
+  });
+
+  it('takes frames from zero-length bodies and transparent data', () => {
+    const { frames } = assemble([{ body: Buffer.alloc(0) }, { dataType: 4, payloadType: 91, body: bytes('7e') }]);
+    expect(frames).toEqual(['', '7e']);
+  });
+});

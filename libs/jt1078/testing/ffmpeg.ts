@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+
+function find(name: string): string {
+  const given = process.env.FFMPEG_PATH;
+  const folders = [...(given ? [dirname(given)] : []), ...(process.env.PATH ?? '').split(delimiter)];
+  if (name === 'ffmpeg' && given && existsSync(given)) return given;
+  const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+  // No silent skip: without a decoder these tests would prove nothing.
+  if (!found) throw new Error(`${name} is needed by this test: put it on the PATH or set FFMPEG_PATH`);
+  return found;
+}
+
+function run(name: string, args: string[], input: Buffer): Buffer {
+  const done = spawnSync(find(name), args, { input, maxBuffer: 512 * 1024 * 1024 });
+  const errors = done.stderr.toString().trim();
+  if (done.error) throw done.error;
+  if (done.status !== 0 || errors !== '') throw new Error(`${name} ${args.join(' ')}\n${errors}`);
+  return done.stdout;
+}
+
+/** Runs ffmpeg on `input`; anything it complains about is thrown. */
+export const ffmpeg = (args: string[], input: Buffer = Buffer.alloc(0)): Buffer =>
+  run('ffmpeg', ['-v', 'error', ...args], input);
+
+export interface Probe {
+  codec: string;
+  width: number;
+  height: number;
+  profile: string;
+  level: number;
+  frames: number;
+  ptsMs: number[];
+}
+
+interface ProbeJson {
+  streams: {
+    codec_name: string;
+    width: number;
+    height: number;
+    profile: string;
+    level: number;
+    nb_read_frames: string;
+  }[];
+  packets?: { pts_time?: string }[];
+}
+
+/** What ffprobe reads of the video (of one format, such as `flv` or `hevc`). */
+export function probeVideo(data: Buffer, format: string): Probe {
+  const args = ['-v', 'error', '-f', format, '-select_streams', 'v', '-count_frames', '-show_packets', '-show_streams'];
+  const json = JSON.parse(run('ffprobe', [...args, '-of', 'json', '-i', 'pipe:0'], data).toString()) as ProbeJson;
+  const [stream] = json.streams;
+  if (!stream) throw new Error('ffprobe found no video');
+  return {
+    codec: stream.codec_name,
+    width: stream.width,
+    height: stream.height,
+    profile: stream.profile,
+    level: stream.level,
+    frames: Number(stream.nb_read_frames),
+    ptsMs: (json.packets ?? []).map((packet) => Math.round(Number(packet.pts_time) * 1000)),
+  };
+}
+
+/** Decodes to one hash for each picture. */
+export const frameHashes = (data: Buffer, format: string): string[] =>
+  ffmpeg(['-f', format, '-i', 'pipe:0', '-an', '-fps_mode', 'passthrough', '-f', 'framemd5', 'pipe:1'], data)
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(',').at(-1)?.trim() ?? '');
+
+/** Encodes a moving test picture to an Annex B stream. */
+export function encodeVideo(
+  codec: 'libx264' | 'libx265',
+  options: string[] = [],
+  frames = 30,
+  size = '176x144',
+): Buffer {
+  const quiet = codec === 'libx265' && !options.includes('-x265-params') ? ['-x265-params', 'log-level=error'] : [];
+  const source = `testsrc=size=${size}:rate=25`;
+  const format = codec === 'libx264' ? 'h264' : 'hevc';
+  const coding = ['-frames:v', String(frames), '-pix_fmt', 'yuv420p', '-c:v', codec, '-g', '10', ...quiet, ...options];
+  return ffmpeg(['-f', 'lavfi', '-i', source, ...coding, '-f', format, 'pipe:1']);
+}
+
+/** A tone, encoded; `args` choose codec and format. */
+export const encodeAudio = (args: string[], seconds = 1, rate = 8000): Buffer =>
+  ffmpeg([
+    '-f',
+    'lavfi',
+    '-i',
+    `sine=frequency=440:sample_rate=${rate}:duration=${seconds}`,
+    '-ac',
+    '1',
+    ...args,
+    'pipe:1',
+  ]);

@@ -1,0 +1,140 @@
+import {
+  encodePacket,
+  type FlvTag,
+  FrameAssembler,
+  flvHeader,
+  type MediaFrame,
+  type MediaPacket,
+  type PacketFields,
+  PacketSplitter,
+  packetizeFrame,
+  readPacket,
+  StreamMuxer,
+  type StreamMuxerOptions,
+  type TranscodeInput,
+} from '../src/index.ts';
+
+/** A packet with its own bytes, from fields. */
+export const packetOf = (fields: Partial<PacketFields>): MediaPacket => {
+  const all = {
+    sim: '013800138000',
+    channel: 1,
+    payloadType: 98,
+    dataType: 1,
+    sequence: 0,
+    body: Buffer.alloc(0),
+    ...fields,
+  };
+  return readPacket(encodePacket(all), 0, all.simBytes ?? 6);
+};
+
+export interface Output {
+  packets: MediaPacket[];
+  frames: MediaFrame[];
+  tags: FlvTag[];
+  transcode: TranscodeInput[];
+  muxer: StreamMuxer;
+  splitter: PacketSplitter;
+  assembler: FrameAssembler;
+}
+
+/** What is kept of a frame or packet beyond its callback. */
+const kept = <T extends { data: Buffer } | { body: Buffer }>(item: T): T => {
+  const copy = { ...item };
+  if ('data' in copy) copy.data = Buffer.from(copy.data);
+  if ('body' in copy) copy.body = Buffer.from(copy.body);
+  return copy;
+};
+
+/** The whole way from TCP bytes to tags, with all that passes kept. */
+export function pipeline(options: Partial<StreamMuxerOptions> = {}, now: () => number = () => 0): Output {
+  const packets: MediaPacket[] = [];
+  const frames: MediaFrame[] = [];
+  const tags: FlvTag[] = [];
+  const transcode: TranscodeInput[] = [];
+  const muxer = new StreamMuxer({
+    onTag: (tag) => tags.push(tag),
+    onTranscode: (input) => transcode.push(input),
+    ...options,
+  });
+  const assembler = new FrameAssembler({
+    onFrame: (frame) => {
+      frames.push(kept(frame));
+      muxer.push(frame);
+    },
+  });
+  const splitter = new PacketSplitter({
+    onPacket: (packet) => {
+      packets.push(kept(packet));
+      assembler.push(packet, now());
+    },
+  });
+  return { packets, frames, tags, transcode, muxer, splitter, assembler };
+}
+
+/** Runs bytes through the whole way, in chunks of `chunkBytes`. */
+export function runTcp(bytes: Buffer, chunkBytes = bytes.length, options: Partial<StreamMuxerOptions> = {}): Output {
+  const output = pipeline(options);
+  for (let at = 0; at < bytes.length; at += chunkBytes) {
+    // A copy of its own, overwritten afterwards: nothing may be kept by reference.
+    const chunk = Buffer.from(bytes.subarray(at, at + chunkBytes));
+    output.splitter.push(chunk);
+    chunk.fill(0xee);
+  }
+  output.splitter.settle();
+  output.assembler.flush();
+  output.muxer.flush();
+  return output;
+}
+
+/** The FLV that a viewer of all tags of some tracks would get. */
+export function flvOf(output: Output, tracks: readonly string[] = ['video']): Buffer {
+  const hasAudio = tracks.some((track) => track.startsWith('audio'));
+  const audio = tracks.includes('audioCopy') ? 'copy' : hasAudio ? 'aac' : 'none';
+  return Buffer.concat([
+    flvHeader({ video: tracks.includes('video'), audio: hasAudio }),
+    output.muxer.metadata({ audio }).wire,
+    ...output.tags.filter((tag) => tracks.includes(tag.track)).map((tag) => tag.wire),
+  ]);
+}
+
+export interface SyntheticFrame {
+  data: Buffer;
+  dataType: number;
+  payloadType: number;
+  timestampMs: number;
+}
+
+/** Frames as one TCP stream, with the common sequence counter. */
+export function streamOf(
+  frames: readonly SyntheticFrame[],
+  options: { sim?: string; simBytes?: 6 | 10; channel?: number; maxBody?: number; sequence?: number } = {},
+): Buffer[] {
+  let sequence = options.sequence ?? 0;
+  return frames.flatMap((frame) => {
+    const packets = packetizeFrame({
+      sim: options.sim ?? '013800138000',
+      simBytes: options.simBytes,
+      channel: options.channel ?? 1,
+      payloadType: frame.payloadType,
+      dataType: frame.dataType,
+      sequence,
+      timestamp: frame.timestampMs,
+      data: frame.data,
+      maxBody: options.maxBody,
+    });
+    sequence = (sequence + packets.length) & 0xffff;
+    return packets;
+  });
+}
+
+/** A small repeatable source of chance (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const protocol = new URL('../../../../shared/protocol/', import.meta.url);
+
+/** The reference vectors and captures stand beside the checkout; a clone without them runs the tests that need none. */
+export const hasShared = existsSync(fileURLToPath(protocol));
+if (!hasShared) console.log('JT/T 1078 reference vectors and captures are not there: tests over them skipped');
+
+export const readShared = (path: string): Buffer => readFileSync(fileURLToPath(new URL(path, protocol)));
+export const readSharedJson = <T>(path: string): T => JSON.parse(readShared(path).toString()) as T;
+export const sha256 = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex');
+
+export interface PacketVector {
+  id: string;
+  hex: string;
+  expect: {
+    v: number;
+    p: number;
+    x: number;
+    cc: number;
+    marker: number;
+    payload_type: number;
+    sequence: number;
+    sim: string;
+    sim_bytes: 6 | 10;
+    channel: number;
+    data_type: number;
+    subpackage: number;
+    timestamp: string | number | null;
+    last_i_frame_interval: number | null;
+    last_frame_interval: number | null;
+    header_bytes: number;
+    body_length: number;
+    packet_bytes: number;
+    body_sha256: string;
+    body_hex?: string;
+  };
+}
+
+export interface StreamVector {
+  id: string;
+  hex: string;
+  expect: { packets: number; sequences: number[]; body_lengths: number[]; leftover_bytes: number | null };
+}
+
+export interface ByteVector {
+  id: string;
+  field: string;
+  byte: number;
+  expect: Record<string, number>;
+}
+
+export interface Vectors {
+  packets: PacketVector[];
+  streams: StreamVector[];
+  byte_vectors: ByteVector[];
+}
+
+export interface CaptureEntry {
+  file: string;
+  bytes: number;
+  sha256: string;
+  sim: string;
+  sim_bytes: number;
+  channel: number;
+  packets: number;
+  seq_first: number;
+  seq_last: number;
+  seq_gaps: number;
+  max_body: number;
+  markers_set: number;
+  subpackage_counts: Record<string, number>;
+  video: {
+    codec: 'H264' | 'H265';
+    payload_type: number;
+    frames: number;
+    complete_frames: number;
+    i_frames: number;
+    first_decodable_frame_index: number;
+    width: number;
+    height: number;
+    profile: string;
+    level: number;
+    decoded_frames_from_first_keyframe: number;
+    first_timestamp: number;
+    last_timestamp: number;
+    duration_s: number;
+    frames_with_trailing_zero_bytes: number;
+    sps: string[];
+    pps: string[];
+    es_sha256_of_complete_frames: string;
+  } | null;
+  audio: {
+    codec: string;
+    payload_type: number;
+    frames: number;
+    frame_bytes: number[];
+    hisilicon_header: boolean;
+    sample_rate: number;
+    channels: number;
+    first_timestamp: number;
+    last_timestamp: number;
+    payload_sha256: string;
+    samples: number;
+    pcm_s16le_sha256: string;
+  } | null;
+}
