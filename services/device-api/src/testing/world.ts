@@ -1,0 +1,151 @@
+import { randomInt } from 'node:crypto';
+import { type Bus, DeviceCommandServer, type IncomingCommand, type Outcome, openBus } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import { claimDevice, claimStream, keepGatewayAlive, openRedis, type Redis, releaseStream } from '@fleet/storage';
+import { loadConfig } from '../config.ts';
+import { create, type DeviceApiService } from '../service.ts';
+import { ServerProcess, testEnv } from './server-process.ts';
+
+const silent = createLogger('test', 'silent');
+const podId = 'test-gateway';
+
+/** What an HTTP request was answered. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+type Handler = (command: IncomingCommand) => Promise<Outcome> | Outcome;
+
+/** A terminal number that no other test has. */
+export const randomImei = (): string => `1${String(randomInt(1e10)).padStart(11, '0')}`;
+
+/** The outcome of a command that the device answered with a terminal general response. */
+export const answered = (commandMessageId: number, result: number | null = 0): Outcome => ({
+  kind: 'answered',
+  answer: { commandMessageId, commandSerialNo: 1, result, message: null },
+});
+
+/** A device-api with a broker and a state store of its own, and a stand-in for the gateway. */
+export class World {
+  readonly nats: ServerProcess;
+  readonly redisServer: ServerProcess;
+  readonly bus: Bus;
+  readonly redis: Redis;
+  readonly commands: IncomingCommand[] = [];
+  readonly #handlers = new Map<string, Handler>();
+  readonly #gateway: DeviceCommandServer;
+  readonly #services: DeviceApiService[] = [];
+
+  private constructor(nats: ServerProcess, redisServer: ServerProcess, bus: Bus, redis: Redis) {
+    this.nats = nats;
+    this.redisServer = redisServer;
+    this.bus = bus;
+    this.redis = redis;
+    this.#gateway = new DeviceCommandServer(bus, {
+      handler: async (command) => {
+        this.commands.push(command);
+        return (await this.#handlers.get(command.imei)?.(command)) ?? { kind: 'notConnected' };
+      },
+      onError: () => undefined,
+    });
+  }
+
+  static async open(): Promise<World> {
+    const nats = await ServerProcess.nats();
+    const redisServer = await ServerProcess.redis();
+    const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'test', log: silent });
+    const redis = await openRedis(`redis://127.0.0.1:${redisServer.port}`, { name: 'test', onError: () => undefined });
+    return new World(nats, redisServer, bus, redis);
+  }
+
+  /** Starts a replica; limits are high unless the test says otherwise. */
+  async service(env: Record<string, string> = {}): Promise<DeviceApiService & Client> {
+    const service = await create(
+      loadConfig({
+        HTTP_PORT: '0',
+        VIDEO_HTTP_PORT: '0',
+        NATS_URL: `nats://127.0.0.1:${this.nats.port}`,
+        REDIS_URL: `redis://127.0.0.1:${this.redisServer.port}`,
+        MONGODB_URL: testEnv('MONGODB_URL'),
+        MEDIA_PUBLIC_HOST: 'media.fleet.example',
+        RATE_LIMIT_HEALTH_BURST: '100000',
+        RATE_LIMIT_COMMANDS_BURST: '100000',
+        RATE_LIMIT_STREAM_OPENS_PER_MINUTE: '100000',
+        RATE_LIMIT_READS_BURST: '100000',
+        ...env,
+      }),
+      { log: silent },
+    );
+    this.#services.push(service);
+    return Object.assign(service, client(service.port));
+  }
+
+  /** Connects a device whose commands are answered by the handler; it has a number of its own. */
+  async device(handler: Handler): Promise<string> {
+    const imei = randomImei();
+    this.#handlers.set(imei, handler);
+    this.#gateway.open(imei);
+    await keepGatewayAlive(this.redis, podId);
+    await claimDevice(this.redis, imei, {
+      sessionId: imei,
+      podId,
+      phone: imei,
+      edition: '2019',
+      onlineSinceMs: Date.now(),
+      lastSeenMs: Date.now(),
+      remoteAddress: '127.0.0.1',
+    });
+    await this.bus.nc.flush();
+    return imei;
+  }
+
+  /** The commands that a device got. */
+  commandsOf(imei: string): IncomingCommand[] {
+    return this.commands.filter((command) => command.imei === imei);
+  }
+
+  /** Lets a camera's connection land on a media pod; answers how it goes. */
+  async cameraConnects(
+    imei: string,
+    channel: number,
+    url: string,
+    pod = 'test-media',
+  ): Promise<{ leave(): Promise<unknown> }> {
+    const id = { kind: 'live', imei, channel } as const;
+    const claimed = await claimStream(this.redis, id, { podId: pod, url }, { acceptUnsolicited: true });
+    return { leave: () => releaseStream(this.redis, id, claimed?.claim.generation ?? 0) };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#services.map((service) => service.stop()));
+    this.#gateway.stop();
+    await this.bus.close();
+    this.redis.destroy();
+    await this.nats.remove();
+    await this.redisServer.remove();
+  }
+}
+
+/** How tests speak HTTP. */
+export interface Client {
+  readonly base: string;
+  get(path: string, init?: RequestInit): Promise<Answer>;
+}
+
+function client(port: number): Client {
+  const base = `http://127.0.0.1:${port}`;
+  return {
+    base,
+    get: async (path, init) => {
+      const response = await fetch(`${base}/api/v1${path}`, init);
+      const text = await response.text();
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: text === '' ? undefined : (JSON.parse(text) as unknown),
+      };
+    },
+  };
+}
