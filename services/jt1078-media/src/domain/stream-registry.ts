@@ -1,0 +1,202 @@
+import type { Logger } from '@fleet/service-kit';
+import type { StreamClaim, StreamId } from '@fleet/storage';
+import type { Transcoders } from '../transcode/transcoders.ts';
+import {
+  type CameraLink,
+  type EndReason,
+  MediaStream,
+  type StreamCounters,
+  type StreamLimits,
+} from './media-stream.ts';
+import { streamName } from './stream-key.ts';
+import type { Viewer } from './viewer.ts';
+
+/** Where claims on streams are held. */
+export interface Claims {
+  claim(id: StreamId): Promise<StreamClaim | null>;
+  keep(id: StreamId, claim: StreamClaim): Promise<boolean>;
+  release(id: StreamId, claim: StreamClaim): Promise<void>;
+}
+
+/** Sums over streams that have ended. */
+export interface EndedTotals extends StreamCounters {
+  streams: number;
+}
+
+/** Reasons after which the camera is told to stop: nothing else has told it. */
+const STOPS_CAMERA: ReadonlySet<EndReason> = new Set(['idle', 'noData', 'cameraLeft', 'shutdown']);
+
+/** The streams of this pod: from the camera's first packet, with the claim, to the end. */
+export class StreamRegistry {
+  readonly ended: EndedTotals = {
+    streams: 0,
+    packets: 0,
+    bytes: 0,
+    lostPackets: 0,
+    brokenFrames: 0,
+    droppedTags: 0,
+    reconnects: 0,
+  };
+  readonly #claims: Claims;
+  readonly #limits: StreamLimits;
+  readonly #transcoders: Transcoders;
+  readonly #stopCamera: (id: StreamId, reason: string) => Promise<void>;
+  readonly #log: Logger;
+  readonly #streams = new Map<string, MediaStream>();
+  /** Viewers of ended streams who still take what was queued for them. */
+  readonly #draining = new Set<Viewer>();
+  readonly #arrivals = new Map<string, Set<(stream: MediaStream) => void>>();
+  #isStopping = false;
+
+  constructor(options: {
+    claims: Claims;
+    limits: StreamLimits;
+    transcoders: Transcoders;
+    stopCamera: (id: StreamId, reason: string) => Promise<void>;
+    log: Logger;
+  }) {
+    this.#claims = options.claims;
+    this.#limits = options.limits;
+    this.#transcoders = options.transcoders;
+    this.#stopCamera = options.stopCamera;
+    this.#log = options.log;
+  }
+
+  get streams(): Iterable<MediaStream> {
+    return this.#streams.values();
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  find(id: StreamId): MediaStream | undefined {
+    return this.#streams.get(streamName(id));
+  }
+
+  /** The stream that a camera's connection may feed; null when nobody asked for it. */
+  async admit(id: StreamId): Promise<MediaStream | null> {
+    // Running here: the camera has reconnected, and Redis need not be asked.
+    const running = this.find(id);
+    if (running !== undefined) return running;
+    const claim = await this.#claims.claim(id);
+    if (claim === null) return null;
+    if (this.#isStopping) {
+      await this.#claims.release(id, claim);
+      return null;
+    }
+    const meanwhile = this.find(id);
+    if (meanwhile !== undefined) {
+      meanwhile.claim = claim;
+      return meanwhile;
+    }
+    return this.#begin(id, claim);
+  }
+
+  /** A camera's connection is gone: live viewers wait for another, a recording is over. */
+  onLinkGone(stream: MediaStream, link: CameraLink): void {
+    if (this.find(stream.id) !== stream || !stream.detach(link)) return;
+    const reason = stream.check(performance.now());
+    if (reason !== null) this.end(stream, reason);
+  }
+
+  /** Resolves with the stream once it begins here; null when that takes too long or is given up. */
+  waitFor(id: StreamId, timeoutMs: number, signal: AbortSignal): Promise<MediaStream | null> {
+    const running = this.find(id);
+    if (running !== undefined) return Promise.resolve(running);
+    const name = streamName(id);
+    return new Promise((resolve) => {
+      const waiting = this.#arrivals.get(name) ?? new Set();
+      this.#arrivals.set(name, waiting);
+      const finish = (stream: MediaStream | null): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        waiting.delete(finish);
+        if (waiting.size === 0 && this.#arrivals.get(name) === waiting) this.#arrivals.delete(name);
+        resolve(stream);
+      };
+      const giveUp = (): void => finish(null);
+      const timer = setTimeout(giveUp, timeoutMs);
+      signal.addEventListener('abort', giveUp);
+      waiting.add(finish);
+    });
+  }
+
+  /** Ends a stream: its viewers get what is queued, its claim is given up, its camera is stopped where nothing else has done so. */
+  end(stream: MediaStream, reason: EndReason): void {
+    const name = streamName(stream.id);
+    if (this.#streams.get(name) !== stream) return;
+    this.#streams.delete(name);
+    const viewers = [...stream.viewers];
+    this.#log.info({ stream: name, reason, viewers: viewers.length, ...stream.counters }, 'stream ended');
+    // The command goes out before the claim: a start that finds the channel free can only come after it.
+    if (STOPS_CAMERA.has(reason)) void this.#stopCamera(stream.id, reason);
+    stream.end(reason);
+    for (const viewer of viewers) if (!viewer.isGone) this.#draining.add(viewer);
+    if (reason !== 'takenOver') void this.#claims.release(stream.id, stream.claim);
+    this.#sum(stream);
+  }
+
+  /** Regular look at all timers. */
+  check(nowMs: number): void {
+    for (const stream of this.#streams.values()) {
+      const reason = stream.check(nowMs);
+      if (reason !== null) this.end(stream, reason);
+    }
+    for (const viewer of this.#draining) if (viewer.isGone || viewer.checkStalled(nowMs)) this.#draining.delete(viewer);
+  }
+
+  /** Renews all claims; streams that another pod has taken over end here. */
+  async keepClaims(): Promise<void> {
+    await Promise.all(
+      [...this.#streams.values()].map(async (stream) => {
+        const { claim } = stream;
+        const isKept = await this.#claims.keep(stream.id, claim);
+        // The answer is about the claim that was sent, which may have been renewed here meanwhile.
+        if (isKept || stream.claim !== claim) return;
+        this.#log.warn({ stream: streamName(stream.id) }, 'another pod has taken the stream over');
+        this.end(stream, 'takenOver');
+      }),
+    );
+  }
+
+  /** Ends every stream; what viewers do not take at once is lost to them. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const claims = [...this.#streams.values()].map(({ id, claim }) => ({ id, claim }));
+    for (const stream of this.#streams.values()) this.end(stream, 'shutdown');
+    await Promise.all(claims.map(({ id, claim }) => this.#claims.release(id, claim)));
+    for (const waiting of this.#arrivals.values()) waiting.clear();
+    const deadlineMs = performance.now() + 1_000;
+    while (this.#draining.size > 0 && performance.now() < deadlineMs) {
+      this.check(performance.now());
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
+    }
+    for (const viewer of this.#draining) viewer.destroy();
+    this.#draining.clear();
+  }
+
+  #begin(id: StreamId, claim: StreamClaim): MediaStream {
+    const name = streamName(id);
+    const stream = new MediaStream(id, claim, {
+      limits: this.#limits,
+      transcoders: this.#transcoders,
+      log: this.#log.child({ stream: name }),
+    });
+    this.#streams.set(name, stream);
+    this.#log.info({ stream: name, generation: claim.generation }, 'stream began');
+    const waiting = this.#arrivals.get(name);
+    this.#arrivals.delete(name);
+    for (const hear of waiting ?? []) hear(stream);
+    return stream;
+  }
+
+  #sum(stream: MediaStream): void {
+    this.ended.streams += 1;
+    for (const viewer of stream.viewers) stream.leave(viewer);
+    for (const name of Object.keys(stream.counters) as (keyof StreamCounters)[])
+      this.ended[name] += stream.counters[name];
+  }
+}

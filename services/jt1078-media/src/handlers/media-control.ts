@@ -1,0 +1,27 @@
+import { type Bus, listenFor, mediaControl, mediaControlSubject } from '@fleet/bus';
+import type { Logger } from '@fleet/service-kit';
+import { streamName } from '../domain/stream-key.ts';
+import type { StreamRegistry } from '../domain/stream-registry.ts';
+
+/** Hears on `media.<pod>.control` what partners did to cameras over JT/T 808, so that timers and viewers follow. */
+export function listenForMediaControl(
+  bus: Bus,
+  podId: string,
+  deps: { readonly registry: StreamRegistry; readonly log: Logger },
+): { stop(): void } {
+  return listenFor(
+    bus,
+    mediaControl,
+    (error) => deps.log.error({ err: error }, 'a media control announcement could not be read'),
+    ({ kind, imei, channel, change }) => {
+      const id = { kind, imei, channel };
+      const stream = deps.registry.find(id);
+      deps.log.info({ stream: streamName(id), change, isHere: stream !== undefined }, 'media control');
+      if (stream === undefined) return;
+      if (change === 'ended') deps.registry.end(stream, 'stopped');
+      else if (change === 'restarted') stream.restart();
+      else stream.setPaused(change === 'paused');
+    },
+    mediaControlSubject(podId),
+  );
+}

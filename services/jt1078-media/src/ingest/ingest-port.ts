@@ -1,0 +1,42 @@
+import { TcpIngest, type TcpIngestOptions } from './tcp-ingest.ts';
+import { UdpIngest, type UdpIngestOptions } from './udp-ingest.ts';
+
+/** One ingest port, TCP and UDP on the same number. */
+export interface IngestPort {
+  readonly port: number;
+  check(nowMs: number): void;
+  checkGaps(nowMs: number): void;
+  stop(): Promise<void>;
+}
+
+/** A free TCP port may be taken for UDP. */
+const FREE_PORT_TRIES = 10;
+
+/** Listens on both transports; port 0 picks one that is free for both. */
+export async function openIngest(
+  options: TcpIngestOptions & UdpIngestOptions & { readonly host: string; readonly port: number },
+): Promise<IngestPort> {
+  for (let attempt = 1; ; attempt += 1) {
+    const tcp = new TcpIngest(options);
+    const udp = new UdpIngest(options);
+    const port = await tcp.listen(options.port, options.host);
+    try {
+      await udp.listen(port, options.host);
+    } catch (error) {
+      await tcp.stop();
+      if (options.port !== 0 || attempt === FREE_PORT_TRIES) throw error;
+      continue;
+    }
+    return {
+      port,
+      check: (nowMs) => {
+        tcp.check(nowMs);
+        udp.check(nowMs);
+      },
+      checkGaps: (nowMs) => udp.checkGaps(nowMs),
+      stop: async () => {
+        await Promise.all([tcp.stop(), udp.stop()]);
+      },
+    };
+  }
+}

@@ -1,0 +1,152 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { type MediaPacket, PacketSplitter } from '@fleet/jt1078';
+import type { Logger } from '@fleet/service-kit';
+import type { StreamId, StreamKind } from '@fleet/storage';
+import { streamName } from '../domain/stream-key.ts';
+import { type Admission, CameraConnection, type IngestCounters, type Transport } from './camera-connection.ts';
+
+/** Settings of a TCP ingest port. */
+export interface TcpIngestOptions {
+  readonly kind: StreamKind;
+  readonly admission: Admission;
+  readonly counters: IngestCounters;
+  readonly silentLimitMs: number;
+  readonly log: Logger;
+}
+
+/** A connection that has been quiet for so long has no more to say about where a packet ends. */
+const SETTLE_AFTER_MS = 250;
+const KEEP_ALIVE_AFTER_MS = 15_000;
+
+/** The TCP side of one ingest port. */
+export class TcpIngest {
+  readonly #options: TcpIngestOptions;
+  readonly #server: Server;
+  readonly #cameras = new Set<TcpCamera>();
+
+  constructor(options: TcpIngestOptions) {
+    this.#options = options;
+    this.#server = createServer({ keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS, noDelay: true });
+    this.#server.on('connection', (socket) => this.#onConnection(socket));
+    this.#server.on('error', (error) => options.log.error({ err: error }, 'the ingest port failed'));
+  }
+
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject);
+        const address = this.#server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  get count(): number {
+    return this.#cameras.size;
+  }
+
+  /** Regular look at silent connections and half frames. */
+  check(nowMs: number): void {
+    for (const camera of this.#cameras) camera.check(nowMs);
+  }
+
+  stop(): Promise<void> {
+    for (const camera of this.#cameras) camera.destroy();
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+
+  #onConnection(socket: Socket): void {
+    this.#options.counters.connections += 1;
+    const camera = new TcpCamera(socket, this.#options);
+    this.#cameras.add(camera);
+    socket.once('close', () => this.#cameras.delete(camera));
+  }
+}
+
+class TcpCamera implements Transport {
+  readonly name = 'tcp';
+  readonly remote: string;
+  readonly #socket: Socket;
+  readonly #options: TcpIngestOptions;
+  readonly #connection: CameraConnection;
+  readonly #splitter: PacketSplitter;
+  readonly #heldFor = new Set<string>();
+  #lastDataMs = performance.now();
+  #lastPacketMs = performance.now();
+  #isSettled = true;
+
+  constructor(socket: Socket, options: TcpIngestOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.remote = `${socket.remoteAddress ?? '?'}:${socket.remotePort ?? 0}`;
+    this.#connection = new CameraConnection({ ...options, transport: this });
+    this.#splitter = new PacketSplitter({ onPacket: (packet) => this.#onPacket(packet) });
+    socket.on('data', (chunk) => this.#onData(chunk));
+    socket.on('end', () => this.#settle());
+    socket.on('error', (error) => options.log.debug({ err: error, remote: this.remote }, 'camera connection broken'));
+    socket.on('close', () => {
+      this.#settle();
+      this.#connection.end();
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  hold(id: StreamId): void {
+    this.#heldFor.add(streamName(id));
+    this.#socket.pause();
+  }
+
+  resume(id: StreamId): void {
+    this.#heldFor.delete(streamName(id));
+    if (this.#heldFor.size > 0) return;
+    this.#lastPacketMs = performance.now();
+    this.#socket.resume();
+  }
+
+  check(nowMs: number): void {
+    if (!this.#isSettled && nowMs - this.#lastDataMs >= SETTLE_AFTER_MS) this.#settle();
+    this.#connection.expire(nowMs);
+    // A stream that was admitted has timers of its own; this one is for connections that never say who they are, or turn to garbage.
+    if (this.#heldFor.size > 0 || this.#connection.isWanted) return;
+    if (nowMs - this.#lastPacketMs < this.#options.silentLimitMs) return;
+    this.#options.log.info({ remote: this.remote }, 'closing a connection without a valid packet');
+    this.close();
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#lastDataMs = performance.now();
+    this.#isSettled = false;
+    this.#connection.nowMs = this.#lastDataMs;
+    this.#splitter.push(chunk);
+    this.#closeIfGarbage();
+  }
+
+  #onPacket(packet: MediaPacket): void {
+    this.#lastPacketMs = this.#lastDataMs;
+    this.#connection.push(packet);
+  }
+
+  #settle(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#splitter.settle();
+    this.#closeIfGarbage();
+  }
+
+  #closeIfGarbage(): void {
+    const { giveUp } = this.#splitter;
+    if (giveUp === null || this.#socket.destroyed) return;
+    this.#options.log.info({ remote: this.remote, giveUp }, 'closing a connection that does not speak JT/T 1078');
+    this.close();
+  }
+}

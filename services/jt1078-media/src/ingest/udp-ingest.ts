@@ -1,0 +1,144 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { DatagramReader, ReorderWindow } from '@fleet/jt1078';
+import type { Logger } from '@fleet/service-kit';
+import type { StreamId, StreamKind } from '@fleet/storage';
+import { type Admission, CameraConnection, type IngestCounters, type Transport } from './camera-connection.ts';
+
+/** Settings of a UDP ingest port. */
+export interface UdpIngestOptions {
+  readonly kind: StreamKind;
+  readonly admission: Admission;
+  readonly counters: IngestCounters;
+  readonly silentLimitMs: number;
+  /** Recordings over UDP can only be held by command: 0x9202 pause, then play. */
+  readonly onHold: (id: StreamId, isHeld: boolean) => void;
+  readonly log: Logger;
+}
+
+/** A key frame is a burst of many datagrams: with the default buffer two thirds of it are lost (measured). */
+const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
+const MAX_PEERS = 4096;
+/** Refused peers make room sooner. */
+const UNWANTED_PEER_MS = 5_000;
+
+/** The UDP side of one ingest port: peers by address and port. */
+export class UdpIngest {
+  readonly #options: UdpIngestOptions;
+  readonly #peers = new Map<string, UdpPeer>();
+  #socket: Socket | undefined;
+
+  constructor(options: UdpIngestOptions) {
+    this.#options = options;
+  }
+
+  listen(port: number, host: string): Promise<void> {
+    const socket = createSocket({ type: isIPv6(host) ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES });
+    return new Promise((resolve, reject) => {
+      socket.once('error', reject);
+      socket.bind(port, host, () => {
+        socket.off('error', reject);
+        socket.on('error', (error) => this.#options.log.error({ err: error }, 'the UDP ingest port failed'));
+        socket.on('message', (datagram, from) => this.#onMessage(datagram, from));
+        this.#socket = socket;
+        resolve();
+      });
+    });
+  }
+
+  get count(): number {
+    return this.#peers.size;
+  }
+
+  /** Takes gaps that have waited long enough for losses. */
+  checkGaps(nowMs: number): void {
+    for (const peer of this.#peers.values()) peer.checkGaps(nowMs);
+  }
+
+  /** Regular look at half frames, and at peers that are gone. */
+  check(nowMs: number): void {
+    for (const [key, peer] of this.#peers) {
+      peer.check(nowMs);
+      const limitMs = peer.isWanted ? Math.max(60_000, this.#options.silentLimitMs) : UNWANTED_PEER_MS;
+      if (nowMs - peer.lastDataMs < limitMs) continue;
+      this.#peers.delete(key);
+      peer.end();
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const peer of this.#peers.values()) peer.end();
+    this.#peers.clear();
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (socket !== undefined) await new Promise<void>((resolve) => socket.close(() => resolve()));
+  }
+
+  #onMessage(datagram: Buffer, from: RemoteInfo): void {
+    const key = `${from.address}:${from.port}`;
+    let peer = this.#peers.get(key);
+    if (peer === undefined) {
+      if (this.#peers.size >= MAX_PEERS) return;
+      this.#options.counters.connections += 1;
+      peer = new UdpPeer(key, this.#options);
+      this.#peers.set(key, peer);
+    }
+    peer.push(datagram);
+  }
+}
+
+class UdpPeer implements Transport {
+  readonly name = 'udp';
+  readonly remote: string;
+  lastDataMs = performance.now();
+  readonly #options: UdpIngestOptions;
+  readonly #connection: CameraConnection;
+  readonly #reader: DatagramReader;
+  readonly #window: ReorderWindow;
+
+  constructor(remote: string, options: UdpIngestOptions) {
+    this.remote = remote;
+    this.#options = options;
+    this.#connection = new CameraConnection({ ...options, transport: this });
+    this.#window = new ReorderWindow({ onPacket: (packet) => this.#connection.push(packet) });
+    this.#reader = new DatagramReader({ onPacket: (packet) => this.#window.push(packet, this.lastDataMs) });
+  }
+
+  get isWanted(): boolean {
+    return this.#connection.isWanted;
+  }
+
+  push(datagram: Buffer): void {
+    this.lastDataMs = performance.now();
+    this.#connection.nowMs = this.lastDataMs;
+    this.#reader.push(datagram);
+  }
+
+  checkGaps(nowMs: number): void {
+    if (this.#window.deadlineMs === null || nowMs < this.#window.deadlineMs) return;
+    this.#connection.nowMs = nowMs;
+    this.#window.expire(nowMs);
+  }
+
+  check(nowMs: number): void {
+    this.#connection.expire(nowMs);
+  }
+
+  end(): void {
+    this.#window.flush();
+    this.#connection.end();
+  }
+
+  /** A datagram socket has nothing to close: the peer is forgotten when it falls silent. */
+  close(): void {
+    this.#options.log.debug({ remote: this.remote }, 'ignoring a UDP peer');
+  }
+
+  hold(id: StreamId): void {
+    this.#options.onHold(id, true);
+  }
+
+  resume(id: StreamId): void {
+    this.#options.onHold(id, false);
+  }
+}

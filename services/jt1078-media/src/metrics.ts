@@ -1,0 +1,107 @@
+import { Counter, createMetrics, Gauge, type Registry } from '@fleet/service-kit';
+import type { MediaStream } from './domain/media-stream.ts';
+import type { StreamRegistry } from './domain/stream-registry.ts';
+import type { IngestCounters } from './ingest/camera-connection.ts';
+import type { Transcoders } from './transcode/transcoders.ts';
+
+type TotalName = 'packets' | 'bytes' | 'lostPackets' | 'brokenFrames' | 'droppedTags' | 'reconnects';
+
+const TOTALS: Readonly<Record<TotalName, [name: string, help: string]>> = {
+  packets: ['media_packets_total', 'JT/T 1078 packets taken'],
+  bytes: ['media_received_bytes_total', 'bytes of JT/T 1078 packets taken'],
+  lostPackets: ['media_lost_packets_total', 'packets missing by their sequence'],
+  brokenFrames: ['media_broken_frames_total', 'frames dropped because a part was missing'],
+  droppedTags: ['media_dropped_frames_total', 'frames that slow viewers did not get'],
+  reconnects: ['media_camera_reconnects_total', 'connections that took a running stream over'],
+};
+
+const BY_STREAM: readonly [name: string, help: string, read: (stream: MediaStream) => number | null][] = [
+  ['media_stream_packets', 'packets of a running stream', ({ counters }) => counters.packets],
+  ['media_stream_received_bytes', 'bytes of a running stream', ({ counters }) => counters.bytes],
+  ['media_stream_lost_packets', 'packets lost by a running stream', ({ counters }) => counters.lostPackets],
+  ['media_stream_broken_frames', 'broken frames of a running stream', ({ counters }) => counters.brokenFrames],
+  ['media_stream_viewers', 'viewers of a running stream', ({ viewers }) => viewers.size],
+  ['media_stream_dropped_frames', 'frames that viewers of a running stream did not get', droppedOf],
+  [
+    'media_stream_first_key_frame_seconds',
+    'time from the first packet to the first key frame',
+    ({ firstKeyFrameAtMs, startedAtMs }) =>
+      firstKeyFrameAtMs === null ? null : (firstKeyFrameAtMs - startedAtMs) / 1000,
+  ],
+];
+
+function droppedOf(stream: MediaStream): number {
+  let dropped = stream.counters.droppedTags;
+  for (const viewer of stream.viewers) dropped += viewer.counters.droppedTags;
+  return dropped;
+}
+
+/** The metrics of one service instance. They are read from the streams when asked for; a stream's labels go with it. */
+export function mediaMetrics(sources: {
+  readonly registry: StreamRegistry;
+  readonly transcoders: Transcoders;
+  readonly ingest: IngestCounters;
+}): Registry {
+  const { registry, transcoders, ingest } = sources;
+  const metrics = createMetrics('jt1078-media');
+  for (const [key, [name, help]] of Object.entries(TOTALS) as [TotalName, [string, string]][])
+    total(name, help, () => {
+      let sum = registry.ended[key];
+      for (const stream of registry.streams) sum += key === 'droppedTags' ? droppedOf(stream) : stream.counters[key];
+      return sum;
+    });
+  total('media_connections_total', 'camera connections and UDP peers', () => ingest.connections);
+  total('media_unsolicited_streams_total', 'streams refused because nobody had asked', () => ingest.unsolicited);
+  gauge('media_streams', 'running streams', () => registry.size);
+  gauge('media_viewers', 'viewers of running streams', () => {
+    let viewers = 0;
+    for (const stream of registry.streams) viewers += stream.viewers.size;
+    return viewers;
+  });
+  gauge('media_transcoders', 'running ffmpeg processes', () => transcoders.count);
+  for (const [name, help, read] of BY_STREAM)
+    metrics.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames: ['kind', 'imei', 'channel'],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const stream of registry.streams) {
+            const value = read(stream);
+            const { kind, imei, channel } = stream.id;
+            if (value !== null) this.set({ kind, imei, channel }, value);
+          }
+        },
+      }),
+    );
+  return metrics;
+
+  function total(name: string, help: string, read: () => number): void {
+    metrics.registerMetric(
+      new Counter({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      }),
+    );
+  }
+
+  function gauge(name: string, help: string, read: () => number): void {
+    metrics.registerMetric(
+      new Gauge({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.set(read());
+        },
+      }),
+    );
+  }
+}

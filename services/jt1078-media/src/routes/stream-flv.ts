@@ -1,0 +1,152 @@
+import { AppError, defineRoute, type RequestContext, type Route, verifyMediaPath } from '@fleet/service-kit';
+import { firstPacketLimitMs, type StreamId, type StreamKind } from '@fleet/storage';
+import { Type } from 'typebox';
+import type { MediaStream } from '../domain/media-stream.ts';
+import type { AudioMode } from '../domain/play-options.ts';
+import { canonicalSim } from '../domain/stream-key.ts';
+import type { StreamRegistry } from '../domain/stream-registry.ts';
+import { Viewer, type ViewerLimits } from '../domain/viewer.ts';
+
+/** What the stream routes need. */
+export interface StreamRouteDeps {
+  readonly registry: StreamRegistry;
+  readonly isExpected: (id: StreamId) => Promise<boolean>;
+  readonly viewerLimits: (kind: StreamKind) => ViewerLimits;
+  readonly signingSecret: string | undefined;
+  /** Benchmarks only: URLs without signature are good, too. */
+  readonly allowsUnsigned: boolean;
+  readonly corsOrigin: string | undefined;
+}
+
+const query = Type.Object({
+  audio: Type.Optional(Type.Union([Type.Literal('aac'), Type.Literal('copy'), Type.Literal('none')])),
+  hevc: Type.Optional(Type.Literal('legacy')),
+  expires: Type.Optional(Type.String({ description: 'Unix seconds' })),
+  signature: Type.Optional(Type.String({ description: 'hex HMAC-SHA256 of <kind>/<imei>/<channel>/<expires>' })),
+});
+const params = Type.Object({
+  stream: Type.String({ pattern: '^[0-9A-Fa-f]{1,20}_(?:[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$' }),
+});
+
+/** How often a wait for the camera looks whether it still makes sense. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** GET /live/<sim>_<channel>.flv and /history/<sim>_<channel>.flv: the FLV of a stream on this pod. */
+export const streamRoutes = (deps: StreamRouteDeps): Route[] =>
+  (['live', 'history'] as const).map((kind) =>
+    defineRoute({
+      method: 'get',
+      path: `/${kind}/:stream.flv`,
+      operationId: `${kind}Stream`,
+      summary: 'FLV of a stream that a camera sends to this pod',
+      params,
+      query,
+      contentType: 'video/x-flv',
+      errors: {
+        401: 'no signature',
+        403: 'bad signature',
+        404: 'not streaming here',
+        502: 'no packet or picture came',
+      },
+      handle: async ({ params, query, context }) => {
+        const id = streamIdOf(kind, params.stream);
+        authorise(deps, id, query);
+        const stream = await findStream(deps, id, context.signal);
+        await play(deps, stream, { audio: query.audio ?? 'aac', isLegacyHevc: query.hevc === 'legacy' }, context);
+      },
+    }),
+  );
+
+function streamIdOf(kind: StreamKind, name: string): StreamId {
+  const [sim = '', channel] = name.split('_');
+  const imei = canonicalSim(sim);
+  if (imei === null) throw new AppError('not_streaming', 'No terminal has the number 0.');
+  return { kind, imei, channel: Number(channel) };
+}
+
+function authorise(
+  deps: StreamRouteDeps,
+  id: StreamId,
+  query: { readonly expires?: string; readonly signature?: string },
+): void {
+  const verdict = deps.signingSecret === undefined ? 'missing' : verifyMediaPath(deps.signingSecret, id, query);
+  if (verdict === 'valid' || (verdict === 'missing' && deps.allowsUnsigned)) return;
+  if (verdict === 'missing') throw new AppError('api_key_missing', 'The URL of a stream has to be signed.');
+  const fault = verdict === 'expired' ? 'The URL has expired.' : 'The signature of the URL is not valid.';
+  throw new AppError('permission_denied', fault);
+}
+
+/** A camera that has been asked and has not connected yet counts as streaming: its viewers wait for the first packet. */
+async function findStream(deps: StreamRouteDeps, id: StreamId, signal: AbortSignal): Promise<MediaStream> {
+  const running = deps.registry.find(id);
+  if (running !== undefined) return running;
+  const deadlineMs = performance.now() + firstPacketLimitMs;
+  let isExpected = await expected(deps, id);
+  while (isExpected && performance.now() < deadlineMs && !signal.aborted) {
+    const stream = await deps.registry.waitFor(id, LOOK_AGAIN_MS, signal);
+    if (stream !== null) return stream;
+    isExpected = await expected(deps, id);
+  }
+  // The claim may have been made here a moment ago.
+  const stream = deps.registry.find(id);
+  if (stream !== undefined) return stream;
+  if (isExpected) throw new AppError('upstream_error', 'The camera has not connected.');
+  throw new AppError('not_streaming', 'The channel is not streaming here.');
+}
+
+async function expected(deps: StreamRouteDeps, id: StreamId): Promise<boolean> {
+  try {
+    return await deps.isExpected(id);
+  } catch (cause) {
+    throw new AppError('upstream_error', 'The state of the channel can not be read.', { cause });
+  }
+}
+
+function play(
+  deps: StreamRouteDeps,
+  stream: MediaStream,
+  options: { audio: AudioMode; isLegacyHevc: boolean },
+  { request, response }: RequestContext,
+): Promise<void> {
+  const { socket } = request;
+  const isHead = request.method === 'HEAD';
+  const isChunked = request.httpVersion !== '1.0';
+  return new Promise((resolve, reject) => {
+    socket.setNoDelay(true);
+    const viewer = new Viewer(
+      socket,
+      { ...options, isChunked, nowMs: performance.now() },
+      deps.viewerLimits(stream.id.kind),
+    );
+    response.once('close', () => {
+      stream.leave(viewer);
+      viewer.destroy();
+      resolve();
+    });
+    const writeHead = (): void => {
+      response.writeHead(200, responseHead(deps.corsOrigin));
+      response.flushHeaders();
+    };
+    if (isHead) {
+      writeHead();
+      response.end();
+      return;
+    }
+    stream.join(viewer, {
+      onStart: writeHead,
+      onNothing: () => {
+        stream.leave(viewer);
+        reject(new AppError('upstream_error', 'The camera sends nothing that can be played.'));
+      },
+    });
+  });
+}
+
+const responseHead = (corsOrigin: string | undefined): Record<string, string> => ({
+  'Content-Type': 'video/x-flv',
+  'Cache-Control': 'no-store',
+  // The bytes after the head are written to the socket directly: it can serve no second request.
+  Connection: 'close',
+  'X-Accel-Buffering': 'no',
+  ...(corsOrigin === undefined ? {} : { 'Access-Control-Allow-Origin': corsOrigin }),
+});

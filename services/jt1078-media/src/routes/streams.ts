@@ -1,0 +1,36 @@
+import { AppError, defineRoute, isLoopback, type Route } from '@fleet/service-kit';
+import type { MediaStream } from '../domain/media-stream.ts';
+import type { StreamRegistry } from '../domain/stream-registry.ts';
+
+/** GET /streams: what runs on this pod, for its operator; only from this machine. */
+export const streamsRoute = (registry: StreamRegistry): Route =>
+  defineRoute({
+    method: 'get',
+    path: '/streams',
+    operationId: 'listStreams',
+    summary: 'Streams on this pod',
+    errors: { 404: 'asked from elsewhere' },
+    handle: async ({ context }) => {
+      const from = context.request.socket.remoteAddress ?? '';
+      if (!isLoopback(from.replace(/^::ffff:/, ''))) throw new AppError('not_found', 'There is no GET /streams.');
+      return { streams: [...registry.streams].map(shown) };
+    },
+  });
+
+function shown(stream: MediaStream) {
+  const { id, counters, muxer, link } = stream;
+  return {
+    ...id,
+    generation: stream.claim.generation,
+    transport: link?.transport ?? null,
+    remote: link?.remote ?? null,
+    isPaused: stream.isPaused,
+    isHeld: stream.isHeld,
+    viewers: stream.viewers.size,
+    firstKeyFrameMs: stream.firstKeyFrameAtMs === null ? null : stream.firstKeyFrameAtMs - stream.startedAtMs,
+    video: muxer.video,
+    audio: muxer.audio,
+    ...counters,
+    ...muxer.counters,
+  };
+}

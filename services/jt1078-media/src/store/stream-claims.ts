@@ -1,0 +1,95 @@
+import type { Logger } from '@fleet/service-kit';
+import {
+  claimStream,
+  keepStream,
+  type Redis,
+  readStream,
+  releaseStream,
+  type StreamClaim,
+  type StreamId,
+  takeOverdueStreams,
+} from '@fleet/storage';
+
+/** A camera that lands while Redis is away is kept waiting for so long. */
+const CLAIM_FOR_MS = 5_000;
+const CLAIM_AGAIN_MS = 200;
+
+/** This pod's claims in Redis. An outage never ends a stream: it only keeps new ones from beginning. */
+export class StreamClaims {
+  readonly #redis: Redis;
+  readonly #owner: { podId: string; url: string };
+  readonly #acceptUnsolicited: boolean;
+  readonly #log: Logger;
+  #isAway = false;
+
+  constructor(options: {
+    redis: Redis;
+    owner: { podId: string; url: string };
+    acceptUnsolicited: boolean;
+    log: Logger;
+  }) {
+    this.#redis = options.redis;
+    this.#owner = options.owner;
+    this.#acceptUnsolicited = options.acceptUnsolicited;
+    this.#log = options.log;
+  }
+
+  /** Claims a stream for its camera's connection; null when nobody asked for it, or nobody can say so. */
+  async claim(id: StreamId): Promise<StreamClaim | null> {
+    const deadlineMs = performance.now() + CLAIM_FOR_MS;
+    for (;;) {
+      try {
+        const claimed = await claimStream(this.#redis, id, this.#owner, { acceptUnsolicited: this.#acceptUnsolicited });
+        return claimed?.claim ?? null;
+      } catch (error) {
+        this.#note(error);
+        if (performance.now() >= deadlineMs) return null;
+        await new Promise((resolve) => {
+          setTimeout(resolve, CLAIM_AGAIN_MS);
+        });
+      }
+    }
+  }
+
+  /** Renews a claim; false only when another pod is known to have taken it over. */
+  async keep(id: StreamId, claim: StreamClaim): Promise<boolean> {
+    try {
+      const isKept = await keepStream(this.#redis, id, claim);
+      this.#isAway = false;
+      return isKept;
+    } catch (error) {
+      this.#note(error);
+      return true;
+    }
+  }
+
+  /** Gives a claim up; when that fails it expires by itself. */
+  async release(id: StreamId, claim: StreamClaim): Promise<void> {
+    try {
+      await releaseStream(this.#redis, id, claim.generation);
+    } catch (error) {
+      this.#note(error);
+    }
+  }
+
+  /** True when a camera has been asked to bring this stream to us and has not come yet. */
+  async isExpected(id: StreamId): Promise<boolean> {
+    const { claim, request } = await readStream(this.#redis, id);
+    return claim === null && request !== null && !request.isForeign;
+  }
+
+  /** Streams whose camera said yes and did not come in time; each is handed to one pod. */
+  async takeOverdue(): Promise<StreamId[]> {
+    try {
+      return await takeOverdueStreams(this.#redis);
+    } catch (error) {
+      this.#note(error);
+      return [];
+    }
+  }
+
+  #note(error: unknown): void {
+    if (!this.#isAway) this.#log.warn({ err: error }, 'Redis does not answer: running streams go on, new ones wait');
+    this.#isAway = true;
+  }
+}

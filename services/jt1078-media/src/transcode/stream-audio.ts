@@ -1,0 +1,126 @@
+import { TranscodeClock, type TranscodeInput } from '@fleet/jt1078';
+import type { Logger } from '@fleet/service-kit';
+import { OUTPUT_RATE, type Transcoder } from './ffmpeg-transcoder.ts';
+import type { SoundFormat, Transcoders } from './transcoders.ts';
+
+/** Sound kept for a transcoder that starts late: it makes the sound of the cached pictures as well. */
+const MAX_RECENT_BYTES = 256 * 1024;
+/** A process that ended by itself is started anew after this time, doubled each time up to the limit. */
+const RESTART_AFTER_MS = 1_000;
+const RESTART_LIMIT_MS = 30_000;
+
+/** The transcoding of one stream's sound: one ffmpeg process while someone listens, none otherwise. */
+export class StreamAudio {
+  readonly #transcoders: Transcoders;
+  readonly #onAac: (adtsFrame: Buffer, timestampMs: number) => void;
+  readonly #log: Logger;
+  #listeners = 0;
+  #recent: TranscodeInput[] = [];
+  #recentBytes = 0;
+  #format: SoundFormat | null = null;
+  #transcoder: Transcoder | null = null;
+  #clock = new TranscodeClock();
+  #lastMs = -1;
+  #restartAtMs = 0;
+  #failures = 0;
+  droppedInputs = 0;
+
+  constructor(options: {
+    transcoders: Transcoders;
+    onAac: (adtsFrame: Buffer, timestampMs: number) => void;
+    log: Logger;
+  }) {
+    this.#transcoders = options.transcoders;
+    this.#onAac = options.onAac;
+    this.#log = options.log;
+  }
+
+  /** True when a viewer may be promised transcoded sound. */
+  get isAvailable(): boolean {
+    return this.#transcoder !== null || (this.#failures === 0 && this.#transcoders.hasRoom);
+  }
+
+  /** Number of viewers that listen to transcoded sound. */
+  set listeners(count: number) {
+    this.#listeners = count;
+    if (count === 0) this.#stop();
+    else if (this.#transcoder === null && this.#format !== null) this.#start();
+  }
+
+  /** Takes the camera's sound. */
+  push(input: TranscodeInput): void {
+    const isSame = this.#format !== null && isSameFormat(this.#format, input);
+    if (!isSame) {
+      this.#stop();
+      this.forgetRecent();
+      const { format, codeSize, sampleRate, channels } = input;
+      this.#format = { format, codeSize, sampleRate, channels };
+    }
+    if (this.#transcoder !== null) {
+      this.#feed(input);
+      return;
+    }
+    this.#remember(input);
+    if (this.#listeners > 0 && performance.now() >= this.#restartAtMs) this.#start();
+  }
+
+  /** A new group of pictures begins: nobody will be shown older ones. */
+  forgetRecent(): void {
+    this.#recent = [];
+    this.#recentBytes = 0;
+  }
+
+  stop(): void {
+    this.#listeners = 0;
+    this.#stop();
+    this.forgetRecent();
+  }
+
+  #remember(input: TranscodeInput): void {
+    if (this.#recentBytes + input.data.length > MAX_RECENT_BYTES) this.forgetRecent();
+    this.#recent.push(input);
+    this.#recentBytes += input.data.length;
+  }
+
+  #start(): void {
+    if (this.#format === null) return;
+    this.#clock = new TranscodeClock();
+    this.#transcoder = this.#transcoders.start(this.#format, {
+      onFrame: (frame) => this.#onFrame(frame),
+      onEnd: (reason) => this.#onEnd(reason),
+    });
+    if (this.#transcoder === null) return;
+    // What was heard before must not be heard twice.
+    for (const input of this.#recent) if (input.timestampMs > this.#lastMs) this.#feed(input);
+    this.forgetRecent();
+  }
+
+  #stop(): void {
+    this.#transcoder?.kill();
+    this.#transcoder = null;
+    this.#failures = 0;
+    this.#restartAtMs = 0;
+  }
+
+  #feed(input: TranscodeInput): void {
+    if (this.#transcoder?.write(input.data) === true) this.#clock.fed(input.timestampMs, input.durationMs);
+    else this.droppedInputs += 1;
+  }
+
+  #onFrame(frame: Buffer): void {
+    this.#failures = 0;
+    this.#lastMs = this.#clock.next(OUTPUT_RATE);
+    this.#onAac(frame, this.#lastMs);
+  }
+
+  #onEnd(reason: string): void {
+    this.#transcoder = null;
+    const waitMs = Math.min(RESTART_LIMIT_MS, RESTART_AFTER_MS * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#restartAtMs = performance.now() + waitMs;
+    this.#log.warn({ reason, waitMs }, 'the sound transcoder ended by itself');
+  }
+}
+
+const isSameFormat = (a: SoundFormat, b: SoundFormat): boolean =>
+  a.format === b.format && a.codeSize === b.codeSize && a.sampleRate === b.sampleRate && a.channels === b.channels;
