@@ -28,7 +28,8 @@ export function runStep(title, command, args, { quiet = false, env = process.env
     console.log(`  ${title}: ${seconds().toFixed(0)} s so far`);
     lastSignOfLife = performance.now();
   }, 500);
-  const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  // A group of its own, so that an interruption reaches what the program has started itself: tsc and npm are wrappers.
+  const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const chunks = [];
   const collect = (stream) => (chunk) => {
     chunks.push(chunk);
@@ -40,7 +41,7 @@ export function runStep(title, command, args, { quiet = false, env = process.env
   child.stderr.on('data', collect(process.stderr));
   const interrupt = () => {
     interrupted = true;
-    child.kill('SIGTERM');
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
   };
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, interrupt);
   return new Promise((resolve) => {
