@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createInbox, headers, type Msg, type Subscription } from 'nats';
+import { createInbox, headers, type Msg, type MsgHdrs, type Subscription } from 'nats';
 import type { Bus } from './connection.ts';
 import { decodeJson, encodeJson, headerNames } from './contract.ts';
 import { checkOutcome, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
@@ -90,11 +90,12 @@ class PendingAsk {
   readonly #uncertain = new Set<number>();
   #asks = 0;
   #finished = false;
-  #firstNoRespondersAtMs: number | undefined;
+  #isClaimedTimeOver = false;
   #deadline: NodeJS.Timeout | undefined;
   #reAsk: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   #giveUp: NodeJS.Timeout | undefined;
+  #claimedLimit: NodeJS.Timeout | undefined;
 
   constructor(bus: Bus, replyPrefix: string, commandId: string, ask: DeviceAsk, done: (outcome: Outcome) => void) {
     this.#bus = bus;
@@ -118,18 +119,28 @@ class PendingAsk {
   send(): void {
     // What is published without a connection is dropped silently; the reconnect asks again.
     if (this.#finished || !this.#bus.isUp()) return;
+    const askNo = this.#asks + 1;
+    try {
+      this.#bus.nc.publish(deviceCommandSubject(this.#ask.imei), encodeJson(this.#ask.command), {
+        reply: `${this.#replyPrefix}.${askNo}`,
+        headers: this.#headers(),
+      });
+    } catch {
+      // The connection was closed for good: this process is stopping, and the deadline ends the wait.
+      return;
+    }
+    this.#asks = askNo;
+    this.#uncertain.add(askNo);
+  }
+
+  #headers(): MsgHdrs {
     const head = headers();
     head.set(headerNames.correlationId, this.#ask.correlationId);
     head.set(headerNames.commandId, this.#commandId);
     const leftMs = this.#ask.timeoutMs - (performance.now() - this.#startedAtMs);
     head.set(headerNames.timeoutMs, String(Math.max(1, Math.round(leftMs))));
     if (this.#uncertain.size > 0) head.set(headerNames.reAsk, String(this.#asks));
-    this.#asks += 1;
-    this.#uncertain.add(this.#asks);
-    this.#bus.nc.publish(deviceCommandSubject(this.#ask.imei), encodeJson(this.#ask.command), {
-      reply: `${this.#replyPrefix}.${this.#asks}`,
-      headers: head,
-    });
+    return head;
   }
 
   onReply(data: Uint8Array): void {
@@ -148,12 +159,11 @@ class PendingAsk {
     this.#uncertain.delete(askNo);
     // Another ask may have reached a gateway that died since: the device's answer can still come by its next session.
     if (this.#uncertain.size > 0) return;
-    const now = performance.now();
-    this.#firstNoRespondersAtMs ??= now;
-    if (now - this.#firstNoRespondersAtMs >= claimedRetryForMs) {
+    if (this.#isClaimedTimeOver) {
       this.finish({ kind: 'notConnected' });
       return;
     }
+    this.#claimedLimit ??= setTimeout(() => this.#onClaimedLimit(), claimedRetryForMs);
     this.#ask.isClaimed(this.#ask.imei).then(
       (claimed) => this.#retryIf(claimed),
       // State that can not be read says nothing against the device: ask on.
@@ -168,11 +178,19 @@ class PendingAsk {
     clearInterval(this.#reAsk);
     clearTimeout(this.#retry);
     clearTimeout(this.#giveUp);
+    clearTimeout(this.#claimedLimit);
     this.#done(outcome);
+  }
+
+  /** Also ends a look at the state that never answers. */
+  #onClaimedLimit(): void {
+    this.#isClaimedTimeOver = true;
+    if (this.#uncertain.size === 0) this.finish({ kind: 'notConnected' });
   }
 
   #retryIf(claimed: boolean): void {
     if (this.#finished || this.#uncertain.size > 0) return;
+    clearTimeout(this.#retry);
     if (claimed) this.#retry = setTimeout(() => this.send(), claimedRetryEveryMs);
     else this.finish({ kind: 'notConnected' });
   }

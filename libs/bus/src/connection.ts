@@ -1,5 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@fleet/service-kit';
-import { connect, Events, type JetStreamClient, type JetStreamManager, type NatsConnection } from 'nats';
+import {
+  type ConnectionOptions,
+  connect,
+  Events,
+  type JetStreamClient,
+  type JetStreamManager,
+  type NatsConnection,
+  type Subscription,
+} from 'nats';
+
+/** How long the finishing of what is under way may take; a server that is gone never confirms it. */
+const drainLimitMs = 3_000;
+const stillWaitingEveryMs = 5_000;
 
 /** The connection of a service to the broker; nothing outside this library uses the `nats` package. */
 export interface Bus {
@@ -19,8 +32,10 @@ export interface Bus {
 /** Connects to NATS and stays connected for ever: what is lost is dialled again without a limit, and every change is logged. */
 export async function openBus(url: string, options: { name: string; log: Logger }): Promise<Bus> {
   const { log } = options;
+  // Without this a service whose broker is missing would hang at its start without a word.
+  const waiting = setInterval(() => log.warn('still waiting for the broker'), stillWaitingEveryMs);
   const nc = await connect({
-    servers: url.split(','),
+    ...serverOptions(url),
     name: options.name,
     maxReconnectAttempts: -1,
     waitOnFirstConnect: true,
@@ -29,7 +44,7 @@ export async function openBus(url: string, options: { name: string; log: Logger 
     // A half-open connection is noticed within 20 seconds.
     pingInterval: 10_000,
     maxPingOut: 2,
-  });
+  }).finally(() => clearInterval(waiting));
   const listeners = new Set<() => void>();
   let downSinceMs: number | undefined;
   const watch = async (): Promise<void> => {
@@ -40,7 +55,7 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       } else if (status.type === Events.Reconnect) {
         downSinceMs = undefined;
         log.info({ server: status.data }, 'broker connection restored');
-        for (const listener of listeners) listener();
+        for (const listener of listeners) callSafely(listener, log);
       } else if (status.type === Events.Error) {
         log.warn({ detail: status.data }, 'broker reported an error');
       }
@@ -58,9 +73,60 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       return () => listeners.delete(listener);
     },
     close: async () => {
-      // Draining needs a server; without one only closing is left.
-      if (downSinceMs === undefined) await nc.drain();
-      else await nc.close();
+      // Draining needs a server that answers; without one, or when it goes meanwhile, only closing is left.
+      if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining()) await withinDrainLimit(nc.drain());
+      await nc.close();
     },
   };
+}
+
+/** Ends a subscription without losing what the server has sent for it already; never throws, and never waits long. */
+export async function endSubscription(bus: Bus, subscription: Subscription): Promise<void> {
+  if (subscription.isClosed() || bus.nc.isClosed()) return;
+  if (bus.isUp()) await withinDrainLimit(subscription.drain());
+  if (!subscription.isClosed()) subscription.unsubscribe();
+}
+
+/** True when the connection stands, or is back within the given time. */
+export async function isUpWithin(bus: Bus, limitMs: number): Promise<boolean> {
+  if (bus.isUp() || bus.nc.isClosed()) return bus.isUp();
+  return new Promise((resolve) => {
+    const off = bus.onReconnect(() => end(true));
+    const timer = setTimeout(() => end(bus.isUp()), limitMs);
+    const end = (up: boolean): void => {
+      off();
+      clearTimeout(timer);
+      resolve(up);
+    };
+  });
+}
+
+/** The client's settings for URLs separated by commas: it takes no credentials out of them by itself. */
+function serverOptions(urls: string): ConnectionOptions {
+  const parsed = urls.split(',').map((url) => new URL(url.includes('://') ? url.trim() : `nats://${url.trim()}`));
+  const { username = '', password = '' } = parsed.find((url) => url.username !== '') ?? {};
+  const user = decodeURIComponent(username);
+  const credentials = password === '' ? { token: user } : { user, pass: decodeURIComponent(password) };
+  return {
+    servers: parsed.map((url) => url.host),
+    ...(user === '' ? {} : credentials),
+    ...(parsed.some((url) => url.protocol === 'tls:') ? { tls: {} } : {}),
+  };
+}
+
+async function withinDrainLimit(draining: Promise<unknown>): Promise<void> {
+  const limit = new AbortController();
+  // What can not be drained is lost with its server; the callers ask again.
+  const ended = draining.catch(() => undefined);
+  const late = delay(drainLimitMs, undefined, { signal: limit.signal }).catch(() => undefined);
+  await Promise.race([ended, late]);
+  limit.abort();
+}
+
+function callSafely(listener: () => void, log: Logger): void {
+  try {
+    listener();
+  } catch (error) {
+    log.error({ err: error }, 'a listener for broker reconnects failed');
+  }
 }

@@ -1,11 +1,13 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import { ErrorCode, headers, type Msg, type MsgHdrs, NatsError } from 'nats';
 import type { Static, TSchema } from 'typebox';
-import type { Bus } from './connection.ts';
+import { type Bus, endSubscription, isUpWithin } from './connection.ts';
 
 const ajv = new Ajv({ strict: false });
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+/** A call that begins during an outage waits this long for its end: what is published without a connection is dropped silently. */
+const outageLimitMs = 2_000;
 
 /** A request-reply subject with the schemas of both payloads; both ends check them. */
 export interface Contract<Q extends TSchema, A extends TSchema> {
@@ -60,12 +62,16 @@ export async function call<Q extends TSchema, A extends TSchema>(
   body: Static<Q>,
   options: { timeoutMs: number; correlationId?: string },
 ): Promise<Static<A>> {
+  const startedAtMs = performance.now();
+  if (!(await isUpWithin(bus, Math.min(outageLimitMs, options.timeoutMs))))
+    throw new BusError('disconnected', `${contract.subject} could not be sent: the broker is away.`);
+  const timeout = Math.max(1, Math.round(options.timeoutMs - (performance.now() - startedAtMs)));
   const head = headers();
   if (options.correlationId !== undefined) head.set(headerNames.correlationId, options.correlationId);
-  head.set(headerNames.timeoutMs, String(options.timeoutMs));
+  head.set(headerNames.timeoutMs, String(timeout));
   let message: Msg;
   try {
-    message = await bus.nc.request(contract.subject, encodeJson(body), { timeout: options.timeoutMs, headers: head });
+    message = await bus.nc.request(contract.subject, encodeJson(body), { timeout, headers: head });
   } catch (cause) {
     const code = cause instanceof NatsError ? cause.code : undefined;
     if (code === ErrorCode.NoResponders)
@@ -76,13 +82,19 @@ export async function call<Q extends TSchema, A extends TSchema>(
   }
   const failure = message.headers?.get(headerNames.error);
   if (failure) throw new BusError('failed', failure);
-  const reply = decodeJson(message.data);
-  if (!contract.checkReply(reply))
-    throw new BusError(
-      'invalid',
-      `The reply on ${contract.subject} is not valid: ${ajv.errorsText(contract.checkReply.errors)}.`,
-    );
-  return reply as Static<A>;
+  return readReply(contract, message.data);
+}
+
+function readReply<Q extends TSchema, A extends TSchema>(contract: Contract<Q, A>, data: Uint8Array): Static<A> {
+  let reply: unknown;
+  try {
+    reply = decodeJson(data);
+  } catch (cause) {
+    throw new BusError('invalid', `The reply on ${contract.subject} is not JSON.`, cause);
+  }
+  if (contract.checkReply(reply)) return reply as Static<A>;
+  const faults = ajv.errorsText(contract.checkReply.errors);
+  throw new BusError('invalid', `The reply on ${contract.subject} is not valid: ${faults}.`);
 }
 
 /** What a handler of a bus request knows beside the body. */
@@ -91,7 +103,10 @@ export interface BusContext {
   readonly timeoutMs: number | undefined;
 }
 
-/** Serves a request-reply subject in a queue group; a handler that throws is answered as a failure whose text stays here, in `onError`. */
+/**
+ * Serves a request-reply subject in a queue group; a handler that throws, or answers what the contract does not allow, is answered as a failure whose text
+ * stays here, in `onError`. `stop` lets what is under way be answered.
+ */
 export function serve<Q extends TSchema, A extends TSchema>(
   bus: Bus,
   contract: Contract<Q, A>,
@@ -99,37 +114,56 @@ export function serve<Q extends TSchema, A extends TSchema>(
   handler: (body: Static<Q>, context: BusContext) => Promise<Static<A>>,
 ): { stop(): Promise<void> } {
   const underWay = new Set<Promise<void>>();
+  const work = async (message: Msg): Promise<Uint8Array> => {
+    const body = decodeJson(message.data);
+    if (!contract.checkRequest(body))
+      throw new Error(`invalid request on ${contract.subject}: ${ajv.errorsText(contract.checkRequest.errors)}`);
+    const reply = await handler(body as Static<Q>, {
+      correlationId: message.headers?.get(headerNames.correlationId) ?? '',
+      timeoutMs: numberHeader(message.headers, headerNames.timeoutMs),
+    });
+    if (!contract.checkReply(reply))
+      throw new Error(`invalid reply on ${contract.subject}: ${ajv.errorsText(contract.checkReply.errors)}`);
+    return encodeJson(reply);
+  };
   const answer = async (message: Msg): Promise<void> => {
     try {
-      const body = decodeJson(message.data);
-      if (!contract.checkRequest(body))
-        throw new Error(`invalid request: ${ajv.errorsText(contract.checkRequest.errors)}`);
-      const reply = await handler(body as Static<Q>, {
-        correlationId: message.headers?.get(headerNames.correlationId) ?? '',
-        timeoutMs: numberHeader(message.headers, headerNames.timeoutMs),
-      });
-      message.respond(encodeJson(reply));
+      respondSafely(message, await work(message), undefined, options.onError);
     } catch (error) {
       options.onError(error);
       const head = headers();
       head.set(headerNames.error, `${contract.subject} failed.`);
-      message.respond(new Uint8Array(), { headers: head });
+      respondSafely(message, new Uint8Array(), head, options.onError);
     }
   };
   const subscription = bus.nc.subscribe(contract.subject, {
     queue: options.queue,
     callback: (error, message) => {
       if (error) return options.onError(error);
-      const work = answer(message).finally(() => underWay.delete(work));
-      underWay.add(work);
+      const answering = answer(message).finally(() => underWay.delete(answering));
+      underWay.add(answering);
     },
   });
   return {
     stop: async () => {
-      subscription.unsubscribe();
+      await endSubscription(bus, subscription);
       await Promise.allSettled(underWay);
     },
   };
+}
+
+/** Answers a message; a connection that is closed, or a reply that is too large for the broker, goes to `onError` instead of ending the process. */
+export function respondSafely(
+  message: Msg,
+  data: Uint8Array,
+  head: MsgHdrs | undefined,
+  onError: (error: unknown) => void,
+): void {
+  try {
+    message.respond(data, head === undefined ? {} : { headers: head });
+  } catch (error) {
+    onError(error);
+  }
 }
 
 /** Publishes a message without an answer; it is lost when the broker is away. */
@@ -139,7 +173,8 @@ export function announce<T extends TSchema>(
   body: Static<T>,
   subject = announcement.subject,
 ): void {
-  bus.nc.publish(subject, encodeJson(body));
+  // A closed connection is as good as a broker that is away.
+  if (!bus.nc.isClosed()) bus.nc.publish(subject, encodeJson(body));
 }
 
 /** Hears messages without an answer; those that do not fit the schema go to `onError`. */

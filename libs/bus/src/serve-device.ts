@@ -1,6 +1,6 @@
 import type { Msg, Subscription } from 'nats';
-import type { Bus } from './connection.ts';
-import { decodeJson, encodeJson, headerNames, numberHeader } from './contract.ts';
+import { type Bus, endSubscription } from './connection.ts';
+import { decodeJson, encodeJson, headerNames, numberHeader, respondSafely } from './contract.ts';
 import { checkDeviceCommand, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
 
 /** How long an answer is kept for asks that repeat the command: longer than any caller waits. */
@@ -56,7 +56,7 @@ export class DeviceCommandServer {
     return count;
   }
 
-  /** Starts taking commands for a terminal; the answer stops it. A terminal is subscribed once, whatever the number of calls. */
+  /** Starts taking commands for a terminal, until `close`. A terminal is subscribed once, whatever the number of calls. */
   open(imei: string): void {
     if (this.#subscriptions.has(imei)) return;
     const subscription = this.#bus.nc.subscribe(deviceCommandSubject(imei), {
@@ -68,15 +68,24 @@ export class DeviceCommandServer {
     this.#subscriptions.set(imei, subscription);
   }
 
-  /** Stops taking commands for a terminal; those in flight still get their answer. */
+  /**
+   * Stops taking commands for a terminal; those in flight still get their answer, and so do those that the broker has handed over already: the handler
+   * hears of them and says that there is no session.
+   */
   close(imei: string): void {
-    this.#subscriptions.get(imei)?.unsubscribe();
-    this.#subscriptions.delete(imei);
+    void this.#end(imei);
   }
 
-  stop(): void {
+  /** Stops taking commands; resolves when the broker hands over no more. */
+  async stop(): Promise<void> {
     clearInterval(this.#sweep);
-    for (const imei of this.#subscriptions.keys()) this.close(imei);
+    await Promise.all([...this.#subscriptions.keys()].map((imei) => this.#end(imei)));
+  }
+
+  async #end(imei: string): Promise<void> {
+    const subscription = this.#subscriptions.get(imei);
+    this.#subscriptions.delete(imei);
+    if (subscription !== undefined) await endSubscription(this.#bus, subscription);
   }
 
   #onMessage(imei: string, message: Msg): void {
@@ -89,16 +98,15 @@ export class DeviceCommandServer {
       this.#onError(error, 'command payload');
     }
     if (!/^[0-9a-f]{32}$/.test(commandId) || timeoutMs === undefined || !checkDeviceCommand(command)) {
-      message.respond(
-        encodeJson({ kind: 'refused', detail: 'The command is not valid.', isOurFault: true } satisfies Outcome),
-      );
+      const refusal: Outcome = { kind: 'refused', detail: 'The command is not valid.', isOurFault: true };
+      this.#respond(message, encodeJson(refusal));
       return;
     }
     const key = `${imei}/${commandId}`;
     const known = this.#entries.get(key);
     if (known !== undefined) {
       if (known.answer === undefined) known.waiting.push(message);
-      else message.respond(known.answer);
+      else this.#respond(message, known.answer);
       return;
     }
     const entry: Entry = {
@@ -109,25 +117,39 @@ export class DeviceCommandServer {
     this.#entries.set(key, entry);
     const correlationId = message.headers?.get(headerNames.correlationId) ?? '';
     const isReAsk = message.headers?.has(headerNames.reAsk) ?? false;
-    this.#handler({ imei, command: command as DeviceCommand, commandId, correlationId, timeoutMs, isReAsk }).then(
-      (outcome) => this.#answer(entry, outcome),
-      (error: unknown) => {
-        this.#onError(error, 'command handler');
-        this.#answer(entry, { kind: 'refused', detail: 'The gateway failed.', isOurFault: true });
-      },
-    );
+    void this.#run(entry, {
+      imei,
+      command: command as DeviceCommand,
+      commandId,
+      correlationId,
+      timeoutMs,
+      isReAsk,
+    });
+  }
+
+  async #run(entry: Entry, command: IncomingCommand): Promise<void> {
+    try {
+      this.#answer(entry, await this.#handler(command));
+    } catch (error) {
+      this.#onError(error, 'command handler');
+      this.#answer(entry, { kind: 'refused', detail: 'The gateway failed.', isOurFault: true });
+    }
+  }
+
+  #respond(message: Msg, answer: Uint8Array): void {
+    respondSafely(message, answer, undefined, (error) => this.#onError(error, 'command answer'));
   }
 
   #answer(entry: Entry, outcome: Outcome): void {
     const answer = encodeJson(outcome);
     entry.answer = answer;
     entry.expiresAtMs = performance.now() + keepAnswersMs;
-    for (const message of entry.waiting.splice(0)) message.respond(answer);
+    for (const message of entry.waiting.splice(0)) this.#respond(message, answer);
   }
 
   #dropOld(): void {
     const now = performance.now();
-    for (const [key, entry] of this.#entries)
-      if (entry.answer !== undefined && entry.expiresAtMs < now) this.#entries.delete(key);
+    // Also what a handler has never answered: nobody waits for it any more.
+    for (const [key, entry] of this.#entries) if (entry.expiresAtMs < now) this.#entries.delete(key);
   }
 }

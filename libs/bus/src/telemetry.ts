@@ -92,7 +92,12 @@ export function* readTelemetryBatch(payload: Uint8Array): Generator<TelemetryRep
     const phoneBytes = buffer.readUInt8(at + 5);
     const edition = editions[buffer.readUInt8(at + 4)];
     const end = at + 4 + size;
-    if (end > buffer.length || size < entryHeaderBytes - 4 || phoneBytes > 10 || edition === undefined)
+    if (
+      end > buffer.length ||
+      size < entryHeaderBytes - 4 ||
+      (phoneBytes !== 6 && phoneBytes !== 10) ||
+      edition === undefined
+    )
       throw new RangeError('telemetry batch is cut or broken');
     yield {
       edition,

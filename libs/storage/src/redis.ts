@@ -9,7 +9,13 @@ const makeClient = (url: string, name: string) =>
     name,
     // A command during an outage fails at once; the caller decides what the state being unreadable means.
     disableOfflineQueue: true,
-    socket: { connectTimeout: 3_000, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1_000) },
+    // A half-open connection would leave commands without an answer: it is noticed within 15 seconds.
+    pingInterval: 5_000,
+    socket: {
+      connectTimeout: 3_000,
+      socketTimeout: 15_000,
+      reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1_000),
+    },
   });
 
 /**

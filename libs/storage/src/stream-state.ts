@@ -219,16 +219,30 @@ export async function releaseStream(redis: Redis, id: StreamId, generation: numb
   return (await redis.eval(releaseScript, { keys: [streamKey(id)], arguments: [String(generation)] })) === 1;
 }
 
-/** Takes the acknowledged streams whose first packet is overdue, each by one caller only; their requests are gone with it. */
+// KEYS 1 request, 2 due. ARGV 1 member, 2 now. 1: the request was overdue, and is gone.
+const takeOverdueScript = `
+local due = redis.call('ZSCORE', KEYS[2], ARGV[1])
+if not due or tonumber(due) > tonumber(ARGV[2]) then return 0 end
+redis.call('ZREM', KEYS[2], ARGV[1])
+local text = redis.call('GET', KEYS[1])
+if not text or cjson.decode(text).status ~= 'acknowledged' then return 0 end
+return redis.call('DEL', KEYS[1])`;
+
+/**
+ * Takes the acknowledged streams whose first packet is overdue, each by one caller only; their requests are gone with it. Those whose camera has connected,
+ * that were stopped, or that are being asked for anew are none of them.
+ */
 export async function takeOverdueStreams(redis: Redis, nowMs = Date.now()): Promise<StreamId[]> {
   const members = await redis.zRangeByScore(dueKey, 0, nowMs, { LIMIT: { offset: 0, count: 100 } });
   const taken: StreamId[] = [];
   for (const member of members) {
-    if ((await redis.zRem(dueKey, member)) === 0) continue;
     const [kind, imei = '', channel] = member.split(':');
     const id: StreamId = { kind: kind === 'history' ? 'history' : 'live', imei, channel: Number(channel) };
-    // Without a standing request the camera has connected, or the stream was stopped.
-    if ((await redis.del(requestKey(id))) === 1) taken.push(id);
+    const done = await redis.eval(takeOverdueScript, {
+      keys: [requestKey(id), dueKey],
+      arguments: [member, String(nowMs)],
+    });
+    if (done === 1) taken.push(id);
   }
   return taken;
 }
