@@ -1,0 +1,25 @@
+import { BodyError, messageById, ReplyResult } from '@fleet/jt808';
+import type { PlatformMessage } from '../frame-log.ts';
+import { type Handlers, type Handling, refuse, type TerminalContext } from './answering.ts';
+import { driverHandlers } from './driver.ts';
+import { pictureHandlers } from './pictures.ts';
+import { settingsHandlers } from './settings.ts';
+import { videoHandlers } from './video.ts';
+
+const handlers: Handlers = { ...settingsHandlers, ...driverHandlers, ...pictureHandlers, ...videoHandlers };
+
+/**
+ * What a good terminal does about a message: result 3 for what its edition does not have, result 2 for a body that it can not read.
+ */
+export function handleMessage(message: PlatformMessage, terminal: TerminalContext): Handling {
+  const handler = handlers[message.messageId];
+  const editions = messageById(message.messageId, 'platform')?.editions;
+  const isOfEdition = editions === undefined || editions.includes(terminal.options.edition);
+  if (handler === undefined || !isOfEdition) return refuse(message, ReplyResult.unsupported);
+  try {
+    return handler(message, terminal);
+  } catch (error) {
+    if (error instanceof BodyError) return refuse(message, ReplyResult.incorrect);
+    throw error;
+  }
+}

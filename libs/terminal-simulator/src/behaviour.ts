@@ -1,0 +1,111 @@
+/** How a terminal takes what the platform asks. `normal` is a good terminal. */
+export type Behaviour =
+  | { kind: 'normal' }
+  /** Ignores everything; wakes `wakeAfterMs` after the first 0x8201 or 0x8204, or at the n-th of them. */
+  | { kind: 'sleeping'; wakeAfterMs?: number; wakeAfterTries?: number }
+  /** Answers after a while; beyond the platform's time-out that is a late answer. */
+  | { kind: 'slow'; delayMs: number }
+  /** Answers 0x0001 with a result other than success, and does nothing. */
+  | { kind: 'refusing'; result: 1 | 2 | 3 }
+  /** Does nothing and says nothing. */
+  | { kind: 'silent' }
+  /** Does what it is told but never answers. */
+  | { kind: 'mute' }
+  | { kind: 'twice'; gapMs?: number }
+  /** Answers with a serial that nobody has asked with. */
+  | { kind: 'wrongSerial'; offset?: number }
+  | { kind: 'garbage'; form: GarbageForm }
+  /** Drops the connection instead of answering, right after it, or in the middle of it; comes back by its back-off. */
+  | { kind: 'disconnecting'; when: 'before' | 'after' | 'midFrame' }
+  /** Leaves everything the platform sends in the socket. Only for the whole terminal. */
+  | { kind: 'neverReading' }
+  /** As if the radio had gone: nothing is read, nothing sent, and no end of the connection. Only for the whole terminal. */
+  | { kind: 'halfOpen' };
+
+/**
+ * Ways to answer with something unreadable: `badChecksum`; `noise` (bytes that are no frame); `halfGlued` (half a frame, then a whole other
+ * one); `cutBody` (a right frame whose body ends too early).
+ */
+export type GarbageForm = 'badChecksum' | 'noise' | 'halfGlued' | 'cutBody';
+
+const NORMAL: Behaviour = { kind: 'normal' };
+
+/** Behaviour of a whole terminal and, stronger, of single message ids; can be changed at any time. */
+export class BehaviourTable {
+  #general: Behaviour = NORMAL;
+  readonly #byMessage = new Map<number, Behaviour>();
+
+  /** The whole terminal's behaviour. */
+  get general(): Behaviour {
+    return this.#general;
+  }
+
+  /** Sets the whole terminal's behaviour, or that for one message id. */
+  set(behaviour: Behaviour, messageId?: number): void {
+    const wholeOnly = ['sleeping', 'neverReading', 'halfOpen'].includes(behaviour.kind);
+    if (messageId !== undefined && wholeOnly) {
+      throw new RangeError(`${behaviour.kind} is a behaviour of the whole terminal, not of one message`);
+    }
+    if (messageId === undefined) this.#general = behaviour;
+    else this.#byMessage.set(messageId, behaviour);
+  }
+
+  /** Back to a good terminal, for one message id or altogether. */
+  clear(messageId?: number): void {
+    if (messageId !== undefined) {
+      this.#byMessage.delete(messageId);
+      return;
+    }
+    this.#general = NORMAL;
+    this.#byMessage.clear();
+  }
+
+  /** What counts for a message id. */
+  for(messageId: number): Behaviour {
+    return this.#byMessage.get(messageId) ?? this.#general;
+  }
+}
+
+/** Messages that wake a sleeping terminal: location query and link detection. */
+export const WAKING_MESSAGES: ReadonlySet<number> = new Set([0x8201, 0x8204]);
+
+/** Decides when a sleeping terminal wakes. */
+export class Sleep {
+  readonly #wakeAfterMs: number;
+  readonly #wakeAfterTries: number;
+  #tries = 0;
+  #firstTryMs: number | null = null;
+
+  constructor(behaviour: { wakeAfterMs?: number; wakeAfterTries?: number }) {
+    this.#wakeAfterMs = behaviour.wakeAfterMs ?? Number.POSITIVE_INFINITY;
+    // Without any limit given, the third knock wakes.
+    const byDefault = behaviour.wakeAfterMs === undefined ? 3 : Number.POSITIVE_INFINITY;
+    this.#wakeAfterTries = behaviour.wakeAfterTries ?? byDefault;
+  }
+
+  /** Takes one message; true when the terminal is awake for it. */
+  knock(messageId: number, nowMs: number): boolean {
+    if (!WAKING_MESSAGES.has(messageId)) return false;
+    this.#tries += 1;
+    this.#firstTryMs ??= nowMs;
+    return this.#tries >= this.#wakeAfterTries || nowMs - this.#firstTryMs >= this.#wakeAfterMs;
+  }
+}
+
+/** Changes the check byte of a frame without making or breaking an escape. */
+export function spoilChecksum(frame: Buffer): Buffer {
+  const spoiled = Buffer.from(frame);
+  const at = spoiled.length - 2;
+  const check = spoiled[at] ?? 0;
+  // After an escape the last byte is 01 or 02: exchanging the two is another valid escape.
+  const isEscaped = spoiled[at - 1] === 0x7d;
+  spoiled[at] = isEscaped ? check ^ 0x03 : check ^ ((check ^ 0x01) >= 0x7d && (check ^ 0x01) <= 0x7e ? 0x04 : 0x01);
+  return spoiled;
+}
+
+/** Bytes that a broken terminal sends instead of `frame`; `other` is a whole frame of some other message. */
+export function garble(form: Exclude<GarbageForm, 'cutBody'>, frame: Buffer, other: Buffer): Buffer {
+  if (form === 'badChecksum') return spoilChecksum(frame);
+  if (form === 'halfGlued') return Buffer.concat([frame.subarray(0, Math.ceil(frame.length / 2)), other]);
+  return Buffer.from('(ERR,58,no route to host)\r\n0123456789', 'latin1');
+}

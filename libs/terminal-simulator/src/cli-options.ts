@@ -1,0 +1,280 @@
+import { parseArgs } from 'node:util';
+import { type Edition, EDITIONS } from '@fleet/jt808';
+import type { Behaviour } from './behaviour.ts';
+import { builtInTracks } from './built-in-tracks.ts';
+import { defaultCacheDir } from './media/clip.ts';
+import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
+
+/** The arguments make no sense; the message says why, and the command exits with 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Where terminals connect to. */
+interface ServerOptions {
+  host: string;
+  port: number;
+}
+
+/** Cameras of the terminals. */
+interface CameraOptions {
+  channels: number;
+  video: VideoCodec;
+  audio: AudioCodec;
+  cacheDir: string;
+  mediaHost: string | undefined;
+  recordings: number;
+}
+
+/** `fleet`: a few complete vehicles. */
+export interface FleetOptions extends ServerOptions, CameraOptions {
+  command: 'fleet';
+  phones: string[];
+  reportIntervalMs: number;
+  reportFile: string | undefined;
+}
+
+/** `terminal`: one complete vehicle, with a behaviour. */
+export interface TerminalCommandOptions extends ServerOptions, CameraOptions {
+  command: 'terminal';
+  phone: string;
+  edition: Edition | undefined;
+  track: string | undefined;
+  reportIntervalMs: number;
+  behaviour: Behaviour;
+}
+
+/** `load`: thousands of light terminals. */
+export interface LoadOptions extends ServerOptions {
+  command: 'load';
+  terminals: number;
+  intervalMs: number;
+  edition: Edition;
+  firstPhone: string;
+  connectRate: number;
+}
+
+/** What the command line asks for. */
+export type CliOptions = FleetOptions | TerminalCommandOptions | LoadOptions | { command: 'help' };
+
+/** Text of --help. */
+export const HELP = `Simulated JT/T 808 terminals with JT/T 1078 cameras.
+
+  simulator fleet    --host H --port P [--terminals 3] [--channels 2] [--phones N,N,...] [--report-file FILE]
+  simulator terminal --host H --port P --phone NUMBER [--edition 2011|2013|2019] [--behaviour NAME]
+  simulator load     --host H --port P [--terminals 5000] [--interval 30s]
+
+All:
+  --host H            platform's address (127.0.0.1)          --port P   its JT/T 808 port (7808)
+fleet and terminal:
+  --channels N        cameras of each terminal (2)            --interval T       a location each T (10s)
+  --video h264|h265   --audio g711a|g711u|g726|adpcm|aac|none
+  --media-host H      stream to H whatever the platform names
+  --recordings N      recordings of a minute on each camera's disk (60)
+  --cache-dir DIR     where made clips are kept (.cache/clips)
+fleet:
+  --terminals N       vehicles (3); two of edition 2013, one of 2019, and so on
+  --phones A,B        their numbers, instead of 013800138001 ...
+  --report-file FILE  written once all are online: [{"imei","edition","channels"}]
+terminal:
+  --phone NUMBER      12 or 20 digits                         --track NAME       ${Object.keys(builtInTracks).join(', ')}
+  --behaviour NAME    normal, sleeping, silent, mute, slow, refusing, twice, wrongSerial,
+                      badChecksum, noise, halfGlued, cutBody, disconnecting, neverReading, halfOpen
+  --delay T           of slow (5s)                            --result 1|2|3     of refusing (1)
+  --wake-after N      tries after which a sleeping one wakes (3)
+load:
+  --terminals N       (1000)                                  --connect-rate N   new connections a second (500)
+  --edition E         (2013)                                  --first-phone N    number of the first (019000000000)
+
+Examples:
+  simulator fleet --port 7808 --terminals 3 --report-file fleet.json
+  simulator terminal --port 7808 --phone 013800138009 --behaviour slow --delay 20s
+  simulator load --port 7808 --terminals 5000 --interval 30s
+
+Ctrl-C stops. Clips are made by ffmpeg (FFMPEG_PATH or the PATH) once and kept.`;
+
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h' },
+  host: { type: 'string' },
+  port: { type: 'string' },
+  terminals: { type: 'string' },
+  channels: { type: 'string' },
+  phones: { type: 'string' },
+  phone: { type: 'string' },
+  edition: { type: 'string' },
+  interval: { type: 'string' },
+  video: { type: 'string' },
+  audio: { type: 'string' },
+  'media-host': { type: 'string' },
+  recordings: { type: 'string' },
+  'cache-dir': { type: 'string' },
+  'report-file': { type: 'string' },
+  track: { type: 'string' },
+  behaviour: { type: 'string' },
+  delay: { type: 'string' },
+  result: { type: 'string' },
+  'wake-after': { type: 'string' },
+  'connect-rate': { type: 'string' },
+  'first-phone': { type: 'string' },
+} as const;
+
+type Values = { [K in Exclude<keyof typeof OPTIONS, 'help'>]?: string | undefined };
+
+/** Duration such as 500ms, 30s or 2m. */
+export function durationMs(text: string, name: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text);
+  if (match === null) throw new UsageError(`--${name} "${text}" is no duration such as 500ms, 30s or 2m`);
+  const unit = { ms: 1, s: 1000, m: 60_000 }[match[2] as 'ms' | 's' | 'm'];
+  return Number(match[1]) * unit;
+}
+
+function whole(values: Values, name: keyof Values, fallback: number, [min, max]: readonly [number, number]): number {
+  const text = values[name];
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw new UsageError(`--${name} "${text}" is no whole number from ${min} to ${max}`);
+  }
+  return value;
+}
+
+function oneOf<T extends string>(values: Values, name: keyof Values, fallback: T, allowed: readonly T[]): T {
+  const text = values[name];
+  if (text === undefined) return fallback;
+  const value = allowed.find((one) => one === text);
+  if (value === undefined) throw new UsageError(`--${name} "${text}" is none of ${allowed.join(', ')}`);
+  return value;
+}
+
+function duration(values: Values, name: keyof Values, fallbackMs: number): number {
+  const text = values[name];
+  return text === undefined ? fallbackMs : durationMs(text, name);
+}
+
+function phoneNumber(text: string): string {
+  if (!/^\d{12}$|^\d{20}$/.test(text)) throw new UsageError(`terminal number "${text}" has not 12 or 20 digits`);
+  return text;
+}
+
+/** Numbers of the demo's vehicles: every third is a 2019 terminal with 20 digits. */
+export function demoPhones(count: number): string[] {
+  return Array.from({ length: count }, (_unused, index) => {
+    const number = `0138001${String(38_001 + index).padStart(5, '0')}`;
+    return index % 3 === 2 ? number.padStart(20, '0') : number;
+  });
+}
+
+function serverOptions(values: Values): ServerOptions {
+  return { host: values.host ?? '127.0.0.1', port: whole(values, 'port', 7808, [1, 65_535]) };
+}
+
+function cameraOptions(values: Values): CameraOptions {
+  return {
+    channels: whole(values, 'channels', 2, [0, 16]),
+    video: oneOf(values, 'video', 'h264', ['h264', 'h265']),
+    audio: oneOf(values, 'audio', 'g711a', ['g711a', 'g711u', 'g726', 'adpcm', 'aac', 'none']),
+    cacheDir: values['cache-dir'] ?? defaultCacheDir(),
+    mediaHost: values['media-host'],
+    recordings: whole(values, 'recordings', 60, [0, 20_000]),
+  };
+}
+
+function fleetOptions(values: Values): FleetOptions {
+  const phones = values.phones?.split(',').map(phoneNumber);
+  return {
+    command: 'fleet',
+    ...serverOptions(values),
+    ...cameraOptions(values),
+    phones: phones ?? demoPhones(whole(values, 'terminals', 3, [1, 200])),
+    reportIntervalMs: duration(values, 'interval', 10_000),
+    reportFile: values['report-file'],
+  };
+}
+
+const BEHAVIOURS = [
+  'normal',
+  'sleeping',
+  'silent',
+  'mute',
+  'slow',
+  'refusing',
+  'twice',
+  'wrongSerial',
+  'badChecksum',
+  'noise',
+  'halfGlued',
+  'cutBody',
+  'disconnecting',
+  'neverReading',
+  'halfOpen',
+] as const;
+
+function behaviourOptions(values: Values): Behaviour {
+  const kind = oneOf(values, 'behaviour', 'normal', BEHAVIOURS);
+  switch (kind) {
+    case 'slow':
+      return { kind, delayMs: duration(values, 'delay', 5000) };
+    case 'refusing':
+      return { kind, result: whole(values, 'result', 1, [1, 3]) as 1 | 2 | 3 };
+    case 'sleeping':
+      return { kind, wakeAfterTries: whole(values, 'wake-after', 3, [1, 1000]) };
+    case 'disconnecting':
+      return { kind, when: 'before' };
+    case 'badChecksum':
+    case 'noise':
+    case 'halfGlued':
+    case 'cutBody':
+      return { kind: 'garbage', form: kind };
+    default:
+      return { kind };
+  }
+}
+
+function terminalOptions(values: Values): TerminalCommandOptions {
+  if (values.phone === undefined) throw new UsageError('--phone is missing: 12 or 20 digits');
+  const edition = values.edition === undefined ? undefined : oneOf(values, 'edition', '2013', EDITIONS);
+  return {
+    command: 'terminal',
+    ...serverOptions(values),
+    ...cameraOptions(values),
+    phone: phoneNumber(values.phone),
+    edition,
+    track: values.track === undefined ? undefined : oneOf(values, 'track', '', Object.keys(builtInTracks)),
+    reportIntervalMs: duration(values, 'interval', 10_000),
+    behaviour: behaviourOptions(values),
+  };
+}
+
+function loadOptions(values: Values): LoadOptions {
+  const firstPhone = phoneNumber(values['first-phone'] ?? '019000000000');
+  return {
+    command: 'load',
+    ...serverOptions(values),
+    terminals: whole(values, 'terminals', 1000, [1, 60_000]),
+    intervalMs: duration(values, 'interval', 30_000),
+    edition: oneOf(values, 'edition', firstPhone.length === 20 ? '2019' : '2013', EDITIONS),
+    firstPhone,
+    connectRate: whole(values, 'connect-rate', 500, [1, 20_000]),
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Reads the command line; throws UsageError. */
+export function cliOptions(args: readonly string[]): CliOptions {
+  const { values, positionals } = parsed(args);
+  const { help, ...rest } = values;
+  const [command, ...others] = positionals;
+  if (help === true || command === 'help') return { command: 'help' };
+  if (others.length > 0) throw new UsageError(`unexpected "${others.join(' ')}"`);
+  if (command === 'fleet') return fleetOptions(rest);
+  if (command === 'terminal') return terminalOptions(rest);
+  if (command === 'load') return loadOptions(rest);
+  throw new UsageError(command === undefined ? 'which command: fleet, terminal or load?' : `unknown command "${command}"`);
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+import { type RunningCommand, runFleet, runLoad, runTerminal, type Say } from './cli-commands.ts';
+import { type CliOptions, cliOptions, HELP, UsageError } from './cli-options.ts';
+
+const say: Say = (line) => {
+  process.stdout.write(`${line}\n`);
+};
+
+function run(options: Exclude<CliOptions, { command: 'help' }>): Promise<RunningCommand> {
+  if (options.command === 'fleet') return runFleet(options, say);
+  return options.command === 'terminal' ? runTerminal(options, say) : runLoad(options, say);
+}
+
+async function main(): Promise<void> {
+  const options = cliOptions(process.argv.slice(2));
+  if (options.command === 'help') {
+    say(HELP);
+    return;
+  }
+  const running = run(options);
+  let isStopping = false;
+  const stop = (): void => {
+    // A second signal means: at once.
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    running
+      .then((command) => command.stop())
+      .then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  // Started by a launcher that is gone: nobody else would end this process.
+  process.on('disconnect', stop);
+  await running;
+}
+
+main().catch((error: unknown) => {
+  const isUsage = error instanceof UsageError;
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (isUsage) process.stderr.write('See --help.\n');
+  process.exit(isUsage ? 2 : 1);
+});

@@ -1,0 +1,96 @@
+import { AdpcmEncoder, addHisiliconHeader, PayloadType } from '@fleet/jt1078';
+import type { AudioCodec, ClipSpec } from './clip-spec.ts';
+
+/** How a codec is made and cut. Frames of 40 ms are what the field's G.726 and ADPCM terminals send. */
+interface AudioForm {
+  payloadType: number;
+  sampleRate: number;
+  /** ffmpeg output arguments. */
+  output: readonly string[];
+  /** Bytes of one frame as ffmpeg gives it; null when frames say their own length (ADTS). */
+  frameBytes: number | null;
+  frameMs: number;
+}
+
+const FORMS: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioForm>> = {
+  g711a: {
+    payloadType: PayloadType.G711A,
+    sampleRate: 8000,
+    output: ['-f', 'alaw'],
+    frameBytes: 320,
+    frameMs: 40,
+  },
+  g711u: {
+    payloadType: PayloadType.G711U,
+    sampleRate: 8000,
+    output: ['-f', 'mulaw'],
+    frameBytes: 320,
+    frameMs: 40,
+  },
+  g726: {
+    payloadType: PayloadType.G726,
+    sampleRate: 8000,
+    output: ['-c:a', 'g726le', '-code_size', '4', '-f', 'g726le'],
+    frameBytes: 160,
+    frameMs: 40,
+  },
+  adpcm: {
+    payloadType: PayloadType.ADPCMA,
+    sampleRate: 8000,
+    output: ['-f', 's16le'],
+    frameBytes: 640,
+    frameMs: 40,
+  },
+  aac: {
+    payloadType: PayloadType.AAC,
+    sampleRate: 8000,
+    output: ['-c:a', 'aac', '-b:a', '24k', '-f', 'adts'],
+    frameBytes: null,
+    frameMs: 128,
+  },
+};
+
+/** Form of a codec, or null for a camera without microphone. */
+export function audioForm(codec: AudioCodec): AudioForm | null {
+  return codec === 'none' ? null : FORMS[codec];
+}
+
+/** ffmpeg arguments for a clip's sound: a tone with a beep every second, so that drift can be heard. */
+export function audioArguments(spec: ClipSpec, form: AudioForm, file: string): string[] {
+  const source = `sine=frequency=${spec.toneHz}:beep_factor=3:sample_rate=${form.sampleRate}:duration=${spec.seconds}`;
+  return ['-f', 'lavfi', '-i', source, '-ac', '1', '-ar', String(form.sampleRate), ...form.output, '-y', file];
+}
+
+/** ADTS frames, header included: what PT 19 carries. */
+export function splitAdts(stream: Buffer): Buffer[] {
+  const frames: Buffer[] = [];
+  let at = 0;
+  while (at + 7 <= stream.length) {
+    const isSync = stream[at] === 0xff && ((stream[at + 1] ?? 0) & 0xf0) === 0xf0;
+    const length = (((stream[at + 3] ?? 0) & 0x03) << 11) | ((stream[at + 4] ?? 0) << 3) | ((stream[at + 5] ?? 0) >> 5);
+    if (!isSync || length < 7 || at + length > stream.length) break;
+    frames.push(stream.subarray(at, at + length));
+    at += length;
+  }
+  return frames;
+}
+
+function splitFixed(stream: Buffer, size: number): Buffer[] {
+  const frames: Buffer[] = [];
+  for (let at = 0; at + size <= stream.length; at += size) frames.push(stream.subarray(at, at + size));
+  return frames;
+}
+
+function samples(bytes: Buffer): Int16Array {
+  return Int16Array.from({ length: bytes.length >> 1 }, (_unused, index) => bytes.readInt16LE(index * 2));
+}
+
+/** Cuts ffmpeg's output into the frames that go into JT/T 1078 packets. */
+export function audioFrames(raw: Buffer, spec: ClipSpec, form: AudioForm): Buffer[] {
+  const cut = form.frameBytes === null ? splitAdts(raw) : splitFixed(raw, form.frameBytes);
+  if (spec.audio === 'adpcm') {
+    const encoder = new AdpcmEncoder({ hisiliconHeader: true });
+    return cut.map((frame) => encoder.encode(samples(frame)));
+  }
+  return spec.hisiliconHeader ? cut.map((frame) => addHisiliconHeader(frame)) : cut;
+}

@@ -1,0 +1,51 @@
+import type { Clip, ClipFrame } from './clip.ts';
+
+/** Walks through a clip for ever. */
+export class ClipCursor {
+  clip: Clip;
+  #video = 0;
+  #audio = 0;
+
+  constructor(clip: Clip) {
+    this.clip = clip;
+  }
+
+  /** Time of one picture. */
+  get videoFrameMs(): number {
+    return 1000 / this.clip.spec.fps;
+  }
+
+  /** Shows another clip (main or sub stream) from its first picture on, which is a key frame. */
+  switchTo(clip: Clip): void {
+    this.clip = clip;
+    this.#video = 0;
+    this.#audio = 0;
+  }
+
+  /** Next picture. */
+  nextVideo(): ClipFrame {
+    const frame = frameAt(this.clip.videoFrames, this.#video);
+    this.#video += 1;
+    return frame;
+  }
+
+  /** Next frame of sound, or null when the clip has none. */
+  nextAudio(): ClipFrame | null {
+    if (this.clip.audioFrames.length === 0) return null;
+    const frame = frameAt(this.clip.audioFrames, this.#audio);
+    this.#audio += 1;
+    return frame;
+  }
+
+  /** Passes pictures until the next one is a key frame. */
+  skipToKeyFrame(): void {
+    while (!frameAt(this.clip.videoFrames, this.#video).isKeyFrame) this.#video += 1;
+  }
+}
+
+/** Frame at a running index of a looping clip. */
+export function frameAt(frames: readonly ClipFrame[], index: number): ClipFrame {
+  const frame = frames[((index % frames.length) + frames.length) % frames.length];
+  if (frame === undefined) throw new RangeError('the clip has no frames');
+  return frame;
+}

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+
+/** ffmpeg could not be started or failed; the message ends with what it said. */
+export class FfmpegError extends Error {
+  override readonly name = 'FfmpegError';
+}
+
+/** Where ffmpeg is: the given path, else FFMPEG_PATH, else the PATH. */
+export function ffmpegPath(given?: string): string {
+  return given ?? (process.env['FFMPEG_PATH'] || 'ffmpeg');
+}
+
+/** Runs ffmpeg to its end and gives its standard output. */
+export function runFfmpeg(path: string, args: readonly string[]): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(path, ['-hide_banner', '-nostdin', '-v', 'error', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const output: Buffer[] = [];
+    let complaint = '';
+    child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (complaint.length < 2000) complaint += chunk.toString();
+    });
+    child.on('error', (cause) => {
+      reject(new FfmpegError(`ffmpeg could not be started from "${path}": set FFMPEG_PATH or install ffmpeg`, { cause }));
+    });
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve(Buffer.concat(output));
+      else reject(new FfmpegError(`ffmpeg ended with ${code ?? signal}: ${complaint.trim()}`));
+    });
+  });
+}

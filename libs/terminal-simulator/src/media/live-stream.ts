@@ -1,0 +1,98 @@
+import type { Clip } from './clip.ts';
+import { ClipCursor } from './clip-cursor.ts';
+import { FrameSender } from './frame-sender.ts';
+import type { MediaLink } from './media-link.ts';
+import { MediaStream, type MediaStreamOptions } from './media-stream.ts';
+
+/** Live stream numbering of 0x9101: 0 main, 1 sub. */
+export type LiveClips = Readonly<Record<'main' | 'sub', Clip>>;
+
+/** Settings of one live stream. */
+export interface LiveStreamOptions extends MediaStreamOptions {
+  clips: LiveClips;
+  stream: 'main' | 'sub';
+  hasVideo: boolean;
+  hasAudio: boolean;
+}
+
+/** A camera that has this much unsent drops pictures until the next key frame. */
+const MAX_QUEUED_BYTES = 1 << 20;
+
+/** Answer to 0x9101: sends a clip in a loop, in real time, until told to stop. */
+export class LiveStream extends MediaStream {
+  readonly #cursor: ClipCursor;
+  readonly #clips: LiveClips;
+  readonly #epochMs: number;
+  #sender: FrameSender | null = null;
+  #hasVideo: boolean;
+  #hasAudio: boolean;
+  #nextVideoMs = 0;
+  #nextAudioMs = 0;
+  #isDropping = false;
+
+  constructor(options: LiveStreamOptions) {
+    super('live', options);
+    this.#clips = options.clips;
+    this.#cursor = new ClipCursor(options.clips[options.stream]);
+    this.#hasVideo = options.hasVideo;
+    this.#hasAudio = options.hasAudio;
+    this.#epochMs = Date.now() - performance.now();
+  }
+
+  /** 0x9102 control 0: stops both, sound only or picture only; the connection closes when nothing is left. */
+  stopPart(part: 'all' | 'audio' | 'video'): void {
+    if (part !== 'video') this.#hasAudio = false;
+    if (part !== 'audio') this.#hasVideo = false;
+    if (!this.#hasAudio && !this.#hasVideo) this.close('stopped');
+  }
+
+  /** 0x9102 control 1: goes on with the other stream from its next key frame. */
+  switchStream(stream: 'main' | 'sub'): void {
+    this.#cursor.switchTo(this.#clips[stream]);
+  }
+
+  protected override begin(link: MediaLink): void {
+    this.#sender = new FrameSender(link, this.camera, this.record, this.frameLogLimit);
+    this.resumeClock();
+    this.schedule(0);
+  }
+
+  protected override resumeClock(): void {
+    this.#nextVideoMs = performance.now();
+    this.#nextAudioMs = this.#nextVideoMs;
+    this.#cursor.skipToKeyFrame();
+  }
+
+  /** Sends all that is due. */
+  protected override tick(link: MediaLink): void {
+    const now = performance.now();
+    const sender = this.#sender;
+    if (sender === null) return;
+    // After a stall (machine asleep) the clock jumps instead of sending all at once what was missed.
+    if (now - this.#nextVideoMs > 2000) this.resumeClock();
+    while (this.#nextVideoMs <= now || this.#nextAudioMs <= now) {
+      if (this.#nextVideoMs <= this.#nextAudioMs) this.#videoStep(sender, link);
+      else this.#audioStep(sender);
+    }
+    this.schedule(Math.min(this.#nextVideoMs, this.#nextAudioMs) - now);
+  }
+
+  #videoStep(sender: FrameSender, link: MediaLink): void {
+    const { clip } = this.#cursor;
+    const frame = this.#cursor.nextVideo();
+    const timestampMs = Math.round(this.#epochMs + this.#nextVideoMs);
+    this.#nextVideoMs += this.#cursor.videoFrameMs;
+    if (!this.#hasVideo) return;
+    if (link.queuedBytes > MAX_QUEUED_BYTES) this.#isDropping = true;
+    else if (frame.isKeyFrame) this.#isDropping = false;
+    if (!this.#isDropping) sender.video(clip, frame, timestampMs);
+  }
+
+  #audioStep(sender: FrameSender): void {
+    const { clip } = this.#cursor;
+    const frame = this.#cursor.nextAudio();
+    const timestampMs = Math.round(this.#epochMs + this.#nextAudioMs);
+    this.#nextAudioMs += frame === null ? 1000 : clip.audioFrameMs;
+    if (frame !== null && this.#hasAudio && !this.#isDropping) sender.audio(clip, frame, timestampMs);
+  }
+}

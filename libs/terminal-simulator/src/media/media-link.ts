@@ -1,0 +1,158 @@
+import dgram from 'node:dgram';
+import net from 'node:net';
+
+/** Where a stream goes; TCP is taken when both ports are given, as terminals do. */
+export interface MediaTarget {
+  host: string;
+  tcpPort: number;
+  udpPort: number;
+}
+
+/** Connection on which a camera sends its packets. */
+export interface MediaLink {
+  readonly protocol: 'tcp' | 'udp';
+  /** Bytes that the network has not taken yet. */
+  readonly queuedBytes: number;
+  send(packets: readonly Buffer[]): void;
+  /** Calls back once when the queue has emptied; at once when it is empty. */
+  whenDrained(callback: () => void): void;
+  close(): void;
+}
+
+/** Told once when the link has ended, with the error if there was one. */
+export type LinkEnd = (error: Error | null) => void;
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Datagrams in one go: a key frame of 60 packets at once overruns default socket buffers. */
+const DATAGRAMS_PER_TURN = 12;
+
+class TcpLink implements MediaLink {
+  readonly protocol = 'tcp';
+  readonly #socket: net.Socket;
+
+  constructor(socket: net.Socket) {
+    this.#socket = socket;
+  }
+
+  get queuedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  send(packets: readonly Buffer[]): void {
+    if (this.#socket.destroyed) return;
+    this.#socket.cork();
+    for (const packet of packets) this.#socket.write(packet);
+    this.#socket.uncork();
+  }
+
+  whenDrained(callback: () => void): void {
+    if (this.#socket.writableNeedDrain) this.#socket.once('drain', callback);
+    else callback();
+  }
+
+  close(): void {
+    // end() lets what was written arrive; a server that does not read must not keep the socket for ever.
+    this.#socket.end();
+    setTimeout(() => this.#socket.destroy(), 1000).unref();
+  }
+}
+
+class UdpLink implements MediaLink {
+  readonly protocol = 'udp';
+  readonly #socket: dgram.Socket;
+  readonly #queue: Buffer[] = [];
+  #queuedBytes = 0;
+  #isPumping = false;
+  #isClosed = false;
+
+  constructor(socket: dgram.Socket) {
+    this.#socket = socket;
+  }
+
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  send(packets: readonly Buffer[]): void {
+    if (this.#isClosed) return;
+    for (const packet of packets) {
+      this.#queue.push(packet);
+      this.#queuedBytes += packet.length;
+    }
+    if (!this.#isPumping) this.#pump();
+  }
+
+  whenDrained(callback: () => void): void {
+    callback();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (!this.#isPumping) this.#socket.close();
+  }
+
+  #pump(): void {
+    this.#isPumping = true;
+    for (const packet of this.#queue.splice(0, DATAGRAMS_PER_TURN)) {
+      this.#queuedBytes -= packet.length;
+      this.#socket.send(packet);
+    }
+    if (this.#queue.length > 0) {
+      setTimeout(() => this.#pump(), 1);
+      return;
+    }
+    this.#isPumping = false;
+    if (this.#isClosed) this.#socket.close();
+  }
+}
+
+function openTcp(target: MediaTarget, onEnd: LinkEnd): Promise<MediaLink> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ host: target.host, port: target.tcpPort, noDelay: true });
+    let failure: Error | null = null;
+    let isOpen = false;
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy(new Error('media server did not accept in time')));
+    socket.on('error', (error) => {
+      failure = error;
+    });
+    socket.on('connect', () => {
+      isOpen = true;
+      socket.setTimeout(0);
+      // What the server says (talk-back audio) is read and dropped, else its end would never be noticed.
+      socket.resume();
+      resolve(new TcpLink(socket));
+    });
+    socket.on('close', () => {
+      if (isOpen) onEnd(failure);
+      else reject(failure ?? new Error('media connection closed'));
+    });
+  });
+}
+
+function openUdp(target: MediaTarget, onEnd: LinkEnd): Promise<MediaLink> {
+  return new Promise((resolve, reject) => {
+    const socket = dgram.createSocket({ type: target.host.includes(':') ? 'udp6' : 'udp4', sendBufferSize: 1 << 20 });
+    let isOpen = false;
+    socket.on('error', (error) => {
+      // A refused datagram (nobody listens any more) says so here; a camera does not notice and goes on.
+      if (isOpen) return;
+      socket.close();
+      reject(error);
+    });
+    socket.on('close', () => {
+      if (isOpen) onEnd(null);
+    });
+    socket.connect(target.udpPort, target.host, () => {
+      isOpen = true;
+      resolve(new UdpLink(socket));
+    });
+  });
+}
+
+/** Opens the connection that a stream request names. */
+export async function openMediaLink(target: MediaTarget, onEnd: LinkEnd): Promise<MediaLink> {
+  if (target.tcpPort !== 0) return openTcp(target, onEnd);
+  if (target.udpPort !== 0) return openUdp(target, onEnd);
+  throw new Error('the stream request names no port');
+}

@@ -1,0 +1,195 @@
+import type { Stretch } from '../recordings.ts';
+import type { Clip, ClipFrame } from './clip.ts';
+import { frameAt } from './clip-cursor.ts';
+import { FrameSender } from './frame-sender.ts';
+import type { MediaLink } from './media-link.ts';
+import { MediaStream, type MediaStreamOptions } from './media-stream.ts';
+
+/** Modes of 0x9201: how pictures are chosen and in which order. */
+export type PlaybackMode = 'normal' | 'fastForward' | 'keyFrameRewind' | 'keyFrames' | 'singleFrame';
+
+/** Settings of one playback. */
+export interface PlaybackOptions extends MediaStreamOptions {
+  /** What a recording shows. */
+  clip: Clip;
+  stretches: readonly Stretch[];
+  mode: PlaybackMode;
+  /** 1, 2, 4, 8 or 16 times. */
+  speed: number;
+  hasVideo: boolean;
+  hasAudio: boolean;
+  /** Play all as fast as the network takes it, for tests of back-pressure. */
+  unpaced?: boolean | undefined;
+}
+
+/** Unsent bytes above which a recording waits: nothing of it may be lost. */
+const MAX_QUEUED_BYTES = 256 * 1024;
+/** Frames of one turn when nothing paces. */
+const FRAMES_PER_TURN = 200;
+
+/** Answer to 0x9201: sends recordings once, at the asked speed, and closes at their end. Drops no frame. */
+export class PlaybackStream extends MediaStream {
+  readonly #options: PlaybackOptions;
+  #sender: FrameSender | null = null;
+  #mode: PlaybackMode;
+  #speed: number;
+  #stretch: number;
+  /** Place of the next picture, in recorded time. */
+  #positionMs: number;
+  #nextAudioMs: number;
+  /** Wall clock and recorded time that belong together; renewed by every control. */
+  #anchorWallMs = 0;
+  #anchorRecordedMs = 0;
+
+  constructor(options: PlaybackOptions) {
+    super('history', options);
+    this.#options = options;
+    this.#mode = options.mode;
+    this.#speed = options.speed;
+    this.#stretch = options.mode === 'keyFrameRewind' ? options.stretches.length - 1 : 0;
+    const first = options.stretches[this.#stretch];
+    if (first === undefined) throw new RangeError('nothing to play');
+    this.#positionMs = options.mode === 'keyFrameRewind' ? first.toMs : first.fromMs;
+    this.#nextAudioMs = this.#positionMs;
+  }
+
+  /** 0x9202 controls 0, 3, 4 and 6: plays on from here in another way. */
+  play(mode: PlaybackMode, speed: number): void {
+    this.#mode = mode;
+    this.#speed = speed;
+    this.#alignToKeyFrame();
+    if (this.record.state === 'paused') this.resume();
+    else this.#restart();
+  }
+
+  /** 0x9202 control 5. A place outside the recordings goes to the nearest later one, or ends the playback. */
+  seek(recordedMs: number): void {
+    const index = this.#options.stretches.findIndex((stretch) => stretch.toMs > recordedMs);
+    const stretch = this.#options.stretches[index];
+    if (stretch === undefined) {
+      this.close('endOfRecording');
+      return;
+    }
+    this.#stretch = index;
+    this.#positionMs = Math.max(recordedMs, stretch.fromMs);
+    this.#alignToKeyFrame();
+    this.#restart();
+  }
+
+  protected override begin(link: MediaLink): void {
+    this.#sender = new FrameSender(link, this.camera, this.record, this.frameLogLimit);
+    this.#alignToKeyFrame();
+    this.#restart();
+  }
+
+  protected override resumeClock(): void {
+    this.#anchorWallMs = performance.now();
+    this.#anchorRecordedMs = this.#positionMs;
+    this.#nextAudioMs = this.#positionMs;
+  }
+
+  protected override tick(link: MediaLink): void {
+    const sender = this.#sender;
+    if (sender === null) return;
+    for (let sent = 0; sent < FRAMES_PER_TURN; sent += 1) {
+      if (link.queuedBytes > MAX_QUEUED_BYTES) {
+        link.whenDrained(() => this.schedule(0));
+        return;
+      }
+      const waitMs = this.#waitMs();
+      if (waitMs > 0) {
+        this.schedule(waitMs);
+        return;
+      }
+      if (!this.#step(sender)) {
+        this.close('endOfRecording');
+        return;
+      }
+    }
+    this.schedule(0);
+  }
+
+  #restart(): void {
+    this.resumeClock();
+    this.schedule(0);
+  }
+
+  get #isBackwards(): boolean {
+    return this.#mode === 'keyFrameRewind';
+  }
+
+  #waitMs(): number {
+    if (this.#options.unpaced === true) return 0;
+    const recorded = Math.abs(this.#positionMs - this.#anchorRecordedMs);
+    return this.#anchorWallMs + recorded / this.#speed - performance.now();
+  }
+
+  /** Sends the picture at the position, with the sound up to it; false at the end. */
+  #step(sender: FrameSender): boolean {
+    const stretch = this.#options.stretches[this.#stretch];
+    if (stretch === undefined) return false;
+    const { clip, hasVideo } = this.#options;
+    const frame = this.#frameHere(stretch, clip);
+    if (this.#mode === 'normal' && this.#options.hasAudio) this.#audioUpTo(sender, stretch, this.#positionMs);
+    if (hasVideo && (frame.isKeyFrame || this.#mode === 'normal' || this.#mode === 'fastForward')) {
+      sender.video(clip, frame, Math.round(this.#positionMs));
+    }
+    if (this.#mode === 'singleFrame') {
+      this.#positionMs = Number.POSITIVE_INFINITY;
+      return false;
+    }
+    this.#advance(stretch);
+    return true;
+  }
+
+  #frameIndex(stretch: Stretch): number {
+    return Math.round(((this.#positionMs - stretch.fromMs) * this.#options.clip.spec.fps) / 1000);
+  }
+
+  #frameHere(stretch: Stretch, clip: Clip): ClipFrame {
+    return frameAt(clip.videoFrames, this.#frameIndex(stretch));
+  }
+
+  #advance(stretch: Stretch): void {
+    const everyFrame = this.#mode === 'normal' || this.#mode === 'fastForward';
+    const direction = this.#isBackwards ? -1 : 1;
+    const { clip } = this.#options;
+    let index = this.#frameIndex(stretch) + direction;
+    while (!everyFrame && index > 0 && !frameAt(clip.videoFrames, index).isKeyFrame) index += direction;
+    this.#positionMs = stretch.fromMs + (index * 1000) / clip.spec.fps;
+    if (index < 0) this.#enter(this.#stretch - 1);
+    else if (this.#positionMs >= stretch.toMs) this.#enter(this.#stretch + 1);
+  }
+
+  /** Goes to the neighbouring recording; the gap between two takes no time to play. */
+  #enter(index: number): void {
+    this.#stretch = index;
+    const stretch = this.#options.stretches[index];
+    if (stretch === undefined) return;
+    this.#positionMs = this.#isBackwards ? stretch.toMs : stretch.fromMs;
+    this.#alignToKeyFrame();
+    this.resumeClock();
+  }
+
+  /** Steps back to the key frame that the picture here depends on. */
+  #alignToKeyFrame(): void {
+    const stretch = this.#options.stretches[this.#stretch];
+    if (stretch === undefined || this.#positionMs === Number.POSITIVE_INFINITY) return;
+    const { clip } = this.#options;
+    let index = this.#frameIndex(stretch);
+    if (this.#isBackwards) index = Math.max(0, index - 1);
+    while (index > 0 && !frameAt(clip.videoFrames, index).isKeyFrame) index -= 1;
+    this.#positionMs = stretch.fromMs + (index * 1000) / clip.spec.fps;
+    this.#nextAudioMs = this.#positionMs;
+  }
+
+  #audioUpTo(sender: FrameSender, stretch: Stretch, untilMs: number): void {
+    const { clip } = this.#options;
+    if (clip.audioFrames.length === 0) return;
+    while (this.#nextAudioMs <= untilMs) {
+      const index = Math.round((this.#nextAudioMs - stretch.fromMs) / clip.audioFrameMs);
+      sender.audio(clip, frameAt(clip.audioFrames, index), Math.round(this.#nextAudioMs));
+      this.#nextAudioMs += clip.audioFrameMs;
+    }
+  }
+}

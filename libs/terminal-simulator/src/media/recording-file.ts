@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { AudioCodec } from './clip-spec.ts';
+import type { Clip } from './clip.ts';
+import { ffmpegPath, runFfmpeg } from './ffmpeg.ts';
+
+/** ffmpeg input arguments of a clip's sound; ADPCM with its headers is nothing that ffmpeg reads. */
+const AUDIO_INPUT: Partial<Record<AudioCodec, readonly string[]>> = {
+  g711a: ['-f', 'alaw', '-ar', '8000', '-ac', '1'],
+  g711u: ['-f', 'mulaw', '-ar', '8000', '-ac', '1'],
+  g726: ['-f', 'g726le', '-code_size', '4', '-ar', '8000', '-ac', '1'],
+  adpcm: ['-f', 's16le', '-ar', '8000', '-ac', '1'],
+  aac: ['-f', 'aac'],
+};
+
+/** Smallest MP4 box: length and type. */
+const BOX_HEADER_BYTES = 8;
+
+/** Fills a file up with a `free` box, which players skip, so that it is as long as 0x1205 has said. */
+export function padMp4(content: Buffer, sizeBytes: number): Buffer {
+  const missing = sizeBytes - content.length;
+  if (missing < BOX_HEADER_BYTES) return content;
+  const box = Buffer.alloc(missing);
+  box.writeUInt32BE(missing, 0);
+  box.write('free', 4, 'latin1');
+  return Buffer.concat([content, box]);
+}
+
+/** MP4 that shows a clip over and over for a while: what the camera uploads as a recording. */
+export async function recordingFile(
+  clip: Clip,
+  seconds: number,
+  sizeBytes: number,
+  options: { ffmpegPath?: string } = {},
+): Promise<Buffer> {
+  const { codec, fps, audio } = clip.spec;
+  const file = path.join(os.tmpdir(), `recording-${randomUUID()}.mp4`);
+  const video = ['-stream_loop', '-1', '-r', String(fps), '-f', codec === 'h264' ? 'h264' : 'hevc', '-i', clip.videoFile];
+  const soundInput = AUDIO_INPUT[audio];
+  const sound =
+    clip.audioFile === null || soundInput === undefined ? [] : ['-stream_loop', '-1', ...soundInput, '-i', clip.audioFile];
+  const coding = ['-c:v', 'copy', '-c:a', 'aac', '-b:a', '24k', '-t', String(seconds), '-movflags', '+faststart'];
+  try {
+    await runFfmpeg(ffmpegPath(options.ffmpegPath), [...video, ...sound, ...coding, '-f', 'mp4', '-y', file]);
+    return padMp4(await readFile(file), sizeBytes);
+  } finally {
+    await rm(file, { force: true });
+  }
+}

@@ -1,0 +1,72 @@
+import type { Clip, ClipFrame } from './clip.ts';
+
+/** Live (0x9101) or playback of a recording (0x9201). */
+export type StreamKind = 'live' | 'history';
+
+/** One frame that really left the camera: enough to find it again at the viewer's end. */
+export interface SentFrame {
+  /** Clip it is from (`Clip.key`) and its index there. */
+  clipKey: string;
+  clipIndex: number;
+  /** Hash of the bytes in the packets' bodies. */
+  sha256: string;
+  sizeBytes: number;
+  timestampMs: number;
+  isKeyFrame: boolean;
+  /** Sequence of its first packet. */
+  sequence: number;
+}
+
+/** What one media connection did, kept after its end. */
+export interface StreamRecord {
+  readonly kind: StreamKind;
+  readonly channel: number;
+  readonly target: string;
+  protocol: 'tcp' | 'udp' | null;
+  state: 'connecting' | 'streaming' | 'paused' | 'ended';
+  startedAt: number;
+  endedAt: number | null;
+  /** Why it ended: `stopped`, `replaced`, `endOfRecording`, `connectionLost`, `connectFailed: …`. */
+  endReason: string | null;
+  bytesSent: number;
+  packetsSent: number;
+  readonly sentVideoFrames: SentFrame[];
+  readonly sentAudioFrames: SentFrame[];
+}
+
+/** New record of a stream that is about to connect. */
+export function newStreamRecord(kind: StreamKind, channel: number, target: string): StreamRecord {
+  return {
+    kind,
+    channel,
+    target,
+    protocol: null,
+    state: 'connecting',
+    startedAt: Date.now(),
+    endedAt: null,
+    endReason: null,
+    bytesSent: 0,
+    packetsSent: 0,
+    sentVideoFrames: [],
+    sentAudioFrames: [],
+  };
+}
+
+/** Entry of a record for one frame of a clip. */
+export function sentFrame(clip: Clip, frame: ClipFrame, timestampMs: number, sequence: number): SentFrame {
+  return {
+    clipKey: clip.key,
+    clipIndex: frame.index,
+    sha256: frame.sha256,
+    sizeBytes: frame.data.length,
+    timestampMs,
+    isKeyFrame: frame.isKeyFrame,
+    sequence,
+  };
+}
+
+/** Appends, forgetting the oldest tenth when the list is full. */
+export function pushBounded<T>(list: T[], item: T, limit: number): void {
+  if (list.length >= limit) list.splice(0, Math.max(1, Math.floor(limit / 10)));
+  list.push(item);
+}

@@ -1,0 +1,60 @@
+import { makeParameter, makeStructuredParameter, type ParameterItem, parameterStructures, parameterValue } from '@fleet/jt808';
+import type { ResolvedOptions } from './terminal-options.ts';
+
+function initialItems(options: ResolvedOptions): ParameterItem[] {
+  const channels = Array.from({ length: options.channels }, (_unused, index) => ({
+    physicalNo: index + 1,
+    logicalNo: index + 1,
+    type: 0,
+    ptz: 0,
+  }));
+  return [
+    makeParameter(0x0001, Math.round(options.heartbeatMs / 1000)),
+    makeParameter(0x0002, Math.round(options.replyTimeoutMs / 1000)),
+    makeParameter(0x0003, 3),
+    makeParameter(0x0013, options.host),
+    makeParameter(0x0018, options.port),
+    makeParameter(0x0020, 0),
+    makeParameter(0x0029, Math.round(options.reportIntervalMs / 1000)),
+    makeParameter(0x0055, 100),
+    makeParameter(0x0056, 10),
+    makeParameter(0x0057, 14_400),
+    makeParameter(0x0080, 120_000),
+    makeParameter(0x0081, 44),
+    makeParameter(0x0082, 3),
+    makeParameter(0x0083, options.plateNo ?? ''),
+    makeParameter(0x0084, options.plateColor ?? 1),
+    makeStructuredParameter(parameterStructures.channelList, { channels }),
+  ];
+}
+
+/** A terminal's settings (0x8103, 0x8104, 0x8106), kept as they are written. */
+export class ParameterStore {
+  readonly #items = new Map<number, ParameterItem>();
+
+  constructor(options: ResolvedOptions) {
+    for (const item of initialItems(options)) this.#items.set(item.id, item);
+  }
+
+  /** All settings, by rising id. */
+  all(): ParameterItem[] {
+    return [...this.#items.values()].toSorted((a, b) => a.id - b.id);
+  }
+
+  /** Those of the ids that the terminal has. */
+  some(ids: readonly number[]): ParameterItem[] {
+    return ids.flatMap((id) => this.#items.get(id) ?? []);
+  }
+
+  /** Takes new values; their bytes are copied. */
+  set(items: readonly ParameterItem[]): void {
+    for (const { id, bytes } of items) this.#items.set(id, { id, bytes: Buffer.from(bytes) });
+  }
+
+  /** Value of a setting in numbers, or undefined. */
+  number(id: number): number | undefined {
+    const item = this.#items.get(id);
+    const value = item === undefined ? undefined : parameterValue(item);
+    return typeof value === 'number' ? value : undefined;
+  }
+}

@@ -1,0 +1,113 @@
+import { cameraTimeOf, epochOf, STANDARD_ZONE_MINUTES } from './camera-clock.ts';
+
+/** One recording on a terminal's disk, as an item of 0x1205 (JT/T 1078-2016 table 23). */
+export interface Recording {
+  channel: number;
+  /** On the camera's clock, `YYYY-MM-DDThh:mm:ss`. */
+  startTime: string;
+  endTime: string;
+  /** Bits 0-31 as in 0x0200, bits 32-63 video alarms. */
+  alarmFlags: bigint;
+  /** 0 audio and video, 1 audio, 2 video. */
+  mediaType: number;
+  /** 1 main, 2 sub stream. */
+  streamType: number;
+  /** 1 main, 2 backup storage. */
+  storageType: number;
+  fileSizeBytes: number;
+}
+
+/** What 0x9205, 0x9201 and 0x9206 ask for; null and 0 mean "any" as in the standard. */
+export interface RecordingQuery {
+  channel: number;
+  startTime: string | null;
+  endTime: string | null;
+  alarmFlags: bigint;
+  /** 0 audio and video, 1 audio, 2 video, 3 video with or without audio. */
+  mediaType: number;
+  streamType: number;
+  storageType: number;
+}
+
+function mediaMatches(asked: number, has: number): boolean {
+  return asked === 3 ? has !== 1 : asked === has;
+}
+
+/** True when a terminal would list the recording for the query: a window matches when it overlaps. */
+export function matchesQuery(recording: Recording, query: RecordingQuery): boolean {
+  return (
+    (query.channel === 0 || query.channel === recording.channel) &&
+    (query.startTime === null || recording.endTime > query.startTime) &&
+    (query.endTime === null || recording.startTime < query.endTime) &&
+    (query.alarmFlags === 0n || (recording.alarmFlags & query.alarmFlags) !== 0n) &&
+    mediaMatches(query.mediaType, recording.mediaType) &&
+    (query.streamType === 0 || query.streamType === recording.streamType) &&
+    (query.storageType === 0 || query.storageType === recording.storageType)
+  );
+}
+
+/** Size that a recording states and its upload has: the bit rate's bytes plus a margin for the container. */
+export function recordingSizeBytes(seconds: number, bitrateKbps: number): number {
+  return Math.ceil((seconds * (bitrateKbps + 80) * 1000) / 8) + 65_536;
+}
+
+/** How `makeRecordings` fills a disk. */
+export interface RecordingPlan {
+  channels: readonly number[];
+  /** Recordings of each channel. */
+  count: number;
+  /** Length of one. */
+  seconds: number;
+  /** End of the latest. */
+  until: Date;
+  bitrateKbps: number;
+  zoneMinutes?: number;
+}
+
+/** Recordings back to back, the newest ending at `until`; every seventh was kept for an alarm, every fifth has no sound. */
+export function makeRecordings(plan: RecordingPlan): Recording[] {
+  const { channels, count, seconds, bitrateKbps, zoneMinutes } = plan;
+  const untilMs = Math.floor(plan.until.getTime() / 1000) * 1000;
+  const recordings: Recording[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const startMs = untilMs - (count - index) * seconds * 1000;
+    for (const channel of channels) {
+      recordings.push({
+        channel,
+        startTime: cameraTimeOf(startMs, zoneMinutes),
+        endTime: cameraTimeOf(startMs + seconds * 1000, zoneMinutes),
+        alarmFlags: index % 7 === 6 ? 1n : 0n,
+        mediaType: index % 5 === 4 ? 2 : 0,
+        streamType: 1,
+        storageType: 1,
+        fileSizeBytes: recordingSizeBytes(seconds, bitrateKbps),
+      });
+    }
+  }
+  return recordings;
+}
+
+/** Stretch of a recording that lies in a query's window, in milliseconds since 1970. */
+export interface Stretch {
+  recording: Recording;
+  fromMs: number;
+  toMs: number;
+}
+
+/** What is to be played or uploaded, in order of time. */
+export function stretchesOf(
+  recordings: readonly Recording[],
+  query: RecordingQuery,
+  zoneMinutes: number = STANDARD_ZONE_MINUTES,
+): Stretch[] {
+  const from = query.startTime === null ? Number.NEGATIVE_INFINITY : epochOf(query.startTime, zoneMinutes);
+  const to = query.endTime === null ? Number.POSITIVE_INFINITY : epochOf(query.endTime, zoneMinutes);
+  return recordings
+    .filter((recording) => matchesQuery(recording, query))
+    .toSorted((a, b) => (a.startTime < b.startTime ? -1 : 1))
+    .map((recording) => ({
+      recording,
+      fromMs: Math.max(from, epochOf(recording.startTime, zoneMinutes)),
+      toMs: Math.min(to, epochOf(recording.endTime, zoneMinutes)),
+    }));
+}

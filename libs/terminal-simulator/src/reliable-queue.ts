@@ -1,0 +1,56 @@
+import type { OutgoingFrame } from './outbox.ts';
+import type { TerminalMessage } from './terminal-options.ts';
+
+interface Entry {
+  message: TerminalMessage;
+  serials: number[];
+  lastSentMs: number;
+}
+
+/** Messages that are kept for ever by a platform that never acknowledges would grow without end. */
+const MOST_ENTRIES = 200;
+
+/** Messages of the terminal's own that are sent until 0x8001 comes, over as many connections as it takes. */
+export class ReliableQueue {
+  readonly #entries: Entry[] = [];
+  readonly #transmit: (message: TerminalMessage) => readonly OutgoingFrame[];
+  readonly #replyTimeoutMs: number;
+
+  constructor(transmit: (message: TerminalMessage) => readonly OutgoingFrame[], replyTimeoutMs: number) {
+    this.#transmit = transmit;
+    this.#replyTimeoutMs = replyTimeoutMs;
+  }
+
+  /** Messages that wait for their acknowledgement. */
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** Takes a message and, if there is a connection, sends it. */
+  add(message: TerminalMessage, isOnline: boolean): void {
+    const entry: Entry = { message, serials: [], lastSentMs: Number.NEGATIVE_INFINITY };
+    if (this.#entries.length >= MOST_ENTRIES) this.#entries.shift();
+    this.#entries.push(entry);
+    if (isOnline) this.#send(entry);
+  }
+
+  /** Takes 0x8001 with any result: a refusal is an answer too. */
+  acknowledge(serial: number, messageId: number): void {
+    const index = this.#entries.findIndex(
+      (entry) => entry.message.messageId === messageId && entry.serials.includes(serial),
+    );
+    if (index !== -1) this.#entries.splice(index, 1);
+  }
+
+  /** Sends all that has waited longer than the time-out; `all` also what was sent just before (over an earlier connection). */
+  resend(all: boolean): void {
+    const before = all ? Number.POSITIVE_INFINITY : performance.now() - this.#replyTimeoutMs;
+    for (const entry of [...this.#entries]) if (entry.lastSentMs <= before) this.#send(entry);
+  }
+
+  #send(entry: Entry): void {
+    entry.lastSentMs = performance.now();
+    const last = this.#transmit(entry.message).at(-1);
+    if (last !== undefined) entry.serials.push(last.serial);
+  }
+}

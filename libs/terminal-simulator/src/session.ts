@@ -1,0 +1,262 @@
+import {
+  decodeBody,
+  type Frame,
+  platformGeneralResponse,
+  registrationResponse,
+  terminalAuthentication,
+  terminalHeartbeat,
+  terminalRegistration,
+} from '@fleet/jt808';
+import { messageOf } from './answers/answering.ts';
+import type { PlatformMessage } from './frame-log.ts';
+import type { Outbox, OutgoingFrame } from './outbox.ts';
+import { PartJoiner } from './part-joiner.ts';
+import { TerminalLink } from './terminal-link.ts';
+import type { ResolvedOptions, TerminalMessage } from './terminal-options.ts';
+import { Timers } from './timers.ts';
+
+/** Life of a terminal: `waiting` is the pause before the next connection attempt. */
+export type TerminalState = 'stopped' | 'connecting' | 'registering' | 'authenticating' | 'online' | 'waiting';
+
+/** Told about a session. */
+export interface SessionHandlers {
+  onState: (state: TerminalState, reason: string) => void;
+  onFrameIn: (frame: Frame, connection: number) => void;
+  onFrameOut: (frame: OutgoingFrame, connection: number) => void;
+  /** Every whole message except the answers to registration and authentication. */
+  onMessage: (message: PlatformMessage) => void;
+}
+
+/** Why a terminal leaves and when it comes back (0x8105). */
+export interface Departure {
+  awayMs: number;
+  forgetRegistration?: boolean;
+  server?: { host: string; port: number };
+}
+
+/** Connection, registration, authentication, heartbeat and reconnection of one terminal. */
+export class Session {
+  readonly #options: ResolvedOptions;
+  readonly #outbox: Outbox;
+  readonly #handlers: SessionHandlers;
+  /** Of one connection; the waits between connections have their own. */
+  readonly #timers = new Timers();
+  readonly #waits = new Timers();
+  #joiner = new PartJoiner();
+  #link: TerminalLink | null = null;
+  #state: TerminalState = 'stopped';
+  #connection = 0;
+  #failures = 0;
+  #authCode: string | null;
+  #authSerial = -1;
+  #server: { host: string; port: number };
+  #awayMs: number | null = null;
+  #onClosed: (() => void) | null = null;
+
+  constructor(options: ResolvedOptions, outbox: Outbox, handlers: SessionHandlers) {
+    this.#options = options;
+    this.#outbox = outbox;
+    this.#handlers = handlers;
+    this.#authCode = options.authCode ?? null;
+    this.#server = { host: options.host, port: options.port };
+  }
+
+  get state(): TerminalState {
+    return this.#state;
+  }
+
+  get authCode(): string | null {
+    return this.#authCode;
+  }
+
+  /** Counts up with every connection. */
+  get connection(): number {
+    return this.#connection;
+  }
+
+  start(): void {
+    if (this.#state === 'stopped') this.#connect();
+  }
+
+  /** Ends the session and resolves when its connection is closed. */
+  async stop(): Promise<void> {
+    this.#waits.clear();
+    this.#timers.clear();
+    const link = this.#link;
+    this.#setState('stopped', 'terminal stopped');
+    if (link === null) return;
+    await new Promise<void>((resolve) => {
+      this.#onClosed = resolve;
+      link.read(true);
+      link.end('terminal stopped');
+    });
+  }
+
+  /** Loses the connection at once, and comes back by the usual back-off. */
+  drop(reason: string): void {
+    this.#link?.destroy(reason);
+  }
+
+  /** Leaves after what was written, and comes back after the stated time. */
+  depart(departure: Departure): void {
+    this.#awayMs = departure.awayMs;
+    if (departure.server) this.#server = departure.server;
+    if (departure.forgetRegistration === true) this.forgetRegistration();
+    this.#link?.end('restarting');
+  }
+
+  forgetRegistration(): void {
+    this.#authCode = null;
+  }
+
+  /** Sends a message; gives its frames, or none when there is no connection. */
+  transmit(message: TerminalMessage): OutgoingFrame[] {
+    if (this.#link === null) return [];
+    const frames = this.#outbox.encode(message);
+    return this.transmitFrames(frames) ? frames : [];
+  }
+
+  /** Sends frames as they are; false when there is no connection. */
+  transmitFrames(frames: readonly OutgoingFrame[]): boolean {
+    for (const frame of frames) {
+      if (this.#link?.write(frame.wire) !== true) return false;
+      this.#handlers.onFrameOut(frame, this.#connection);
+    }
+    return true;
+  }
+
+  /** Sends bytes that need not be a frame. */
+  raw(bytes: Buffer): void {
+    this.#link?.write(bytes);
+  }
+
+  /** Reads on, or leaves what comes in the socket. */
+  read(on: boolean): void {
+    this.#link?.read(on);
+  }
+
+  /** The radio is gone: neither reads nor writes any more, and does not close. */
+  goHalfOpen(): void {
+    this.#timers.clear();
+    this.#link?.goHalfOpen();
+  }
+
+  #setState(state: TerminalState, reason = ''): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#handlers.onState(state, reason);
+  }
+
+  #connect(): void {
+    this.#setState('connecting');
+    this.#connection += 1;
+    this.#joiner = new PartJoiner();
+    const link = new TerminalLink(this.#server, {
+      onOpen: () => this.#identify(),
+      onFrame: (frame) => this.#onFrame(frame),
+      onClose: (reason) => this.#onClose(link, reason),
+    });
+    this.#link = link;
+  }
+
+  #onClose(link: TerminalLink, reason: string): void {
+    if (this.#link !== link) return;
+    this.#link = null;
+    this.#timers.clear();
+    this.#onClosed?.();
+    this.#onClosed = null;
+    if (this.#state === 'stopped') return;
+    const waitMs = this.#awayMs ?? this.#backOffMs();
+    this.#awayMs = null;
+    if (waitMs === null) {
+      this.#setState('stopped', reason);
+      return;
+    }
+    this.#setState('waiting', reason);
+    this.#waits.after(waitMs, () => this.#connect());
+  }
+
+  /** Doubles with every failure; up to half of it is chance, so that a fleet does not come back all at once. */
+  #backOffMs(): number | null {
+    const waits = this.#options.reconnectWaits;
+    if (waits === null) return null;
+    const longest = Math.min(waits.maxMs, waits.minMs * 2 ** Math.min(this.#failures, 20));
+    this.#failures += 1;
+    return longest * (1 - Math.random() / 2);
+  }
+
+  #identify(): void {
+    this.#timers.after(this.#options.replyTimeoutMs, () => {
+      if (this.#state !== 'online') this.drop('no answer to registration or authentication');
+    });
+    if (this.#authCode === null) this.#register();
+    else this.#authenticate(this.#authCode);
+  }
+
+  #register(): void {
+    const options = this.#options;
+    this.#setState('registering');
+    const body = {
+      provinceId: 44,
+      cityId: 300,
+      manufacturerId: options.manufacturerId ?? 'SIMUL',
+      terminalModel: options.terminalModel ?? 'SIM-1078',
+      terminalId: options.terminalId ?? options.phone.slice(-7),
+      plateColor: options.plateColor ?? 1,
+      plateNo: options.plateNo ?? `粤B${options.phone.slice(-5)}`,
+    };
+    this.transmit(messageOf(terminalRegistration, body, options.edition));
+  }
+
+  #authenticate(authCode: string): void {
+    const { edition, phone } = this.#options;
+    this.#setState('authenticating');
+    const extra =
+      edition === '2019' ? { imei: phone.slice(-15).padStart(15, '0'), softwareVersion: 'SIM-FW-1.0.0' } : {};
+    const [frame] = this.transmit(messageOf(terminalAuthentication, { authCode, ...extra }, edition));
+    this.#authSerial = frame?.serial ?? -1;
+  }
+
+  #onFrame(frame: Frame): void {
+    this.#handlers.onFrameIn(frame, this.#connection);
+    const message = this.#joiner.take(frame, Date.now());
+    if (message === null) return;
+    if (message.messageId === registrationResponse.id) this.#onRegistered(message);
+    else if (!this.#isAuthenticationReply(message)) this.#handlers.onMessage(message);
+  }
+
+  #onRegistered(message: PlatformMessage): void {
+    if (this.#state !== 'registering') return;
+    const body = decodeBody(registrationResponse, message.body, this.#options.edition);
+    if (body.result !== 0) {
+      this.#link?.end(`registration refused with result ${body.result}`);
+      return;
+    }
+    this.#authCode = body.authCode ?? '';
+    this.#authenticate(this.#authCode);
+  }
+
+  #isAuthenticationReply(message: PlatformMessage): boolean {
+    if (message.messageId !== platformGeneralResponse.id) return false;
+    const body = decodeBody(platformGeneralResponse, message.body, this.#options.edition);
+    if (body.replyId !== terminalAuthentication.id) return false;
+    if (this.#state !== 'authenticating' || body.replySerial !== this.#authSerial) return true;
+    if (body.result === 0) this.#goOnline();
+    else {
+      // A wrong code: registers again, as the standard says.
+      this.#authCode = null;
+      this.#register();
+    }
+    return true;
+  }
+
+  #goOnline(): void {
+    const { heartbeatMs, edition } = this.#options;
+    this.#failures = 0;
+    this.#timers.clear();
+    if (heartbeatMs > 0) {
+      this.#timers.every(heartbeatMs, () => this.transmit(messageOf(terminalHeartbeat, {}, edition)));
+    }
+    this.#setState('online');
+  }
+}

@@ -1,0 +1,312 @@
+import { EventEmitter } from 'node:events';
+import { decodeBody, type Extra, platformGeneralResponse, terminalLogout } from '@fleet/jt808';
+import type { AlarmName } from './alarms.ts';
+import { messageOf, type TerminalContext } from './answers/answering.ts';
+import { type Behaviour, BehaviourTable } from './behaviour.ts';
+import { Cameras } from './cameras.ts';
+import { Commander } from './commander.ts';
+import { FrameLog, type FrameRecord, type PlatformMessage, WaitTimeoutError } from './frame-log.ts';
+import type { ReportRecord } from './location-journal.ts';
+import { Outbox, type OutgoingFrame } from './outbox.ts';
+import { ParameterStore } from './parameter-store.ts';
+import type { Recording } from './recordings.ts';
+import { ReliableQueue } from './reliable-queue.ts';
+import { Reporter } from './reporter.ts';
+import { resolveOptions } from './resolve-options.ts';
+import { Session, type TerminalState } from './session.ts';
+import type { ResolvedOptions, TerminalMessage, TerminalOptions } from './terminal-options.ts';
+import { Timers } from './timers.ts';
+import { Uploads } from './uploads.ts';
+import { Vehicle } from './vehicle.ts';
+
+/** Events of a terminal. */
+interface TerminalEvents {
+  state: [TerminalState];
+  online: [];
+  offline: [reason: string];
+  /** Every whole message from the platform, before it is answered. */
+  message: [PlatformMessage];
+}
+
+/** Messages that answer the terminal's own and so are no commands. */
+const PLATFORM_ANSWERS: ReadonlySet<number> = new Set([0x8001, 0x8004, 0x9212]);
+const REPORTS: ReadonlySet<number> = new Set([0x0200, 0x0704]);
+
+/** A terminal with cameras that speaks JT/T 808 and JT/T 1078: for the demo, for tests, and for partners to try their integration. */
+export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
+  readonly options: ResolvedOptions;
+  readonly vehicle: Vehicle;
+  readonly cameras: Cameras;
+  readonly parameters: ParameterStore;
+  readonly uploads: Uploads;
+  readonly behaviours = new BehaviourTable();
+  /** What is on the disk; may be changed at any time. */
+  readonly recordings: Recording[];
+  readonly #log: FrameLog;
+  readonly #outbox: Outbox;
+  readonly #session: Session;
+  readonly #reporter: Reporter;
+  readonly #reliable: ReliableQueue;
+  readonly #commander: Commander;
+  readonly #timers = new Timers();
+  #multimediaId = 0;
+
+  constructor(options: TerminalOptions) {
+    super();
+    const resolved = resolveOptions(options);
+    this.options = resolved;
+    this.recordings = [...(resolved.recordings ?? [])];
+    this.vehicle = new Vehicle(resolved);
+    this.cameras = new Cameras(resolved);
+    this.parameters = new ParameterStore(resolved);
+    this.#log = new FrameLog(resolved.logLimit);
+    this.#outbox = new Outbox(resolved.phone, resolved.edition);
+    this.#session = this.#newSession();
+    this.#reliable = new ReliableQueue((message) => this.send(message), resolved.replyTimeoutMs);
+    this.#reporter = new Reporter(resolved, this.vehicle, {
+      isOnline: () => this.isOnline,
+      transmit: (message) => this.send(message),
+    });
+    this.uploads = new Uploads(resolved, this.cameras, (message) => this.sendReliably(message));
+    this.#commander = this.#newCommander();
+  }
+
+  get phone(): string {
+    return this.options.phone;
+  }
+
+  get state(): TerminalState {
+    return this.#session.state;
+  }
+
+  get isOnline(): boolean {
+    return this.#session.state === 'online';
+  }
+
+  /** Code of the last registration. */
+  get authCode(): string | null {
+    return this.#session.authCode;
+  }
+
+  /** Frames in both directions, oldest first (bounded by `logLimit`). */
+  get frames(): readonly FrameRecord[] {
+    return this.#log.frames;
+  }
+
+  /** Every location report with what became of it, oldest first (bounded by `logLimit`). */
+  get reports(): readonly ReportRecord[] {
+    return this.#reporter.journal.reports;
+  }
+
+  /** Reports that the platform has acknowledged: none of these may be lost. */
+  get acknowledgedReports(): readonly ReportRecord[] {
+    return this.reports.filter((report) => report.acknowledgedAtMs !== null);
+  }
+
+  /** Frames that came from the platform with a message id. */
+  received(messageId: number): FrameRecord[] {
+    return this.#log.of('in', messageId);
+  }
+
+  /** Frames that went to the platform with a message id. */
+  sent(messageId: number): FrameRecord[] {
+    return this.#log.of('out', messageId);
+  }
+
+  /** The next message of an id that no earlier call was given, also one that came before this call. */
+  waitForCommand(
+    messageId: number,
+    predicate: (message: PlatformMessage) => boolean = () => true,
+    timeoutMs = 10_000,
+  ): Promise<PlatformMessage> {
+    return this.#log.wait(messageId, predicate, timeoutMs);
+  }
+
+  /** Resolves when the terminal is registered, authenticated and takes commands. */
+  async waitUntilOnline(timeoutMs = 10_000): Promise<void> {
+    if (this.isOnline) return;
+    await new Promise<void>((resolve, reject) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.off('online', done);
+        reject(new WaitTimeoutError(`${this.phone} is not online after ${timeoutMs} ms (${this.state})`));
+      }, timeoutMs);
+      this.once('online', done);
+    });
+  }
+
+  /** Connects, and comes back whenever the connection is lost, until `stop`. */
+  start(): void {
+    if (this.state !== 'stopped') return;
+    this.#session.start();
+    this.#reporter.start();
+    this.#timers.every(Math.max(250, this.options.replyTimeoutMs / 3), () => {
+      if (!this.isOnline) return;
+      this.#reporter.resendOverdue();
+      this.#reliable.resend(false);
+    });
+  }
+
+  /** Ends everything and resolves when the connection is closed. */
+  async stop(): Promise<void> {
+    this.#timers.clear();
+    this.#reporter.stop();
+    this.#commander.stop();
+    this.uploads.close();
+    this.cameras.closeAll('terminalStopped');
+    await this.#session.stop();
+  }
+
+  /** Loses the connection and comes back by the usual back-off, as when the radio fails for a moment. */
+  dropConnection(): void {
+    this.#session.drop('dropped by the terminal');
+  }
+
+  /** Logs out (0x0003): the platform forgets the registration, and so does the terminal. */
+  logOut(): void {
+    this.send(messageOf(terminalLogout, {}, this.options.edition));
+    this.#session.forgetRegistration();
+  }
+
+  /** Changes how the terminal takes commands, altogether or for one message id; at any time. */
+  behave(behaviour: Behaviour, messageId?: number): void {
+    this.behaviours.set(behaviour, messageId);
+    if (messageId !== undefined) return;
+    this.vehicle.isAsleep = behaviour.kind === 'sleeping';
+    this.#commander.behaviourChanged();
+    this.#applyToConnection();
+  }
+
+  /** Back to a good terminal. A half-open connection stays dead and is dropped. */
+  behaveWell(messageId?: number): void {
+    const wasHalfOpen = this.behaviours.general.kind === 'halfOpen';
+    this.behaviours.clear(messageId);
+    if (messageId !== undefined) return;
+    this.vehicle.isAsleep = false;
+    this.#commander.behaviourChanged();
+    if (wasHalfOpen) this.dropConnection();
+    else this.#session.read(true);
+  }
+
+  /** Sends one message and gives its frames; none when there is no connection. */
+  send(message: TerminalMessage): OutgoingFrame[] {
+    return this.#session.transmit(message);
+  }
+
+  /** Sends a message until the platform acknowledges it with 0x8001, also over later connections. */
+  sendReliably(message: TerminalMessage): void {
+    this.#reliable.add(message, this.isOnline);
+  }
+
+  /** Sends bytes as they are: half frames, garbage, several frames in one write. */
+  sendRaw(bytes: Buffer): void {
+    this.#session.raw(bytes);
+  }
+
+  /** Makes a location report now; without a connection it is kept and sent later. */
+  report(extras: readonly Extra[] = []): ReportRecord {
+    return this.#reporter.report(extras);
+  }
+
+  /** Raises an alarm and reports at once: by name, by bit number, or as an item such as 0x64 (driver assistance). */
+  raiseAlarm(alarm: AlarmName | number | Extra): ReportRecord {
+    if (typeof alarm === 'object') return this.report([alarm]);
+    this.vehicle.alarms.raise(alarm);
+    return this.report();
+  }
+
+  /** Ends an alarm whose condition lasts, and reports at once. */
+  clearAlarm(alarm: AlarmName | number): ReportRecord {
+    this.vehicle.alarms.clear(alarm);
+    return this.report();
+  }
+
+  /** What answers and events (`events.ts`) may do to this terminal. */
+  context(): TerminalContext {
+    return {
+      options: this.options,
+      vehicle: this.vehicle,
+      cameras: this.cameras,
+      parameters: this.parameters,
+      uploads: this.uploads,
+      recordings: this.recordings,
+      send: (message) => void this.send(message),
+      sendAgain: (frames) => void this.#session.transmitFrames(frames),
+      sentParts: (first, numbers) =>
+        'serial' in first ? this.#outbox.again(first.serial, numbers) : this.#outbox.latest(first.messageId, numbers),
+      dropAndReturn: (departure) => this.#session.depart(departure),
+      followClosely: (intervalMs, durationMs) => this.#reporter.followClosely(intervalMs, durationMs),
+      parametersChanged: () => {
+        const intervalS = this.parameters.number(0x0029);
+        if (intervalS !== undefined) this.#reporter.setInterval(intervalS * 1000);
+      },
+      nextMultimediaId: () => {
+        this.#multimediaId += 1;
+        return this.#multimediaId;
+      },
+    };
+  }
+
+  #newSession(): Session {
+    return new Session(this.options, this.#outbox, {
+      onState: (state, reason) => this.#onState(state, reason),
+      onFrameIn: ({ messageId, serial, body, subpackage }, connection) => {
+        const copy = Buffer.from(body);
+        const atMs = Date.now();
+        this.#log.frame({ direction: 'in', messageId, serial, body: copy, subpackage, atMs, connection });
+      },
+      onFrameOut: ({ messageId, serial, body, subpackage }, connection) => {
+        this.#log.frame({ direction: 'out', messageId, serial, body, subpackage, atMs: Date.now(), connection });
+      },
+      onMessage: (message) => this.#onMessage(message),
+    });
+  }
+
+  #newCommander(): Commander {
+    return new Commander(this.context(), this.behaviours, {
+      encode: (message) => this.#outbox.encode(message),
+      transmit: (frames) => void this.#session.transmitFrames(frames),
+      raw: (bytes) => this.#session.raw(bytes),
+      drop: (reason) => this.#session.drop(reason),
+      woke: () => this.behaveWell(),
+      log: (line) => this.options.onLog?.(`${this.phone} ${line}`),
+    });
+  }
+
+  #onState(state: TerminalState, reason: string): void {
+    this.options.onLog?.(`${this.phone} ${state}${reason === '' ? '' : `: ${reason}`}`);
+    if (state === 'waiting' || state === 'stopped') {
+      this.#reporter.journal.connectionLost();
+      this.emit('offline', reason);
+    }
+    if (state === 'online') {
+      this.#applyToConnection();
+      this.#reporter.online();
+      this.#reliable.resend(true);
+      this.emit('online');
+    }
+    this.emit('state', state);
+  }
+
+  #onMessage(message: PlatformMessage): void {
+    this.#log.message(message);
+    this.emit('message', message);
+    if (message.messageId === platformGeneralResponse.id) this.#onAcknowledged(message);
+    else if (!PLATFORM_ANSWERS.has(message.messageId)) this.#commander.take(message);
+  }
+
+  #onAcknowledged(message: PlatformMessage): void {
+    const { replySerial, replyId, result } = decodeBody(platformGeneralResponse, message.body, this.options.edition);
+    if (REPORTS.has(replyId)) this.#reporter.acknowledge(replySerial, result);
+    else this.#reliable.acknowledge(replySerial, replyId);
+  }
+
+  #applyToConnection(): void {
+    const { kind } = this.behaviours.general;
+    if (kind === 'halfOpen') this.#session.goHalfOpen();
+    else this.#session.read(kind !== 'neverReading');
+  }
+}

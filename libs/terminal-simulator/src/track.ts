@@ -1,0 +1,190 @@
+/** Where a vehicle is and how it moves. */
+export interface TrackPoint {
+  latitudeDeg: number;
+  longitudeDeg: number;
+  altitudeM: number;
+  speedKmh: number;
+  /** 0-359, north 0, clockwise. */
+  directionDeg: number;
+  isIgnitionOn: boolean;
+  /** Driven since the start of the track. */
+  distanceM: number;
+}
+
+/** A drive as a function of time: the same elapsed time always gives the same point. */
+export interface Track {
+  readonly name: string;
+  at(elapsedMs: number): TrackPoint;
+}
+
+/** A corner or a light on a road. */
+export interface Waypoint {
+  latitudeDeg: number;
+  longitudeDeg: number;
+  altitudeM?: number;
+  /** Speed on the way to the next waypoint. */
+  cruiseKmh?: number;
+  /** Seconds to wait here, at a light for example. */
+  stopS?: number;
+  /** Turns the ignition off while waiting. */
+  parked?: boolean;
+}
+
+const EARTH_RADIUS_M = 6_371_000;
+const radians = (degrees: number): number => (degrees * Math.PI) / 180;
+const degrees = (radian: number): number => (radian * 180) / Math.PI;
+
+type Place = Pick<Waypoint, 'latitudeDeg' | 'longitudeDeg'>;
+
+/** Distance along the ground, good to a fraction of a percent at city size. */
+export function distanceM(from: Place, to: Place): number {
+  const a =
+    Math.sin(radians(to.latitudeDeg - from.latitudeDeg) / 2) ** 2 +
+    Math.cos(radians(from.latitudeDeg)) *
+      Math.cos(radians(to.latitudeDeg)) *
+      Math.sin(radians(to.longitudeDeg - from.longitudeDeg) / 2) ** 2;
+  return 2 * EARTH_RADIUS_M * Math.asin(Math.sqrt(a));
+}
+
+/** Initial bearing from one place to another. */
+export function bearingDeg(from: Place, to: Place): number {
+  const [latA, latB] = [radians(from.latitudeDeg), radians(to.latitudeDeg)];
+  const dLon = radians(to.longitudeDeg - from.longitudeDeg);
+  const y = Math.sin(dLon) * Math.cos(latB);
+  const x = Math.cos(latA) * Math.sin(latB) - Math.sin(latA) * Math.cos(latB) * Math.cos(dLon);
+  return (degrees(Math.atan2(y, x)) + 360) % 360;
+}
+
+/** Smallest angle between two headings. */
+export function turnDeg(from: number, to: number): number {
+  return Math.abs(((to - from + 540) % 360) - 180);
+}
+
+interface Leg {
+  from: Waypoint;
+  to: Waypoint;
+  lengthM: number;
+  headingDeg: number;
+  cruiseMs: number;
+  /** Speed at which its end can be passed: slow for a sharp turn, 0 for a stop. */
+  endMs: number;
+}
+
+const ACCELERATION = 1.6;
+const BRAKING = 2.2;
+const STEP_S = 1;
+
+function legsOf(waypoints: readonly Waypoint[]): Leg[] {
+  const legs = waypoints.map((from, index) => {
+    const to = waypoints[(index + 1) % waypoints.length] ?? from;
+    const cruiseMs = (from.cruiseKmh ?? 45) / 3.6;
+    return { from, to, lengthM: distanceM(from, to), headingDeg: bearingDeg(from, to), cruiseMs, endMs: 0 };
+  });
+  for (const [index, leg] of legs.entries()) {
+    const next = legs[(index + 1) % legs.length] ?? leg;
+    const turn = turnDeg(leg.headingDeg, next.headingDeg);
+    const cornerMs = turn > 60 ? 5 : turn > 25 ? 9 : Math.min(leg.cruiseMs, next.cruiseMs);
+    leg.endMs = (leg.to.stopS ?? 0) > 0 ? 0 : cornerMs;
+  }
+  return legs;
+}
+
+const interpolate = (a: number, b: number, share: number): number => a + (b - a) * share;
+
+function pointOn(leg: Leg, doneM: number, speedMs: number, totalM: number): TrackPoint {
+  const share = Math.min(1, doneM / leg.lengthM);
+  return {
+    latitudeDeg: interpolate(leg.from.latitudeDeg, leg.to.latitudeDeg, share),
+    longitudeDeg: interpolate(leg.from.longitudeDeg, leg.to.longitudeDeg, share),
+    altitudeM: Math.round(interpolate(leg.from.altitudeM ?? 40, leg.to.altitudeM ?? 40, share)),
+    speedKmh: speedMs * 3.6,
+    directionDeg: Math.round(leg.headingDeg) % 360,
+    isIgnitionOn: true,
+    distanceM: totalM,
+  };
+}
+
+/** Drives the loop once, a point each second. */
+function drive(waypoints: readonly Waypoint[]): TrackPoint[] {
+  const points: TrackPoint[] = [];
+  let totalM = 0;
+  let speed = 0;
+  for (const leg of legsOf(waypoints)) {
+    let doneM = 0;
+    while (doneM < leg.lengthM) {
+      points.push(pointOn(leg, doneM, speed, totalM + doneM));
+      // Brake so late that the corner is taken at its speed.
+      const brakingLimit = Math.sqrt(leg.endMs ** 2 + 2 * BRAKING * (leg.lengthM - doneM));
+      speed = Math.max(1, Math.min(speed + ACCELERATION * STEP_S, leg.cruiseMs, brakingLimit));
+      doneM += speed * STEP_S;
+    }
+    totalM += leg.lengthM;
+    const stopS = leg.to.stopS ?? 0;
+    if (stopS > 0) speed = 0;
+    const standing = { ...pointOn(leg, leg.lengthM, 0, totalM), isIgnitionOn: leg.to.parked !== true };
+    for (let waited = 0; waited < stopS; waited += STEP_S) points.push(standing);
+  }
+  return points;
+}
+
+/** A drive round a list of waypoints that starts again at its end, with corners, lights and pauses. */
+export function loopTrack(name: string, waypoints: readonly Waypoint[]): Track {
+  if (waypoints.length < 2) throw new RangeError('a track needs at least two waypoints');
+  const points = drive(waypoints);
+  const loopM = legsOf(waypoints).reduce((sum, leg) => sum + leg.lengthM, 0);
+  return {
+    name,
+    at(elapsedMs) {
+      const seconds = Math.max(0, elapsedMs) / 1000;
+      const index = Math.floor(seconds);
+      const laps = Math.floor(index / points.length);
+      const here = points[index % points.length];
+      const next = points[(index + 1) % points.length];
+      if (here === undefined || next === undefined) throw new RangeError('empty track');
+      const share = seconds - index;
+      return {
+        ...here,
+        latitudeDeg: interpolate(here.latitudeDeg, next.latitudeDeg, share),
+        longitudeDeg: interpolate(here.longitudeDeg, next.longitudeDeg, share),
+        speedKmh: interpolate(here.speedKmh, next.speedKmh, share),
+        distanceM: laps * loopM + here.distanceM,
+      };
+    },
+  };
+}
+
+/** Straight on for ever, at one speed. */
+export function straightTrack(start: Place, options: { directionDeg?: number; speedKmh?: number } = {}): Track {
+  const { directionDeg = 90, speedKmh = 60 } = options;
+  return {
+    name: 'straight',
+    at(elapsedMs) {
+      const done = (speedKmh / 3.6) * (elapsedMs / 1000);
+      const north = degrees((done * Math.cos(radians(directionDeg))) / EARTH_RADIUS_M);
+      const east = degrees((done * Math.sin(radians(directionDeg))) / EARTH_RADIUS_M);
+      return {
+        latitudeDeg: start.latitudeDeg + north,
+        longitudeDeg: start.longitudeDeg + east / Math.cos(radians(start.latitudeDeg)),
+        altitudeM: 40,
+        speedKmh,
+        directionDeg,
+        isIgnitionOn: true,
+        distanceM: done,
+      };
+    },
+  };
+}
+
+/** Standing still with the ignition off. */
+export function parkedTrack(place: Place): Track {
+  const point: TrackPoint = {
+    latitudeDeg: place.latitudeDeg,
+    longitudeDeg: place.longitudeDeg,
+    altitudeM: 40,
+    speedKmh: 0,
+    directionDeg: 0,
+    isIgnitionOn: false,
+    distanceM: 0,
+  };
+  return { name: 'parked', at: () => point };
+}
