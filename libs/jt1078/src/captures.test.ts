@@ -1,0 +1,156 @@
+import { describe, expect, it } from '@jest/globals';
+import { frameHashes, probeVideo } from '../testing/ffmpeg.ts';
+import { flvOf, type Output, runTcp } from '../testing/pipeline.ts';
+import { type CaptureEntry, hasShared, readShared, readSharedJson, sha256 } from '../testing/shared.ts';
+import { decodeAdpcm } from './adpcm.ts';
+import { flvToAnnexB } from './flv-demuxer.ts';
+import { decodeG711A, decodeG711U, toS16le } from './g711.ts';
+import { hasHisiliconHeader } from './hisilicon.ts';
+import { splitNalUnits } from './nal-units.ts';
+import { packetTimestamp } from './packet.ts';
+import { payloadTypeName, SubpackageMark } from './tables.ts';
+
+const captures = hasShared
+  ? readSharedJson<{ captures: CaptureEntry[] }>('jt1078-captures/manifest.json').captures
+  : [];
+const read = (entry: CaptureEntry): Buffer => readShared(`jt1078-captures/${entry.file}`);
+const marks: Record<string, number> = {
+  atomic: SubpackageMark.ATOMIC,
+  first: SubpackageMark.FIRST,
+  last: SubpackageMark.LAST,
+  middle: SubpackageMark.MIDDLE,
+};
+
+const decoders: Record<string, (frame: Buffer) => Int16Array> = {
+  G711A: decodeG711A,
+  G711U: decodeG711U,
+  ADPCMA: decodeAdpcm,
+};
+
+const framesOf = (output: Output, kind: string): Buffer[] =>
+  output.frames.filter((frame) => frame.kind === kind).map((frame) => frame.data);
+
+/** The elementary stream from the first frame with a sequence parameter set on. */
+const decodable = (output: Output, entry: CaptureEntry): Buffer =>
+  Buffer.concat(framesOf(output, 'video').slice(entry.video?.first_decodable_frame_index ?? 0));
+
+const ffmpegFormat = (codec: string | undefined): string => (codec === 'H265' ? 'hevc' : 'h264');
+
+const describeShared = hasShared ? describe : describe.skip;
+describeShared('captures', () => {
+  it('are there', () => {
+    expect(captures.length).toBeGreaterThan(0);
+  });
+
+  it.each(captures.map((entry) => [entry.file, entry] as const))('%s: packets as the manifest says', (_file, entry) => {
+    const bytes = read(entry);
+    expect(sha256(bytes)).toBe(entry.sha256);
+    const { packets, splitter, assembler } = runTcp(bytes);
+    const counts = Object.entries(marks).map(([name, mark]) => [
+      name,
+      packets.filter((packet) => packet.subpackage === mark).length,
+    ]);
+    expect(splitter.counters).toMatchObject({ packets: entry.packets, skippedBytes: 0, resyncs: 0 });
+    expect(splitter.simBytes).toBe(entry.sim_bytes);
+    expect(new Set(packets.map((packet) => packet.sim))).toEqual(new Set([entry.sim]));
+    expect(new Set(packets.map((packet) => packet.channel))).toEqual(new Set([entry.channel]));
+    expect([packets[0]?.sequence, packets.at(-1)?.sequence]).toEqual([entry.seq_first, entry.seq_last]);
+    expect(assembler.counters.sequenceGaps).toBe(entry.seq_gaps);
+    expect(Math.max(...packets.map((packet) => packet.body.length))).toBe(entry.max_body);
+    expect(packets.filter((packet) => packet.marker).length).toBe(entry.markers_set);
+    expect(Object.fromEntries(counts.filter(([, count]) => count !== 0))).toEqual(entry.subpackage_counts);
+    for (const kind of ['video', 'audio'] as const) {
+      const stated = entry[kind];
+      const own = packets.filter((packet) => (packet.dataType === 3) === (kind === 'audio'));
+      expect(new Set(own.map((packet) => packet.payloadType))).toEqual(new Set(stated ? [stated.payload_type] : []));
+      expect([own[0], own.at(-1)].map((packet) => (packet ? Number(packetTimestamp(packet)) : undefined))).toEqual([
+        stated?.first_timestamp,
+        stated?.last_timestamp,
+      ]);
+    }
+  });
+
+  it.each(captures.map((entry) => [entry.file, entry] as const))('%s: frames as the manifest says', (_file, entry) => {
+    const output = runTcp(read(entry));
+    const video = framesOf(output, 'video');
+    expect(video.length).toBe(entry.video?.complete_frames ?? 0);
+    if (entry.video) expect(sha256(Buffer.concat(video))).toBe(entry.video.es_sha256_of_complete_frames);
+    expect(video.filter((frame) => frame.at(-1) === 0).length).toBe(entry.video?.frames_with_trailing_zero_bytes ?? 0);
+    const audio = framesOf(output, 'audio');
+    expect(audio.length).toBe(entry.audio?.frames ?? 0);
+    if (!entry.audio) return;
+    expect(sha256(Buffer.concat(audio))).toBe(entry.audio.payload_sha256);
+    expect(audio.every(hasHisiliconHeader)).toBe(entry.audio.hisilicon_header);
+    const decode = decoders[entry.audio.codec];
+    if (!decode) throw new Error(`no decoder for ${entry.audio.codec}`);
+    const pcm = Buffer.concat(audio.map((frame) => toS16le(decode(frame))));
+    expect(pcm.length / 2).toBe(entry.audio.samples);
+    expect(sha256(pcm)).toBe(entry.audio.pcm_s16le_sha256);
+    expect(output.muxer.audio).toMatchObject({
+      codec: payloadTypeName(entry.audio.payload_type),
+      sampleRate: entry.audio.sample_rate,
+      channels: entry.audio.channels,
+      needsTranscoding: true,
+    });
+  });
+
+  it.each(captures.map((entry) => [entry.file, entry] as const))('%s: plays as FLV', (_file, entry) => {
+    if (!entry.video) throw new Error('a capture without video needs a test of its own');
+    const output = runTcp(read(entry));
+    const format = ffmpegFormat(entry.video.codec);
+    const flv = flvOf(output);
+    const annexB = flvToAnnexB(flv);
+    const probe = format === 'h264' ? probeVideo(flv, 'flv') : probeVideo(annexB.data, 'hevc');
+    expect(probe).toMatchObject({
+      codec: format,
+      width: entry.video.width,
+      height: entry.video.height,
+      profile: entry.video.profile,
+      level: entry.video.level,
+      frames: entry.video.decoded_frames_from_first_keyframe,
+    });
+    expect(output.muxer.video).toMatchObject({
+      width: entry.video.width,
+      height: entry.video.height,
+      level: entry.video.level,
+    });
+    const { timestampsMs } = annexB;
+    expect((timestampsMs.at(-1) ?? 0) - (timestampsMs[0] ?? 0)).toBeCloseTo(entry.video.duration_s * 1000, -1);
+    if (format === 'h264')
+      expect((probe.ptsMs.at(-1) ?? 0) - (probe.ptsMs[0] ?? 0)).toBeCloseTo(entry.video.duration_s * 1000, -1);
+    // The pictures are those of the camera's own stream.
+    expect(frameHashes(annexB.data, format)).toEqual(frameHashes(decodable(output, entry), format));
+    if (format === 'h264') expect(frameHashes(flv, 'flv')).toEqual(frameHashes(decodable(output, entry), format));
+  });
+
+  it.each(captures.map((entry) => [entry.file, entry] as const))(
+    '%s: the same tags whatever the chunks',
+    (_file, entry) => {
+      const bytes = read(entry).subarray(0, 60_000);
+      const whole = sha256(Buffer.concat(runTcp(bytes).tags.map((tag) => tag.wire)));
+      for (const size of [1, 2, 3, 5, 7, 11, 13, 17, 29, 31, 97, 949, 951, 981, 1460, 4095]) {
+        expect(sha256(Buffer.concat(runTcp(bytes, size).tags.map((tag) => tag.wire)))).toBe(whole);
+      }
+    },
+  );
+
+  it('padding of the camera is gone from the units, and its non-reference pictures are marked', () => {
+    const entry = captures.find(({ file }) => file === 'cif-adpcm-ch2.bin');
+    if (!entry) throw new Error('capture is missing');
+    const output = runTcp(read(entry));
+    const units = splitNalUnits(flvToAnnexB(flvOf(output)).data);
+    expect(units.every((unit) => unit.at(-1) !== 0)).toBe(true);
+    expect(units[0]?.toString('hex')).toBe(entry.video?.sps[0]);
+    expect(units[1]?.toString('hex')).toBe(entry.video?.pps[0]);
+    expect(output.tags.filter((tag) => tag.isDisposable).length).toBe(9);
+    expect(output.tags.filter((tag) => tag.isKeyFrame && !tag.isSequenceHeader).length).toBe(1);
+  });
+
+  it('audio times of a camera follow its samples, 2 ms apart from the picture at most', () => {
+    const entry = captures.find(({ file }) => file === 'cif-adpcm-ch2.bin');
+    if (!entry) throw new Error('capture is missing');
+    const { transcode, tags } = runTcp(read(entry));
+    expect(transcode.map((input) => input.timestampMs)).toEqual(transcode.map((_, i) => i * 40));
+    expect(tags.find((tag) => tag.track === 'video' && !tag.isSequenceHeader)?.timestampMs).toBeLessThanOrEqual(2);
+  });
+});
