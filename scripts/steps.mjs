@@ -5,7 +5,16 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 const heartbeatMs = 5_000;
+const killAfterMs = 3_000;
 let interrupted = false;
+
+function signalGroup(group, signal) {
+  try {
+    if (group !== undefined) process.kill(-group, signal);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
 
 /** Whether a step was cut short by Ctrl-C or SIGTERM: nothing further should begin. */
 export const wasInterrupted = () => interrupted;
@@ -39,14 +48,19 @@ export function runStep(title, command, args, { quiet = false, env = process.env
   };
   child.stdout.on('data', collect(process.stdout));
   child.stderr.on('data', collect(process.stderr));
+  let killer;
   const interrupt = () => {
+    if (interrupted) return;
     interrupted = true;
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
+    signalGroup(child.pid, 'SIGTERM');
+    // The native tsc does not heed SIGTERM.
+    killer = setTimeout(() => signalGroup(child.pid, 'SIGKILL'), killAfterMs);
   };
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, interrupt);
   return new Promise((resolve) => {
     const finish = (ok, problem = '') => {
       clearInterval(heartbeat);
+      clearTimeout(killer);
       for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupt);
       const output = Buffer.concat(chunks).toString('utf8') + problem;
       if (!ok) console.error(quiet ? `${output.trimEnd()}\n  ${title}: failed` : `  ${title}: failed ${problem}`);
