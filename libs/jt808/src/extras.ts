@@ -53,7 +53,7 @@ const JT1078 = 'JT/T 1078-2016 table 13';
 function wheelPressures(): Field<number[]> {
   return {
     type: 'BYTE[30]',
-    shape: { kind: 'list', item: { kind: 'integer', min: 0, max: 255 }, max: 30 },
+    shape: { kind: 'tuple', items: Array.from({ length: 30 }, () => u8().shape) },
     read: (reader) => [...reader.take(30)],
     write: (writer, value) => {
       const wheels = Buffer.alloc(30, 0xff);

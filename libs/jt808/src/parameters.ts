@@ -209,10 +209,11 @@ function defineStructure<F extends Fields>(structure: ParameterStructure<F>): Pa
 
 /** Channels of 0x0076 with the three counts that stand in front of them. */
 function channelList() {
+  const channelType: Field<number> = { ...u8(), shape: { kind: 'integer', min: 0, max: 2 } };
   const channel = struct({
     physicalNo: u8(),
     logicalNo: u8(),
-    type: u8(), // 0 AV, 1 audio, 2 video
+    type: channelType, // 0 AV, 1 audio, 2 video
     ptz: u8(), //  0 no, 1 yes
   });
   return {
@@ -224,6 +225,7 @@ function channelList() {
       return Array.from({ length: count }, () => channel.read(reader, scope));
     },
     write(writer, value, scope) {
+      if (value.some((item) => item.type > 2)) throw new EncodeError('a channel is AV, audio or video');
       for (const type of [0, 1, 2]) writer.uint(value.filter((item) => item.type === type).length, 1);
       for (const item of value) channel.write(writer, item, scope);
     },

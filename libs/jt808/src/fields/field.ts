@@ -14,6 +14,7 @@ export type Shape =
   | { kind: 'integer'; min: number; max: number }
   | { kind: 'bigint' }
   | { kind: 'scaled'; max: number; divisor: number }
+  | { kind: 'coordinate'; max: number; divisor: number; statusBit: number }
   | { kind: 'text'; maxBytes: number; padTo?: number }
   | { kind: 'digits'; length: number }
   | { kind: 'bytes'; min: number; max: number }

@@ -58,7 +58,7 @@ function scaled(size: Size, divisor: number): Field<number> {
   };
 }
 
-/** Number of elements of a later list: shown as it came, written as the list's length when the body does not state it. */
+/** Size of a later list or byte field: shown as it came, written as its length when the body does not state it. */
 export function countOf(list: string, count: Field<number>): OptionalField<number> {
   return {
     optional: true,
@@ -67,7 +67,8 @@ export function countOf(list: string, count: Field<number>): OptionalField<numbe
     read: (reader, scope) => count.read(reader, scope),
     write(writer, value, scope) {
       const items = scope.body[list];
-      count.write(writer, value ?? (Array.isArray(items) ? items.length : 0), scope);
+      const length = Array.isArray(items) || Buffer.isBuffer(items) ? items.length : 0;
+      count.write(writer, value ?? length, scope);
     },
     describe: describePlain,
   };
@@ -93,7 +94,7 @@ export function magnitude(): Field<number> {
 export function coordinate(statusBit: number): Field<number> {
   return {
     type: 'DWORD',
-    shape: { kind: 'scaled', max: 180 * MICRODEGREES, divisor: MICRODEGREES },
+    shape: { kind: 'coordinate', max: 180 * MICRODEGREES, divisor: MICRODEGREES, statusBit },
     read(reader, scope) {
       const raw = reader.u32();
       const size = raw >= 0x8000_0000 ? 0x1_0000_0000 - raw : raw;

@@ -189,24 +189,10 @@ export const upgradePackage = defineMessage({
     manufacturerIdLength: manufacturerIdLength(packageFits),
     manufacturerId: manufacturerId(),
     version: text8(),
-    dataLength: dataLength(),
+    dataLength: countOf('data', u32()),
     data: rest(),
   },
 });
-
-/** DWORD size of the data behind it; computed when the body does not state it. */
-function dataLength() {
-  const size = u32();
-  const field = countOf('', size);
-  return {
-    ...field,
-    shape: { kind: 'count', of: 'data' } as const,
-    write: (...[writer, value, scope]: Parameters<typeof field.write>): void => {
-      const { data } = scope.body;
-      size.write(writer, value ?? (Buffer.isBuffer(data) ? data.length : 0), scope);
-    },
-  };
-}
 
 /** 0x0108 upgrade result, sent after reconnecting. */
 export const upgradeResult = defineMessage({

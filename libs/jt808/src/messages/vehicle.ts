@@ -15,6 +15,7 @@ import {
   u8,
   u16,
   u32,
+  when,
 } from '../fields/index.ts';
 import { canItem } from '../fields/lists.ts';
 import { defineMessage } from '../message.ts';
@@ -55,8 +56,11 @@ export const waybillReport = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 table 73',
   answeredBy: [0x8001],
-  body: { length: u32(), content: rest() },
+  body: { length: countOf('content', u32()), content: rest() },
 });
+
+/** 1 card in, 2 card out: anything else is the length of 2011's name. */
+const cardStatus: Field<number> = { ...u8(), shape: { kind: 'integer', min: 1, max: 2 } };
 
 /** 0x8702 query of the driver. */
 export const queryDriver = defineMessage({
@@ -81,7 +85,7 @@ export const driverReport = defineMessage({
   answeredBy: [0x8001],
   layoutOf: driverReportEdition,
   body: {
-    status: inEditions(['2013', '2019'], u8()), //       1 card in, 2 card out
+    status: inEditions(['2013', '2019'], cardStatus), //       1 card in, 2 card out
     time: inEditions(['2013', '2019'], cameraTime()),
     cardReadResult: ifLeft(u8()), //                     0 read, 1 key, 2 locked, 3 pulled out, 4 checksum
     driverName: ifLeft(text8()),
@@ -90,7 +94,7 @@ export const driverReport = defineMessage({
     validUntil: ifLeft(cameraDate(), 4),
     idCardNo: ifLeft(fixedText(20), 20), //              2019
     faceMatch: ifLeft(u8(), 21), //                      a supplement some units send
-    uid: ifLeft(fixedText(20), 20),
+    uid: when((scope) => scope.body['faceMatch'] !== undefined, fixedText(20)),
   },
   layouts: {
     '2011': { driverName: text8(), idCardNo: fixedText(20), certificateNo: fixedText(40), issuer: text8() },
@@ -143,7 +147,7 @@ export const compressedData = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 table 94',
   answeredBy: [0x8001],
-  body: { length: u32(), data: rest() },
+  body: { length: countOf('data', u32()), data: rest() },
 });
 
 const rsaKey: { e: Field<number>; n: Field<Buffer> } = { e: u32(), n: bytes(128) };

@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { describeMessageBody } from './describe.ts';
+import { EDITIONS } from './edition.ts';
+import { encodeMessage } from './encode-message.ts';
+import { type ExtraDefinition, extraDefinitions, makeExtra, readExtra } from './extras.ts';
+import { decodeBody, encodeBody, type MessageDefinition } from './message.ts';
+import {
+  makeParameter,
+  makeStructuredParameter,
+  type ParameterStructure,
+  parameterDefinitions,
+  parameterStructures,
+  parameterValue,
+  readParameter,
+} from './parameters.ts';
+import { allMessages } from './registry.ts';
+import { arbitraryOf } from './testing/arbitraries.ts';
+import { split } from './testing/shared.ts';
+
+const cases = allMessages.flatMap((definition) =>
+  EDITIONS.map((edition) => [definition.name, edition, definition] as [string, typeof edition, MessageDefinition]),
+);
+
+describe('every message in every edition', () => {
+  it.each(cases)('%s %s: decoding what was encoded gives the same body', (_name, edition, definition) => {
+    const fields = definition.layouts?.[edition] ?? definition.body;
+    fc.assert(
+      fc.property(arbitraryOf(fields, edition), (body) => {
+        const wire = encodeBody(definition, body, edition);
+        const decoded = decodeBody(definition, wire, edition);
+        expect(decoded).toEqual(body);
+        expect(encodeBody(definition, decoded, edition)).toEqual(wire);
+        expect(Object.keys(describeMessageBody(definition.id, wire, edition))).not.toContain('error');
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it.each(cases)('%s %s: survives splitting into parts of 100 bytes', (_name, edition, definition) => {
+    const fields = definition.layouts?.[edition] ?? definition.body;
+    fc.assert(
+      fc.property(arbitraryOf(fields, edition), (body) => {
+        const header = { edition, phone: '123456789012', serial: 0xfffe, maxBodyBytes: 100 };
+        const frames = split(encodeMessage(definition, body, header)).frames;
+        expect(Buffer.concat(frames.map((frame) => frame.body))).toEqual(encodeBody(definition, body, edition));
+        expect(frames.map((frame) => frame.serial)).toEqual(frames.map((_frame, index) => (0xfffe + index) & 0xffff));
+        expect(frames.length > 1).toBe(frames[0]?.subpackage !== null);
+      }),
+      { numRuns: 5 },
+    );
+  });
+});
+
+it.each(Object.entries<ExtraDefinition>(extraDefinitions))(
+  'the item %s reads back as it was made',
+  (_name, definition) => {
+    fc.assert(
+      fc.property(arbitraryOf(definition.fields, '2019'), (values) => {
+        const extra = makeExtra(definition, values);
+        const isStandard =
+          typeof definition.lengths === 'function'
+            ? definition.lengths(extra.bytes.length)
+            : definition.lengths.includes(extra.bytes.length);
+        expect(readExtra(definition, extra)).toEqual(isStandard ? values : undefined);
+      }),
+      { numRuns: 60 },
+    );
+  },
+);
+
+it.each(
+  [...parameterDefinitions.values()].filter(({ type }) => type !== 'BYTES').map((row) => [row.name, row] as const),
+)('the parameter %s reads back as it was made', (_name, { id, type }) => {
+  const max = type === 'BYTE' ? 0xff : type === 'WORD' ? 0xffff : 0xffff_ffff;
+  const value = type === 'STRING' ? fc.constantFrom('', 'host:7808;b:1', '京A12345') : fc.integer({ min: 0, max });
+  fc.assert(
+    fc.property(value, (given: string | number) => {
+      expect(parameterValue(makeParameter(id, given))).toBe(given);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+it.each(Object.entries<ParameterStructure>(parameterStructures))(
+  'the structure %s reads back as it was made',
+  (_name, structure) => {
+    fc.assert(
+      fc.property(arbitraryOf(structure.fields, '2019'), (values) => {
+        const item = makeStructuredParameter(structure, values);
+        const wire = makeStructuredParameter(structure, readParameter(structure, item) ?? {});
+        expect(wire.bytes.equals(item.bytes)).toBe(true);
+      }),
+      { numRuns: 40 },
+    );
+  },
+);

@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals';
+import { encodeRawMessage } from './encode-message.ts';
+import { encodeFrame, type Frame } from './frame.ts';
+import { decodeBody, encodeBody } from './message.ts';
+import { platformRetransmitRequest } from './messages/session.ts';
+import { Reassembler, type ReassemblerOptions } from './reassembler.ts';
+import { onlyFrame } from './testing/shared.ts';
+
+const photo = Buffer.from(Array.from({ length: 2500 }, (_, index) => index % 251));
+
+function parts(body: Buffer, serial = 100, messageId = 0x0801): Frame[] {
+  const header = { edition: '2013' as const, phone: '123456789012', serial };
+  return encodeRawMessage(messageId, body, header).map((wire) => onlyFrame(wire.toString('hex')));
+}
+
+function part(total: number, no: number, serial: number, body: string): Frame {
+  const subpackage = { total, no };
+  return onlyFrame(
+    encodeFrame({ messageId: 0x0801, phone: '1', serial, body: Buffer.from(body), subpackage }).toString('hex'),
+  );
+}
+
+function setUp(options: Partial<ReassemblerOptions> = {}) {
+  const clock = { ms: 0 };
+  return { clock, reassembler: new Reassembler({ now: () => clock.ms, ...options }) };
+}
+
+/** Outcomes as short words; a joined message as its text. */
+function push(reassembler: Reassembler, frames: readonly Frame[], terminal = 't'): string[] {
+  return frames.map((frame) => {
+    const outcome = reassembler.push(terminal, frame);
+    return outcome.kind === 'complete' ? outcome.message.body.toString() : outcome.kind;
+  });
+}
+
+describe('Reassembler', () => {
+  it.each([
+    ['in order', [0, 1, 2]],
+    ['backwards', [2, 1, 0]],
+    ['with duplicates', [0, 0, 1, 1, 0, 2]],
+  ])('joins parts that come %s', (_name, order) => {
+    const { reassembler } = setUp();
+    const frames = parts(photo);
+    const outcomes = order.map((index) => reassembler.push('t', frames[index] as Frame));
+    const last = outcomes.at(-1);
+    expect(last?.kind === 'complete' && last.message.body.equals(photo)).toBe(true);
+    expect(last).toMatchObject({ message: { messageId: 0x0801, total: 3, firstSerial: 100 } });
+    expect(reassembler.heldBytes).toBe(0);
+  });
+
+  it('keeps transfers of terminals, ids and totals apart, whatever serials they take', () => {
+    const { reassembler } = setUp();
+    const a = parts(photo, 7);
+    const b = parts(photo.subarray(0, 1500), 7, 0x0104);
+    expect(push(reassembler, [a[0] as Frame, b[0] as Frame, a[1] as Frame])).toEqual(['stored', 'stored', 'stored']);
+    expect(push(reassembler, [a[2] as Frame], 'other')).toEqual(['stored']);
+    expect(reassembler.push('t', b[1] as Frame).kind).toBe('complete');
+    expect(reassembler.push('t', a[2] as Frame).kind).toBe('complete');
+  });
+
+  it('starts over when part 1 comes again with another serial', () => {
+    const { reassembler } = setUp();
+    const old = [part(3, 1, 10, 'a'), part(3, 2, 11, 'b')];
+    const restarted = [part(3, 1, 20, 'A'), part(3, 2, 21, 'B'), part(3, 3, 22, 'C')];
+    expect(push(reassembler, [...old, ...restarted])).toEqual(['stored', 'stored', 'stored', 'stored', 'ABC']);
+  });
+
+  it('starts over for the same content too, once the serial is another', () => {
+    const { reassembler } = setUp();
+    const frames = [part(2, 1, 10, 'a'), part(2, 1, 11, 'a'), part(2, 2, 12, 'b')];
+    expect(push(reassembler, frames)).toEqual(['stored', 'stored', 'ab']);
+  });
+
+  it('knows late duplicates of a finished transfer, but takes a new one with a terminal that repeats its serials', () => {
+    const { reassembler } = setUp();
+    const first = [part(2, 1, 0, 'a'), part(2, 2, 0, 'b')];
+    expect(push(reassembler, [...first, ...first])).toEqual(['stored', 'ab', 'duplicate', 'duplicate']);
+    expect(push(reassembler, [part(2, 1, 0, 'c'), part(2, 2, 0, 'd')])).toEqual(['stored', 'cd']);
+  });
+
+  it('takes a message in one part, and refuses what is no part', () => {
+    const { reassembler } = setUp();
+    expect(push(reassembler, [part(1, 1, 5, 'x')])).toEqual(['x']);
+    const whole = onlyFrame(encodeFrame({ messageId: 2, phone: '1', serial: 1 }).toString('hex'));
+    expect(reassembler.push('t', whole)).toEqual({ kind: 'refused', reason: 'notAPart' });
+  });
+
+  it('asks for missing parts after silence, again after more, and gives up in the end', () => {
+    const { clock, reassembler } = setUp({ requestAfterMs: 5_000, timeoutMs: 60_000 });
+    push(reassembler, [part(4, 1, 300, 'a'), part(4, 3, 302, 'c')]);
+    clock.ms = 4_999;
+    expect(reassembler.poll()).toEqual([]);
+    clock.ms = 5_000;
+    const missing = { kind: 'missing', terminal: 't', messageId: 0x0801, originalSerial: 300, packageIds: [2, 4] };
+    expect(reassembler.poll()).toEqual([missing]);
+    expect(reassembler.poll()).toEqual([]);
+    clock.ms = 10_000;
+    expect(reassembler.poll()).toEqual([missing]);
+    const request = encodeBody(platformRetransmitRequest, { originalSerial: 300, packageIds: [2, 4] }, '2019');
+    expect(decodeBody(platformRetransmitRequest, request, '2019').packageIds).toEqual([2, 4]);
+    clock.ms = 60_000;
+    expect(reassembler.poll()).toEqual([{ kind: 'expired', terminal: 't', messageId: 0x0801, total: 4, received: 2 }]);
+    expect([reassembler.heldBytes, reassembler.openTransfers]).toEqual([0, 0]);
+  });
+
+  it('guesses the serial of a missing part 1 from the lowest that came, over the wrap too', () => {
+    const { clock, reassembler } = setUp();
+    push(reassembler, [part(3, 3, 1, 'c'), part(3, 2, 0, 'b')]);
+    clock.ms = 5_000;
+    expect(reassembler.poll()).toMatchObject([{ originalSerial: 0xffff, packageIds: [1] }]);
+  });
+
+  it('asks for no more parts than one count byte can say', () => {
+    const { clock, reassembler } = setUp();
+    push(reassembler, [part(65_535, 1, 0, 'a')]);
+    clock.ms = 5_000;
+    const [event] = reassembler.poll();
+    expect(event?.kind === 'missing' ? event.packageIds.length : 0).toBe(255);
+  });
+
+  it('allocates by what came, not by the total that a header announces', () => {
+    const { reassembler } = setUp();
+    push(reassembler, [part(65_535, 1, 0, 'a')]);
+    expect(reassembler.heldBytes).toBeLessThan(100);
+  });
+
+  it('bounds the bytes of a terminal: older transfers go first, then the transfer itself', () => {
+    const { clock, reassembler } = setUp({ maxBytesPerTerminal: 3_000 });
+    push(reassembler, [part(9, 1, 0, 'x'.repeat(900)), part(9, 2, 1, 'x'.repeat(900))]);
+    clock.ms = 1;
+    expect(push(reassembler, [part(8, 1, 2, 'y'.repeat(1000))])).toEqual(['stored']);
+    expect(push(reassembler, [part(8, 2, 3, 'y'.repeat(1000))])).toEqual(['stored']);
+    expect(reassembler.openTransfers).toBe(1);
+    expect(push(reassembler, [part(8, 3, 4, 'y'.repeat(1000))])).toEqual(['refused']);
+    expect([reassembler.heldBytes, reassembler.openTransfers]).toEqual([0, 0]);
+  });
+
+  it('bounds the transfers of a terminal and the bytes of all', () => {
+    const { reassembler } = setUp({ maxTransfersPerTerminal: 2, maxBytes: 500 });
+    push(reassembler, [part(5, 1, 0, 'a'), part(6, 1, 0, 'a'), part(7, 1, 0, 'a')]);
+    expect(reassembler.openTransfers).toBe(2);
+    expect(push(reassembler, [part(5, 1, 0, 'b'.repeat(400))], 'other')).toEqual(['refused']);
+  });
+
+  it('forgets a terminal whose session ended', () => {
+    const { clock, reassembler } = setUp();
+    push(reassembler, [part(2, 1, 0, 'a')]);
+    reassembler.forget('t');
+    reassembler.forget('t');
+    clock.ms = 100_000;
+    expect([reassembler.heldBytes, reassembler.openTransfers, reassembler.poll()]).toEqual([0, 0, []]);
+  });
+
+  it('keeps its own copy of a part, since reads are reused memory', () => {
+    const { reassembler } = setUp();
+    const first = part(2, 1, 0, 'a');
+    push(reassembler, [first]);
+    first.data.fill(0);
+    expect(push(reassembler, [part(2, 2, 1, 'b')])).toEqual(['ab']);
+  });
+});
