@@ -22,7 +22,10 @@ export function cameraClips(phone: string, options: ClipOptions, look: CameraLoo
     const stamp = stampOf(phone, channel);
     const toneHz = 330 + 110 * (channel % 8);
     const base = { stamp, toneHz };
-    return makeClip(stream === 'main' ? { ...base, ...look.main } : { ...base, ...look.main, ...SUB, ...look.sub }, options);
+    return makeClip(
+      stream === 'main' ? { ...base, ...look.main } : { ...base, ...look.main, ...SUB, ...look.sub },
+      options,
+    );
   };
 }
 

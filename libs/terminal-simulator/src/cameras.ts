@@ -1,7 +1,7 @@
 import type { Clip } from './media/clip.ts';
 import { LiveStream } from './media/live-stream.ts';
-import type { MediaStream } from './media/media-stream.ts';
 import type { MediaTarget } from './media/media-link.ts';
+import type { MediaStream } from './media/media-stream.ts';
 import { type PlaybackMode, PlaybackStream } from './media/playback-stream.ts';
 import { pushBounded, type StreamKind, type StreamRecord } from './media/stream-record.ts';
 import type { Stretch } from './recordings.ts';

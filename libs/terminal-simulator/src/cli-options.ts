@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type Edition, EDITIONS } from '@fleet/jt808';
+import { EDITIONS, type Edition } from '@fleet/jt808';
 import type { Behaviour } from './behaviour.ts';
 import { builtInTracks } from './built-in-tracks.ts';
 import { defaultCacheDir } from './media/clip.ts';
@@ -276,5 +276,7 @@ export function cliOptions(args: readonly string[]): CliOptions {
   if (command === 'fleet') return fleetOptions(rest);
   if (command === 'terminal') return terminalOptions(rest);
   if (command === 'load') return loadOptions(rest);
-  throw new UsageError(command === undefined ? 'which command: fleet, terminal or load?' : `unknown command "${command}"`);
+  throw new UsageError(
+    command === undefined ? 'which command: fleet, terminal or load?' : `unknown command "${command}"`,
+  );
 }

@@ -1,9 +1,4 @@
-import {
-  eventReport,
-  multimediaEvent,
-  passengerFlow,
-  uplinkPassthrough,
-} from '@fleet/jt808';
+import { eventReport, multimediaEvent, passengerFlow, uplinkPassthrough } from '@fleet/jt808';
 import { messageOf } from './answers/answering.ts';
 import { driverCard } from './answers/driver.ts';
 import { sendPictures } from './answers/pictures.ts';

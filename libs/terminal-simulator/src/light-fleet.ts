@@ -234,7 +234,8 @@ export class LightFleet {
 
   /** A connection is gone: it comes back after a while. */
   lost(terminal: LightTerminal): void {
-    if (this.#timer !== null) this.#lost.push({ terminal, atMs: performance.now() + RECONNECT_MS * (0.5 + Math.random()) });
+    if (this.#timer !== null)
+      this.#lost.push({ terminal, atMs: performance.now() + RECONNECT_MS * (0.5 + Math.random()) });
   }
 
   #tick(): void {

@@ -1,4 +1,10 @@
-import { makeParameter, makeStructuredParameter, type ParameterItem, parameterStructures, parameterValue } from '@fleet/jt808';
+import {
+  makeParameter,
+  makeStructuredParameter,
+  type ParameterItem,
+  parameterStructures,
+  parameterValue,
+} from '@fleet/jt808';
 import type { ResolvedOptions } from './terminal-options.ts';
 
 function initialItems(options: ResolvedOptions): ParameterItem[] {

@@ -1,4 +1,4 @@
-import { type Edition, EDITIONS } from '@fleet/jt808';
+import { EDITIONS, type Edition } from '@fleet/jt808';
 import { trackForVehicle } from './built-in-tracks.ts';
 import { STANDARD_ZONE_MINUTES } from './camera-clock.ts';
 import type { ResolvedOptions, TerminalOptions } from './terminal-options.ts';

@@ -1,8 +1,8 @@
-import type { SimBytes } from '@fleet/jt1078';
 import type { Edition } from '@fleet/jt808';
+import type { SimBytes } from '@fleet/jt1078';
+import type { PlatformMessage } from './frame-log.ts';
 import type { Clip } from './media/clip.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
-import type { PlatformMessage } from './frame-log.ts';
 import type { Recording } from './recordings.ts';
 import type { Track } from './track.ts';
 

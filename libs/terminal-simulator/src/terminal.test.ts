@@ -1,4 +1,3 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   decodeBody,
   type Edition,
@@ -10,6 +9,7 @@ import {
   terminalGeneralResponse,
   textMessage,
 } from '@fleet/jt808';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SimulatedTerminal } from './terminal.ts';
 import type { TerminalOptions } from './terminal-options.ts';
 import { TestPlatform } from './testing/test-platform.ts';

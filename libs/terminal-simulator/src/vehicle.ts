@@ -1,4 +1,4 @@
-import { encodeBody, type Extra, extraDefinitions, type LocationReport, locationReport, makeExtra } from '@fleet/jt808';
+import { type Extra, encodeBody, extraDefinitions, type LocationReport, locationReport, makeExtra } from '@fleet/jt808';
 import { AlarmState } from './alarms.ts';
 import { cameraTimeOf } from './camera-clock.ts';
 import type { ResolvedOptions } from './terminal-options.ts';
@@ -7,7 +7,15 @@ import type { TrackPoint } from './track.ts';
 /** Vendor item that makes every report's body unique: a counter of 4 bytes. */
 const REPORT_NUMBER_ITEM = 0xe1;
 
-const STATUS = { accOn: 1, fixed: 1 << 1, south: 1 << 2, west: 1 << 3, doorLocked: 1 << 12, gps: 1 << 18, beiDou: 1 << 19 };
+const STATUS = {
+  accOn: 1,
+  fixed: 1 << 1,
+  south: 1 << 2,
+  west: 1 << 3,
+  doorLocked: 1 << 12,
+  gps: 1 << 18,
+  beiDou: 1 << 19,
+};
 /** Status bits 13-17 and the like that a test sets stay; these are computed. */
 const MOVING_2019 = 1 << 22;
 
@@ -70,7 +78,7 @@ export class Vehicle {
 
   #usualItems(point: TrackPoint): Extra[] {
     const mileageKm = Math.round((this.#odometerStartKm + point.distanceM / 1000) * 10) / 10;
-    const fuelL = Math.round((60 - ((point.distanceM / 1000) * 0.09) % 50) * 10) / 10;
+    const fuelL = Math.round((60 - (((point.distanceM / 1000) * 0.09) % 50)) * 10) / 10;
     const items = [
       makeExtra(extraDefinitions.mileage, { mileageKm }),
       makeExtra(extraDefinitions.fuel, { fuelL }),

@@ -30,9 +30,16 @@ export interface TerminalContext {
   /** Sends frames again, unchanged. */
   sendAgain(frames: readonly OutgoingFrame[]): void;
   /** Parts of an earlier message, by the serial of its part 1 or, with null, the latest of that id. */
-  sentParts(first: { serial: number } | { messageId: number }, partNumbers: readonly number[]): readonly OutgoingFrame[];
+  sentParts(
+    first: { serial: number } | { messageId: number },
+    partNumbers: readonly number[],
+  ): readonly OutgoingFrame[];
   /** Drops the connection and comes back after a while, to another server if one is named. */
-  dropAndReturn(options: { awayMs: number; forgetRegistration?: boolean; server?: { host: string; port: number } }): void;
+  dropAndReturn(options: {
+    awayMs: number;
+    forgetRegistration?: boolean;
+    server?: { host: string; port: number };
+  }): void;
   /** 0x8202: reports at another interval for a while; 0 ends that. */
   followClosely(intervalMs: number, durationMs: number): void;
   /** Applies parameters that the terminal itself obeys. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import {
   askQuestion,
-  driverReport,
   downlinkPassthrough,
+  driverReport,
   platformRsaKey,
   queryAreas,
   queryAreasResponse,
@@ -15,7 +15,7 @@ import {
   vehicleControl,
   vehicleControlResponse,
 } from '@fleet/jt808';
-import { accept, type Handler, handle, type Handlers, messageOf, type TerminalContext } from './answering.ts';
+import { accept, type Handler, type Handlers, handle, messageOf, type TerminalContext } from './answering.ts';
 
 /** 0x0702 of the driver whose card is in. */
 export function driverCard(terminal: TerminalContext) {
@@ -28,7 +28,10 @@ export function driverCard(terminal: TerminalContext) {
 }
 
 /** Doors: bit 0 of the flags until 2013; item 1 of 2019 in the opposite sense. */
-function wantsDoorsLocked(body: { controlFlags?: number | undefined; items?: { id: number; parameter: Buffer }[] | undefined }) {
+function wantsDoorsLocked(body: {
+  controlFlags?: number | undefined;
+  items?: { id: number; parameter: Buffer }[] | undefined;
+}) {
   if (body.items === undefined) return ((body.controlFlags ?? 0) & 1) === 1;
   return body.items.find((item) => item.id === 1)?.parameter[0] === 0;
 }
@@ -37,7 +40,8 @@ const acceptOnly: Handler = (message) => accept(message);
 
 /** Messages that a terminal only has to take: events, menus, information, phone calls, areas and routes, recorder settings. */
 const TAKEN = [
-  0x8108, 0x8301, 0x8303, 0x8304, 0x8400, 0x8401, 0x8600, 0x8601, 0x8602, 0x8603, 0x8604, 0x8605, 0x8606, 0x8607, 0x8701,
+  0x8108, 0x8301, 0x8303, 0x8304, 0x8400, 0x8401, 0x8600, 0x8601, 0x8602, 0x8603, 0x8604, 0x8605, 0x8606, 0x8607,
+  0x8701,
 ];
 
 /** Texts, questions, doors, areas, recorder, driver. */

@@ -11,7 +11,7 @@ import {
   singleMultimediaUpload,
 } from '@fleet/jt808';
 import { snapshot } from '../media/snapshot.ts';
-import { accept, handle, type Handlers, messageOf, type TerminalContext } from './answering.ts';
+import { accept, type Handlers, handle, messageOf, type TerminalContext } from './answering.ts';
 
 /** 0x8801 result 2: no camera on the channel. */
 const CHANNEL_NOT_SUPPORTED = 2;

@@ -1,4 +1,5 @@
 import {
+  TerminalControlCommand as Command,
   confirmAlarm,
   linkDetection,
   queryAttributes,
@@ -10,11 +11,10 @@ import {
   queryParametersResponse,
   ReplyResult,
   setParameters,
-  TerminalControlCommand as Command,
   terminalControl,
   trackControl,
 } from '@fleet/jt808';
-import { accept, handle, type Handlers, messageOf, refuse, type TerminalContext } from './answering.ts';
+import { accept, type Handlers, handle, messageOf, refuse, type TerminalContext } from './answering.ts';
 
 /** How long "power off" and "stop communication" last here: a simulated driver switches it on again. */
 const POWERED_OFF_MS = 60_000;
@@ -39,7 +39,8 @@ function connectToServer(terminal: TerminalContext, parameters: string): void {
 function obey(terminal: TerminalContext, command: number, parameters: string): void {
   const { restartMs } = terminal.options;
   if (command === Command.connectToServer) connectToServer(terminal, parameters);
-  else if (command === Command.reset || command === Command.wirelessUpgrade) terminal.dropAndReturn({ awayMs: restartMs });
+  else if (command === Command.reset || command === Command.wirelessUpgrade)
+    terminal.dropAndReturn({ awayMs: restartMs });
   else if (command === Command.factoryReset) terminal.dropAndReturn({ awayMs: restartMs, forgetRegistration: true });
   else terminal.dropAndReturn({ awayMs: POWERED_OFF_MS });
 }

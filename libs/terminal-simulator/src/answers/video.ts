@@ -19,7 +19,16 @@ import { audioForm } from '../media/audio-frames.ts';
 import type { MediaTarget } from '../media/media-link.ts';
 import type { PlaybackMode } from '../media/playback-stream.ts';
 import { matchesQuery, type Recording, type RecordingQuery, stretchesOf } from '../recordings.ts';
-import { accept, type Handler, handle, type Handlers, messageOf, refuse, type TerminalContext, timeText } from './answering.ts';
+import {
+  accept,
+  type Handler,
+  type Handlers,
+  handle,
+  messageOf,
+  refuse,
+  type TerminalContext,
+  timeText,
+} from './answering.ts';
 
 const MODES: readonly PlaybackMode[] = ['normal', 'fastForward', 'keyFrameRewind', 'keyFrames', 'singleFrame'];
 
@@ -102,7 +111,11 @@ export const videoHandlers: Handlers = {
     // A single picture is asked for by its instant alone.
     if (mode === 'singleFrame') query.endTime = null;
     const stretches = stretchesOf(terminal.recordings, query, zoneMinutes);
-    const list = listMessage(terminal, message, stretches.map((stretch) => stretch.recording));
+    const list = listMessage(
+      terminal,
+      message,
+      stretches.map((stretch) => stretch.recording),
+    );
     if (!terminal.cameras.has(channel)) return refuse(message);
     if (stretches.length === 0) return playbackAnswer === 'general' ? refuse(message) : { answers: [list] };
     const general = accept(message).answers;
@@ -122,7 +135,8 @@ export const videoHandlers: Handlers = {
   }),
   ...handle(fileUploadRequest, (body, message, terminal) => {
     const stretches = stretchesOf(terminal.recordings, queryOf(body), terminal.options.zoneMinutes);
-    if (stretches.length === 0 || terminal.uploads.isBusy || !terminal.cameras.has(body.channel)) return refuse(message);
+    if (stretches.length === 0 || terminal.uploads.isBusy || !terminal.cameras.has(body.channel))
+      return refuse(message);
     return accept(message, () => terminal.uploads.start(message.serial, body, stretches));
   }),
   ...handle(fileUploadControl, (body, message, terminal) => {

@@ -13,7 +13,9 @@ export function ffmpegPath(given?: string): string {
 /** Runs ffmpeg to its end and gives its standard output. */
 export function runFfmpeg(path: string, args: readonly string[]): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const child = spawn(path, ['-hide_banner', '-nostdin', '-v', 'error', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(path, ['-hide_banner', '-nostdin', '-v', 'error', ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const output: Buffer[] = [];
     let complaint = '';
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
@@ -21,7 +23,9 @@ export function runFfmpeg(path: string, args: readonly string[]): Promise<Buffer
       if (complaint.length < 2000) complaint += chunk.toString();
     });
     child.on('error', (cause) => {
-      reject(new FfmpegError(`ffmpeg could not be started from "${path}": set FFMPEG_PATH or install ffmpeg`, { cause }));
+      reject(
+        new FfmpegError(`ffmpeg could not be started from "${path}": set FFMPEG_PATH or install ffmpeg`, { cause }),
+      );
     });
     child.on('close', (code, signal) => {
       if (code === 0) resolve(Buffer.concat(output));

@@ -35,11 +35,7 @@ export class FrameSender {
     };
     this.#lastVideoMs = timestampMs;
     if (frame.isKeyFrame) this.#lastKeyMs = timestampMs;
-    pushBounded(
-      this.#record.sentVideoFrames,
-      sentFrame(clip, frame, timestampMs, this.#sequence),
-      this.#frameLogLimit,
-    );
+    pushBounded(this.#record.sentVideoFrames, sentFrame(clip, frame, timestampMs, this.#sequence), this.#frameLogLimit);
     const dataType = frame.isKeyFrame ? DataType.I : DataType.P;
     this.#send(frame.data, { payloadType: clip.videoPayloadType, dataType, timestamp: timestampMs, ...intervals });
   }
@@ -47,11 +43,7 @@ export class FrameSender {
   /** Sends one frame of sound. */
   audio(clip: Clip, frame: ClipFrame, timestampMs: number): void {
     if (clip.audioPayloadType === null) return;
-    pushBounded(
-      this.#record.sentAudioFrames,
-      sentFrame(clip, frame, timestampMs, this.#sequence),
-      this.#frameLogLimit,
-    );
+    pushBounded(this.#record.sentAudioFrames, sentFrame(clip, frame, timestampMs, this.#sequence), this.#frameLogLimit);
     const { audioPayloadType: payloadType } = clip;
     this.#send(frame.data, { payloadType, dataType: DataType.AUDIO, timestamp: timestampMs });
   }

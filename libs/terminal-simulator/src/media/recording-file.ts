@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { AudioCodec } from './clip-spec.ts';
 import type { Clip } from './clip.ts';
+import type { AudioCodec } from './clip-spec.ts';
 import { ffmpegPath, runFfmpeg } from './ffmpeg.ts';
 
 /** ffmpeg input arguments of a clip's sound; ADPCM with its headers is nothing that ffmpeg reads. */
@@ -37,10 +37,21 @@ export async function recordingFile(
 ): Promise<Buffer> {
   const { codec, fps, audio } = clip.spec;
   const file = path.join(os.tmpdir(), `recording-${randomUUID()}.mp4`);
-  const video = ['-stream_loop', '-1', '-r', String(fps), '-f', codec === 'h264' ? 'h264' : 'hevc', '-i', clip.videoFile];
+  const video = [
+    '-stream_loop',
+    '-1',
+    '-r',
+    String(fps),
+    '-f',
+    codec === 'h264' ? 'h264' : 'hevc',
+    '-i',
+    clip.videoFile,
+  ];
   const soundInput = AUDIO_INPUT[audio];
   const sound =
-    clip.audioFile === null || soundInput === undefined ? [] : ['-stream_loop', '-1', ...soundInput, '-i', clip.audioFile];
+    clip.audioFile === null || soundInput === undefined
+      ? []
+      : ['-stream_loop', '-1', ...soundInput, '-i', clip.audioFile];
   const coding = ['-c:v', 'copy', '-c:a', 'aac', '-b:a', '24k', '-t', String(seconds), '-movflags', '+faststart'];
   try {
     await runFfmpeg(ffmpegPath(options.ffmpegPath), [...video, ...sound, ...coding, '-f', 'mp4', '-y', file]);

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import dgram from 'node:dgram';
 import net from 'node:net';
-import { DatagramReader, FrameAssembler, type MediaFrame, type MediaPacket, PacketSplitter, ReorderWindow } from '@fleet/jt1078';
+import {
+  DatagramReader,
+  FrameAssembler,
+  type MediaFrame,
+  type MediaPacket,
+  PacketSplitter,
+  ReorderWindow,
+} from '@fleet/jt1078';
 
 /** A frame that arrived, copied. */
 export interface ArrivedFrame {

@@ -106,7 +106,12 @@ export class TestPlatform {
   }
 
   /** Sends a frame with this body to the latest connection of a terminal; gives the serial. */
-  sendRaw(phone: string, messageId: number, body: Buffer, subpackage: { total: number; no: number } | null = null): number {
+  sendRaw(
+    phone: string,
+    messageId: number,
+    body: Buffer,
+    subpackage: { total: number; no: number } | null = null,
+  ): number {
     const connection = [...this.#open].findLast((one) => one.phone === phone);
     if (connection === undefined) throw new Error(`${phone} is not connected`);
     const serial = this.#serial;

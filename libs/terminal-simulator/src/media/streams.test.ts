@@ -1,0 +1,302 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import {
+  liveStreamControl,
+  liveStreamRequest,
+  playbackControl,
+  playbackRequest,
+  queryAvAttributes,
+} from '@fleet/jt808';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { cameraClips } from '../camera-clips.ts';
+import { cameraTimeOf } from '../camera-clock.ts';
+import { makeRecordings, type Recording } from '../recordings.ts';
+import { SimulatedTerminal } from '../terminal.ts';
+import type { ClipProvider, TerminalOptions } from '../terminal-options.ts';
+import { MediaSink } from '../testing/media-sink.ts';
+import { TestPlatform } from '../testing/test-platform.ts';
+import { waitFor } from '../testing/wait-for.ts';
+import type { SentFrame, StreamRecord } from './stream-record.ts';
+
+const PHONE = '013800138001';
+const look = {
+  main: { width: 320, height: 240, fps: 25, gop: 10, seconds: 1, bitrateKbps: 1500 },
+  sub: { width: 160, height: 120, fps: 10, gop: 5, seconds: 1 },
+};
+// ffmpeg starts slowly on a busy machine.
+jest.setTimeout(60_000);
+
+let cacheDir: string;
+let clips: ClipProvider;
+let platform: TestPlatform;
+let sink: MediaSink;
+let terminal: SimulatedTerminal;
+
+beforeAll(async () => {
+  cacheDir = await mkdtemp(path.join(os.tmpdir(), 'clips-'));
+  clips = cameraClips(PHONE, { cacheDir }, look);
+  await Promise.all([clips(1, 'main'), clips(1, 'sub')]);
+});
+
+afterAll(() => rm(cacheDir, { recursive: true }));
+
+beforeEach(async () => {
+  platform = await new TestPlatform().listen();
+  sink = await new MediaSink().listen();
+  await startTerminal({});
+});
+
+afterEach(async () => {
+  await terminal.stop();
+  await Promise.all([platform.close(), sink.close()]);
+});
+
+async function startTerminal(options: Partial<TerminalOptions>): Promise<void> {
+  terminal = new SimulatedTerminal({
+    host: '127.0.0.1',
+    port: platform.port,
+    phone: PHONE,
+    channels: 1,
+    clips,
+    reportIntervalMs: 0,
+    reconnect: { minMs: 10, maxMs: 50 },
+    ...options,
+  });
+  terminal.start();
+  await terminal.waitUntilOnline();
+}
+
+async function restartTerminal(options: Partial<TerminalOptions>): Promise<void> {
+  await terminal.stop();
+  await startTerminal(options);
+}
+
+const live = { serverIp: '127.0.0.1', channel: 1, dataType: 0, streamType: 0 };
+
+function startLive(body: Partial<typeof live> & { udp?: boolean } = {}): void {
+  const { udp = false, ...rest } = body;
+  const ports = { tcpPort: udp ? 0 : sink.tcpPort, udpPort: udp ? sink.udpPort : 0 };
+  platform.command(PHONE, liveStreamRequest, { ...live, ...ports, ...rest });
+}
+
+async function record(): Promise<StreamRecord> {
+  await waitFor('stream', () => terminal.cameras.records.length > 0);
+  const latest = terminal.cameras.records.at(-1);
+  if (latest === undefined) throw new Error('no stream');
+  return latest;
+}
+
+const hashes = (frames: readonly (SentFrame | { sha256: string })[]): string[] => frames.map((frame) => frame.sha256);
+
+describe('live (0x9101)', () => {
+  it.each([
+    ['TCP', false],
+    ['UDP', true],
+  ])('%s: what arrives is what was sent, picture by picture and sound by sound', async (_name, udp) => {
+    startLive({ udp });
+    await waitFor('a second and a half of video', () => sink.of('video').length >= 38);
+    platform.command(PHONE, liveStreamControl, { channel: 1, control: 0, closeType: 0, streamType: 0 });
+    const stream = await record();
+    await waitFor('end', () => stream.state === 'ended');
+    await waitFor('all frames', () => sink.of('video').length === stream.sentVideoFrames.length);
+    expect(hashes(sink.of('video'))).toEqual(hashes(stream.sentVideoFrames));
+    expect(hashes(sink.of('audio'))).toEqual(hashes(stream.sentAudioFrames));
+    expect(stream).toMatchObject({ kind: 'live', protocol: udp ? 'udp' : 'tcp', endReason: 'stopped' });
+    const clip = await clips(1, 'main');
+    expect(stream.sentVideoFrames.map((frame) => frame.clipIndex)).toEqual(
+      stream.sentVideoFrames.map((_frame, index) => index % clip.videoFrames.length),
+    );
+    expect(sink.frames[0]).toMatchObject({ sim: PHONE, channel: 1 });
+  });
+
+  it('counts packets on one sequence, none longer than 950 bytes', async () => {
+    startLive();
+    await waitFor('video', () => sink.of('video').length >= 12);
+    const sequences = sink.packets.map((packet) => packet.sequence);
+    expect(sequences).toEqual(sequences.map((_sequence, index) => index));
+    expect(Math.max(...sink.packets.map((packet) => packet.bodyBytes))).toBe(950);
+  });
+
+  it('keeps timestamps rising through the loop, in real time', async () => {
+    startLive();
+    await waitFor('more than one loop', () => sink.of('video').length >= 30);
+    const times = sink.of('video').map((frame) => frame.timestampMs);
+    const steps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+    for (const step of steps) expect(Math.abs(step - 40)).toBeLessThanOrEqual(1);
+  });
+
+  it('sends 10-byte SIMs when it is a terminal of 2019', async () => {
+    await terminal.stop();
+    await platform.close();
+    platform = await new TestPlatform('2019').listen();
+    const phone = '00000000013800138003';
+    await startTerminal({ phone });
+    const ports = { tcpPort: sink.tcpPort, udpPort: 0 };
+    platform.command(phone, liveStreamRequest, { ...live, ...ports });
+    await waitFor('video', () => sink.of('video').length >= 2);
+    expect(sink.frames[0]?.sim).toBe(phone);
+  });
+
+  it('switches to the sub stream from a key frame on', async () => {
+    startLive();
+    await waitFor('video', () => sink.of('video').length >= 3);
+    platform.command(PHONE, liveStreamControl, { channel: 1, control: 1, closeType: 0, streamType: 1 });
+    const stream = await record();
+    const { key } = await clips(1, 'sub');
+    const ofSub = (): SentFrame[] => stream.sentVideoFrames.filter((frame) => frame.clipKey === key);
+    await waitFor('sub stream', () => ofSub().length >= 3);
+    expect(ofSub()[0]).toMatchObject({ clipIndex: 0, isKeyFrame: true });
+    expect(sink.connections).toBe(1);
+  });
+
+  it('pauses, and goes on with a key frame on the same connection', async () => {
+    startLive();
+    await waitFor('video', () => sink.of('video').length >= 3);
+    platform.command(PHONE, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
+    const stream = await record();
+    await waitFor('pause', () => stream.state === 'paused');
+    const before = stream.sentVideoFrames.length;
+    platform.command(PHONE, liveStreamControl, { channel: 1, control: 3, closeType: 0, streamType: 0 });
+    await waitFor('resumed', () => stream.sentVideoFrames.length > before);
+    expect(stream.sentVideoFrames[before]?.isKeyFrame).toBe(true);
+    expect(sink.connections).toBe(1);
+  });
+
+  it('closes the sound alone, then the rest', async () => {
+    startLive();
+    await waitFor('sound', () => sink.of('audio').length >= 2);
+    platform.command(PHONE, liveStreamControl, { channel: 1, control: 0, closeType: 1, streamType: 0 });
+    await waitFor('answer', () => platform.of(0x0001).length === 2);
+    const stream = await record();
+    const [audio, video] = [stream.sentAudioFrames.length, stream.sentVideoFrames.length];
+    await waitFor('more video', () => stream.sentVideoFrames.length > video + 5);
+    expect(stream.sentAudioFrames.length - audio).toBeLessThanOrEqual(1);
+    platform.command(PHONE, liveStreamControl, { channel: 1, control: 0, closeType: 2, streamType: 0 });
+    await waitFor('closed', () => sink.closedConnections === 1);
+  });
+
+  it('sends picture only or sound only when asked so', async () => {
+    startLive({ dataType: 1 });
+    await waitFor('video', () => sink.of('video').length >= 5);
+    expect(sink.of('audio')).toEqual([]);
+    startLive({ dataType: 3 });
+    await waitFor('audio', () => sink.of('audio').length >= 5);
+    expect(terminal.cameras.records.map((one) => one.endReason)).toEqual(['replaced', null]);
+  });
+
+  it('notes a server that is not there, and refuses control of a stream that does not run', async () => {
+    const free = await new MediaSink().listen();
+    const { tcpPort } = free;
+    await free.close();
+    platform.command(PHONE, liveStreamRequest, { ...live, tcpPort, udpPort: 0 });
+    const stream = await record();
+    await waitFor('failure', () => stream.state === 'ended');
+    expect(stream.endReason).toMatch(/^connectFailed: .*ECONNREFUSED/);
+    platform.command(PHONE, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
+    await waitFor('answer', () => platform.of(0x0001).length === 2);
+    expect(platform.of(0x0001).map((frame) => frame.body[4])).toEqual([0, 1]);
+  });
+
+  it('can accept and never connect, or connect and say nothing', async () => {
+    await restartTerminal({ media: 'connectSilently' });
+    startLive();
+    await waitFor('connection', () => sink.connections === 1);
+    await restartTerminal({ media: 'neverConnect' });
+    startLive();
+    await waitFor('answer', () => platform.of(0x0001).length === 2);
+    expect(sink.frames).toEqual([]);
+    expect(sink.connections).toBe(1);
+  });
+
+  it('tells its codecs (0x9003)', async () => {
+    platform.command(PHONE, queryAvAttributes, {});
+    const { body } = await platform.next(0x1003);
+    expect([body[0], body[7], body[9]]).toEqual([6, 98, 1]);
+  });
+});
+
+describe('playback (0x9201)', () => {
+  const until = new Date('2026-08-01T04:00:00Z');
+  let recordings: Recording[];
+
+  beforeEach(async () => {
+    recordings = makeRecordings({ channels: [1], count: 3, seconds: 2, until, bitrateKbps: 500 });
+    await restartTerminal({ recordings, playbackAnswer: 'general' });
+  });
+
+  const window = { startTime: cameraTimeOf(until.getTime() - 6000), endTime: cameraTimeOf(until.getTime()) };
+  const request = { serverIp: '127.0.0.1', udpPort: 0, channel: 1, mediaType: 0, streamType: 0, storageType: 0 };
+
+  function play(body: { playbackMode: number; speed: number; startTime?: string; endTime?: string | null }): void {
+    platform.command(PHONE, playbackRequest, { ...request, ...window, tcpPort: sink.tcpPort, ...body });
+  }
+
+  it('plays three recordings at four times the speed, then closes the connection', async () => {
+    play({ playbackMode: 1, speed: 3 });
+    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    const stream = await record();
+    expect(stream.endReason).toBe('endOfRecording');
+    expect(stream.sentVideoFrames).toHaveLength(150);
+    expect(hashes(sink.of('video'))).toEqual(hashes(stream.sentVideoFrames));
+    expect(sink.of('audio')).toEqual([]);
+    const times = sink.of('video').map((frame) => frame.timestampMs);
+    expect(times[0]).toBe(until.getTime() - 6000);
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe(6000 - 40);
+  });
+
+  it('loses nothing however slow the server reads', async () => {
+    await restartTerminal({ recordings, unpacedPlayback: true, playbackAnswer: 'list' });
+    play({ playbackMode: 0, speed: 0 });
+    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    const stream = await record();
+    expect(hashes(sink.of('video'))).toEqual(hashes(stream.sentVideoFrames));
+    expect(hashes(sink.of('audio'))).toEqual(hashes(stream.sentAudioFrames));
+    expect(stream.sentVideoFrames).toHaveLength(150);
+    expect(stream.sentAudioFrames).toHaveLength(150);
+    expect((await platform.next(0x1205)).body.readUInt32BE(2)).toBe(3);
+  });
+
+  it('sends key frames only, backwards in rewind', async () => {
+    play({ playbackMode: 2, speed: 5 });
+    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    const stream = await record();
+    const times = stream.sentVideoFrames.map((frame) => frame.timestampMs);
+    expect(stream.sentVideoFrames.every((frame) => frame.isKeyFrame)).toBe(true);
+    expect(times.length).toBeGreaterThanOrEqual(12);
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
+  });
+
+  it('sends one picture in single-frame mode', async () => {
+    play({ playbackMode: 4, speed: 0, startTime: cameraTimeOf(until.getTime() - 3000) });
+    await waitFor('end', () => sink.closedConnections === 1);
+    expect(sink.of('video')).toHaveLength(1);
+  });
+
+  it('pauses, seeks to a key frame, plays on, and stops', async () => {
+    play({ playbackMode: 0, speed: 0 });
+    await waitFor('video', () => sink.of('video').length >= 3);
+    const control = { channel: 1, speed: 0, seekTime: null };
+    platform.command(PHONE, playbackControl, { ...control, control: 1 });
+    const stream = await record();
+    await waitFor('pause', () => stream.state === 'paused');
+    platform.command(PHONE, playbackControl, { ...control, control: 0 });
+    await waitFor('playing', () => stream.state === 'streaming');
+    const before = stream.sentVideoFrames.length;
+    const seekMs = until.getTime() - 1000;
+    platform.command(PHONE, playbackControl, { ...control, control: 5, seekTime: cameraTimeOf(seekMs) });
+    await waitFor('after the seek', () => (stream.sentVideoFrames.at(-1)?.timestampMs ?? 0) >= seekMs - 400);
+    const landed = stream.sentVideoFrames.slice(before).find((frame) => frame.timestampMs >= seekMs - 400);
+    expect(landed?.isKeyFrame).toBe(true);
+    platform.command(PHONE, playbackControl, { ...control, control: 2 });
+    await waitFor('closed', () => sink.closedConnections === 1);
+    expect(stream.endReason).toBe('stopped');
+  });
+
+  it('refuses a window in which it has recorded nothing', async () => {
+    play({ playbackMode: 0, speed: 0, startTime: '2020-01-01T00:00:00', endTime: '2020-01-02T00:00:00' });
+    const answer = await platform.next(0x0001);
+    expect(answer.body[4]).toBe(1);
+    expect(sink.connections).toBe(0);
+  });
+});
