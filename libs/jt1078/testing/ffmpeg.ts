@@ -71,18 +71,39 @@ export const frameHashes = (data: Buffer, format: string): string[] =>
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split(',').at(-1)?.trim() ?? '');
 
+const annexBFormat = (codec: 'libx264' | 'libx265'): string => (codec === 'libx264' ? 'h264' : 'hevc');
+
+function encodeAs(
+  format: string,
+  codec: 'libx264' | 'libx265',
+  options: string[],
+  frames: number,
+  size: string,
+): Buffer {
+  const quiet = codec === 'libx265' && !options.includes('-x265-params') ? ['-x265-params', 'log-level=error'] : [];
+  const source = `testsrc=size=${size}:rate=25`;
+  const coding = ['-frames:v', String(frames), '-pix_fmt', 'yuv420p', '-c:v', codec, '-g', '10', ...quiet, ...options];
+  return ffmpeg(['-f', 'lavfi', '-i', source, ...coding, '-f', format, 'pipe:1']);
+}
+
 /** Encodes a moving test picture to an Annex B stream. */
-export function encodeVideo(
+export const encodeVideo = (
   codec: 'libx264' | 'libx265',
   options: string[] = [],
   frames = 30,
   size = '176x144',
-): Buffer {
-  const quiet = codec === 'libx265' && !options.includes('-x265-params') ? ['-x265-params', 'log-level=error'] : [];
-  const source = `testsrc=size=${size}:rate=25`;
-  const format = codec === 'libx264' ? 'h264' : 'hevc';
-  const coding = ['-frames:v', String(frames), '-pix_fmt', 'yuv420p', '-c:v', codec, '-g', '10', ...quiet, ...options];
-  return ffmpeg(['-f', 'lavfi', '-i', source, ...coding, '-f', format, 'pipe:1']);
+): Buffer => encodeAs(annexBFormat(codec), codec, options, frames, size);
+
+/** The same, with the presentation time of each frame in coded order. */
+export function encodeTimedVideo(codec: 'libx264' | 'libx265', options: string[]): { stream: Buffer; ptsMs: number[] } {
+  const muxed = encodeAs('matroska', codec, options, 30, '176x144');
+  const filter = codec === 'libx264' ? 'h264_mp4toannexb' : 'hevc_mp4toannexb';
+  const format = annexBFormat(codec);
+  const stream = ffmpeg(
+    ['-f', 'matroska', '-i', 'pipe:0', '-c', 'copy', '-bsf:v', filter, '-f', format, 'pipe:1'],
+    muxed,
+  );
+  return { stream, ptsMs: probeVideo(muxed, 'matroska').ptsMs };
 }
 
 /** A tone, encoded; `args` choose codec and format. */

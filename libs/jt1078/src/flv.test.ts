@@ -1,0 +1,125 @@
+import { describe, expect, it } from '@jest/globals';
+import { aacSequenceHeader, aacTag, g711Tag, mp3Tag } from './flv-audio.ts';
+import { demuxFlv, FlvDemuxer, parameterSetsOf, readVideoTag } from './flv-demuxer.ts';
+import { scriptTag } from './flv-script.ts';
+import { flvHeader, TAG_HEADER_BYTES, tagOf, writeTagHeader } from './flv-tag.ts';
+import { legacyHevcTag, videoSequenceHeader, writeFrameHeader } from './flv-video.ts';
+
+describe('FLV', () => {
+  it.each([
+    [true, false, '01'],
+    [false, true, '04'],
+    [true, true, '05'],
+  ])('file header: video %s, audio %s', (video, audio, flags) => {
+    expect(flvHeader({ video, audio }).toString('hex')).toBe(`464c5601${flags}0000000900000000`);
+  });
+
+  it('tag: header, body, previous tag size', () => {
+    const tag = tagOf('video', 0x01020304, [Buffer.from('1700', 'hex'), Buffer.from('aa', 'hex')], {
+      isKeyFrame: true,
+    });
+    expect(tag.wire.toString('hex')).toBe('09' + '000003' + '020304' + '01' + '000000' + '1700aa' + '0000000e');
+    expect(tag.rest.toString('hex')).toBe('1700aa' + '0000000e');
+    expect(tag).toMatchObject({ type: 9, bodyLength: 3, isKeyFrame: true, isDisposable: false });
+    expect(tag.rest.buffer).toBe(tag.wire.buffer);
+  });
+
+  it.each([
+    [0, '00000000'],
+    [0xffffff, 'ffffff00'],
+    [16_777_216, '00000001'],
+    [0x7fffffff, 'ffffff7f'],
+    [0x80000000, '00000080'],
+  ])("a viewer's own header has 32-bit time: %i", (timestampMs, hex) => {
+    const tag = tagOf('audio', 5, [Buffer.from('af01', 'hex')]);
+    const target = Buffer.alloc(2 + TAG_HEADER_BYTES);
+    expect(writeTagHeader(target, 2, tag, timestampMs)).toBe(2 + TAG_HEADER_BYTES);
+    expect(target.toString('hex')).toBe(`000008000002${hex}000000`);
+    const [read] = demuxFlv(Buffer.concat([flvHeader({ video: false, audio: true }), target.subarray(2), tag.rest]));
+    expect(read).toMatchObject({ type: 8, timestampMs });
+  });
+
+  it('script tag: golden bytes, undefined left out', () => {
+    const tag = scriptTag({ duration: 0, hasAudio: false, framerate: undefined, encoder: 'x' });
+    expect(tag.body.toString('hex')).toBe(
+      '02000a' +
+        Buffer.from('onMetaData').toString('hex') +
+        '08' +
+        '00000003' +
+        '0008' +
+        Buffer.from('duration').toString('hex') +
+        '000000000000000000' +
+        '0008' +
+        Buffer.from('hasAudio').toString('hex') +
+        '0100' +
+        '0007' +
+        Buffer.from('encoder').toString('hex') +
+        '02000178' +
+        '000009',
+    );
+  });
+
+  it('audio tags: golden bytes', () => {
+    expect(aacSequenceHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 0).body.toString('hex')).toBe(
+      'af001408',
+    );
+    expect(aacTag(Buffer.from('21', 'hex'), 0).body.toString('hex')).toBe('af0121');
+    expect(g711Tag('alaw', Buffer.from('d5', 'hex'), 0).body.toString('hex')).toBe('72d5');
+    expect(g711Tag('mulaw', Buffer.from('ff', 'hex'), 0).body.toString('hex')).toBe('82ff');
+    const header = { sampleRate: 44_100, channels: 2, samples: 1152 };
+    expect(mp3Tag(Buffer.from('fffb', 'hex'), header, 0).body.toString('hex')).toBe('2ffffb');
+  });
+
+  it('video tags: H.264, H.265 enhanced and as codec id 12', () => {
+    const record = Buffer.from('01aabb', 'hex');
+    expect(videoSequenceHeader('h264', record, 0).body.toString('hex')).toBe('170000000001aabb');
+    const header = videoSequenceHeader('h265', record, 7);
+    expect(header.body.toString('hex')).toBe('906876633101aabb');
+    const legacy = legacyHevcTag(header);
+    expect(legacy.body.toString('hex')).toBe('1c0000000001aabb');
+    expect(legacy).toMatchObject({ timestampMs: 7, isSequenceHeader: true, isKeyFrame: true });
+    expect(legacyHevcTag(header)).toBe(legacy);
+    const head = Buffer.alloc(8);
+    writeFrameHeader(head, 0, 'h265', false, 0x010203);
+    expect(head.toString('hex')).toBe('a168766331010203');
+    const frame = legacyHevcTag(tagOf('video', 9, [head, Buffer.from('000000010a', 'hex')], { isDisposable: true }));
+    expect(frame.body.toString('hex')).toBe('2c01010203' + '000000010a');
+    expect(frame.isDisposable).toBe(true);
+    const avc = tagOf('video', 0, [Buffer.from('1701000000', 'hex')]);
+    expect(legacyHevcTag(avc)).toBe(avc);
+  });
+
+  it('the demuxer reads tags from chunks of any size, and refuses what is no FLV', () => {
+    const bytes = Buffer.concat([
+      flvHeader({ video: true, audio: true }),
+      scriptTag({ duration: 0 }).wire,
+      aacTag(Buffer.from('aa', 'hex'), 70_000).wire,
+    ]);
+    for (let size = 1; size <= bytes.length; size++) {
+      const types: number[] = [];
+      const demuxer = new FlvDemuxer((tag) => types.push(tag.type));
+      for (let at = 0; at < bytes.length; at += size) demuxer.push(bytes.subarray(at, at + size));
+      expect(types).toEqual([18, 8]);
+      expect(demuxer.header).toEqual({ video: true, audio: true });
+    }
+    expect(() => demuxFlv(Buffer.alloc(20))).toThrow(/FLV/);
+    bytes[bytes.length - 1] = 0xff;
+    expect(() => demuxFlv(bytes)).toThrow(/previous tag size/);
+  });
+
+  it('reads video tags back', () => {
+    expect(readVideoTag(Buffer.from('2701000028aa', 'hex'))).toMatchObject({
+      codec: 'h264',
+      isKeyFrame: false,
+      compositionMs: 40,
+    });
+    expect(readVideoTag(Buffer.from('9368766331aa', 'hex'))).toMatchObject({
+      codec: 'h265',
+      isKeyFrame: true,
+      compositionMs: 0,
+    });
+    expect(readVideoTag(Buffer.from('2200', 'hex'))).toBeNull();
+    const record = Buffer.from('014d0014ffe1000267aa01000268bb', 'hex');
+    expect(parameterSetsOf('h264', record).map((unit) => unit.toString('hex'))).toEqual(['67aa', '68bb']);
+  });
+});

@@ -1,0 +1,357 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Output, pipeline, type SyntheticFrame } from '../testing/pipeline.ts';
+import { adtsHeader } from './aac.ts';
+import { readVideoTag } from './flv-demuxer.ts';
+import type { FlvTag } from './flv-tag.ts';
+import { addHisiliconHeader } from './hisilicon.ts';
+import type { MediaFrame } from './media-frame.ts';
+import type { StreamMuxerOptions } from './stream-muxer.ts';
+import { DataType, PayloadType } from './tables.ts';
+
+// CIF Main and PAL High, from the reference captures.
+const CIF = { sps: '674d001495a8582590', pps: '68ee3c80' };
+const PAL = { sps: '6764001eacb2016824dff802000168800001f480005dc0078b1724', pps: '68ebc3cb22c0' };
+const IDR = '6588aa';
+const P = '619abb';
+const NON_REFERENCE = '019acc';
+
+const annexB = (...units: string[]): Buffer => Buffer.from(units.map((unit) => `00000001${unit}`).join(''), 'hex');
+const key = (sets = CIF): Buffer => annexB(sets.sps, sets.pps, IDR);
+
+interface Run extends Output {
+  push: (frame: Partial<MediaFrame> & { data: Buffer }) => void;
+}
+
+/** Frames handed to the muxer directly, 40 ms apart unless they say otherwise. */
+function mux(
+  frames: readonly (Buffer | (Partial<SyntheticFrame> & { data: Buffer; discontinuity?: boolean }))[],
+  options?: Partial<StreamMuxerOptions>,
+): Run {
+  const output = pipeline(options);
+  let timestampLow = -40;
+  const push: Run['push'] = (frame) => {
+    timestampLow = frame.timestampLow ?? timestampLow + 40;
+    output.muxer.push({
+      kind: 'video',
+      sim: '013800138000',
+      simBytes: 6,
+      channel: 1,
+      payloadType: PayloadType.H264,
+      dataType: DataType.P,
+      timestampHigh: 0,
+      lastIFrameIntervalMs: 0,
+      lastFrameIntervalMs: 0,
+      packets: 1,
+      arrivalMs: 0,
+      discontinuity: false,
+      ...frame,
+      timestampLow,
+    });
+  };
+  for (const frame of frames) {
+    if (Buffer.isBuffer(frame)) push({ data: frame });
+    else push({ ...frame, ...(frame.timestampMs === undefined ? {} : { timestampLow: frame.timestampMs }) });
+  }
+  return { ...output, push };
+}
+
+/** `H` sequence header, `K` key frame, `d` disposable, `p` other pictures. */
+const shape = (tags: readonly FlvTag[]): string =>
+  tags
+    .filter((tag) => tag.track === 'video')
+    .map((tag) => (tag.isSequenceHeader ? 'H' : tag.isKeyFrame ? 'K' : tag.isDisposable ? 'd' : 'p'))
+    .join('');
+
+const units = (tag: FlvTag | undefined): string => (tag ? (readVideoTag(tag.body)?.data.toString('hex') ?? '') : '');
+
+describe('StreamMuxer: video', () => {
+  it('sends nothing before parameter sets and a key frame', () => {
+    const { tags, muxer } = mux([annexB(P), annexB(P), annexB(IDR), annexB(CIF.sps, CIF.pps, P), key(), annexB(P)]);
+    expect(shape(tags)).toBe('HKp');
+    expect(muxer.counters).toMatchObject({ videoFrames: 2, keyFrames: 1, droppedVideoFrames: 4 });
+    expect(muxer.video).toEqual({
+      codec: 'h264',
+      width: 352,
+      height: 288,
+      profile: 77,
+      level: 20,
+      codecString: 'avc1.4d0014',
+    });
+  });
+
+  it('makes one tag of a picture with all its slices, lengths instead of start codes of 3 and 4 bytes, padding gone', () => {
+    const data = Buffer.concat([key(), Buffer.from('000001' + '6508dd' + '0000000000', 'hex')]);
+    const { tags } = mux([data]);
+    expect(shape(tags)).toBe('HK');
+    expect(units(tags[1])).toBe(`00000003${IDR}` + '00000003' + '6508dd');
+    expect(tags[1]?.body.subarray(0, 5).toString('hex')).toBe('1701000000');
+  });
+
+  it('leaves out delimiters, filler and parameter sets, and keeps SEI', () => {
+    const { tags } = mux([annexB('09f0', CIF.sps, CIF.pps, '06e5013280', IDR, '0cffff80', '0a', '0b')]);
+    expect(units(tags[1])).toBe('00000005' + '06e5013280' + `00000003${IDR}`);
+  });
+
+  it('tells key frames by NAL type: the data type nibble may lie', () => {
+    const { tags } = mux([
+      { data: key(), dataType: DataType.P },
+      { data: annexB(P), dataType: DataType.I },
+      annexB(NON_REFERENCE),
+    ]);
+    expect(shape(tags)).toBe('HKpd');
+  });
+
+  it('repeats the sequence header only when parameter sets change, before the key frame', () => {
+    const { tags, muxer } = mux([key(), annexB(P), key(), annexB(P), key(PAL), annexB(P), key(PAL)]);
+    expect(shape(tags)).toBe('HKpKpHKpK');
+    expect(muxer.video).toMatchObject({ width: 720, height: 576, profile: 100 });
+    expect(muxer.videoSequenceHeader?.body.toString('hex')).toContain(PAL.sps);
+  });
+
+  it('keeps a changed set in the stream until the key frame brings the sequence header', () => {
+    const other = '68ee3c81';
+    const { tags } = mux([key(), annexB(other, P), annexB(P), annexB(IDR)]);
+    expect(shape(tags)).toBe('HKppHK');
+    expect(units(tags[2])).toBe(`00000004${other}` + `00000003${P}`);
+  });
+
+  it('takes parameter sets from frames of their own', () => {
+    const sets = [
+      { data: annexB(CIF.sps), timestampMs: 0 },
+      { data: annexB(CIF.pps), timestampMs: 0 },
+    ];
+    const { tags, muxer } = mux([...sets, { data: annexB(IDR), timestampMs: 0 }, { data: annexB(P), timestampMs: 40 }]);
+    muxer.flush();
+    expect(shape(tags)).toBe('HKp');
+  });
+
+  it('joins slices that come as frames of their own, from the first picture on', () => {
+    const at = (timestampMs: number, unit: string): { data: Buffer; timestampMs: number } => ({
+      data: annexB(unit),
+      timestampMs,
+    });
+    const rows = [at(0, CIF.sps), at(0, CIF.pps), at(0, IDR), at(0, '6508dd'), at(40, P), at(40, '6108ee'), at(80, P)];
+    const { tags, muxer } = mux(rows);
+    muxer.flush();
+    expect(shape(tags)).toBe('HKpp');
+    expect(units(tags[1])).toBe(`00000003${IDR}` + '000000036508dd');
+    expect(units(tags[2])).toBe(`00000003${P}` + '000000036108ee');
+  });
+
+  it('shows no torn picture when slices turn out to come apart later', () => {
+    const slices = [
+      { data: key(), timestampMs: 0 },
+      { data: annexB('6508dd'), timestampMs: 0 },
+      { data: annexB(P), timestampMs: 40 },
+    ];
+    const { tags, muxer } = mux([
+      ...slices,
+      { data: key(), timestampMs: 80 },
+      { data: annexB('6508dd'), timestampMs: 80 },
+    ]);
+    muxer.flush();
+    expect(shape(tags)).toBe('HKK');
+    expect(units(tags[2])).toContain('6508dd');
+  });
+
+  it('waits for a key frame after a loss', () => {
+    const { tags, muxer } = mux([
+      key(),
+      annexB(P),
+      { data: annexB(P), discontinuity: true },
+      annexB(P),
+      key(),
+      annexB(P),
+    ]);
+    expect(shape(tags)).toBe('HKpKp');
+    expect(muxer.counters.droppedVideoFrames).toBe(2);
+  });
+
+  it('plays a stream without IDR from its recovery points, after two groups', () => {
+    const open = annexB(CIF.sps, CIF.pps, '0606c4', P);
+    const { tags } = mux([open, annexB(P), open, annexB(P), open, annexB(P), open]);
+    expect(shape(tags)).toBe('HKpK');
+    const withIdr = mux([open, annexB(P), key(), annexB(P), open]);
+    expect(shape(withIdr.tags)).toBe('HKpp');
+  });
+
+  it('trusts the bits, not the payload type, and counts the mismatch', () => {
+    const { tags, muxer } = mux([
+      { data: key(), payloadType: PayloadType.H265 },
+      { data: annexB(P), payloadType: PayloadType.H265 },
+    ]);
+    expect(shape(tags)).toBe('HKp');
+    expect(muxer.video?.codec).toBe('h264');
+    expect(muxer.counters.codecMismatches).toBe(1);
+  });
+
+  it('survives frames without units, with one byte, and with thousands of units', () => {
+    const { tags, muxer } = mux([
+      key(),
+      Buffer.alloc(0),
+      Buffer.from([0]),
+      Buffer.alloc(50),
+      annexB('61'),
+      Buffer.from('00000141'.repeat(3000), 'hex'),
+      annexB(P),
+    ]);
+    expect(shape(tags).startsWith('HK')).toBe(true);
+    expect(muxer.counters.keyFrames).toBe(1);
+  });
+
+  it('goes on after a reconnect: header again, key frame first, time without hole', () => {
+    const { tags, muxer, push } = mux([key(), annexB(P)]);
+    muxer.restart();
+    for (const data of [annexB(P), key(), annexB(P)]) push({ data, timestampLow: 5_000_000, arrivalMs: 9000 });
+    expect(shape(tags)).toBe('HKpHKp');
+    const times = tags.filter((tag) => tag.track === 'video').map((tag) => tag.timestampMs);
+    expect(times.every((at, i) => at >= (times[i - 1] ?? 0))).toBe(true);
+    expect(times.at(-1)).toBeLessThan(300);
+  });
+
+  it('never lets tag times go back, whatever the device sends', () => {
+    const frame = fc.record({
+      data: fc.constantFrom(key(), annexB(P), annexB(NON_REFERENCE), annexB('41e0ff'), key(PAL)),
+      timestampLow: fc.oneof(fc.nat(5000), fc.nat(0xffffffff)),
+      arrivalMs: fc.nat(1_000_000),
+      audio: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(frame, { maxLength: 80 }), (frames) => {
+        const { tags, push } = mux([]);
+        for (const { audio, ...rest } of frames) {
+          if (audio)
+            push({
+              ...rest,
+              kind: 'audio',
+              payloadType: PayloadType.G711A,
+              dataType: DataType.AUDIO,
+              data: Buffer.alloc(160, 0xd5),
+            });
+          else push(rest);
+        }
+        for (const track of ['video', 'audioCopy']) {
+          const times = tags.filter((tag) => tag.track === track).map((tag) => tag.timestampMs);
+          expect(times.every((at, i) => at >= (times[i - 1] ?? 0))).toBe(true);
+        }
+      }),
+    );
+  });
+});
+
+const audio = (payloadType: number, data: Buffer): Partial<MediaFrame> & { data: Buffer } => ({
+  kind: 'audio',
+  payloadType,
+  dataType: DataType.AUDIO,
+  data,
+});
+
+describe('StreamMuxer: audio', () => {
+  it.each([
+    ['G.711A', PayloadType.G711A, Buffer.alloc(320, 0xd5), { format: 'alaw', durationMs: 40 }],
+    [
+      'G.711A with Hisilicon header',
+      PayloadType.G711A,
+      addHisiliconHeader(Buffer.alloc(320, 0xd5)),
+      { format: 'alaw', durationMs: 40 },
+    ],
+    ['G.711U', PayloadType.G711U, Buffer.alloc(160, 0xff), { format: 'mulaw', durationMs: 20 }],
+    ['G.726 at 24 kbit/s', PayloadType.G726, Buffer.alloc(120, 1), { format: 'g726le', codeSize: 3, durationMs: 40 }],
+    ['ADPCM', PayloadType.ADPCMA, addHisiliconHeader(Buffer.alloc(164)), { format: 's16le', durationMs: 40 }],
+    ['S16BE', PayloadType.S16BE_MONO, Buffer.alloc(640), { format: 's16be', durationMs: 40 }],
+    ['G.722', PayloadType.G722, Buffer.alloc(160), { format: 'g722', sampleRate: 16_000, durationMs: 20 }],
+    [
+      'AMR-NB',
+      PayloadType.AMR,
+      Buffer.concat([Buffer.from([0x3c]), Buffer.alloc(31)]),
+      { format: 'amrnb', durationMs: 20 },
+    ],
+  ])('%s is handed to the transcoder, without its header', (_case, payloadType, data, expected) => {
+    const { transcode, muxer, push } = mux([]);
+    push(audio(payloadType, data));
+    expect(transcode).toMatchObject([{ channels: 1, timestampMs: 0, ...expected }]);
+    expect(transcode[0]?.data.subarray(0, 4).toString('hex')).not.toBe('0001a000');
+    expect(muxer.audio?.needsTranscoding).toBe(true);
+  });
+
+  it('gives G.711 as tags of their own for audio=copy', () => {
+    const { tags, push, muxer } = mux([]);
+    push(audio(PayloadType.G711A, addHisiliconHeader(Buffer.alloc(160, 0xd5))));
+    expect(tags.map((tag) => [tag.track, tag.body[0], tag.bodyLength])).toEqual([['audioCopy', 0x72, 161]]);
+    expect(muxer.audio?.canCopy).toBe(true);
+  });
+
+  it('counts unknown and unreadable audio, and video goes on', () => {
+    const { tags, push, muxer } = mux([key()]);
+    for (const payloadType of [PayloadType.G729, 110, 127, PayloadType.WMA9STD])
+      push(audio(payloadType, Buffer.alloc(20)));
+    push(audio(PayloadType.G726, Buffer.alloc(33)));
+    push(audio(PayloadType.MP3, Buffer.alloc(40)));
+    push({ data: annexB(P) });
+    expect(shape(tags)).toBe('HKp');
+    expect(muxer.counters).toMatchObject({ audioFrames: 0, droppedAudioFrames: 6 });
+    expect(muxer.audio).toBeNull();
+  });
+
+  it('takes AAC with ADTS, several frames in one too, and sends the config once and when it changes', () => {
+    const raw = Buffer.from('2110aabb', 'hex');
+    const frame = (sampleRate: number): Buffer =>
+      Buffer.concat([adtsHeader({ objectType: 2, sampleRate, channels: 1 }, raw.length), raw]);
+    const { tags, push, muxer } = mux([]);
+    push(audio(PayloadType.AAC, Buffer.concat([frame(16_000), frame(16_000)])));
+    push(audio(PayloadType.AAC, frame(16_000)));
+    push(audio(PayloadType.AAC, frame(44_100)));
+    expect(tags.map((tag) => tag.body.toString('hex'))).toEqual([
+      'af001408',
+      'af012110aabb',
+      'af012110aabb',
+      'af012110aabb',
+      'af001208',
+      'af012110aabb',
+    ]);
+    expect(tags.map((tag) => tag.timestampMs)).toEqual([0, 0, 64, 128, 192, 192]);
+    expect(muxer.audio).toMatchObject({ codec: 'AAC', needsTranscoding: false });
+    expect(muxer.audioSequenceHeader).toBe(tags[4]);
+  });
+
+  it('takes AAC without ADTS by what is known about the device', () => {
+    const data = Buffer.from('2110aabb', 'hex');
+    const plain = mux([]);
+    plain.push(audio(PayloadType.AAC, data));
+    expect(plain.tags.map((tag) => tag.body.toString('hex'))).toEqual(['af001588', 'af012110aabb']);
+    const told = mux([], { aac: { sampleRate: 16_000, channels: 1 } });
+    told.push(audio(PayloadType.AAC, data));
+    expect(told.tags[0]?.body.toString('hex')).toBe('af001408');
+  });
+
+  it('puts transcoded AAC back as audio tags, and never back in time', () => {
+    const raw = Buffer.from('2110', 'hex');
+    const adts = Buffer.concat([adtsHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 2), raw]);
+    const { tags, muxer } = mux([]);
+    for (const at of [100, 164, 150]) muxer.pushTranscodedAac(adts, at);
+    muxer.pushTranscodedAac(Buffer.from('no'), 300);
+    expect(tags.map((tag) => tag.timestampMs)).toEqual([100, 100, 164, 164]);
+    expect(tags.every((tag) => tag.track === 'audio')).toBe(true);
+  });
+});
+
+describe('StreamMuxer: metadata', () => {
+  const has = (tag: FlvTag, text: string): boolean => tag.body.includes(text);
+
+  it('says what the viewer gets: no audio unless it is asked for and there', () => {
+    const { muxer, push } = mux([key()]);
+    expect(has(muxer.metadata({ audio: 'aac' }), 'audiocodecid')).toBe(false);
+    push(audio(PayloadType.G711A, Buffer.alloc(160)));
+    const bytes = muxer.metadata({ audio: 'aac' }).body;
+    expect(bytes.subarray(bytes.indexOf('audiocodecid') + 12, bytes.indexOf('audiocodecid') + 21).readDoubleBE(1)).toBe(
+      10,
+    );
+    const copy = muxer.metadata({ audio: 'copy' }).body;
+    expect(copy.readDoubleBE(copy.indexOf('audiocodecid') + 13)).toBe(7);
+    expect(has(muxer.metadata({ audio: 'none' }), 'audiocodecid')).toBe(false);
+    const width = muxer.metadata({ audio: 'none' }).body;
+    expect(width.readDoubleBE(width.indexOf('width') + 6)).toBe(352);
+    expect(width.readDoubleBE(width.indexOf('videocodecid') + 13)).toBe(7);
+  });
+});

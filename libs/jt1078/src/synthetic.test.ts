@@ -1,0 +1,261 @@
+import { describe, expect, it } from '@jest/globals';
+import { encodeAudio, encodeTimedVideo, encodeVideo, ffmpeg, frameHashes, probeVideo } from '../testing/ffmpeg.ts';
+import { flvOf, runTcp, type SyntheticFrame, streamOf } from '../testing/pipeline.ts';
+import { AdtsSplitter } from './aac.ts';
+import { splitAccessUnits } from './access-units.ts';
+import { demuxFlv, flvToAdts, flvToAnnexB, readVideoTag } from './flv-demuxer.ts';
+import { flvHeader } from './flv-tag.ts';
+import { legacyHevcTag } from './flv-video.ts';
+import { splitNalUnits } from './nal-units.ts';
+import { encodePacket, parsePacket } from './packet.ts';
+import { DataType, PayloadType, SubpackageMark } from './tables.ts';
+import type { VideoCodec } from './video-codec.ts';
+
+const FRAME_MS = 40;
+const ten = { sim: '00000000014482607571', simBytes: 10 as const };
+
+/** An encoder's stream as a camera's frames. */
+const videoFrames = (
+  stream: Buffer,
+  codec: VideoCodec,
+  payloadType: number = codec === 'h264' ? 98 : 99,
+): SyntheticFrame[] =>
+  splitAccessUnits(stream, codec).map(({ data, isKeyFrame }, i) => ({
+    data,
+    dataType: isKeyFrame ? DataType.I : DataType.P,
+    payloadType,
+    timestampMs: 1_700_000_000_000 + i * FRAME_MS,
+  }));
+
+const audioFrames = (frames: readonly Buffer[], payloadType: number, frameMs: number): SyntheticFrame[] =>
+  frames.map((data, i) => ({
+    data,
+    dataType: DataType.AUDIO,
+    payloadType,
+    timestampMs: 1_700_000_000_000 + Math.round(i * frameMs),
+  }));
+
+/** Clears M on every packet. */
+const withoutMarker = (packets: readonly Buffer[]): Buffer[] =>
+  packets.map((packet) => {
+    const copy = Buffer.from(packet);
+    copy[5] = (copy[5] ?? 0) & 0x7f;
+    return copy;
+  });
+
+const times = (flv: Buffer): number[] => flvToAnnexB(flv).timestampsMs;
+const noB = ['-bf', '0'];
+const noB265 = ['-x265-params', 'log-level=error:bframes=0'];
+
+describe('H.265', () => {
+  it.each([
+    ['PT 99, 6-byte SIM', 99, {}],
+    ['PT 99, 10-byte SIM', 99, ten],
+    ['under PT 98', 98, {}],
+  ])('%s: plays in both FLV forms', (_case, payloadType, sim) => {
+    const stream = encodeVideo('libx265', noB265, 30, '352x288');
+    const output = runTcp(Buffer.concat(streamOf(videoFrames(stream, 'h265', payloadType), sim)), 1000);
+    expect(output.muxer.video).toMatchObject({ codec: 'h265', width: 352, height: 288 });
+    expect(output.muxer.counters).toMatchObject({
+      videoFrames: 30,
+      keyFrames: 3,
+      codecMismatches: payloadType === 98 ? 3 : 0,
+    });
+    const enhanced = flvOf(output);
+    const legacy = Buffer.concat([
+      flvHeader({ video: true, audio: false }),
+      ...output.tags.filter((tag) => tag.track === 'video').map((tag) => legacyHevcTag(tag).wire),
+    ]);
+    for (const flv of [enhanced, legacy]) {
+      const { codec, data, timestampsMs } = flvToAnnexB(flv);
+      expect(codec).toBe('h265');
+      expect(probeVideo(data, 'hevc')).toMatchObject({
+        codec: 'hevc',
+        width: 352,
+        height: 288,
+        profile: 'Main',
+        frames: 30,
+      });
+      expect(frameHashes(data, 'hevc')).toEqual(frameHashes(stream, 'hevc'));
+      expect(timestampsMs).toEqual(Array.from({ length: 30 }, (_, i) => i * FRAME_MS));
+    }
+    const first = demuxFlv(legacy).find((tag) => tag.type === 9);
+    expect(first?.body.subarray(0, 2).toString('hex')).toBe('1c00');
+  });
+
+  it('starts in the middle of a group, at the next key frame', () => {
+    const stream = encodeVideo('libx265', noB265, 30);
+    const output = runTcp(Buffer.concat(streamOf(videoFrames(stream, 'h265').slice(4))));
+    expect(output.muxer.counters).toMatchObject({ videoFrames: 20, droppedVideoFrames: 6 });
+    expect(frameHashes(flvToAnnexB(flvOf(output)).data, 'hevc')).toEqual(frameHashes(stream, 'hevc').slice(10));
+  });
+
+  it('B frames: the timestamp is the presentation time, in coded order', () => {
+    expectReordered('libx265', ['-x265-params', 'log-level=error:bframes=3:b-adapt=0'], 'h265', 'hevc');
+  });
+});
+
+/** Plays a stream with B frames whose packets carry presentation times, and compares with the encoder's own order. */
+function expectReordered(encoder: 'libx264' | 'libx265', options: string[], codec: VideoCodec, format: string): void {
+  const { stream, ptsMs: pts } = encodeTimedVideo(encoder, options);
+  const frames = videoFrames(stream, codec).map((frame, i) => ({
+    ...frame,
+    timestampMs: 1_700_000_000_000 + (pts[i] ?? 0),
+  }));
+  expect(pts.some((at, i) => at < (pts[i - 1] ?? 0))).toBe(true);
+  const output = runTcp(Buffer.concat(streamOf(frames)));
+  const flv = flvOf(output);
+  const read = demuxFlv(flv).flatMap((tag) => {
+    const video = tag.type === 9 ? readVideoTag(tag.body) : null;
+    return video && !video.isSequenceHeader ? [{ dts: tag.timestampMs, composition: video.compositionMs }] : [];
+  });
+  expect(read.every(({ dts }, i) => i === 0 || dts > (read[i - 1]?.dts ?? 0))).toBe(true);
+  expect(read.every(({ composition }) => composition >= 0)).toBe(true);
+  const base = pts[0] ?? 0;
+  expect(read.slice(4).map(({ dts, composition }) => dts + composition)).toEqual(pts.slice(4).map((at) => at - base));
+  expect(frameHashes(flvToAnnexB(flv).data, format)).toEqual(frameHashes(stream, format));
+}
+
+describe('H.264', () => {
+  it('10-byte SIM, M always 0, 3-byte start codes after 4-byte ones', () => {
+    const stream = encodeVideo('libx264', ['-slices', '2', ...noB], 30, '352x288');
+    expect(stream.toString('hex')).toContain('000001');
+    const output = runTcp(Buffer.concat(withoutMarker(streamOf(videoFrames(stream, 'h264'), ten))), 77);
+    const flv = flvOf(output);
+    expect(probeVideo(flv, 'flv')).toMatchObject({ codec: 'h264', width: 352, height: 288, frames: 30 });
+    expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264'));
+    expect(new Set(output.packets.map((packet) => packet.sim))).toEqual(new Set([ten.sim]));
+  });
+
+  it.each([
+    ['as fragments of one train', false],
+    ['each atomic', true],
+  ])('packets cut at each NAL unit: %s', (_case, isAtomic) => {
+    const stream = encodeVideo('libx264', ['-slices', '3', ...noB], 30);
+    let sequence = 0;
+    const packets = videoFrames(stream, 'h264').flatMap((frame) => {
+      const units = splitNalUnits(frame.data);
+      return units.map((unit, i) => {
+        const mark =
+          i === 0 ? SubpackageMark.FIRST : i === units.length - 1 ? SubpackageMark.LAST : SubpackageMark.MIDDLE;
+        return encodePacket({
+          sim: '13800138000',
+          channel: 1,
+          payloadType: 98,
+          dataType: frame.dataType,
+          timestamp: frame.timestampMs,
+          sequence: sequence++,
+          subpackage: isAtomic || units.length === 1 ? SubpackageMark.ATOMIC : mark,
+          body: Buffer.concat([Buffer.from([0, 0, 0, 1]), unit]),
+        });
+      });
+    });
+    const flv = flvOf(runTcp(Buffer.concat(packets)));
+    expect(probeVideo(flv, 'flv').frames).toBe(30);
+    expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264'));
+    expect(times(flv)).toEqual(Array.from({ length: 30 }, (_, i) => i * FRAME_MS));
+  });
+
+  it('marks all 0 although frames are cut', () => {
+    const stream = encodeVideo('libx264', noB, 30, '352x288');
+    const packets = streamOf(videoFrames(stream, 'h264')).map((packet) => {
+      const copy = Buffer.from(packet);
+      copy[15] = (copy[15] ?? 0) & 0xf0;
+      return copy;
+    });
+    const flv = flvOf(runTcp(Buffer.concat(packets)));
+    expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264'));
+  });
+
+  it('starts in the middle of a group and of a frame', () => {
+    const stream = encodeVideo('libx264', noB, 30, '352x288');
+    const packets = streamOf(videoFrames(stream, 'h264'));
+    const flv = flvOf(runTcp(Buffer.concat(packets.slice(1))));
+    expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264').slice(10));
+  });
+
+  it('loses a packet: no broken picture is shown', () => {
+    const stream = encodeVideo('libx264', noB, 30, '352x288');
+    const packets = streamOf(videoFrames(stream, 'h264'));
+    const lost = packets.findIndex((packet) => parsePacket(packet, 6)?.subpackage === SubpackageMark.MIDDLE);
+    const flv = flvOf(runTcp(Buffer.concat(packets.filter((_, i) => i !== lost))));
+    const whole = frameHashes(stream, 'h264');
+    expect(frameHashes(flv, 'flv')).toEqual(whole.slice(10));
+  });
+
+  it('changes its size in the middle', () => {
+    const small = encodeVideo('libx264', noB, 10, '176x144');
+    const large = encodeVideo('libx264', noB, 10, '352x288');
+    const frames = videoFrames(small, 'h264').concat(
+      videoFrames(large, 'h264').map((frame) => ({ ...frame, timestampMs: frame.timestampMs + 10 * FRAME_MS })),
+    );
+    const output = runTcp(Buffer.concat(streamOf(frames)));
+    expect(output.tags.filter((tag) => tag.isSequenceHeader).length).toBe(2);
+    expect(output.muxer.video).toMatchObject({ width: 352, height: 288 });
+    expect(frameHashes(flvToAnnexB(flvOf(output)).data, 'h264').length).toBe(20);
+  });
+
+  it('B frames: the timestamp is the presentation time, in coded order', () => {
+    expectReordered('libx264', ['-bf', '3', '-b_strategy', '0'], 'h264', 'h264');
+  });
+});
+
+describe('audio', () => {
+  const adtsOf = (rate: number): Buffer[] => {
+    const frames: Buffer[] = [];
+    new AdtsSplitter((frame) => frames.push(frame)).push(encodeAudio(['-c:a', 'aac', '-f', 'adts'], 1, rate));
+    return frames;
+  };
+
+  it.each([
+    ['with ADTS', false],
+    ['without ADTS', true],
+  ])('AAC %s plays from FLV', (_case, isRaw) => {
+    const frames = adtsOf(16_000);
+    const sent = isRaw ? frames.map((frame) => frame.subarray(7)) : frames;
+    const output = runTcp(Buffer.concat(streamOf(audioFrames(sent, PayloadType.AAC, 64))), 500, {
+      aac: { sampleRate: 16_000, channels: 1 },
+    });
+    expect(output.transcode).toEqual([]);
+    const flv = flvOf(output, ['audio']);
+    const pcm = (data: Buffer, format: string): Buffer =>
+      ffmpeg(['-f', format, '-i', 'pipe:0', '-f', 's16le', 'pipe:1'], data);
+    expect(pcm(flvToAdts(flv), 'aac').equals(pcm(Buffer.concat(frames), 'aac'))).toBe(true);
+    expect(pcm(flv, 'flv').length).toBeGreaterThan(30_000);
+    expect(
+      demuxFlv(flv)
+        .filter((tag) => tag.type === 8)
+        .slice(1)
+        .map((tag) => tag.timestampMs),
+    ).toEqual(frames.map((_, i) => i * 64));
+  });
+
+  it.each([2, 3, 4, 5])('G.726 with %i bits a code goes to ffmpeg in the order it wants', (codeSize) => {
+    const coded = encodeAudio(['-c:a', 'g726le', '-code_size', String(codeSize), '-f', 'g726le'], 1);
+    const frameBytes = 40 * codeSize;
+    const frames = Array.from({ length: Math.floor(coded.length / frameBytes) }, (_, i) =>
+      coded.subarray(i * frameBytes, (i + 1) * frameBytes),
+    );
+    const { transcode } = runTcp(Buffer.concat(streamOf(audioFrames(frames, PayloadType.G726, 40))));
+    expect(new Set(transcode.map((input) => `${input.format} ${input.codeSize}`))).toEqual(
+      new Set([`g726le ${codeSize}`]),
+    );
+    const data = Buffer.concat(transcode.map((input) => input.data));
+    const decode = ['-f', 'g726le', '-code_size', String(codeSize), '-i', 'pipe:0', '-f', 's16le', 'pipe:1'];
+    expect(ffmpeg(decode, data).length).toBe(frames.length * 640);
+    expect(transcode.map((input) => input.timestampMs)).toEqual(frames.map((_, i) => i * 40));
+  });
+
+  it('MP3 goes into FLV as it is', () => {
+    const mp3 = encodeAudio(
+      ['-c:a', 'libmp3lame', '-b:a', '32k', '-write_xing', '0', '-id3v2_version', '0', '-f', 'mp3'],
+      1,
+      16_000,
+    );
+    // Frames of a constant rate have one length: 576 samples at 16 kHz and 32 kbit/s.
+    const frames = Array.from({ length: Math.floor(mp3.length / 144) }, (_, i) => mp3.subarray(i * 144, (i + 1) * 144));
+    const flv = flvOf(runTcp(Buffer.concat(streamOf(audioFrames(frames, PayloadType.MP3, 36)))), ['audio']);
+    const pcm = ffmpeg(['-f', 'flv', '-i', 'pipe:0', '-f', 's16le', 'pipe:1'], flv);
+    expect(pcm.length / 2).toBe(frames.length * 576);
+  });
+});
