@@ -29,11 +29,11 @@ export function cameraClips(phone: string, options: ClipOptions, look: CameraLoo
   };
 }
 
-/** Makes all clips of a terminal beforehand, one after the other, so that the first request is answered at once. */
+/** Makes all clips of a terminal beforehand, channel by channel, so that the first request is answered at once. */
 export async function prepareClips(clips: ClipProvider, channels: number): Promise<Clip[]> {
   const made: Clip[] = [];
   for (let channel = 1; channel <= channels; channel += 1) {
-    made.push(await clips(channel, 'main'), await clips(channel, 'sub'));
+    made.push(...(await Promise.all([clips(channel, 'main'), clips(channel, 'sub')])));
   }
   return made;
 }

@@ -116,7 +116,7 @@ export class Cameras {
 
   /** Ends all streams. */
   closeAll(reason: string): void {
-    for (const stream of [...this.#running.values()]) stream.close(reason);
+    for (const stream of Array.from(this.#running.values())) stream.close(reason);
   }
 
   #clips(): ClipProvider {

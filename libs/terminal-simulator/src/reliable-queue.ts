@@ -45,7 +45,7 @@ export class ReliableQueue {
   /** Sends all that has waited longer than the time-out; `all` also what was sent just before (over an earlier connection). */
   resend(all: boolean): void {
     const before = all ? Number.POSITIVE_INFINITY : performance.now() - this.#replyTimeoutMs;
-    for (const entry of [...this.#entries]) if (entry.lastSentMs <= before) this.#send(entry);
+    for (const entry of this.#entries) if (entry.lastSentMs <= before) this.#send(entry);
   }
 
   #send(entry: Entry): void {

@@ -2,7 +2,7 @@ import { AdpcmEncoder, addHisiliconHeader, PayloadType } from '@fleet/jt1078';
 import type { AudioCodec, ClipSpec } from './clip-spec.ts';
 
 /** How a codec is made and cut. Frames of 40 ms are what the field's G.726 and ADPCM terminals send. */
-interface AudioForm {
+export interface AudioForm {
   payloadType: number;
   sampleRate: number;
   /** ffmpeg output arguments. */
@@ -55,10 +55,15 @@ export function audioForm(codec: AudioCodec): AudioForm | null {
   return codec === 'none' ? null : FORMS[codec];
 }
 
-/** ffmpeg arguments for a clip's sound: a tone with a beep every second, so that drift can be heard. */
-export function audioArguments(spec: ClipSpec, form: AudioForm, file: string): string[] {
+/** ffmpeg input for a clip's sound: a tone with a beep every second, so that drift can be heard. */
+export function audioInput(spec: ClipSpec, form: AudioForm): string[] {
   const source = `sine=frequency=${spec.toneHz}:beep_factor=3:sample_rate=${form.sampleRate}:duration=${spec.seconds}`;
-  return ['-f', 'lavfi', '-i', source, '-ac', '1', '-ar', String(form.sampleRate), ...form.output, '-y', file];
+  return ['-f', 'lavfi', '-i', source];
+}
+
+/** ffmpeg output arguments for a clip's sound. */
+export function audioOutput(form: AudioForm): string[] {
+  return ['-ac', '1', '-ar', String(form.sampleRate), ...form.output];
 }
 
 /** ADTS frames, header included: what PT 19 carries. */

@@ -41,7 +41,7 @@ export const defaultClipSpec: ClipSpec = {
 };
 
 /** Changes whenever the way clips are made changes, so that old cache files are not taken. */
-const RECIPE = 3;
+const RECIPE = 4;
 
 /** Name of a clip's files in the cache. */
 export function clipKey(spec: ClipSpec): string {

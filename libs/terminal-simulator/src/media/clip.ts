@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { PayloadType } from '@fleet/jt1078';
-import { audioArguments, audioForm, audioFrames } from './audio-frames.ts';
+import { type AudioForm, audioForm, audioFrames, audioInput, audioOutput } from './audio-frames.ts';
 import { type ClipSpec, clipKey, clipSpec } from './clip-spec.ts';
 import { splitDelimitedStream } from './elementary-stream.ts';
 import { ffmpegPath, runFfmpeg } from './ffmpeg.ts';
@@ -45,34 +45,54 @@ const DEFAULT_CACHE_DIR = path.join('.cache', 'clips');
 /** Directory that clips are cached in unless another is given. */
 export const defaultCacheDir = (): string => path.resolve(DEFAULT_CACHE_DIR);
 
-function videoArguments(spec: ClipSpec, file: string): string[] {
-  const picture = `testsrc2=size=${spec.width}x${spec.height}:rate=${spec.fps}:duration=${spec.seconds}`;
-  const filters = [...stampFilters(spec.stamp, spec.width), 'format=yuv420p'].join(',');
-  const rate = ['-b:v', `${spec.bitrateKbps}k`, '-maxrate', `${spec.bitrateKbps}k`, '-bufsize', `${spec.bitrateKbps}k`];
-  const common = ['-f', 'lavfi', '-i', picture, '-vf', filters, '-threads', '1', ...rate];
+function videoArguments(spec: ClipSpec): string[] {
+  const { gop, bitrateKbps } = spec;
+  const rate = ['-b:v', `${bitrateKbps}k`, '-maxrate', `${bitrateKbps}k`, '-bufsize', `${bitrateKbps}k`];
   // Baseline without B frames and one thread: what cameras send, and the same bytes on every run.
-  const { gop } = spec;
-  const x264 = [
-    ...['-c:v', 'libx264', '-profile:v', 'baseline', '-preset', 'veryfast', '-g', `${gop}`, '-keyint_min', `${gop}`],
-    ...['-bf', '0', '-sc_threshold', '0', '-x264-params', 'aud=1', '-f', 'h264'],
-  ];
-  const x265Params = `aud=1:bframes=0:keyint=${gop}:min-keyint=${gop}:scenecut=0:open-gop=0:repeat-headers=1:log-level=error:pools=none:frame-threads=1`;
-  const x265 = ['-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', x265Params, '-f', 'hevc'];
-  return [...common, ...(spec.codec === 'h264' ? x264 : x265), '-y', file];
+  const common = ['-preset', 'ultrafast', '-threads', '1', '-bf', '0', '-g', `${gop}`, ...rate];
+  if (spec.codec === 'h264') {
+    const keyFrames = ['-keyint_min', `${gop}`, '-sc_threshold', '0', '-x264-params', 'aud=1'];
+    return ['-c:v', 'libx264', '-profile:v', 'baseline', ...common, ...keyFrames, '-f', 'h264'];
+  }
+  const params = `aud=1:keyint=${gop}:min-keyint=${gop}:scenecut=0:open-gop=0:repeat-headers=1:log-level=error:pools=none:frame-threads=1`;
+  return ['-c:v', 'libx265', ...common, '-x265-params', params, '-f', 'hevc'];
 }
 
-/** Gives the file, making it first where it is not there. Several processes may do so at once: the last rename wins. */
-async function cachedFile(file: string, make: (temporary: string) => Promise<unknown>): Promise<Buffer> {
-  const present = await readFile(file).catch(() => null);
-  if (present !== null && present.length > 0) return present;
-  const temporary = `${file}.${randomUUID()}.part`;
+/** Picture and sound are made by one ffmpeg: starting it takes as long as encoding. */
+function ffmpegArguments(spec: ClipSpec, form: AudioForm | null, videoFile: string, audioFile: string): string[] {
+  const picture = `testsrc2=size=${spec.width}x${spec.height}:rate=${spec.fps}:duration=${spec.seconds}`;
+  const filters = [...stampFilters(spec.stamp, spec.width), 'format=yuv420p'].join(',');
+  const sound = form === null ? [] : audioInput(spec, form);
+  const soundOutput = form === null ? [] : ['-map', '1:a', ...audioOutput(form), audioFile];
+  const pictureOutput = ['-map', '0:v', '-vf', filters, ...videoArguments(spec), videoFile];
+  return ['-y', '-filter_threads', '1', '-f', 'lavfi', '-i', picture, ...sound, ...pictureOutput, ...soundOutput];
+}
+
+const readIfThere = (file: string): Promise<Buffer | null> => readFile(file).catch(() => null);
+
+/** The two files of a clip, made first where they are not there. Several processes may do so at once: the last rename wins. */
+async function clipFiles(spec: ClipSpec, key: string, form: AudioForm | null, options: ClipOptions) {
+  await mkdir(options.cacheDir, { recursive: true });
+  const videoFile = path.join(options.cacheDir, `${key}.${spec.codec}`);
+  const audioFile = path.join(options.cacheDir, `${key}.${spec.audio}.raw`);
+  const [hasVideo, hasAudio] = [
+    await readIfThere(videoFile),
+    form === null ? Buffer.alloc(0) : await readIfThere(audioFile),
+  ];
+  if (hasVideo !== null && hasAudio !== null) return { videoFile, audioFile, video: hasVideo, audio: hasAudio };
+  options.onProgress?.(`making clip ${spec.width}x${spec.height} ${spec.codec} ${spec.stamp}`.trim());
+  const suffix = `.${randomUUID()}.part`;
   try {
-    await make(temporary);
-    await rename(temporary, file);
+    const args = ffmpegArguments(spec, form, videoFile + suffix, audioFile + suffix);
+    await runFfmpeg(ffmpegPath(options.ffmpegPath), args);
+    if (form !== null) await rename(audioFile + suffix, audioFile);
+    await rename(videoFile + suffix, videoFile);
   } finally {
-    await rm(temporary, { force: true });
+    await rm(videoFile + suffix, { force: true });
+    await rm(audioFile + suffix, { force: true });
   }
-  return readFile(file);
+  const audio = form === null ? Buffer.alloc(0) : await readFile(audioFile);
+  return { videoFile, audioFile, video: await readFile(videoFile), audio };
 }
 
 function numbered(frames: readonly { data: Buffer; isKeyFrame: boolean }[]): ClipFrame[] {
@@ -85,31 +105,17 @@ function numbered(frames: readonly { data: Buffer; isKeyFrame: boolean }[]): Cli
 }
 
 async function build(spec: ClipSpec, key: string, options: ClipOptions): Promise<Clip> {
-  await mkdir(options.cacheDir, { recursive: true });
-  const ffmpeg = ffmpegPath(options.ffmpegPath);
-  const videoFile = path.join(options.cacheDir, `${key}.${spec.codec}`);
   const form = audioForm(spec.audio);
-  const audioFile = form === null ? null : path.join(options.cacheDir, `${key}.${spec.audio}.raw`);
-  const video = await cachedFile(videoFile, (temporary) => {
-    options.onProgress?.(`making clip ${spec.width}x${spec.height} ${spec.codec} ${spec.stamp}`.trim());
-    return runFfmpeg(ffmpeg, videoArguments(spec, temporary));
-  });
-  const audio =
-    form === null || audioFile === null
-      ? []
-      : audioFrames(
-          await cachedFile(audioFile, (temporary) => runFfmpeg(ffmpeg, audioArguments(spec, form, temporary))),
-          spec,
-          form,
-        );
+  const files = await clipFiles(spec, key, form, options);
+  const audio = form === null ? [] : audioFrames(files.audio, spec, form);
   return {
     spec,
     key,
-    videoFile,
-    audioFile,
+    videoFile: files.videoFile,
+    audioFile: form === null ? null : files.audioFile,
     videoPayloadType: spec.codec === 'h264' ? PayloadType.H264 : PayloadType.H265,
     audioPayloadType: form?.payloadType ?? null,
-    videoFrames: numbered(splitDelimitedStream(video, spec.codec)),
+    videoFrames: numbered(splitDelimitedStream(files.video, spec.codec)),
     audioFrames: numbered(audio.map((data) => ({ data, isKeyFrame: true }))),
     audioFrameMs: form?.frameMs ?? 0,
   };

@@ -155,7 +155,7 @@ export class PlaybackStream extends MediaStream {
     const direction = this.#isBackwards ? -1 : 1;
     const { clip } = this.#options;
     let index = this.#frameIndex(stretch) + direction;
-    while (!everyFrame && index > 0 && !frameAt(clip.videoFrames, index).isKeyFrame) index += direction;
+    if (!everyFrame) while (index > 0 && !frameAt(clip.videoFrames, index).isKeyFrame) index += direction;
     this.#positionMs = stretch.fromMs + (index * 1000) / clip.spec.fps;
     if (index < 0) this.#enter(this.#stretch - 1);
     else if (this.#positionMs >= stretch.toMs) this.#enter(this.#stretch + 1);

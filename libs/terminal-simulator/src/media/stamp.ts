@@ -52,7 +52,7 @@ export function stampFilters(text: string, pictureWidth: number): string[] {
   const left = Math.floor(pictureWidth * 0.05);
   const back = { x: left - thick, y: left - thick, w: advance * text.length + thick, h: width * 2 + thick * 2 };
   const filters = [`drawbox=x=${back.x}:y=${back.y}:w=${back.w}:h=${back.h}:color=black:t=fill`];
-  for (const [index, character] of [...text].entries()) {
+  for (const [index, character] of text.split('').entries()) {
     for (const segment of SEGMENTS[character] ?? '') {
       const box = segmentBox(segment, left + index * advance, left, width, thick);
       filters.push(`drawbox=x=${box.x}:y=${box.y}:w=${box.w}:h=${box.h}:color=white:t=fill`);
