@@ -88,6 +88,7 @@ export function* readTelemetryBatch(payload: Uint8Array): Generator<TelemetryRep
   if (buffer[0] !== formatVersion) throw new RangeError(`telemetry batch of unknown version ${String(buffer[0])}`);
   let at = 1;
   while (at < buffer.length) {
+    if (buffer.length - at < entryHeaderBytes) throw new RangeError('telemetry batch is cut');
     const size = buffer.readUInt32BE(at);
     const phoneBytes = buffer.readUInt8(at + 5);
     const edition = editions[buffer.readUInt8(at + 4)];

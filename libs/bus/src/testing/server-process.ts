@@ -44,8 +44,10 @@ export class ServerProcess {
   }
 
   /** A NATS server with JetStream. */
-  static nats = (): Promise<ServerProcess> =>
-    ServerProcess.#make('NATS_SERVER_BIN', (port, dir) => ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', dir]);
+  static nats(more: readonly string[] = []): Promise<ServerProcess> {
+    const args = (port: number, dir: string) => ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', dir, ...more];
+    return ServerProcess.#make('NATS_SERVER_BIN', args);
+  }
 
   /** A Redis server that keeps nothing on disk. */
   static redis = (): Promise<ServerProcess> =>

@@ -1,0 +1,277 @@
+import { createLogger } from '@fleet/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Msg } from 'nats';
+import { DeviceAsker } from './ask-device.ts';
+import { type Bus, openBus } from './connection.ts';
+import { encodeJson, headerNames } from './contract.ts';
+import { type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
+import { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
+import { answerWith, newImei } from './testing/device-answers.ts';
+import { testEnv, until } from './testing/server-process.ts';
+
+const log = createLogger('ask-device-test', 'silent');
+const wakeUp: DeviceCommand = { kind: 'wakeUp' };
+const live = (channel: number): DeviceCommand => ({
+  kind: 'controlLive',
+  channel,
+  control: 0,
+  closeType: 0,
+  streamType: 0,
+});
+
+describe('a command to a terminal', () => {
+  let callerBus: Bus;
+  let gatewayBus: Bus;
+  let asker: DeviceAsker;
+
+  beforeAll(async () => {
+    const url = testEnv('NATS_URL');
+    [callerBus, gatewayBus] = await Promise.all([
+      openBus(url, { name: 'ask-test-caller', log }),
+      openBus(url, { name: 'ask-test-gateway', log }),
+    ]);
+    asker = new DeviceAsker(callerBus);
+    await callerBus.nc.flush();
+  });
+  afterAll(async () => {
+    asker.stop();
+    await Promise.all([callerBus.close(), gatewayBus.close()]);
+  });
+
+  const ask = (imei: string, more: Partial<Parameters<DeviceAsker['ask']>[0]> = {}): Promise<Outcome> =>
+    asker.ask({
+      imei,
+      command: wakeUp,
+      correlationId: 'test',
+      timeoutMs: 10_000,
+      isClaimed: async () => false,
+      ...more,
+    });
+
+  /** A gateway that holds the session of one terminal. */
+  async function gateway(imei: string, handler: (command: IncomingCommand) => Promise<Outcome>) {
+    const errors: unknown[] = [];
+    const server = new DeviceCommandServer(gatewayBus, { handler, onError: (error) => errors.push(error) });
+    server.open(imei);
+    await gatewayBus.nc.flush();
+    return { server, errors };
+  }
+
+  /** Something else on the terminal's subject, which records what it gets. */
+  async function raw(imei: string, onMessage: (message: Msg) => void): Promise<{ messages: Msg[]; end: () => void }> {
+    const messages: Msg[] = [];
+    const subscription = gatewayBus.nc.subscribe(deviceCommandSubject(imei), {
+      callback: (_error, message) => {
+        messages.push(message);
+        onMessage(message);
+      },
+    });
+    await gatewayBus.nc.flush();
+    return { messages, end: () => subscription.unsubscribe() };
+  }
+
+  it('is answered, and reaches the gateway with its ids and the time left', async () => {
+    const imei = newImei();
+    const seen: IncomingCommand[] = [];
+    const { server } = await gateway(imei, async (command) => {
+      seen.push(command);
+      return answerWith(7);
+    });
+    expect(await ask(imei, { command: live(3), correlationId: 'request-1' })).toEqual(answerWith(7));
+    expect(seen).toEqual([
+      {
+        imei,
+        command: live(3),
+        commandId: expect.stringMatching(/^[0-9a-f]{32}$/),
+        correlationId: 'request-1',
+        timeoutMs: expect.any(Number),
+        isReAsk: false,
+      },
+    ]);
+    expect(asker.inFlight).toBe(0);
+    await server.stop();
+  });
+
+  it('ends as notConnected at once when no gateway holds the terminal', async () => {
+    const tookMs: number[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      const startedAt = performance.now();
+      expect(await ask(newImei())).toEqual({ kind: 'notConnected' });
+      tookMs.push(performance.now() - startedAt);
+    }
+    // The best of five: a busy machine may pause any one of them.
+    expect(Math.min(...tookMs)).toBeLessThan(100);
+  });
+
+  it('is asked again, as a first ask, when a live gateway claims the terminal and subscribes late', async () => {
+    const imei = newImei();
+    let looks = 0;
+    const asked = ask(imei, { isClaimed: async () => (looks += 1) > 0 });
+    await until(() => looks >= 3);
+    const seen: IncomingCommand[] = [];
+    const { server } = await gateway(imei, async (command) => {
+      seen.push(command);
+      return answerWith(1);
+    });
+    expect(await asked).toEqual(answerWith(1));
+    expect(seen).toMatchObject([{ isReAsk: false }]);
+    await server.stop();
+  });
+
+  it('ends as notConnected after 5 s of a claim without a gateway, of unreadable state, and of state that never answers', async () => {
+    const startedAt = performance.now();
+    const outcomes = await Promise.all([
+      ask(newImei(), { isClaimed: async () => true }),
+      ask(newImei(), { isClaimed: () => Promise.reject(new Error('Redis is away')) }),
+      ask(newImei(), { isClaimed: () => new Promise<boolean>(() => undefined) }),
+    ]);
+    expect(outcomes).toEqual(outcomes.map(() => ({ kind: 'notConnected' })));
+    expect(performance.now() - startedAt).toBeGreaterThan(4_900);
+    expect(performance.now() - startedAt).toBeLessThan(9_000);
+  }, 15_000);
+
+  it('times out, having asked again with the same Command-Id, marked as a repetition, and less time', async () => {
+    const imei = newImei();
+    const { messages, end } = await raw(imei, () => undefined);
+    expect(await ask(imei, { timeoutMs: 3_400 })).toEqual({ kind: 'timedOut' });
+    const header = (name: string) => messages.map((message) => message.headers?.get(name));
+    expect(header(headerNames.reAsk)).toEqual(['', '1']);
+    const [first, second] = header(headerNames.commandId);
+    expect(first).toBe(second);
+    const [before = 0, after = 0] = header(headerNames.timeoutMs).map(Number);
+    expect(before).toBeLessThanOrEqual(3_400);
+    expect(after).toBeLessThanOrEqual(500);
+    expect(asker.inFlight).toBe(0);
+    end();
+  });
+
+  it.each([
+    ['not JSON', Buffer.from('garbage')],
+    ['no outcome', encodeJson({ kind: 'answered' })],
+    ['empty', Buffer.alloc(0)],
+  ])('is unreadable when the reply is %s', async (_case, bytes) => {
+    const imei = newImei();
+    const { end } = await raw(imei, (message) => void message.respond(bytes));
+    expect(await ask(imei)).toMatchObject({ kind: 'unreadable' });
+    end();
+  });
+
+  it('stays apart from another one with the same correlation id', async () => {
+    const imei = newImei();
+    const ids = new Set<string>();
+    const { server } = await gateway(imei, async ({ command, commandId }) => {
+      ids.add(commandId);
+      return answerWith(command.kind === 'controlLive' ? command.channel : -1);
+    });
+    const outcomes = await Promise.all([1, 2].map((channel) => ask(imei, { command: live(channel) })));
+    expect(outcomes).toEqual([answerWith(1), answerWith(2)]);
+    expect(ids.size).toBe(2);
+    await server.stop();
+  });
+
+  it('is refused without reaching the handler when it is not valid', async () => {
+    const imei = newImei();
+    let handled = 0;
+    const { server } = await gateway(imei, async () => answerWith((handled += 1)));
+    expect(await ask(imei, { command: live(256) })).toMatchObject({ kind: 'refused', isOurFault: true });
+    const unheaded = await callerBus.nc.request(deviceCommandSubject(imei), encodeJson(wakeUp), { timeout: 2_000 });
+    expect(unheaded.json()).toMatchObject({ kind: 'refused' });
+    const noJson = await callerBus.nc.request(deviceCommandSubject(imei), Buffer.from('{'), { timeout: 2_000 });
+    expect(noJson.json()).toMatchObject({ kind: 'refused' });
+    expect(handled).toBe(0);
+    await server.stop();
+  });
+
+  it('is refused as our fault when the handler fails, in whatever way', async () => {
+    const imei = newImei();
+    const { server, errors } = await gateway(imei, () => {
+      throw new Error('not even a promise');
+    });
+    expect(await ask(imei)).toMatchObject({ kind: 'refused', isOurFault: true });
+    expect(errors).toHaveLength(1);
+    expect(server.inFlight).toBe(0);
+    await server.stop();
+  });
+
+  it('gets its own answer among 500 in flight to 50 terminals', async () => {
+    const imeis = Array.from({ length: 50 }, newImei);
+    const waiting: (() => void)[] = [];
+    const server = new DeviceCommandServer(gatewayBus, {
+      handler: async ({ imei, command }) => {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        return answerWith(imeis.indexOf(imei) * 256 + (command.kind === 'controlLive' ? command.channel : -1));
+      },
+      onError: () => undefined,
+    });
+    for (const imei of imeis) server.open(imei);
+    await gatewayBus.nc.flush();
+    const asks = imeis.flatMap((imei, device) =>
+      Array.from({ length: 10 }, async (_unused, channel) => {
+        expect(await ask(imei, { command: live(channel) })).toEqual(answerWith(device * 256 + channel));
+      }),
+    );
+    await until(() => waiting.length === 500);
+    expect([asker.inFlight, server.inFlight]).toEqual([500, 500]);
+    for (const release of waiting.toReversed()) release();
+    await Promise.all(asks);
+    expect([asker.inFlight, server.inFlight]).toEqual([0, 0]);
+    await server.stop();
+  });
+
+  it('is still answered when its session ends meanwhile; the next one finds nobody', async () => {
+    const imei = newImei();
+    const releases: (() => void)[] = [];
+    const { server } = await gateway(imei, async () => {
+      await new Promise<void>((resolve) => releases.push(resolve));
+      return answerWith(5);
+    });
+    const asked = ask(imei);
+    await until(() => releases.length === 1);
+    server.close(imei);
+    await gatewayBus.nc.flush();
+    expect(await ask(imei)).toEqual({ kind: 'notConnected' });
+    releases[0]?.();
+    expect(await asked).toEqual(answerWith(5));
+    await server.stop();
+  });
+
+  it('reaches the handler when the session ends while the broker hands it over', async () => {
+    const imei = newImei();
+    const { server } = await gateway(imei, async () => ({ kind: 'notConnected' }));
+    // Both are on their way to the broker at the same time: whichever comes first, the caller hears at once.
+    const asked = ask(imei);
+    server.close(imei);
+    const startedAt = performance.now();
+    expect(await asked).toEqual({ kind: 'notConnected' });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    await server.stop();
+  });
+
+  it('is taken once by a terminal that is opened twice', async () => {
+    const imei = newImei();
+    let handled = 0;
+    const { server } = await gateway(imei, async () => answerWith((handled += 1)));
+    server.open(imei);
+    await gatewayBus.nc.flush();
+    expect(await ask(imei)).toEqual(answerWith(1));
+    expect(handled).toBe(1);
+    await server.stop();
+  });
+
+  it('ends as timed out when its asker stops', async () => {
+    const own = new DeviceAsker(callerBus);
+    const imei = newImei();
+    const { messages, end } = await raw(imei, () => undefined);
+    const asked = own.ask({
+      imei,
+      command: wakeUp,
+      correlationId: 'x',
+      timeoutMs: 60_000,
+      isClaimed: async () => false,
+    });
+    await until(() => messages.length === 1);
+    own.stop();
+    expect(await asked).toEqual({ kind: 'timedOut' });
+    end();
+  });
+});

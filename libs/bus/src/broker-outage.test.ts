@@ -1,0 +1,134 @@
+import { createLogger } from '@fleet/service-kit';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DeviceAsker } from './ask-device.ts';
+import { type Bus, openBus } from './connection.ts';
+import type { Outcome } from './device-command.ts';
+import { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
+import { answerWith, newImei } from './testing/device-answers.ts';
+import { ServerProcess, until } from './testing/server-process.ts';
+
+const log = createLogger('broker-outage-test', 'silent');
+
+describe('commands around the death of the broker', () => {
+  let nats: ServerProcess;
+  let callerBus: Bus;
+  let gatewayBus: Bus;
+  let asker: DeviceAsker;
+  let server: DeviceCommandServer;
+  let seen: IncomingCommand[];
+  let answer: (command: IncomingCommand) => Promise<Outcome>;
+  const imei = newImei();
+
+  beforeEach(async () => {
+    nats = await (await ServerProcess.nats()).start();
+    const url = `nats://127.0.0.1:${nats.port}`;
+    [callerBus, gatewayBus] = await Promise.all([
+      openBus(url, { name: 'outage-caller', log }),
+      openBus(url, { name: 'outage-gateway', log }),
+    ]);
+    asker = new DeviceAsker(callerBus);
+    seen = [];
+    answer = async () => answerWith(1);
+    server = new DeviceCommandServer(gatewayBus, {
+      handler: (command) => {
+        seen.push(command);
+        return answer(command);
+      },
+      onError: () => undefined,
+    });
+    server.open(imei);
+    await Promise.all([callerBus.nc.flush(), gatewayBus.nc.flush()]);
+  });
+  afterEach(async () => {
+    asker.stop();
+    await server.stop();
+    await Promise.all([callerBus.close(), gatewayBus.close()]);
+    await nats.remove();
+  });
+
+  const ask = (isClaimed = true, timeoutMs = 20_000): Promise<Outcome> =>
+    asker.ask({
+      imei,
+      command: { kind: 'wakeUp' },
+      correlationId: 'test',
+      timeoutMs,
+      isClaimed: async () => isClaimed,
+    });
+  const bothDown = () => until(() => !callerBus.isUp() && !gatewayBus.isUp());
+
+  it('joins the repeated ask to the first, so that an answer made during the outage arrives and the handler runs once', async () => {
+    let release: (() => void) | undefined;
+    answer = async () => {
+      await new Promise<void>((resolve) => (release = resolve));
+      return answerWith(42);
+    };
+    const asked = ask();
+    await until(() => release !== undefined);
+    await nats.kill();
+    await bothDown();
+    // Published without a connection: the client drops it without a trace.
+    release?.();
+    await until(() => server.inFlight === 0);
+    await nats.start();
+    expect(await asked).toEqual(answerWith(42));
+    expect(seen).toHaveLength(1);
+  }, 20_000);
+
+  it('joins commands that are still with the terminal when the broker is back, 200 of them', async () => {
+    const releases: (() => void)[] = [];
+    answer = async ({ commandId }) => {
+      await new Promise<void>((resolve) => releases.push(resolve));
+      return { kind: 'unreadable', detail: commandId };
+    };
+    const asked = Array.from({ length: 200 }, () => ask());
+    await until(() => releases.length === 200);
+    await nats.kill();
+    await bothDown();
+    await nats.start();
+    await until(() => callerBus.isUp() && gatewayBus.isUp());
+    for (const release of releases) release();
+    const details = (await Promise.all(asked)).map((outcome) => (outcome.kind === 'unreadable' ? outcome.detail : ''));
+    expect(new Set(details)).toEqual(new Set(seen.map(({ commandId }) => commandId)));
+    expect(seen).toHaveLength(200);
+  }, 20_000);
+
+  it('sends a command of a short outage once the broker is back, as a first ask', async () => {
+    await nats.kill();
+    await bothDown();
+    const asked = ask();
+    await nats.start();
+    expect(await asked).toEqual(answerWith(1));
+    expect(seen).toMatchObject([{ isReAsk: false }]);
+  }, 20_000);
+
+  it('ends as brokerAway after 2 s of an outage, and at once after that; a command that was sent before waits on', async () => {
+    answer = () => new Promise(() => undefined);
+    const sent = ask(true, 6_000);
+    await until(() => seen.length === 1);
+    await nats.kill();
+    await bothDown();
+    const startedAt = performance.now();
+    expect(await ask()).toEqual({ kind: 'brokerAway' });
+    expect(performance.now() - startedAt).toBeLessThan(3_500);
+    await until(() => callerBus.downForMs() > 2_000);
+    const laterAt = performance.now();
+    expect(await ask()).toEqual({ kind: 'brokerAway' });
+    expect(performance.now() - laterAt).toBeLessThan(1_000);
+    expect(await sent).toEqual({ kind: 'timedOut' });
+    expect(asker.inFlight).toBe(0);
+  }, 20_000);
+
+  it('ends no process when an answer comes after the connection was closed', async () => {
+    let release: (() => void) | undefined;
+    answer = async () => {
+      await new Promise<void>((resolve) => (release = resolve));
+      return answerWith(3);
+    };
+    const asked = ask(true, 1_000);
+    await until(() => release !== undefined);
+    await gatewayBus.close();
+    release?.();
+    await until(() => server.inFlight === 0);
+    expect(await asked).toEqual({ kind: 'timedOut' });
+  }, 20_000);
+});

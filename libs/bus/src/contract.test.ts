@@ -1,0 +1,246 @@
+import { createLogger } from '@fleet/service-kit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createInbox } from 'nats';
+import { Type } from 'typebox';
+import { type Bus, openBus } from './connection.ts';
+import { announce, call, defineAnnouncement, defineRequest, encodeJson, listenFor, serve } from './contract.ts';
+import { pingService, servePing } from './ping.ts';
+import { ServerProcess, testEnv, until } from './testing/server-process.ts';
+
+const log = createLogger('bus-test', 'silent');
+const subject = (name: string): string => `test.${createInbox().slice(7)}.${name}`;
+const double = (name = 'double') =>
+  defineRequest({
+    subject: subject(name),
+    request: Type.Object({ number: Type.Integer() }),
+    reply: Type.Object({ doubled: Type.Integer() }),
+  });
+
+describe('request and reply by contract', () => {
+  let bus: Bus;
+  let other: Bus;
+  const errors: unknown[] = [];
+  const options = { queue: 'test', onError: (error: unknown) => void errors.push(error) };
+
+  beforeAll(async () => {
+    [bus, other] = await Promise.all([
+      openBus(testEnv('NATS_URL'), { name: 'contract-test', log }),
+      openBus(testEnv('NATS_URL'), { name: 'contract-test-2', log }),
+    ]);
+  });
+  afterAll(() => Promise.all([bus.close(), other.close()]));
+
+  it('answers with the handler result, which knows correlation id and time left', async () => {
+    const contract = double();
+    const contexts: unknown[] = [];
+    const served = serve(bus, contract, options, async ({ number }, context) => {
+      contexts.push(context);
+      return { doubled: number * 2 };
+    });
+    await bus.nc.flush();
+    const asked = { timeoutMs: 1_234.5, correlationId: 'abc' };
+    expect(await call(other, contract, { number: 4 }, asked)).toEqual({ doubled: 8 });
+    expect(contexts).toEqual([{ correlationId: 'abc', timeoutMs: expect.any(Number) }]);
+    await served.stop();
+  });
+
+  it('answers a request that breaks the schema as a failure that tells the caller nothing', async () => {
+    const contract = double();
+    let handled = 0;
+    const served = serve(bus, contract, options, async () => ({ doubled: (handled += 1) }));
+    await bus.nc.flush();
+    const wrong = { number: 'four' } as unknown as { number: number };
+    await expect(call(other, contract, wrong, { timeoutMs: 1_000 })).rejects.toMatchObject({
+      kind: 'failed',
+      message: `${contract.subject} failed.`,
+    });
+    await expect(call(other, { ...contract }, Number.NaN as never, { timeoutMs: 1_000 })).rejects.toMatchObject({
+      kind: 'failed',
+    });
+    expect(handled).toBe(0);
+    expect(String(errors.at(-1))).toContain('invalid request');
+    await served.stop();
+  });
+
+  it('hides what went wrong in a handler', async () => {
+    const contract = double();
+    const served = serve(bus, contract, options, async () => {
+      throw new Error('password of the database');
+    });
+    await bus.nc.flush();
+    const failure = await call(other, contract, { number: 1 }, { timeoutMs: 1_000 }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: 'BusError', kind: 'failed' });
+    expect(String(failure)).not.toContain('password');
+    expect(String(errors.at(-1))).toContain('password of the database');
+    await served.stop();
+  });
+
+  it('lets no handler answer what the contract does not allow', async () => {
+    const contract = double();
+    const served = serve(bus, contract, options, async () => ({ doubled: 'eight' }) as never);
+    await bus.nc.flush();
+    await expect(call(other, contract, { number: 1 }, { timeoutMs: 1_000 })).rejects.toMatchObject({ kind: 'failed' });
+    expect(String(errors.at(-1))).toContain('invalid reply');
+    await served.stop();
+  });
+
+  it.each([
+    ['not JSON', Buffer.from('hello')],
+    ['empty', Buffer.alloc(0)],
+    ['of the wrong shape', encodeJson({ doubled: null })],
+  ])('calls a reply invalid that is %s', async (_case, bytes) => {
+    const contract = double();
+    const foreign = bus.nc.subscribe(contract.subject, { callback: (_error, message) => message.respond(bytes) });
+    await bus.nc.flush();
+    await expect(call(other, contract, { number: 1 }, { timeoutMs: 1_000 })).rejects.toMatchObject({
+      name: 'BusError',
+      kind: 'invalid',
+    });
+    foreign.unsubscribe();
+  });
+
+  it('tells nobody there from nobody answering', async () => {
+    const contract = double();
+    const startedAt = performance.now();
+    await expect(call(other, contract, { number: 1 }, { timeoutMs: 5_000 })).rejects.toMatchObject({
+      kind: 'noResponders',
+    });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    const silent = bus.nc.subscribe(contract.subject, { callback: () => undefined });
+    await bus.nc.flush();
+    await expect(call(other, contract, { number: 1 }, { timeoutMs: 100 })).rejects.toMatchObject({ kind: 'timedOut' });
+    silent.unsubscribe();
+  });
+
+  it('answers what is under way when it stops, and takes nothing after it', async () => {
+    const contract = double();
+    const begun: (() => void)[] = [];
+    const served = serve(bus, contract, options, async ({ number }) => {
+      await new Promise<void>((resolve) => begun.push(resolve));
+      return { doubled: number * 2 };
+    });
+    await bus.nc.flush();
+    const answer = call(other, contract, { number: 3 }, { timeoutMs: 5_000 });
+    await until(() => begun.length === 1);
+    const stopped = served.stop();
+    begun[0]?.();
+    expect(await answer).toEqual({ doubled: 6 });
+    await stopped;
+    await expect(call(other, contract, { number: 3 }, { timeoutMs: 1_000 })).rejects.toMatchObject({
+      kind: 'noResponders',
+    });
+  });
+
+  it('announces to all listeners, and keeps malformed messages from them', async () => {
+    const told = defineAnnouncement({ subject: subject('told'), schema: Type.Object({ what: Type.String() }) });
+    const heard: string[] = [];
+    const faults: unknown[] = [];
+    const listeners = [bus, other].map((each) =>
+      listenFor(
+        each,
+        told,
+        (error) => faults.push(error),
+        ({ what }) => heard.push(what),
+      ),
+    );
+    await Promise.all([bus.nc.flush(), other.nc.flush()]);
+    bus.nc.publish(told.subject, Buffer.from('{'));
+    bus.nc.publish(told.subject, encodeJson({ what: 1 }));
+    announce(bus, told, { what: 'news' });
+    await until(() => heard.length === 2);
+    expect(heard).toEqual(['news', 'news']);
+    expect(faults).toHaveLength(4);
+    for (const listener of listeners) listener.stop();
+  });
+
+  it('pings a service: absent, broken, working', async () => {
+    const name = subject('service');
+    expect(await pingService(other, name, 500)).toBe(false);
+    let isWorking = false;
+    const ping = servePing(bus, name, { onError: options.onError, isWorking: () => isWorking });
+    await bus.nc.flush();
+    expect(await pingService(other, name, 500)).toBe(false);
+    isWorking = true;
+    expect(await pingService(other, name, 500)).toBe(true);
+    await ping.stop();
+  });
+});
+
+describe('a bus whose broker goes away', () => {
+  it('calls wait out a short outage, fail when it lasts, and closing does not hang', async () => {
+    const nats = await (await ServerProcess.nats()).start();
+    const url = `nats://127.0.0.1:${nats.port}`;
+    const [bus, server] = await Promise.all([
+      openBus(url, { name: 'outage-test', log }),
+      openBus(url, { name: 'outage-test-server', log }),
+    ]);
+    const contract = double();
+    const served = serve(server, contract, { queue: 'test', onError: () => undefined }, async ({ number }) => ({
+      doubled: number * 2,
+    }));
+    let reconnects = 0;
+    bus.onReconnect(() => {
+      throw new Error('a listener of somebody else');
+    });
+    const off = bus.onReconnect(() => (reconnects += 1));
+    try {
+      await nats.kill();
+      await until(() => !bus.isUp());
+      expect(bus.downForMs()).toBeGreaterThan(0);
+      const duringOutage = call(bus, contract, { number: 5 }, { timeoutMs: 10_000 }).catch((error: unknown) => error);
+      await nats.start();
+      await until(() => bus.isUp() && server.isUp());
+      // The server may have come back after the caller: then the caller is told that nobody is there yet.
+      expect([{ doubled: 10 }, expect.objectContaining({ kind: 'noResponders' })]).toContainEqual(await duringOutage);
+      expect(await call(bus, contract, { number: 6 }, { timeoutMs: 2_000 })).toEqual({ doubled: 12 });
+      expect(bus.downForMs()).toBe(0);
+      expect(reconnects).toBe(1);
+      off();
+
+      await nats.kill();
+      await until(() => !bus.isUp());
+      await expect(call(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
+        kind: 'disconnected',
+      });
+      const startedAt = performance.now();
+      await served.stop();
+      await Promise.all([bus.close(), server.close()]);
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      await expect(call(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
+        kind: 'disconnected',
+      });
+    } finally {
+      await Promise.all([bus.close(), server.close()]);
+      await nats.remove();
+    }
+  }, 20_000);
+
+  it('closes within its limit when the broker is killed at that very moment', async () => {
+    const nats = await (await ServerProcess.nats()).start();
+    const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'close-test', log });
+    bus.nc.subscribe('a.*', { callback: () => undefined });
+    const closing = bus.close();
+    await nats.kill();
+    await closing;
+    expect(bus.nc.isClosed()).toBe(true);
+    await nats.remove();
+  }, 10_000);
+
+  it('waits for a broker that comes up after the service', async () => {
+    const nats = await ServerProcess.nats();
+    const opening = openBus(`nats://127.0.0.1:${nats.port}`, { name: 'late-test', log });
+    await nats.start();
+    const bus = await opening;
+    expect(bus.isUp()).toBe(true);
+    await bus.close();
+    await nats.remove();
+  }, 10_000);
+
+  it('takes credentials out of the URL', async () => {
+    const nats = await (await ServerProcess.nats(['--user', 'fleet', '--pass', 'p@ss'])).start();
+    const bus = await openBus(`nats://fleet:p%40ss@127.0.0.1:${nats.port}`, { name: 'credentials-test', log });
+    expect(bus.isUp()).toBe(true);
+    await bus.close();
+    await nats.remove();
+  }, 10_000);
+});
