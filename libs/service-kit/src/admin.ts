@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { type Express, Router } from 'express';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Registry } from './metrics.ts';
@@ -46,6 +46,11 @@ export async function listen(
   options: { host: string; port: number; configure?: (server: Server) => void },
 ): Promise<{ server: Server; port: number; close(limitMs?: number): Promise<void> }> {
   const server = createServer(app);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   options.configure?.(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -57,20 +62,25 @@ export async function listen(
   return {
     server,
     port: (server.address() as AddressInfo).port,
-    close: (limitMs) => closeServer(server, limitMs),
+    close: (limitMs) => closeServer(server, sockets, limitMs),
   };
 }
 
-function closeServer(server: Server, limitMs: number | undefined): Promise<void> {
+function closeServer(server: Server, sockets: ReadonlySet<Socket>, limitMs: number | undefined): Promise<void> {
+  const closeIdle = (): void => {
+    server.closeIdleConnections();
+    // Node does not count those as idle that were opened in advance and have not sent a request yet.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
   return new Promise((resolve) => {
     // A connection that has its last answer stays open for the caller's next request: it is closed as soon as it is idle.
-    const idle = setInterval(() => server.closeIdleConnections(), 50);
+    const idle = setInterval(closeIdle, 50);
     const limit = limitMs === undefined ? undefined : setTimeout(() => server.closeAllConnections(), limitMs);
     server.close(() => {
       clearInterval(idle);
       clearTimeout(limit);
       resolve();
     });
-    server.closeIdleConnections();
+    closeIdle();
   });
 }

@@ -83,10 +83,10 @@ export function apiErrors(
     const known = toAppError(error);
     const context = contextOf(request, response, log);
     if (known.status >= 500) {
-      context.log.error(
-        { err: known.cause ?? known, status: known.status, url: shownUrl(request.originalUrl) },
-        known.message,
-      );
+      // What a device or a backend did is told with its reason; only what is our own fault is an error with its stack.
+      const detail = { status: known.status, url: shownUrl(request.originalUrl) };
+      if (known.status === 500) context.log.error({ ...detail, err: known.cause ?? known }, known.message);
+      else context.log.warn({ ...detail, reason: reasonOf(known.cause) }, known.message);
     }
     if (response.headersSent) {
       response.destroy();
@@ -114,6 +114,8 @@ export const apiError = (error: AppError): { status: number; error: string } => 
   status: error.status,
   error: error.message,
 });
+
+const reasonOf = (cause: unknown): string | undefined => (cause instanceof Error ? cause.message : undefined);
 
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;

@@ -41,12 +41,14 @@ export class Lifecycle implements Running {
 
   async #stopAll(): Promise<void> {
     for (const step of this.#steps.toReversed()) {
+      const startedAtMs = performance.now();
       let timer: NodeJS.Timeout | undefined;
       const limit = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(() => reject(new Error(`did not stop within ${this.#stepLimitMs} ms`)), this.#stepLimitMs);
       });
       try {
         await Promise.race([step.stop(), limit]);
+        this.#log.debug({ step: step.name, tookMs: Math.round(performance.now() - startedAtMs) }, 'stopped a part');
       } catch (error) {
         this.#log.error({ err: error, step: step.name }, 'a part did not stop cleanly');
       } finally {

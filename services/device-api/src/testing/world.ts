@@ -6,7 +6,7 @@ import { loadConfig } from '../config.ts';
 import { create, type DeviceApiService } from '../service.ts';
 import { ServerProcess, testEnv } from './server-process.ts';
 
-const silent = createLogger('test', 'silent');
+const silent = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 const podId = 'test-gateway';
 
 /** What an HTTP request was answered. */
@@ -120,7 +120,7 @@ export class World {
 
   async close(): Promise<void> {
     await Promise.all(this.#services.map((service) => service.stop()));
-    this.#gateway.stop();
+    await this.#gateway.stop();
     await this.bus.close();
     this.redis.destroy();
     await this.nats.remove();

@@ -1,0 +1,167 @@
+import type { Outcome } from '@fleet/bus';
+import { releaseDevice } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { until } from '../testing/server-process.ts';
+import { answered, randomImei, World } from '../testing/world.ts';
+
+let world: World;
+let api: Awaited<ReturnType<World['service']>>;
+beforeAll(async () => {
+  world = await World.open();
+  api = await world.service();
+});
+afterAll(() => world.close());
+
+const never = (): Promise<Outcome> => new Promise(() => undefined);
+const paths: [string, number][] = [
+  ['/wakeup?', 0x8204],
+  ['/realtime/start-stream?channel=1&', 0x9101],
+  ['/realtime/control-stream?channel=1&ctrl_instruction=1&', 0x9102],
+];
+
+describe.each(paths)('GET %s', (path, messageId) => {
+  it.each<[string, Outcome, number, RegExp]>([
+    ['not connected', { kind: 'notConnected' }, 404, /not connected/],
+    ['timed out', { kind: 'timedOut' }, 504, /did not reply/],
+    ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 502, /could not be read: body cut\./],
+    ['refused', { kind: 'refused', detail: 'the channel does not fit' }, 400, /the channel does not fit\./],
+    ['refused by our fault', { kind: 'refused', detail: 'secret text', isOurFault: true }, 500, /^An unexpected error/],
+    ['busy', { kind: 'busy', detail: '16 commands are in flight' }, 429, /busy: 16 commands/],
+  ])('makes of an outcome "%s" an ApiError', async (_kind, outcome, status, sentence) => {
+    const imei = await world.device(() => outcome);
+    const answer = await api.get(`${path}imei=${imei}`);
+    expect(answer.status).toBe(status);
+    expect(answer.body).toEqual({ status, error: expect.stringMatching(sentence) });
+    expect(answer.headers.get('retry-after')).toBe(status === 429 ? '1' : null);
+  });
+
+  it('answers 404 at once for a device that nobody holds', async () => {
+    const startedAt = performance.now();
+    const { status, body } = await api.get(`${path}imei=${randomImei()}`);
+    expect({ status, body }).toEqual({ status: 404, body: { status: 404, error: 'The device is not connected.' } });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  it('answers 504 when the device has not replied in the time that it was given', async () => {
+    const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '300' });
+    const imei = await world.device(never);
+    const { status, body } = await quick.get(`${path}imei=${imei}`);
+    expect({ status, body }).toEqual({ status: 504, body: { status: 504, error: expect.any(String) } });
+    expect(world.commandsOf(imei)[0]?.timeoutMs).toBeLessThanOrEqual(300);
+    expect(world.commandsOf(imei)[0]?.timeoutMs).toBeGreaterThan(100);
+  });
+
+  it('answers 503 when the request runs past its limit', async () => {
+    const quick = await world.service({ REQUEST_LIMIT_MS: '300' });
+    const imei = await world.device(never);
+    const { status, body } = await quick.get(`${path}imei=${imei}`);
+    expect(status).toBe(503);
+    expect(body).toEqual({ status: 503, error: "The request ran past the server's limit of 0.3 seconds." });
+  });
+
+  it('tells the gateway what is left of the 90 seconds', async () => {
+    const imei = await world.device(() => answered(messageId));
+    await api.get(`${path}imei=${imei}`);
+    const [command] = world.commandsOf(imei);
+    expect(command?.timeoutMs).toBeLessThanOrEqual(90_000);
+    expect(command?.timeoutMs).toBeGreaterThan(85_000);
+    expect(command?.isReAsk).toBe(false);
+  });
+});
+
+describe.each(paths.slice(1))('the answer of GET %s', (path, messageId) => {
+  it.each([
+    [0, 'success'],
+    [1, 'failure'],
+    [2, 'incorrectInfo'],
+    [3, 'unsupported'],
+  ])('names result %i %s', async (code, result) => {
+    const imei = await world.device(() => answered(messageId, code));
+    const answer = await api.get(`${path}imei=${imei}`);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ response_id: `0x${messageId.toString(16)}`, result });
+  });
+
+  it.each([4, 255, null])('is 502 for result %p, which is none of the standard for a command', async (code) => {
+    const imei = await world.device(() => answered(messageId, code));
+    const { status, body } = await api.get(`${path}imei=${imei}`);
+    expect({ status, body }).toEqual({ status: 502, body: { status: 502, error: expect.any(String) } });
+  });
+});
+
+describe('GET /wakeup', () => {
+  it.each([0, 1, 3, 255, null])('is success whatever the device answers: result %p', async (code) => {
+    const imei = await world.device(() => answered(0x8204, code));
+    const { status, body } = await api.get(`/wakeup?imei=${imei}`);
+    expect({ status, body }).toEqual({ status: 200, body: { result: 'success' } });
+    expect(world.commandsOf(imei)[0]?.command).toEqual({ kind: 'wakeUp' });
+  });
+});
+
+describe('many commands at once', () => {
+  it('answers 200 requests to 20 devices each with its own reply', async () => {
+    const imeis = await Promise.all(
+      Array.from({ length: 20 }, (_unused, index) => world.device(() => answered(0x9102, index % 4))),
+    );
+    const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_unused, index) =>
+        api.get(`/realtime/control-stream?imei=${imeis[index % 20]}&channel=${index % 8}&ctrl_instruction=1`),
+      ),
+    );
+    expect(answers.map(({ body }) => (body as { result: string }).result)).toEqual(
+      answers.map((_answer, index) => results[(index % 20) % 4]),
+    );
+  });
+});
+
+describe('GET /health/device', () => {
+  it('is 200 while the device has a session, and 503 before and after', async () => {
+    expect(await api.get(`/health/device?imei=${randomImei()}`)).toMatchObject({
+      status: 503,
+      body: { healthy: false },
+    });
+    const imei = await world.device(never);
+    expect(await api.get(`/health/device?imei=${imei}`)).toMatchObject({ status: 200, body: { healthy: true } });
+    await releaseDevice(world.redis, imei, imei);
+    expect(await api.get(`/health/device?imei=${imei}`)).toMatchObject({ status: 503, body: { healthy: false } });
+  });
+});
+
+describe('GET /health/camera', () => {
+  it('is 200 only while packets of that channel arrive', async () => {
+    const imei = await world.device(() => answered(0x9101));
+    const health = () => api.get(`/health/camera?imei=${imei}&channel=2`);
+    expect(await health()).toMatchObject({ status: 503, body: { healthy: false } });
+    await api.get(`/realtime/start-stream?imei=${imei}&channel=2`);
+    expect(await health()).toMatchObject({ status: 503, body: { healthy: false } });
+    const camera = await world.cameraConnects(imei, 2, 'http://127.0.0.1:1');
+    expect(await health()).toMatchObject({ status: 200, body: { healthy: true } });
+    expect((await api.get(`/health/camera?imei=${imei}&channel=1`)).status).toBe(503);
+    await camera.leave();
+    expect(await health()).toMatchObject({ status: 503, body: { healthy: false } });
+  });
+});
+
+describe('a caller that goes away', () => {
+  it('does not take the command back', async () => {
+    let finish: ((outcome: Outcome) => void) | undefined;
+    const imei = await world.device(
+      () =>
+        new Promise<Outcome>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const gone = new AbortController();
+    const request = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: gone.signal });
+    await until(() => finish !== undefined);
+    gone.abort();
+    await expect(request).rejects.toThrow(/aborted/);
+    finish?.(answered(0x9101));
+    await until(async () => {
+      const { body } = await api.get(`/realtime/start-stream?imei=${imei}&channel=1`);
+      return (body as { result?: string }).result === 'success';
+    });
+    expect(world.commandsOf(imei)).toHaveLength(1);
+  });
+});

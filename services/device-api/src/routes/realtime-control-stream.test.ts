@@ -1,0 +1,88 @@
+import { listenFor, mediaControl, mediaControlSubject } from '@fleet/bus';
+import { readStream } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { until } from '../testing/server-process.ts';
+import { answered, World } from '../testing/world.ts';
+
+let world: World;
+let api: Awaited<ReturnType<World['service']>>;
+const told: unknown[] = [];
+beforeAll(async () => {
+  world = await World.open();
+  api = await world.service();
+  listenFor(
+    world.bus,
+    mediaControl,
+    (error) => {
+      throw error;
+    },
+    (body) => told.push(body),
+    mediaControlSubject('pod-7'),
+  );
+  await world.bus.nc.flush();
+});
+afterAll(() => world.close());
+
+const control = (imei: string, query: string) => api.get(`/realtime/control-stream?imei=${imei}&channel=3&${query}`);
+const toldOf = (imei: string): unknown[] => told.filter((body) => (body as { imei: string }).imei === imei);
+/** What the pod was told, once a message that is sent last has come through. */
+async function changes(imei: string): Promise<unknown[]> {
+  await control(imei, 'ctrl_instruction=3');
+  await until(() => toldOf(imei).length > 0 && (toldOf(imei).at(-1) as { change: string }).change === 'resumed');
+  return toldOf(imei).slice(0, -1);
+}
+
+describe('the command', () => {
+  it.each([
+    ['ctrl_instruction=0', { control: 0, closeType: 0, streamType: 0 }],
+    ['ctrl_instruction=0&close_stream_type=2', { control: 0, closeType: 2, streamType: 0 }],
+    ['ctrl_instruction=1&stream_type=1', { control: 1, closeType: 0, streamType: 1 }],
+    ['ctrl_instruction=4', { control: 4, closeType: 0, streamType: 0 }],
+  ])('carries %s, whether or not the channel streams', async (query, fields) => {
+    const imei = await world.device(() => answered(0x9102));
+    expect(await control(imei, query)).toMatchObject({
+      status: 200,
+      body: { response_id: '0x9102', result: 'success' },
+    });
+    expect(world.commandsOf(imei).map(({ command }) => command)).toEqual([
+      { kind: 'controlLive', channel: 3, ...fields },
+    ]);
+  });
+});
+
+describe('the pod that has the stream', () => {
+  it.each([
+    ['ctrl_instruction=0', ['ended']],
+    ['ctrl_instruction=2', ['paused']],
+    ['ctrl_instruction=0&close_stream_type=1', []],
+    ['ctrl_instruction=0&close_stream_type=2', []],
+    ['ctrl_instruction=1', []],
+    ['ctrl_instruction=4', []],
+  ])('is told after %s: %p', async (query, expected) => {
+    const imei = await world.device(() => answered(0x9102));
+    await world.cameraConnects(imei, 3, 'http://127.0.0.1:1', 'pod-7');
+    await control(imei, query);
+    expect(await changes(imei)).toEqual(expected.map((change) => ({ kind: 'live', imei, channel: 3, change })));
+  });
+
+  it('is told nothing of what the device refused', async () => {
+    let result = 1;
+    const imei = await world.device(() => answered(0x9102, result));
+    await world.cameraConnects(imei, 3, 'http://127.0.0.1:1', 'pod-7');
+    expect((await control(imei, 'ctrl_instruction=0')).body).toMatchObject({ result: 'failure' });
+    result = 0;
+    expect(await changes(imei)).toEqual([]);
+  });
+});
+
+describe('a stop before the first packet', () => {
+  it('takes the request back, so that the channel no longer counts as streaming', async () => {
+    const imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
+    await api.get(`/realtime/start-stream?imei=${imei}&channel=3`);
+    await control(imei, 'ctrl_instruction=0&close_stream_type=1');
+    expect((await readStream(world.redis, { kind: 'live', imei, channel: 3 })).request).not.toBeNull();
+    await control(imei, 'ctrl_instruction=0');
+    expect((await readStream(world.redis, { kind: 'live', imei, channel: 3 })).request).toBeNull();
+    expect((await api.get(`/realtime/stream.flv?imei=${imei}&channel=3`)).status).toBe(404);
+  });
+});
