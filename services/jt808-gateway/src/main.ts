@@ -1,1 +1,6 @@
-export {};
+import { createLogger, runService } from '@fleet/service-kit';
+import { loadConfig } from './config.ts';
+import { create } from './service.ts';
+
+const log = createLogger('jt808-gateway', process.env['LOG_LEVEL'] ?? 'info');
+await runService(log, () => create(loadConfig(process.env), { log }));

@@ -1,0 +1,132 @@
+import { type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+
+export const schema = envSchema({
+  ...commonEnv,
+  HTTP_PORT: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 65_535,
+    default: 8084,
+    description: 'port of health and metrics; 0 picks a free one',
+  },
+  JT808_PORT: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 65_535,
+    default: 7808,
+    description: 'TCP port that terminals connect to; 0 picks a free one',
+  },
+  REGISTRATION_POLICY: {
+    type: 'string',
+    enum: ['open', 'known'],
+    default: 'open',
+    description: 'open: any terminal may register; known: only those on record in platform-api',
+  },
+  GATEWAY_AUTH_SECRET: {
+    type: 'string',
+    minLength: 16,
+    secret: true,
+    description:
+      'makes the authentication codes of terminals; the same in all pods, a change makes all terminals register again',
+  },
+  LOGIN_TIMEOUT_MS: {
+    type: 'integer',
+    minimum: 50,
+    default: 60_000,
+    description: 'a connection that is not authenticated after this time is closed',
+  },
+  SESSION_IDLE_TIMEOUT_MS: {
+    type: 'integer',
+    minimum: 100,
+    default: 180_000,
+    description: 'a terminal that says nothing for this long is disconnected; longer than the slowest heartbeat',
+  },
+  CONNECTIONS_PER_ADDRESS: {
+    type: 'integer',
+    minimum: 0,
+    default: 0,
+    description: 'most connections from one remote address, 0 = no limit; carriers put thousands behind one address',
+  },
+  WRITE_BUFFER_LIMIT_BYTES: {
+    type: 'integer',
+    minimum: 4096,
+    maximum: 1_048_576,
+    default: 262_144,
+    description: 'a terminal that leaves this much unread is disconnected',
+  },
+  TELEMETRY_PARTITIONS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1024,
+    default: 1,
+    description: 'number of telemetry subjects, the same in all services; 64 for a fleet of a million',
+  },
+  STORE_BUFFER_BYTES: {
+    type: 'integer',
+    minimum: 65_536,
+    default: 16_777_216,
+    description: 'reports and events that may wait for JetStream; more is dropped unacknowledged, so terminals keep it',
+  },
+  JETSTREAM_REPLICAS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 5,
+    default: 1,
+    description: 'replicas of streams that this service makes; 3 in production',
+  },
+  COMMANDS_PER_TERMINAL: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1024,
+    default: 32,
+    description: 'most commands in flight for one terminal; more are answered busy',
+  },
+  WAKE_UP_INTERVAL_MS: {
+    type: 'integer',
+    minimum: 50,
+    default: 10_000,
+    description: 'how often a wake-up query is repeated until the terminal answers',
+  },
+  REPLY_SERIAL_ZERO: {
+    type: 'string',
+    optional: true,
+    pattern: '^[0-9A-F]{1,20}(,[0-9A-F]{1,20})*$',
+    description: 'numbers of terminals, separated by commas, that always answer with reply serial 0',
+  },
+  UNKNOWN_MESSAGE_RESULT: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 3,
+    default: 3,
+    description:
+      'result that acknowledges messages outside the standard; 0 for fleets whose terminals repeat them for ever',
+  },
+  IGNORE_CHECKSUM: {
+    type: 'boolean',
+    default: false,
+    description: 'take frames whose check byte is wrong (terminals with that defect)',
+  },
+  TRUST_ACTUAL_LENGTH: {
+    type: 'boolean',
+    default: false,
+    description: 'take frames whose declared body length is wrong but whose check byte is right',
+  },
+  DRAIN_COMMANDS_MS: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 90_000,
+    default: 90_000,
+    description: 'at the stop, how long commands in flight may take to finish',
+  },
+  DRAIN_SPREAD_MS: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 120_000,
+    default: 1_000,
+    description: 'at the stop, time over which terminals are disconnected in batches; 30000 in production',
+  },
+});
+
+export type Config = ConfigOf<typeof schema>;
+
+export const loadConfig = (env: NodeJS.ProcessEnv): Config => readEnv(schema, env);

@@ -1,0 +1,50 @@
+import {
+  avAttributesResponse,
+  type BodyResult,
+  type Edition,
+  queryLocationResponse,
+  tryDecodeBody,
+} from '@fleet/jt808';
+
+/** Reply serial and total in front of the items of a 0x1205. */
+const listHeadBytes = 6;
+const recordingBytes = 28;
+
+/** What is wrong with the body of a specific answer, or null when its fields can be read. */
+export function checkAnswer(messageId: number, body: Buffer, edition: Edition): string | null {
+  switch (messageId) {
+    // The items of a list may come in several messages, so that its total fits none of them: whole items are enough.
+    case 0x1205:
+      if (body.length < listHeadBytes) return `0x1205 has ${body.length} bytes`;
+      return (body.length - listHeadBytes) % recordingBytes === 0 ? null : '0x1205 ends inside an item';
+    case 0x1003:
+      return faultOf(tryDecodeBody(avAttributesResponse, body, edition));
+    case 0x0201:
+      return faultOf(tryDecodeBody(queryLocationResponse, body, edition));
+    default:
+      return null;
+  }
+}
+
+function faultOf(decoded: BodyResult<unknown>): string | null {
+  return decoded.ok ? null : decoded.error.message;
+}
+
+/** How many recordings several 0x1205 of one query hold, and how many they announce. */
+export function countRecordings(bodies: readonly Buffer[]): { items: number; total: number } {
+  let items = 0;
+  let total = 0;
+  for (const body of bodies) {
+    items += (body.length - listHeadBytes) / recordingBytes;
+    total = Math.max(total, body.readUInt32BE(2));
+  }
+  return { items, total };
+}
+
+/** One 0x1205 body of all that came; its total is what it really holds. */
+export function joinRecordings(bodies: readonly Buffer[]): Buffer {
+  const first = bodies[0] ?? Buffer.alloc(listHeadBytes);
+  const joined = Buffer.concat([first, ...bodies.slice(1).map((body) => body.subarray(listHeadBytes))]);
+  joined.writeUInt32BE((joined.length - listHeadBytes) / recordingBytes, 2);
+  return joined;
+}

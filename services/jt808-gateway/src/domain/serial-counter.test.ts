@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { SerialCounter } from './serial-counter.ts';
+
+describe('serial counter', () => {
+  it('wraps at 0xFFFF', () => {
+    const serials = new SerialCounter(0xfffe);
+    expect([serials.take(), serials.take(), serials.take()]).toEqual([0xfffe, 0xffff, 0]);
+  });
+
+  it('passes over awaited serials until they are released', () => {
+    const serials = new SerialCounter(0xffff);
+    serials.reserve(0xffff);
+    serials.reserve(0);
+    serials.reserve(0);
+    expect(serials.take()).toBe(1);
+    serials.release(0);
+    serials.advanceTo(0);
+    expect(serials.take()).toBe(2 - 1);
+    serials.release(0);
+    serials.advanceTo(0);
+    expect(serials.take()).toBe(0);
+  });
+
+  it('gives the parts of a message consecutive serials, around awaited ones', () => {
+    const serials = new SerialCounter(10);
+    serials.reserve(12);
+    expect(serials.takeRun(3)).toBe(13);
+    expect(serials.next).toBe(16);
+  });
+
+  it('takes a run over the wrap', () => {
+    const serials = new SerialCounter(0xffff);
+    expect(serials.takeRun(3)).toBe(0xffff);
+    expect(serials.next).toBe(2);
+  });
+});

@@ -1,0 +1,211 @@
+import {
+  type Edition,
+  encodeMessage,
+  type Frame,
+  registrationEdition,
+  registrationResponse,
+  serverTimeResponse,
+  type TerminalAddress,
+} from '@fleet/jt808';
+import type { Logger } from '@fleet/service-kit';
+import { type AuthCodes, codesInAuthentication } from '../domain/auth-code.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import type { Connection } from '../net/connection.ts';
+import type { CommandRecord, CommandRecords } from '../store/command-records.ts';
+import type { Registration, Registrations } from '../store/registrations.ts';
+import type { KnownDevices } from '../use-cases/known-devices.ts';
+import type { Sessions } from '../use-cases/sessions.ts';
+
+/** 0x8100: the standard's words for "not one of ours". */
+const noSuchTerminal = 4;
+const attemptsPerConnection = 10;
+
+export interface LoginOptions {
+  readonly codes: AuthCodes;
+  readonly known: KnownDevices;
+  readonly registrations: Registrations;
+  readonly records: CommandRecords;
+  readonly sessions: Sessions;
+  readonly metrics: GatewayMetrics;
+  readonly log: Logger;
+}
+
+/** Registration, authentication, log-out and the server's time: what a terminal may say before it has a session. */
+export class LoginHandler {
+  readonly #o: LoginOptions;
+
+  constructor(options: LoginOptions) {
+    this.#o = options;
+  }
+
+  /** 0x0100 -> 0x8100. Its content is never a reason to refuse. */
+  register(connection: Connection, frame: Frame, imei: string | null): void {
+    const edition: Edition = frame.header === '2019' ? '2019' : registrationEdition(frame.body, '2013');
+    if (imei === null) {
+      this.#refuseRegistration(connection, frame, edition);
+      return;
+    }
+    this.#heldWork(connection, async () => {
+      if (!(await this.#o.known.admits(imei))) {
+        this.#refuseRegistration(connection, frame, edition);
+        return;
+      }
+      connection.registeredEdition = edition;
+      if (connection.session?.device.imei === imei) connection.session.edition = edition;
+      const epoch = await this.#o.registrations.register(imei, edition).catch((error: unknown) => {
+        // Degraded: a code of the first epoch. Where that is not in force, the terminal will be told and registers again.
+        this.#stateFailed('register', error);
+        return 0;
+      });
+      this.#o.metrics.logins.inc({ message: 'registration', result: 'accepted' });
+      this.#answerRegistration(connection, frame, edition, 0, this.#o.codes.codeOf(imei, epoch));
+    });
+  }
+
+  /** 0x0102 -> 0x8001. */
+  authenticate(connection: Connection, frame: Frame, imei: string | null): void {
+    if (imei === null) {
+      this.#refuseAuthentication(connection, frame, 'number');
+      return;
+    }
+    this.#heldWork(connection, async () => {
+      const [admitted, state] = await Promise.all([this.#o.known.admits(imei), this.#read(imei)]);
+      if (!admitted) {
+        this.#refuseAuthentication(connection, frame, 'unknown');
+        return;
+      }
+      const epoch = this.#validEpoch(frame, imei, state.registration?.epoch ?? null);
+      if (epoch === null) {
+        this.#refuseAuthentication(connection, frame, 'code');
+        return;
+      }
+      if (state.registration !== null && state.registration.epoch === null) this.#restoreEpoch(imei, epoch);
+      await this.#accept(connection, frame, imei, state);
+    });
+  }
+
+  /** 0x0003 -> 0x8001: the code is void, the session ends, the connection may register again. */
+  logOut(connection: Connection, frame: Frame, imei: string, address: TerminalAddress): void {
+    this.#heldWork(connection, async () => {
+      let result = 0;
+      try {
+        await this.#o.registrations.logOut(imei);
+      } catch (error) {
+        // The code stays valid, so the terminal must not believe otherwise.
+        this.#stateFailed('logOut', error);
+        result = 1;
+      }
+      connection.reply(address, frame.serial, frame.messageId, result);
+      if (result === 0) this.#o.sessions.leave(connection);
+    });
+  }
+
+  /** 0x0004 -> 0x8004, in UTC. */
+  time(connection: Connection, frame: Frame): void {
+    const timeUtc = new Date(connection.receivedAtMs).toISOString().slice(0, 19);
+    const header = { edition: '2019', phone: frame.address(), serial: connection.takeSerial() } as const;
+    for (const bytes of encodeMessage(serverTimeResponse, { timeUtc }, header)) connection.send(bytes);
+  }
+
+  async #accept(
+    connection: Connection,
+    frame: Frame,
+    imei: string,
+    state: { registration: Registration | null; records: readonly CommandRecord[] },
+  ): Promise<void> {
+    const edition = this.#editionOf(connection, frame, state.registration);
+    const current = connection.session;
+    if (current?.device.imei === imei) {
+      current.address = frame.address();
+      current.phone = frame.phone;
+    } else {
+      const serial = state.registration?.serial ?? null;
+      const session = await this.#o.sessions.begin(connection, frame, {
+        imei,
+        edition,
+        serial,
+        records: state.records,
+      });
+      if (session === null) return;
+    }
+    connection.failedLogins = 0;
+    this.#o.metrics.logins.inc({ message: 'authentication', result: 'accepted' });
+    connection.reply(frame.address(), frame.serial, frame.messageId, 0);
+  }
+
+  #editionOf(connection: Connection, frame: Frame, registration: Registration | null): Edition {
+    if (frame.header === '2019') return '2019';
+    const told = connection.registeredEdition ?? registration?.edition ?? '2013';
+    return told === '2019' ? '2013' : told;
+  }
+
+  /** Epoch of the valid code in the body; null when there is none. */
+  #validEpoch(frame: Frame, imei: string, epoch: number | null): number | null {
+    for (const code of codesInAuthentication(frame.body, frame.header === '2019')) {
+      const check = this.#o.codes.check(imei, code, epoch);
+      if (check.kind === 'valid') return check.epoch;
+    }
+    return null;
+  }
+
+  async #read(imei: string): Promise<{ registration: Registration | null; records: readonly CommandRecord[] }> {
+    try {
+      const [registration, records] = await Promise.all([
+        this.#o.registrations.read(imei),
+        this.#o.records.readAll(imei),
+      ]);
+      return { registration, records };
+    } catch (error) {
+      this.#stateFailed('readRegistration', error);
+      return { registration: null, records: [] };
+    }
+  }
+
+  #restoreEpoch(imei: string, epoch: number): void {
+    this.#o.registrations.restoreEpoch(imei, epoch).catch((error: unknown) => this.#stateFailed('restoreEpoch', error));
+  }
+
+  #refuseRegistration(connection: Connection, frame: Frame, edition: Edition): void {
+    this.#o.metrics.logins.inc({ message: 'registration', result: 'refused' });
+    this.#answerRegistration(connection, frame, edition, noSuchTerminal, undefined);
+    this.#countFailure(connection);
+  }
+
+  #refuseAuthentication(connection: Connection, frame: Frame, reason: string): void {
+    this.#o.metrics.logins.inc({ message: 'authentication', result: 'refused' });
+    this.#o.metrics.refused.inc({ reason });
+    connection.reply(frame.address(), frame.serial, frame.messageId, 1);
+    this.#countFailure(connection);
+  }
+
+  #countFailure(connection: Connection): void {
+    connection.failedLogins += 1;
+    if (connection.failedLogins >= attemptsPerConnection) connection.end('tooManyAttempts');
+  }
+
+  #answerRegistration(
+    connection: Connection,
+    frame: Frame,
+    edition: Edition,
+    result: number,
+    authCode: string | undefined,
+  ): void {
+    const body = { replySerial: frame.serial, result, authCode };
+    const header = { edition, phone: frame.address(), serial: connection.takeSerial() };
+    for (const bytes of encodeMessage(registrationResponse, body, header)) connection.send(bytes);
+  }
+
+  /** Frames behind this one wait until the work is done: a terminal may send reports right behind its authentication. */
+  #heldWork(connection: Connection, work: () => Promise<void>): void {
+    connection.hold();
+    work()
+      .catch((error: unknown) => this.#o.log.error({ err: error }, 'a login failed'))
+      .finally(() => connection.release())
+      .catch((error: unknown) => this.#o.log.error({ err: error }, 'frames behind a login failed'));
+  }
+
+  #stateFailed(operation: string, error: unknown): void {
+    this.#o.metrics.stateFailures.inc({ operation });
+    this.#o.log.debug({ err: error, operation }, 'Redis operation failed');
+  }
+}

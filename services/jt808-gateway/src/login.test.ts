@@ -1,0 +1,126 @@
+import { type Edition, terminalKey } from '@fleet/jt808';
+import { readDevice } from '@fleet/storage';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Gateway } from './service.ts';
+import { Caller, startGateway, startLive, until } from './testing/harness.ts';
+import { freePhone, RawTerminal } from './testing/raw-terminal.ts';
+
+let gateway: Gateway;
+let caller: Caller;
+const open: RawTerminal[] = [];
+const keyOf = (phone: string): string => terminalKey(phone) as string;
+const connect = async (phone: string, edition: Edition): Promise<RawTerminal> => {
+  const terminal = await RawTerminal.connect(gateway.jt808Port, phone, edition);
+  open.push(terminal);
+  return terminal;
+};
+const login = async (phone: string, edition: Edition = '2013'): Promise<RawTerminal> => {
+  const terminal = await RawTerminal.login(gateway.jt808Port, phone, edition);
+  open.push(terminal);
+  return terminal;
+};
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  caller = await Caller.open();
+});
+afterEach(() => {
+  for (const terminal of open.splice(0)) terminal.close();
+});
+afterAll(async () => {
+  await caller.close();
+  await gateway.stop();
+});
+
+describe.each(['2011', '2013', '2019'] as const)('a terminal of %s', (edition) => {
+  it('registers, gets the same code each time, authenticates and is seen in Redis', async () => {
+    const phone = freePhone(edition);
+    const terminal = await connect(phone, edition);
+    const code = await terminal.register();
+    expect(await terminal.register()).toBe(code);
+    expect(await terminal.tryAuthenticate(code)).toBe(0);
+    const state = await readDevice(caller.redis, keyOf(phone));
+    expect(state).toMatchObject({ podId: gateway.podId, phone, edition, remoteAddress: '127.0.0.1' });
+  });
+
+  it('is refused with a wrong code, and accepted with the right one after that', async () => {
+    const terminal = await connect(freePhone(edition), edition);
+    const code = await terminal.register();
+    expect(await terminal.tryAuthenticate(`${code}0`)).toBe(1);
+    expect(await terminal.tryAuthenticate(code)).toBe(0);
+  });
+
+  it('comes back with its code alone', async () => {
+    const phone = freePhone(edition);
+    const first = await connect(phone, edition);
+    const code = await first.register();
+    first.close();
+    const second = await connect(phone, edition);
+    expect(await second.tryAuthenticate(code)).toBe(0);
+    await until(async () => (await readDevice(caller.redis, keyOf(phone)))?.edition === edition, 'edition in Redis');
+  });
+
+  it('answers a live request by its own digits and header', async () => {
+    const phone = freePhone(edition);
+    const terminal = await login(phone, edition);
+    const asked = caller.ask(keyOf(phone), startLive);
+    const frame = await terminal.next(0x9101);
+    expect(frame.phone).toBe(phone);
+    expect(frame.header).toBe(edition === '2019' ? '2019' : '2013');
+    terminal.answer(frame);
+    expect(await asked).toEqual({
+      kind: 'answered',
+      answer: { commandMessageId: 0x9101, commandSerialNo: frame.serial, result: 0, message: null },
+    });
+  });
+});
+
+describe('before authentication', () => {
+  it.each([0x0002, 0x0003, 0x0200, 0x0704, 0x0900, 0x1206])(
+    'message %s is refused with result 1',
+    async (messageId) => {
+      const terminal = await connect(freePhone(), '2013');
+      const serial = terminal.send(messageId, terminal.location());
+      expect(await terminal.result(serial, messageId)).toBe(1);
+    },
+  );
+
+  it('never acknowledges an acknowledgement', async () => {
+    const terminal = await connect(freePhone(), '2013');
+    terminal.send(0x0001, Buffer.from('0001820100', 'hex'));
+    const serial = terminal.send(0x0002);
+    expect(await terminal.result(serial, 0x0002)).toBe(1);
+    expect(terminal.received).toEqual([]);
+  });
+
+  it('answers the time in UTC', async () => {
+    const terminal = await connect(freePhone('2019'), '2019');
+    terminal.send(0x0004);
+    const digits = (await terminal.next(0x8004)).body.toString('hex');
+    const iso = `20${digits.slice(0, 2)}-${digits.slice(2, 4)}-${digits.slice(4, 6)}T${digits.slice(6, 8)}:${digits.slice(8, 10)}:${digits.slice(10, 12)}Z`;
+    expect(Math.abs(Date.parse(iso) - Date.now())).toBeLessThan(5_000);
+  });
+
+  it('refuses a number of zeros', async () => {
+    const terminal = await connect('000000000000', '2013');
+    terminal.send(0x0100, Buffer.alloc(40));
+    expect((await terminal.next(0x8100)).body[2]).toBe(4);
+    expect(await terminal.tryAuthenticate('whatever')).toBe(1);
+  });
+
+  it('answers encrypted frames with "not supported"', async () => {
+    const terminal = await login(freePhone());
+    const frame = Buffer.from(terminal.frame(0x0200, terminal.location(), { serial: 99 }));
+    // Bit 10 of the properties, and the check byte along with it.
+    frame[3] = (frame[3] as number) | 0x04;
+    frame[frame.length - 2] = (frame[frame.length - 2] as number) ^ 0x04;
+    terminal.socket.write(frame);
+    expect(await terminal.result(99, 0x0200)).toBe(3);
+  });
+
+  it('closes after too many wrong codes', async () => {
+    const terminal = await connect(freePhone(), '2013');
+    for (let i = 0; i < 10; i += 1) expect(await terminal.tryAuthenticate(`wrong${i}`)).toBe(1);
+    await terminal.closed();
+  });
+});

@@ -1,0 +1,116 @@
+import { Counter, createMetrics, Gauge, Histogram, type Registry } from '@fleet/service-kit';
+
+/** Counters of the hot path are plain numbers, read when the metrics are asked for. */
+export class HotCounters {
+  framesIn = 0;
+  framesOut = 0;
+  bytesIn = 0;
+  reports = 0;
+  reportsDropped = 0;
+}
+
+/** The metrics of one gateway. */
+export class GatewayMetrics {
+  readonly registry: Registry = createMetrics('jt808-gateway');
+  readonly hot = new HotCounters();
+  readonly connections = new Gauge({
+    name: 'gateway_connections',
+    help: 'open TCP connections',
+    registers: [this.registry],
+  });
+  readonly sessions = new Gauge({
+    name: 'gateway_sessions',
+    help: 'authenticated terminals',
+    labelNames: ['edition'],
+    registers: [this.registry],
+  });
+  readonly closed = new Counter({
+    name: 'gateway_connections_closed_total',
+    help: 'closed connections by reason',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  readonly dropped = new Counter({
+    name: 'gateway_frames_dropped_total',
+    help: 'bytes that gave no frame, and bodies that fit no message',
+    labelNames: ['kind'],
+    registers: [this.registry],
+  });
+  readonly refused = new Counter({
+    name: 'gateway_messages_refused_total',
+    help: 'messages answered with a refusal',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  readonly logins = new Counter({
+    name: 'gateway_logins_total',
+    help: 'registrations and authentications by result',
+    labelNames: ['message', 'result'],
+    registers: [this.registry],
+  });
+  readonly batches = new Counter({
+    name: 'gateway_telemetry_batches_total',
+    help: 'telemetry batches by result',
+    labelNames: ['result'],
+    registers: [this.registry],
+  });
+  readonly batchReports = new Histogram({
+    name: 'gateway_telemetry_batch_reports',
+    help: 'reports in a batch',
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000],
+    registers: [this.registry],
+  });
+  readonly pubAckSeconds = new Histogram({
+    name: 'gateway_puback_seconds',
+    help: 'time until JetStream has confirmed a batch',
+    buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers: [this.registry],
+  });
+  readonly events = new Counter({
+    name: 'gateway_events_total',
+    help: 'messages beside locations that went to JetStream, by result',
+    labelNames: ['result'],
+    registers: [this.registry],
+  });
+  readonly commands = new Counter({
+    name: 'gateway_commands_total',
+    help: 'commands by kind and outcome',
+    labelNames: ['kind', 'outcome'],
+    registers: [this.registry],
+  });
+  readonly strayAnswers = new Counter({
+    name: 'gateway_stray_answers_total',
+    help: 'answers of terminals that no command waits for: late, repeated, of a wrong serial or id, malformed',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  readonly stateFailures = new Counter({
+    name: 'gateway_state_failures_total',
+    help: 'operations on Redis that failed',
+    labelNames: ['operation'],
+    registers: [this.registry],
+  });
+
+  constructor() {
+    this.#fromHot('gateway_frames_in_total', 'frames of terminals', () => this.hot.framesIn);
+    this.#fromHot('gateway_frames_out_total', 'frames to terminals', () => this.hot.framesOut);
+    this.#fromHot('gateway_reports_total', 'location reports taken in', () => this.hot.reports);
+    this.#fromHot(
+      'gateway_reports_dropped_total',
+      'location reports left unacknowledged because JetStream did not confirm them',
+      () => this.hot.reportsDropped,
+    );
+  }
+
+  #fromHot(name: string, help: string, read: () => number): void {
+    const counter = new Counter({
+      name,
+      help,
+      registers: [this.registry],
+      collect: () => {
+        counter.reset();
+        counter.inc(read());
+      },
+    });
+  }
+}

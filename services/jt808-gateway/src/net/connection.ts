@@ -1,0 +1,178 @@
+import type { Socket } from 'node:net';
+import {
+  type Edition,
+  type Frame,
+  FrameSplitter,
+  GENERAL_REPLY_MAX_BYTES,
+  type TerminalAddress,
+  writeGeneralReply,
+} from '@fleet/jt808';
+import type { Session } from '../domain/device.ts';
+import { SerialCounter } from '../domain/serial-counter.ts';
+
+/** What all connections of a listener share. */
+export interface ConnectionOptions {
+  readonly writeBufferLimitBytes: number;
+  readonly ignoreChecksum: boolean;
+  readonly trustActualLength: boolean;
+  readonly onFrame: (connection: Connection, frame: Frame) => void;
+  readonly onClose: (connection: Connection) => void;
+  readonly onError: (connection: Connection, error: unknown) => void;
+}
+
+/** Why this side closed a connection. */
+export type CloseReason =
+  | 'peer'
+  | 'slowReader'
+  | 'loginTimeout'
+  | 'idleTimeout'
+  | 'replaced'
+  | 'fenced'
+  | 'tooManyAttempts'
+  | 'addressLimit'
+  | 'drain'
+  | 'stop'
+  | 'error';
+
+const scratch = Buffer.allocUnsafeSlow(GENERAL_REPLY_MAX_BYTES);
+
+/** One TCP connection of a terminal: bytes in, frames out, bounded in both directions. Idle, it costs little more than its socket. */
+export class Connection {
+  readonly socket: Socket;
+  readonly remoteAddress: string;
+  /** Since when the connection has been without a session. */
+  loginSinceMs = performance.now();
+  /** Monotonic time of the last read. */
+  readAtMs = this.loginSinceMs;
+  /** Wall-clock time of the last read. */
+  receivedAtMs = Date.now();
+  /** Set once the terminal is authenticated. */
+  session: Session | null = null;
+  /** Serials of what is sent before that. */
+  readonly serials = new SerialCounter(0);
+  failedLogins = 0;
+  /** What a registration on this connection has shown. */
+  registeredEdition: Edition | null = null;
+  /** Acknowledgements that wait for JetStream. */
+  unstored = 0;
+  closeReason: CloseReason = 'peer';
+  readonly splitter: FrameSplitter;
+  readonly #options: ConnectionOptions;
+  readonly #onFrame = (frame: Frame): void => this.#take(frame);
+  #held: Frame[] | null = null;
+  #outbox: Buffer[] | null = null;
+  #isReading = false;
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    this.socket = socket;
+    this.remoteAddress = socket.remoteAddress ?? '';
+    this.#options = options;
+    this.splitter = new FrameSplitter(options);
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('error', () => {
+      // A reset is how many terminals leave; the close event follows.
+      this.closeReason = this.closeReason === 'peer' ? 'error' : this.closeReason;
+    });
+    socket.on('close', () => options.onClose(this));
+  }
+
+  get isOpen(): boolean {
+    return !this.socket.destroyed;
+  }
+
+  /** Sends whole frames; during a read they are kept and leave as one write at its end. */
+  send(bytes: Buffer): void {
+    if (this.#isReading) {
+      this.#outbox ??= [];
+      this.#outbox.push(bytes);
+    } else this.#write(bytes);
+  }
+
+  /** Sends a platform general response, 0x8001. */
+  reply(address: TerminalAddress, replySerial: number, replyId: number, result: number): void {
+    const end = writeGeneralReply(scratch, 0, address, this.takeSerial(), replySerial, replyId, result);
+    this.send(Buffer.from(scratch.subarray(0, end)));
+  }
+
+  takeSerial(): number {
+    return (this.session?.device.serials ?? this.serials).take();
+  }
+
+  /** Keeps further frames back until `release`, and stops reading, so that what is kept is bounded by one read. */
+  hold(): void {
+    this.#held ??= [];
+    this.socket.pause();
+  }
+
+  /** Handles what was kept back, in order, and reads on. */
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (let frame = held.shift(); frame !== undefined; frame = held.shift()) {
+      this.#take(frame);
+      // Cast: narrowing does not see that handling a frame may hold again.
+      const again = this.#held as Frame[] | null;
+      if (again !== null) {
+        again.push(...held);
+        return;
+      }
+    }
+    if (this.isOpen) this.socket.resume();
+  }
+
+  /** Closes at once; what was not sent is lost. */
+  close(reason: CloseReason): void {
+    if (!this.isOpen) return;
+    this.closeReason = reason;
+    this.socket.destroy();
+  }
+
+  /** Closes once everything has been sent, or after a second. */
+  end(reason: CloseReason): void {
+    if (!this.isOpen) return;
+    this.closeReason = reason;
+    this.socket.end();
+    const timer = setTimeout(() => this.socket.destroy(), 1_000);
+    timer.unref();
+  }
+
+  #read(chunk: Buffer): void {
+    this.readAtMs = performance.now();
+    this.receivedAtMs = Date.now();
+    this.#isReading = true;
+    this.splitter.push(chunk, this.#onFrame);
+    this.#isReading = false;
+    const outbox = this.#outbox;
+    if (outbox === null) return;
+    this.#outbox = null;
+    this.#write(outbox.length === 1 ? (outbox[0] as Buffer) : Buffer.concat(outbox));
+  }
+
+  #take(frame: Frame): void {
+    if (this.#held !== null) {
+      this.#held.push(frame);
+      return;
+    }
+    try {
+      this.#options.onFrame(this, frame);
+    } catch (error) {
+      // A defect of ours costs the frame, never the connection or the process.
+      this.#options.onError(this, error);
+    }
+  }
+
+  #write(bytes: Buffer): void {
+    const { socket } = this;
+    if (!socket.writable) return;
+    const queued = socket.writableLength;
+    if (queued + bytes.length > this.#options.writeBufferLimitBytes) this.close('slowReader');
+    // In the queue of a slow socket a few bytes would keep the whole buffer that they are a part of in memory.
+    else socket.write(queued === 0 ? bytes : ownCopy(bytes));
+  }
+}
+
+function ownCopy(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}

@@ -1,0 +1,111 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Frame } from '@fleet/jt808';
+import type { GatewayMetrics } from '../metrics.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly loginTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly connectionsPerAddress: number;
+  readonly writeBufferLimitBytes: number;
+  readonly ignoreChecksum: boolean;
+  readonly trustActualLength: boolean;
+  readonly metrics: GatewayMetrics;
+  readonly onFrame: (connection: Connection, frame: Frame) => void;
+  readonly onClose: (connection: Connection) => void;
+  readonly onError: (connection: Connection, error: unknown) => void;
+}
+
+/** Connections that wait for accept; a whole fleet may come back at once. */
+const backlog = 4096;
+/** Probes find a peer that vanished without a word, below the idle time-out of sessions. */
+const keepAliveAfterMs = 60_000;
+
+/** The TCP port of terminals: accepts, limits, and closes who does not log in or has fallen silent. */
+export class Listener {
+  readonly #o: ListenerOptions;
+  readonly #server: Server;
+  readonly #connections = new Set<Connection>();
+  readonly #perAddress = new Map<string, number>();
+  readonly #shared: ConnectionOptions;
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(options: ListenerOptions) {
+    this.#o = options;
+    this.#shared = { ...options, onClose: (closed) => this.#closed(closed) };
+    this.#server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfterMs }, (socket) =>
+      this.#accept(socket),
+    );
+  }
+
+  get connections(): ReadonlySet<Connection> {
+    return this.#connections;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
+  }
+
+  async start(): Promise<void> {
+    const { host, port, loginTimeoutMs, idleTimeoutMs } = this.#o;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port, backlog }, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+    // One timer for all: a timer for each connection would cost more than the scan.
+    const everyMs = Math.min(1_000, Math.max(10, Math.min(loginTimeoutMs, idleTimeoutMs) / 4));
+    this.#sweep = setInterval(() => this.#closeSilent(), everyMs);
+  }
+
+  /** Takes no more connections; those that stand stay. */
+  stopAccepting(): void {
+    if (this.#server.listening) this.#server.close();
+  }
+
+  stop(): void {
+    clearInterval(this.#sweep);
+    this.stopAccepting();
+    for (const connection of this.#connections) connection.close('stop');
+  }
+
+  #accept(socket: Socket): void {
+    const connection = new Connection(socket, this.#shared);
+    this.#connections.add(connection);
+    this.#o.metrics.connections.set(this.#connections.size);
+    const { connectionsPerAddress: limit } = this.#o;
+    if (limit === 0) return;
+    const count = (this.#perAddress.get(connection.remoteAddress) ?? 0) + 1;
+    this.#perAddress.set(connection.remoteAddress, count);
+    if (count > limit) connection.close('addressLimit');
+  }
+
+  #closed(connection: Connection): void {
+    this.#connections.delete(connection);
+    const { metrics, connectionsPerAddress } = this.#o;
+    metrics.connections.set(this.#connections.size);
+    metrics.closed.inc({ reason: connection.closeReason });
+    for (const [kind, count] of Object.entries(connection.splitter.dropped))
+      if (count > 0) metrics.dropped.inc({ kind }, count);
+    if (connectionsPerAddress > 0) {
+      const left = (this.#perAddress.get(connection.remoteAddress) ?? 1) - 1;
+      if (left > 0) this.#perAddress.set(connection.remoteAddress, left);
+      else this.#perAddress.delete(connection.remoteAddress);
+    }
+    this.#o.onClose(connection);
+  }
+
+  #closeSilent(): void {
+    const now = performance.now();
+    const { loginTimeoutMs, idleTimeoutMs } = this.#o;
+    for (const connection of this.#connections) {
+      if (connection.session === null) {
+        if (now - connection.loginSinceMs >= loginTimeoutMs) connection.close('loginTimeout');
+      } else if (now - connection.readAtMs >= idleTimeoutMs) connection.close('idleTimeout');
+    }
+  }
+}

@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type Bus,
+  DeviceCommandServer,
+  ensureStreams,
+  fenceSession,
+  gatewayFenceSubject,
+  listenFor,
+  openBus,
+  StoredPublisher,
+  servePing,
+} from '@fleet/bus';
+import { Reassembler } from '@fleet/jt808';
+import {
+  adminRoutes,
+  createApp,
+  createLogger,
+  Lifecycle,
+  type Logger,
+  listen,
+  podId,
+  type Running,
+  shownConfig,
+} from '@fleet/service-kit';
+import { openRedis, type Redis } from '@fleet/storage';
+import { type Config, schema } from './config.ts';
+import { AuthCodes } from './domain/auth-code.ts';
+import { Devices } from './domain/device.ts';
+import { LogLimit } from './domain/log-limit.ts';
+import { FrameHandler } from './handlers/frames.ts';
+import { LoginHandler } from './handlers/login.ts';
+import { pollTransfers } from './handlers/transfers.ts';
+import { GatewayMetrics } from './metrics.ts';
+import { Listener } from './net/listener.ts';
+import { CommandRecords } from './store/command-records.ts';
+import { Registrations } from './store/registrations.ts';
+import { TelemetryWriter } from './telemetry/telemetry-writer.ts';
+import { CommandRunner } from './use-cases/command-runner.ts';
+import { drain } from './use-cases/drain.ts';
+import { KnownDevices } from './use-cases/known-devices.ts';
+import { Presence } from './use-cases/presence.ts';
+import { Sessions } from './use-cases/sessions.ts';
+
+/** A running gateway. */
+export interface Gateway extends Running {
+  readonly jt808Port: number;
+  readonly httpPort: number;
+  /** Name of this process in Redis and on the bus: new with every start, so that a restart does not revive the sessions of its predecessor. */
+  readonly podId: string;
+}
+
+/** Starts the service; several may run in one process. */
+export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<Gateway> {
+  const log = overrides.log ?? createLogger('jt808-gateway', config.LOG_LEVEL);
+  const name = `${podId(config.POD_ID).slice(0, 54)}-${randomBytes(4).toString('hex')}`;
+  const lifecycle = new Lifecycle(log, { stepLimitMs: config.DRAIN_COMMANDS_MS + config.DRAIN_SPREAD_MS + 15_000 });
+  log.info({ ...shownConfig(schema, config), podId: name }, 'starting');
+  try {
+    const metrics = new GatewayMetrics();
+    let bus: Bus | undefined;
+    const app = createApp();
+    // Redis may be away: the gateway serves on, degraded.
+    app.use(adminRoutes(lifecycle, metrics.registry, { message_broker: () => bus?.isUp() ?? false }));
+    const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
+    lifecycle.onStop('http', () => http.close());
+
+    const redisErrors = new LogLimit(1);
+    const redis = await openRedis(config.REDIS_URL, {
+      name,
+      onError: (error) => {
+        if (redisErrors.allows()) log.warn({ err: error }, 'Redis connection failed');
+      },
+    });
+    lifecycle.onStop('redis', () => redis.destroy());
+    const opened = await openBus(config.NATS_URL, { name, log });
+    bus = opened;
+    lifecycle.onStop('bus', () => opened.close());
+    await ensureStreams(await opened.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+
+    const listener = await startGateway({ config, log, name, lifecycle, metrics, bus: opened, redis });
+    const ping = servePing(opened, 'jt808-gateway', {
+      onError: (error) => log.error({ err: error }, 'a bus request failed'),
+      isWorking: () => !lifecycle.isStopping,
+    });
+    lifecycle.onStop('ping', () => ping.stop());
+    log.info({ jt808Port: listener.port, httpPort: http.port, podId: name }, 'started');
+    return { jt808Port: listener.port, httpPort: http.port, podId: name, stop: () => lifecycle.stop() };
+  } catch (error) {
+    await lifecycle.stop();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly name: string;
+  readonly lifecycle: Lifecycle;
+  readonly metrics: GatewayMetrics;
+  readonly bus: Bus;
+  readonly redis: Redis;
+}
+
+/** Wires what stands between the sockets and the bus, and listens. */
+async function startGateway({ config, log, name, lifecycle, metrics, bus, redis }: Parts): Promise<Listener> {
+  const devices = new Devices();
+  const registrations = new Registrations(redis);
+  const records = new CommandRecords(redis);
+  const refusals = new LogLimit(1);
+  const publisher = new StoredPublisher(bus, {
+    maxBytes: config.STORE_BUFFER_BYTES,
+    onRefused: (detail) => {
+      if (refusals.allows()) log.warn({ detail }, 'JetStream refused a message');
+    },
+  });
+  lifecycle.onStop('publisher', async () => {
+    await publisher.flush(5_000);
+    publisher.stop();
+  });
+  const telemetry = new TelemetryWriter({
+    publish: (subject, payload, done) => publisher.publish(subject, payload, done),
+    partitions: config.TELEMETRY_PARTITIONS,
+    metrics,
+  });
+  const runner = new CommandRunner({
+    devices,
+    records,
+    perTerminal: config.COMMANDS_PER_TERMINAL,
+    wakeUpIntervalMs: config.WAKE_UP_INTERVAL_MS,
+    metrics,
+    log,
+  });
+  const commandServer = new DeviceCommandServer(bus, {
+    handler: (command) => runner.run(command),
+    onError: (error, detail) => log.error({ err: error, detail }, 'a device command failed'),
+  });
+  lifecycle.onStop('commands', () => commandServer.stop());
+  const sessions: Sessions = new Sessions({
+    devices,
+    partitions: config.TELEMETRY_PARTITIONS,
+    presence: () => presence,
+    runner,
+    commandServer,
+    metrics,
+    log,
+  });
+  const presence = new Presence({
+    redis,
+    bus,
+    podId: name,
+    devices,
+    registrations,
+    metrics,
+    log,
+    onSuperseded: (session) => sessions.supersede(session),
+  });
+  await presence.start();
+  lifecycle.onStop('presence', () => presence.stop());
+  const fences = listenFor(
+    bus,
+    fenceSession,
+    (error) => log.error({ err: error }, 'a fence could not be read'),
+    ({ imei, sessionId }) => sessions.fence(imei, sessionId),
+    gatewayFenceSubject(name),
+  );
+  lifecycle.onStop('fences', () => fences.stop());
+
+  const login = new LoginHandler({
+    codes: new AuthCodes(config.GATEWAY_AUTH_SECRET),
+    known: new KnownDevices(bus, log, config.REGISTRATION_POLICY),
+    registrations,
+    records,
+    sessions,
+    metrics,
+    log,
+  });
+  const reassembler = new Reassembler({ now: () => performance.now() });
+  const frames = new FrameHandler({
+    login,
+    telemetry,
+    events: publisher,
+    reassembler,
+    metrics,
+    log,
+    logLimit: new LogLimit(20),
+    unknownResult: config.UNKNOWN_MESSAGE_RESULT,
+    maxEventBytes: (bus.nc.info?.max_payload ?? 1_048_576) - 4_096,
+    zeroSerial: new Set((config.REPLY_SERIAL_ZERO ?? '').split(',').filter((imei) => imei !== '')),
+  });
+  const transfers = setInterval(() => pollTransfers(reassembler, devices, metrics), 1_000);
+  lifecycle.onStop('transfers', () => clearInterval(transfers));
+  const faults = new LogLimit(5);
+  const listener = new Listener({
+    host: config.HOST,
+    port: config.JT808_PORT,
+    loginTimeoutMs: config.LOGIN_TIMEOUT_MS,
+    idleTimeoutMs: config.SESSION_IDLE_TIMEOUT_MS,
+    connectionsPerAddress: config.CONNECTIONS_PER_ADDRESS,
+    writeBufferLimitBytes: config.WRITE_BUFFER_LIMIT_BYTES,
+    ignoreChecksum: config.IGNORE_CHECKSUM,
+    trustActualLength: config.TRUST_ACTUAL_LENGTH,
+    metrics,
+    onFrame: (connection, frame) => frames.take(connection, frame),
+    onClose: (connection) => sessions.leave(connection),
+    onError: (connection, error) => {
+      if (faults.allows()) log.error({ err: error, imei: connection.session?.device.imei }, 'a frame failed');
+    },
+  });
+  await listener.start();
+  lifecycle.onStop('listener', () => listener.stop());
+  lifecycle.onStop('drain', () =>
+    drain({
+      bus,
+      devices,
+      listener,
+      runner,
+      commandServer,
+      commandsMs: config.DRAIN_COMMANDS_MS,
+      spreadMs: config.DRAIN_SPREAD_MS,
+      log,
+    }),
+  );
+  return listener;
+}

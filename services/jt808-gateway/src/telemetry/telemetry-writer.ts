@@ -1,0 +1,139 @@
+import { maxBatchBytes, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import { type Frame, GENERAL_REPLY_MAX_BYTES, writeGeneralReply } from '@fleet/jt808';
+import type { Session } from '../domain/device.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import type { Connection } from '../net/connection.ts';
+
+/** Publishes one payload; `done` says whether it is stored. False: refused, `done` is not called. */
+export type PublishStored = (subject: string, payload: Uint8Array, done: (stored: boolean) => void) => boolean;
+
+const firstAckBytes = 2048;
+/** More unconfirmed batches of a partition than this wait and grow instead: fewer, larger messages under load. */
+const maxInFlight = 4;
+
+const editionIndexes = { '2011': 0, '2013': 1, '2019': 2 } as const;
+
+/** Reports of one partition on their way to JetStream, and the acknowledgements that wait for it. */
+class Partition {
+  readonly subject: string;
+  readonly batch = new TelemetryBatch();
+  /** Connections that have acknowledgements in `acks`; those of index i start at `starts[i]`. */
+  connections: Connection[] = [];
+  starts: number[] = [];
+  acks = Buffer.allocUnsafe(firstAckBytes);
+  acksUsed = 0;
+  inFlight = 0;
+
+  constructor(subject: string) {
+    this.subject = subject;
+  }
+}
+
+/**
+ * Location reports on their way to JetStream: the reports of one event-loop turn from all terminals go out as one message, and their acknowledgements, written
+ * ahead into one buffer, leave when JetStream has confirmed it. Nothing is awaited, allocated or logged for a single report.
+ */
+export class TelemetryWriter {
+  readonly #publish: PublishStored;
+  readonly #metrics: GatewayMetrics;
+  readonly #partitions: readonly Partition[];
+  readonly #dirty = new Set<Partition>();
+  readonly #flushAll = (): void => this.flush();
+  #isScheduled = false;
+
+  constructor(options: { publish: PublishStored; partitions: number; metrics: GatewayMetrics }) {
+    this.#publish = options.publish;
+    this.#metrics = options.metrics;
+    this.#partitions = Array.from({ length: options.partitions }, (_, index) => new Partition(telemetrySubject(index)));
+  }
+
+  /** Takes in a report of a session, to be acknowledged when it is stored. `body` is the frame's or the joined one of its parts. */
+  append(session: Session, frame: Frame, body: Buffer): void {
+    const { connection, device, address } = session;
+    const partition = this.#partitions[device.partition] as Partition;
+    const { batch } = partition;
+    if (batch.size + body.length + 64 > maxBatchBytes) this.#send(partition);
+    const { serial, messageId } = frame;
+    batch.append(editionIndexes[session.edition], address.phoneBytes, messageId, serial, connection.receivedAtMs, body);
+    if (partition.connections.at(-1) !== connection) {
+      partition.connections.push(connection);
+      connection.unstored += 1;
+      partition.starts.push(partition.acksUsed);
+    }
+    if (partition.acksUsed + GENERAL_REPLY_MAX_BYTES > partition.acks.length) growAcks(partition);
+    partition.acksUsed = writeGeneralReply(
+      partition.acks,
+      partition.acksUsed,
+      address,
+      device.serials.take(),
+      serial,
+      messageId,
+      0,
+    );
+    this.#metrics.hot.reports += 1;
+    this.#dirty.add(partition);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#flushAll);
+  }
+
+  /** Sends what has gathered, as far as the broker keeps up. */
+  flush(): void {
+    this.#isScheduled = false;
+    for (const partition of this.#dirty) if (partition.inFlight < maxInFlight) this.#send(partition);
+  }
+
+  #send(partition: Partition): void {
+    this.#dirty.delete(partition);
+    const count = partition.batch.count;
+    if (count === 0) return;
+    const { connections, starts, acks, acksUsed } = partition;
+    const payload = partition.batch.take();
+    partition.connections = [];
+    partition.starts = [];
+    partition.acks = Buffer.allocUnsafe(Math.max(firstAckBytes, acksUsed));
+    partition.acksUsed = 0;
+    partition.inFlight += 1;
+    const sentAtMs = performance.now();
+    this.#metrics.batchReports.observe(count);
+    const done = (stored: boolean): void => {
+      partition.inFlight -= 1;
+      this.#metrics.pubAckSeconds.observe((performance.now() - sentAtMs) / 1_000);
+      this.#metrics.batches.inc({ result: stored ? 'stored' : 'dropped' });
+      if (stored) this.#metrics.hot.framesOut += count;
+      else this.#metrics.hot.reportsDropped += count;
+      acknowledge(connections, starts, acks, acksUsed, stored);
+      if (partition.batch.count > 0 && this.#dirty.has(partition)) this.#send(partition);
+    };
+    if (!this.#publish(partition.subject, payload, done)) done(false);
+  }
+}
+
+function growAcks(partition: Partition): void {
+  const bigger = Buffer.allocUnsafe(partition.acks.length * 2);
+  partition.acks.copy(bigger, 0, 0, partition.acksUsed);
+  partition.acks = bigger;
+}
+
+/** One write for each socket, however often its reports are spread over the batch. */
+function acknowledge(
+  connections: readonly Connection[],
+  starts: readonly number[],
+  acks: Buffer,
+  end: number,
+  stored: boolean,
+): void {
+  const repeated = stored && connections.length > 1 && new Set(connections).size < connections.length;
+  const merged = repeated ? new Map<Connection, Buffer[]>() : undefined;
+  for (let i = 0; i < connections.length; i += 1) {
+    const connection = connections[i] as Connection;
+    connection.unstored -= 1;
+    if (!stored) continue;
+    const bytes = acks.subarray(starts[i], starts[i + 1] ?? end);
+    if (merged === undefined) connection.send(bytes);
+    else merged.set(connection, [...(merged.get(connection) ?? []), bytes]);
+  }
+  if (merged === undefined) return;
+  for (const [connection, parts] of merged)
+    connection.send(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts));
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { type Bus, DeviceAsker, type DeviceCommand, type Outcome, openBus } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import { openRedis, type Redis, readDevice } from '@fleet/storage';
+import { loadConfig } from '../config.ts';
+import { create, type Gateway } from '../service.ts';
+
+const required = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests by npm test`);
+  return value;
+};
+
+/** Addresses of the servers that the tests use. */
+export const servers = {
+  get nats(): string {
+    return required('NATS_URL');
+  },
+  get redis(): string {
+    return required('REDIS_URL');
+  },
+};
+
+export const silentLog = createLogger('test', 'silent');
+
+/** Environment of a gateway on free ports. */
+export const gatewayEnv = (more: Record<string, string> = {}): Record<string, string> => ({
+  NATS_URL: servers.nats,
+  REDIS_URL: servers.redis,
+  HTTP_PORT: '0',
+  JT808_PORT: '0',
+  GATEWAY_AUTH_SECRET: 'a secret for tests alone',
+  LOG_LEVEL: 'silent',
+  DRAIN_SPREAD_MS: '0',
+  DRAIN_COMMANDS_MS: '2000',
+  ...more,
+});
+
+/** Starts a gateway in this process. */
+export const startGateway = (more: Record<string, string> = {}): Promise<Gateway> =>
+  create(loadConfig(gatewayEnv(more)), { log: silentLog });
+
+/** The caller's side: what device-api is to a gateway. */
+export class Caller {
+  readonly bus: Bus;
+  readonly redis: Redis;
+  readonly asker: DeviceAsker;
+
+  constructor(bus: Bus, redis: Redis) {
+    this.bus = bus;
+    this.redis = redis;
+    this.asker = new DeviceAsker(bus);
+  }
+
+  static async open(natsUrl = servers.nats): Promise<Caller> {
+    const bus = await openBus(natsUrl, { name: 'test-caller', log: silentLog });
+    const redis = await openRedis(servers.redis, { name: 'test-caller', onError: () => undefined });
+    return new Caller(bus, redis);
+  }
+
+  ask(imei: string, command: DeviceCommand, timeoutMs = 10_000): Promise<Outcome> {
+    return this.asker.ask({
+      imei,
+      command,
+      correlationId: randomBytes(4).toString('hex'),
+      timeoutMs,
+      isClaimed: async (asked) => (await readDevice(this.redis, asked)) !== null,
+    });
+  }
+
+  async close(): Promise<void> {
+    this.asker.stop();
+    await this.bus.close();
+    this.redis.destroy();
+  }
+}
+
+/** Waits until a condition holds. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs = 10_000,
+): Promise<void> {
+  const untilMs = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > untilMs) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
+  }
+}
+
+export const startLive: DeviceCommand = {
+  kind: 'startLive',
+  server: '127.0.0.1',
+  tcpPort: 7078,
+  udpPort: 7078,
+  channel: 1,
+  dataType: 0,
+  streamType: 1,
+};

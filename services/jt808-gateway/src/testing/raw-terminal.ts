@@ -1,0 +1,236 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import {
+  addressOf,
+  type BodyOf,
+  type Edition,
+  encodeBody,
+  encodeFrame,
+  encodeRawMessage,
+  type Frame,
+  FrameSplitter,
+  type MessageDefinition,
+} from '@fleet/jt808';
+
+/** A frame that the gateway sent. */
+export interface Received {
+  readonly messageId: number;
+  readonly serial: number;
+  readonly phone: string;
+  readonly header: string;
+  readonly protocolVersion: number | null;
+  readonly body: Buffer;
+  readonly subpackage: { total: number; no: number } | null;
+}
+
+const locationBase = Buffer.from('000000000000000301587d9a06f47c7e000a012c005a261121080000', 'hex');
+
+/** A terminal of the tests: a bare socket that speaks frames and does nothing by itself. */
+export class RawTerminal {
+  readonly phone: string;
+  readonly edition: Edition;
+  readonly socket: Socket;
+  readonly received: Received[] = [];
+  /** Answers frames as they come, when set. */
+  onFrame: ((frame: Received) => void) | undefined;
+  #serial = 0;
+  #waiters: (() => void)[] = [];
+
+  constructor(socket: Socket, phone: string, edition: Edition) {
+    this.socket = socket;
+    this.phone = phone;
+    this.edition = edition;
+    const splitter = new FrameSplitter();
+    socket.on('data', (chunk) => splitter.push(chunk, (frame) => this.#take(frame)));
+    socket.on('error', () => undefined);
+    socket.on('close', () => this.#wake());
+  }
+
+  static async connect(port: number, phone: string, edition: Edition): Promise<RawTerminal> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    await once(socket, 'connect');
+    return new RawTerminal(socket, phone, edition);
+  }
+
+  /** Connects, registers and authenticates. */
+  static async login(port: number, phone: string, edition: Edition = '2013'): Promise<RawTerminal> {
+    const terminal = await RawTerminal.connect(port, phone, edition);
+    await terminal.authenticate(await terminal.register());
+    return terminal;
+  }
+
+  get isClosed(): boolean {
+    return this.socket.destroyed || this.socket.readableEnded;
+  }
+
+  get nextSerial(): number {
+    return this.#serial;
+  }
+
+  /** Sends a message with a raw body; answers its serial. */
+  send(
+    messageId: number,
+    body: Uint8Array = Buffer.alloc(0),
+    options: { serial?: number; phone?: string } = {},
+  ): number {
+    const serial = options.serial ?? this.#serial;
+    if (options.serial === undefined) this.#serial = (this.#serial + 1) & 0xffff;
+    this.socket.write(this.frame(messageId, body, { ...options, serial }));
+    return serial;
+  }
+
+  frame(messageId: number, body: Uint8Array, options: { serial: number; phone?: string }): Buffer {
+    const { serial } = options;
+    return encodeFrame({ messageId, edition: this.edition, phone: options.phone ?? this.phone, serial, body });
+  }
+
+  sendBody<D extends MessageDefinition>(definition: D, body: BodyOf<D>): number {
+    return this.send(definition.id, encodeBody(definition, body, this.edition));
+  }
+
+  /** The parts of a message that is split whatever its size; nothing is sent. */
+  parts(messageId: number, body: Buffer, maxBodyBytes: number): { serial: number; bytes: Buffer }[] {
+    const first = this.#serial;
+    const header = { edition: this.edition, phone: addressOf(this.phone, this.edition), serial: first, maxBodyBytes };
+    const frames = encodeRawMessage(messageId, body, header);
+    this.#serial = (first + frames.length) & 0xffff;
+    return frames.map((bytes, index) => ({ serial: (first + index) & 0xffff, bytes }));
+  }
+
+  /** Registers and answers the code. */
+  async register(): Promise<string> {
+    const serial = this.send(0x0100, registrationBody(this.edition));
+    const reply = await this.next(0x8100, (frame) => frame.body.readUInt16BE(0) === serial);
+    if (reply.body[2] !== 0) throw new Error(`registration refused with ${reply.body[2]}`);
+    return reply.body.subarray(3).toString('latin1').replace(/\0+$/, '');
+  }
+
+  /** Authenticates and answers the result. */
+  async tryAuthenticate(code: string): Promise<number> {
+    const serial = this.send(0x0102, authenticationBody(code, this.edition));
+    return this.result(serial, 0x0102);
+  }
+
+  async authenticate(code: string): Promise<void> {
+    const result = await this.tryAuthenticate(code);
+    if (result !== 0) throw new Error(`authentication refused with ${result}`);
+  }
+
+  location(marker = 0): Buffer {
+    const body = Buffer.concat([locationBase, Buffer.from([0x01, 4, 0, 0, 0, 0])]);
+    body.writeUInt32BE(marker, body.length - 4);
+    return body;
+  }
+
+  /** Result of the 0x8001 that answers a message. */
+  async result(serial: number, messageId: number, timeoutMs = 5_000): Promise<number> {
+    const reply = await this.next(
+      0x8001,
+      (frame) => frame.body.readUInt16BE(0) === serial && frame.body.readUInt16BE(2) === messageId,
+      timeoutMs,
+    );
+    return reply.body[4] as number;
+  }
+
+  /** Answers a command by 0x0001. */
+  answer(frame: Received, result = 0): void {
+    const body = Buffer.from([
+      frame.serial >> 8,
+      frame.serial & 0xff,
+      frame.messageId >> 8,
+      frame.messageId & 0xff,
+      result,
+    ]);
+    this.send(0x0001, body);
+  }
+
+  /** Takes the next frame of a kind out of what came, waiting for it. */
+  async next(
+    messageId: number,
+    accepts: (frame: Received) => boolean = () => true,
+    timeoutMs = 5_000,
+  ): Promise<Received> {
+    const take = (): Received | undefined => {
+      const at = this.received.findIndex((frame) => frame.messageId === messageId && accepts(frame));
+      return at === -1 ? undefined : this.received.splice(at, 1)[0];
+    };
+    const untilMs = performance.now() + timeoutMs;
+    for (;;) {
+      const frame = take();
+      if (frame !== undefined) return frame;
+      if (this.isClosed) throw new Error(`closed before 0x${messageId.toString(16)} came`);
+      const leftMs = untilMs - performance.now();
+      if (leftMs <= 0) throw new Error(`no 0x${messageId.toString(16)} within ${timeoutMs} ms`);
+      await this.#change(leftMs);
+    }
+  }
+
+  async closed(timeoutMs = 5_000): Promise<void> {
+    const untilMs = performance.now() + timeoutMs;
+    while (!this.isClosed) {
+      const leftMs = untilMs - performance.now();
+      if (leftMs <= 0) throw new Error(`still open after ${timeoutMs} ms`);
+      await this.#change(leftMs);
+    }
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #change(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.#waiters.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #take(frame: Frame): void {
+    const { messageId, serial, phone, header, protocolVersion, subpackage } = frame;
+    const body = Buffer.from(frame.body);
+    const received = { messageId, serial, phone, header, protocolVersion, subpackage, body };
+    this.received.push(received);
+    this.onFrame?.(received);
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+}
+
+/** 0x0100 of each edition, laid out by hand. */
+export function registrationBody(edition: Edition): Buffer {
+  const sizes = { '2011': [5, 8, 7], '2013': [5, 20, 7], '2019': [11, 30, 30] }[edition];
+  const [maker = 0, model = 0, id = 0] = sizes;
+  return Buffer.concat([
+    Buffer.from([0, 44, 1, 44]),
+    Buffer.alloc(maker, 'M'),
+    Buffer.alloc(model, 'T'),
+    Buffer.alloc(id, '7'),
+    Buffer.from([1]),
+    Buffer.from('B12345'),
+    ...(edition === '2011' ? [Buffer.from([0])] : []),
+  ]);
+}
+
+/** 0x0102 of each edition, laid out by hand. */
+export function authenticationBody(code: string, edition: Edition): Buffer {
+  const text = Buffer.from(code, 'latin1');
+  if (edition === '2011') return Buffer.concat([text, Buffer.from([0])]);
+  if (edition === '2013') return text;
+  return Buffer.concat([Buffer.from([text.length]), text, Buffer.from('123456789012345'), Buffer.alloc(20)]);
+}
+
+let lastPhone = Math.floor(Math.random() * 1e8) * 1000;
+
+/** A number that no other test uses: 12 digits, or 20 for 2019. */
+export function freePhone(edition: Edition = '2013'): string {
+  lastPhone = (lastPhone + 1) % 1e11;
+  return `1${String(lastPhone).padStart(11, '0')}`.padStart(edition === '2019' ? 20 : 12, '0');
+}

@@ -1,0 +1,192 @@
+import type { IncomingCommand, Outcome } from '@fleet/bus';
+import { EncodeError, encodeRawMessage } from '@fleet/jt808';
+import type { Logger } from '@fleet/service-kit';
+import { answerRule } from '../domain/answer-rules.ts';
+import { type CommandMessage, commandMessage } from '../domain/command-message.ts';
+import type { Device, Devices } from '../domain/device.ts';
+import { PendingCommand } from '../domain/pending-commands.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import type { CommandRecord, CommandRecords } from '../store/command-records.ts';
+
+/** No caller waits longer. */
+const maxTimeoutMs = 120_000;
+
+export interface CommandRunnerOptions {
+  readonly devices: Devices;
+  readonly records: CommandRecords;
+  readonly perTerminal: number;
+  readonly wakeUpIntervalMs: number;
+  readonly metrics: GatewayMetrics;
+  readonly log: Logger;
+}
+
+/** What is to be sent for a pending command; commands of other pods have none. */
+interface Job {
+  readonly incoming: IncomingCommand;
+  readonly message: CommandMessage;
+  readonly deadlineAtMs: number;
+  repeat: NodeJS.Timeout | undefined;
+}
+
+/** Takes commands from the bus to terminals and answers each exactly once. */
+export class CommandRunner {
+  readonly #o: CommandRunnerOptions;
+  readonly #jobs = new Map<PendingCommand, Job>();
+
+  constructor(options: CommandRunnerOptions) {
+    this.#o = options;
+  }
+
+  /** Commands that were written or wait to be, of terminals with a session here or lost from here. */
+  get inFlight(): number {
+    return this.#jobs.size;
+  }
+
+  /** Runs one command; the caller has joined repeated asks already. */
+  async run(incoming: IncomingCommand): Promise<Outcome> {
+    const outcome = incoming.isReAsk ? await this.#rejoin(incoming) : await this.#start(incoming);
+    const { imei, commandId, correlationId, command } = incoming;
+    this.#o.metrics.commands.inc({ kind: command.kind, outcome: outcome.kind });
+    this.#o.log.debug({ imei, commandId, correlationId, kind: command.kind, outcome: outcome.kind }, 'command ended');
+    return outcome;
+  }
+
+  /** Follows the commands of a terminal; to be called once for each Device. */
+  watch(device: Device): void {
+    device.pending.onEnd = (command) => this.#ended(device, command);
+  }
+
+  /** Takes over a command that an earlier session left, here or on another pod, so that the terminal's answer finds it. */
+  adopt(device: Device, record: CommandRecord): PendingCommand {
+    const known = device.pending.find(record.commandId);
+    if (known !== undefined) return known;
+    const edition = device.session?.edition ?? '2013';
+    const command = new PendingCommand(record.commandId, record.messageId, answerRule(record.messageId, edition));
+    command.isWritten = true;
+    device.pending.add(command, Math.min(maxTimeoutMs, Math.max(1, record.deadlineAtMs - Date.now())));
+    if (record.serials.length > 0) device.pending.sent(command, [...record.partSerials, ...record.serials]);
+    return command;
+  }
+
+  async #start(incoming: IncomingCommand): Promise<Outcome> {
+    const device = this.#o.devices.get(incoming.imei);
+    const session = device?.session;
+    if (device === undefined || session === undefined || session === null) return { kind: 'notConnected' };
+    if (session.isLeaving) return { kind: 'busy', detail: 'The gateway is shutting down.' };
+    if (device.pending.size >= this.#o.perTerminal)
+      return { kind: 'busy', detail: 'Too many commands are in flight for this device.' };
+    let message: CommandMessage;
+    try {
+      message = commandMessage(incoming.command, session.edition);
+    } catch (error) {
+      if (error instanceof EncodeError)
+        return { kind: 'refused', detail: `The command can not be sent: ${error.message}.` };
+      throw error;
+    }
+    const command = new PendingCommand(
+      incoming.commandId,
+      message.messageId,
+      answerRule(message.messageId, session.edition),
+    );
+    const timeoutMs = Math.min(maxTimeoutMs, Math.max(1, incoming.timeoutMs));
+    this.#jobs.set(command, { incoming, message, deadlineAtMs: Date.now() + timeoutMs, repeat: undefined });
+    device.pending.add(command, timeoutMs);
+    if (!device.pending.mustWait(command)) this.#sendInBackground(device, command);
+    return command.outcome;
+  }
+
+  /** A repeated ask of a command that this pod does not know: no frame is written, but the answer to an earlier one may still come. */
+  async #rejoin(incoming: IncomingCommand): Promise<Outcome> {
+    const device = this.#o.devices.get(incoming.imei);
+    const pending = device?.pending.find(incoming.commandId);
+    if (pending !== undefined) return pending.outcome;
+    let record: CommandRecord | null;
+    try {
+      record = await this.#o.records.read(incoming.imei, incoming.commandId);
+    } catch (error) {
+      this.#stateFailed('readCommand', error);
+      return this.#waitInVain(incoming.timeoutMs);
+    }
+    if (record === null) return { kind: 'notConnected' };
+    const current = this.#o.devices.get(incoming.imei);
+    return current === undefined ? this.#waitInVain(incoming.timeoutMs) : this.adopt(current, record).outcome;
+  }
+
+  #waitInVain(timeoutMs: number): Promise<Outcome> {
+    return new Promise((resolve) => {
+      setTimeout(() => resolve({ kind: 'timedOut' }), Math.min(maxTimeoutMs, timeoutMs));
+    });
+  }
+
+  #sendInBackground(device: Device, command: PendingCommand): void {
+    this.#send(device, command).catch((error: unknown) => {
+      this.#o.log.error({ err: error, imei: device.imei }, 'a command could not be sent');
+      device.pending.end(command, { kind: 'refused', detail: 'The gateway failed.', isOurFault: true });
+    });
+  }
+
+  async #send(device: Device, command: PendingCommand): Promise<void> {
+    const job = this.#jobs.get(command);
+    const before = device.session;
+    if (job === undefined || before === null) return;
+    const { body, messageId } = job.message;
+    const header = { edition: before.edition, phone: before.address };
+    const parts = Math.max(1, Math.ceil(body.length / 1023));
+    const serial = device.serials.takeRun(parts);
+    device.pending.sent(
+      command,
+      Array.from({ length: parts }, (_, index) => (serial + index) & 0xffff),
+    );
+    await this.#save(device, command, job);
+    const { session } = device;
+    if (command.isEnded) return;
+    if (session === null) {
+      if (!command.isWritten) device.pending.end(command, { kind: 'notConnected' });
+      return;
+    }
+    const frames = encodeRawMessage(messageId, body, { ...header, phone: session.address, serial });
+    if (frames.length > 1) device.keepSplit({ firstSerial: serial, frames });
+    command.isWritten = true;
+    this.#o.metrics.hot.framesOut += frames.length;
+    session.connection.send(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
+    const { commandId, correlationId } = job.incoming;
+    this.#o.log.debug({ imei: device.imei, commandId, correlationId, messageId, serial }, 'command sent');
+    // A sleeping terminal hears one of several queries; each has its own serial, and any answer counts.
+    if (job.incoming.command.kind === 'wakeUp')
+      job.repeat ??= setInterval(() => this.#sendInBackground(device, command), this.#o.wakeUpIntervalMs);
+  }
+
+  async #save(device: Device, command: PendingCommand, job: Job): Promise<void> {
+    const { serials, partSerials, messageId, commandId } = command;
+    try {
+      await this.#o.records.save(device.imei, {
+        commandId,
+        messageId,
+        serials,
+        partSerials,
+        deadlineAtMs: job.deadlineAtMs,
+      });
+    } catch (error) {
+      // Without Redis the command goes out all the same: only a crash of this pod would then cost its answer.
+      this.#stateFailed('saveCommand', error);
+    }
+  }
+
+  #ended(device: Device, command: PendingCommand): void {
+    const job = this.#jobs.get(command);
+    clearInterval(job?.repeat);
+    this.#jobs.delete(command);
+    if (command.serials.length > 0)
+      this.#o.records
+        .remove(device.imei, command.commandId)
+        .catch((error: unknown) => this.#stateFailed('removeCommand', error));
+    const next = device.pending.nextAfter(command);
+    if (next !== undefined) this.#sendInBackground(device, next);
+    this.#o.devices.forgetIfIdle(device);
+  }
+
+  #stateFailed(operation: string, error: unknown): void {
+    this.#o.metrics.stateFailures.inc({ operation });
+    this.#o.log.debug({ err: error, operation }, 'Redis operation failed');
+  }
+}
