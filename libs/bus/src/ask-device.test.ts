@@ -1,13 +1,13 @@
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Msg } from 'nats';
+import { testEnv, until } from '../../service-kit/src/testing/server-process.ts';
 import { DeviceAsker } from './ask-device.ts';
 import { type Bus, openBus } from './connection.ts';
 import { encodeJson, headerNames } from './contract.ts';
 import { type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
 import { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
 import { answerWith, newImei } from './testing/device-answers.ts';
-import { testEnv, until } from './testing/server-process.ts';
 
 const log = createLogger('ask-device-test', 'silent');
 const wakeUp: DeviceCommand = { kind: 'wakeUp' };

@@ -1,11 +1,11 @@
 import { createLogger } from '@fleet/service-kit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ServerProcess, until } from '../../service-kit/src/testing/server-process.ts';
 import { DeviceAsker } from './ask-device.ts';
 import { type Bus, openBus } from './connection.ts';
 import type { Outcome } from './device-command.ts';
 import { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
 import { answerWith, newImei } from './testing/device-answers.ts';
-import { ServerProcess, until } from './testing/server-process.ts';
 
 const log = createLogger('broker-outage-test', 'silent');
 

@@ -1,9 +1,9 @@
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ServerProcess } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import { ensureStreams } from './streams.ts';
 import { eventSubject, telemetrySubject } from './telemetry.ts';
-import { ServerProcess } from './testing/server-process.ts';
 
 describe('JetStream streams', () => {
   let nats: ServerProcess;

@@ -4,7 +4,7 @@ import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
-import { ServerProcess, testEnv, until } from '../../../libs/bus/src/testing/server-process.ts';
+import { ServerProcess, testEnv, until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { type Config, loadConfig } from './config.ts';
 import { ensureOwner } from './domains/accounts/ensure-owner.ts';
 import type { Account, User } from './domains/accounts/schema.ts';

@@ -3,7 +3,7 @@ import { openBus, pingService } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, FTPError } from 'basic-ftp';
-import { ServerProcess, testEnv } from '../../../libs/bus/src/testing/server-process.ts';
+import { ServerProcess, testEnv } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from './config.ts';
 import { create, type UploadFtp } from './service.ts';
 

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
+import { isDuplicateKey, openDatabase } from './mongo.ts';
+import { openRedis, redisAnswers } from './redis.ts';
+
+describe('the database', () => {
+  it('is the one that the URL names, answers a ping, and tells a duplicate from other refusals', async () => {
+    const url = new URL(testEnv('MONGODB_URL'));
+    url.pathname = `/storage_${randomBytes(6).toString('hex')}`;
+    const database = openDatabase(url.href, { appName: 'storage-test' });
+    try {
+      expect(database.db.databaseName).toBe(url.pathname.slice(1));
+      const things = database.collection<{ _id: string }>('things');
+      await things.insertOne({ _id: 'a' });
+      const refusal: unknown = await things.insertOne({ _id: 'a' }).catch((error: unknown) => error);
+      expect([isDuplicateKey(refusal), isDuplicateKey(new Error('other'))]).toEqual([true, false]);
+      expect(await database.ping()).toBe(true);
+    } finally {
+      await database.db.dropDatabase();
+      await database.close();
+    }
+    expect(await database.ping()).toBe(false);
+  });
+
+  it('may come up after its users, go away and come back', async () => {
+    const server = await ServerProcess.mongo();
+    const database = openDatabase(`mongodb://127.0.0.1:${server.port}/late`, { appName: 'storage-test' });
+    const things = database.collection<{ _id: string }>('things');
+    try {
+      const startedAt = performance.now();
+      expect(await database.ping(300)).toBe(false);
+      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      await expect(things.findOne({ _id: 'a' })).rejects.toThrow(/ECONNREFUSED|closed/);
+      await server.start();
+      await until(() => database.ping());
+      await things.insertOne({ _id: 'a' });
+      await server.kill();
+      expect(await database.ping(500)).toBe(false);
+      await server.start();
+      await until(() => database.ping());
+      expect(await things.findOne({ _id: 'a' })).toEqual({ _id: 'a' });
+    } finally {
+      await database.close();
+      await server.remove();
+    }
+  }, 30_000);
+
+  it('closes at once while its server is away', async () => {
+    const server = await ServerProcess.mongo();
+    const database = openDatabase(`mongodb://127.0.0.1:${server.port}/never`, { appName: 'storage-test' });
+    const startedAt = performance.now();
+    await database.close();
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    await server.remove();
+  });
+});
+
+describe('Redis', () => {
+  it('fails commands at once while it is away, and works again after', async () => {
+    const server = await (await ServerProcess.redis()).start();
+    const faults: unknown[] = [];
+    const redis = await openRedis(`redis://127.0.0.1:${server.port}`, {
+      name: 'storage-test',
+      onError: (error) => faults.push(error),
+    });
+    try {
+      expect(await redisAnswers(redis)).toBe(true);
+      await server.kill();
+      await until(() => !redis.isReady);
+      const startedAt = performance.now();
+      await expect(redis.get('a')).rejects.toThrow(/offline|closed/i);
+      expect(await redisAnswers(redis)).toBe(false);
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      await until(() => faults.length > 0);
+      await server.start();
+      await until(() => redisAnswers(redis));
+      await redis.set('a', '1');
+      expect(await redis.get('a')).toBe('1');
+    } finally {
+      redis.destroy();
+      await server.remove();
+    }
+  }, 20_000);
+
+  it('is waited for at the start', async () => {
+    const server = await ServerProcess.redis();
+    const opening = openRedis(`redis://127.0.0.1:${server.port}`, { name: 'storage-test', onError: () => undefined });
+    await server.start();
+    const redis = await opening;
+    expect(await redisAnswers(redis)).toBe(true);
+    redis.destroy();
+    await server.remove();
+  }, 20_000);
+});

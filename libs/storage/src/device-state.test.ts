@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { testEnv } from '../../service-kit/src/testing/server-process.ts';
+import {
+  claimDevice,
+  type DeviceState,
+  forgetGateway,
+  gatewayTtlMs,
+  keepGatewayAlive,
+  readDevice,
+  releaseDevice,
+} from './device-state.ts';
+import { openRedis, type Redis } from './redis.ts';
+
+describe('device state in Redis', () => {
+  let redis: Redis;
+  let imei: string;
+  const pods = [randomUUID(), randomUUID()] as const;
+
+  beforeAll(async () => {
+    redis = await openRedis(testEnv('REDIS_URL'), { name: 'device-state-test', onError: () => undefined });
+  });
+  beforeEach(async () => {
+    imei = `test-${randomUUID()}`;
+    await Promise.all(pods.map((podId) => keepGatewayAlive(redis, podId)));
+  });
+  afterAll(async () => {
+    await Promise.all(pods.map((podId) => forgetGateway(redis, podId)));
+    await redis.close();
+  });
+
+  const session = (podId: string = pods[0]): Omit<DeviceState, 'generation'> => ({
+    sessionId: randomUUID(),
+    podId,
+    phone: '013800138000',
+    edition: '2013',
+    onlineSinceMs: 1_795_280_005_889,
+    lastSeenMs: 1_795_280_005_999,
+    remoteAddress: '127.0.0.1:5000',
+  });
+  const release = (state: { sessionId: string }) => releaseDevice(redis, imei, state.sessionId);
+
+  it('shows a claimed session exactly as it was given, with its generation', async () => {
+    const state = session();
+    const { generation, previous } = await claimDevice(redis, imei, state);
+    expect(generation).toBeGreaterThan(1_700_000_000_000);
+    expect(previous).toBeUndefined();
+    expect(await readDevice(redis, imei)).toEqual({ ...state, generation });
+    await release(state);
+    expect(await readDevice(redis, imei)).toBeNull();
+  });
+
+  it('lets a new session replace another, and names the one to be told', async () => {
+    const old = session(pods[0]);
+    const first = await claimDevice(redis, imei, old);
+    const next = session(pods[1]);
+    const second = await claimDevice(redis, imei, next);
+    expect(second.generation).toBeGreaterThan(first.generation);
+    expect(second.previous).toEqual({ ...old, generation: first.generation });
+    expect((await readDevice(redis, imei))?.sessionId).toBe(next.sessionId);
+    await release(next);
+  });
+
+  it('gives sessions that begin in one millisecond rising generations', async () => {
+    const claims = await Promise.all(Array.from({ length: 20 }, () => claimDevice(redis, imei, session())));
+    const generations = claims.map(({ generation }) => generation);
+    expect(new Set(generations).size).toBe(20);
+    expect((await readDevice(redis, imei))?.generation).toBe(Math.max(...generations));
+    await redis.del(`device:${imei}`);
+  });
+
+  it('refuses an older session that re-announces itself, and names the newer one', async () => {
+    const old = session(pods[0]);
+    const first = await claimDevice(redis, imei, old);
+    const next = session(pods[1]);
+    const second = await claimDevice(redis, imei, next);
+    const refused = await claimDevice(redis, imei, old, first.generation);
+    expect(refused).toEqual({ generation: 0, previous: { ...next, generation: second.generation } });
+    expect((await readDevice(redis, imei))?.sessionId).toBe(next.sessionId);
+    await release(next);
+  });
+
+  it('takes a re-announced session back under its generation after Redis was emptied, and moves its last-seen time', async () => {
+    const state = session();
+    const { generation } = await claimDevice(redis, imei, state);
+    await redis.del(`device:${imei}`);
+    expect(await claimDevice(redis, imei, state, generation)).toEqual({ generation, previous: undefined });
+    const later = { ...state, lastSeenMs: state.lastSeenMs + 60_000 };
+    await claimDevice(redis, imei, later, generation);
+    expect(await readDevice(redis, imei)).toEqual({ ...later, generation });
+    await release(state);
+  });
+
+  it('releases only the session that is named', async () => {
+    const old = session();
+    await claimDevice(redis, imei, old);
+    const next = session();
+    await claimDevice(redis, imei, next);
+    await release(old);
+    expect((await readDevice(redis, imei))?.sessionId).toBe(next.sessionId);
+    await release(next);
+    expect(await redis.exists(`device:${imei}`)).toBe(0);
+  });
+
+  it('shows no device of a gateway that is dead, and shows it again when the gateway lives', async () => {
+    const state = session(pods[1]);
+    await claimDevice(redis, imei, state);
+    await forgetGateway(redis, pods[1]);
+    expect(await readDevice(redis, imei)).toBeNull();
+    await keepGatewayAlive(redis, pods[1]);
+    expect(await readDevice(redis, imei)).not.toBeNull();
+    const ttlMs = await redis.pTTL(`gateway:${pods[1]}`);
+    expect(ttlMs).toBeGreaterThan(0);
+    expect(ttlMs).toBeLessThanOrEqual(gatewayTtlMs);
+    await release(state);
+  });
+});
