@@ -1,0 +1,160 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+
+interface Package {
+  /** Folder from the root, such as `libs/bus`. */
+  readonly folder: string;
+  readonly name: string;
+  readonly dependencies: readonly string[];
+  readonly devDependencies: readonly string[];
+}
+
+interface Import {
+  /** Path from the root. */
+  readonly file: string;
+  readonly from: string;
+  readonly isTest: boolean;
+  readonly package: Package;
+}
+
+function packagesIn(parent: string): Package[] {
+  return readdirSync(join(root, parent))
+    .map((name) => `${parent}/${name}`)
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
+    .map((folder) => {
+      const text = readFileSync(join(root, folder, 'package.json'), 'utf8');
+      const manifest = JSON.parse(text) as Record<string, unknown> & { name: string };
+      const names = (key: string) => Object.keys(manifest[key] ?? {});
+      const dependencies = [...names('dependencies'), ...names('peerDependencies'), ...names('optionalDependencies')];
+      return { folder, name: manifest.name, dependencies, devDependencies: names('devDependencies') };
+    });
+}
+
+const importShapes = [/\bfrom\s+'([^']+)'/g, /\bimport\s+'([^']+)'/g, /\bimport\(\s*'([^']+)'/g];
+
+function importsOf(each: Package): Import[] {
+  const source = join(root, each.folder, 'src');
+  if (!existsSync(source)) return [];
+  return sourceFiles(source).flatMap((path) => {
+    const text = readFileSync(path, 'utf8');
+    const file = relative(root, path).split(sep).join('/');
+    const isTest = file.endsWith('.test.ts') || file.includes('/testing/');
+    const found = importShapes.flatMap((shape) => [...text.matchAll(shape)].map((match) => match[1] ?? ''));
+    return found.map((from) => ({ file, from, isTest, package: each }));
+  });
+}
+
+const sourceFiles = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ts|tsx|mts)$/.test(name))
+    .map((name) => join(folder, name));
+
+const libs = packagesIn('libs');
+const services = packagesIn('services');
+const all = [...libs, ...services];
+const imports = all.flatMap(importsOf);
+const rootTestPackages = new Set(['@jest/globals', 'fast-check']);
+const isOurs = (name: string): boolean => name.startsWith('@fleet/');
+const isService = (name: string): boolean => services.some((service) => service.name === name);
+/** The package of an import: `@fleet/bus` of `@fleet/bus/x`, `redis` of `redis/x`. */
+const packageOf = (from: string): string => from.split('/', from.startsWith('@') ? 2 : 1).join('/');
+const shown = (found: readonly Import[]): string[] => found.map(({ file, from }) => `${file} imports ${from}`);
+
+/** The files of a package that its entry imports, by whatever way. */
+function reachableFrom(entry: string, own: readonly Import[]): Set<string> {
+  const reached = new Set([entry]);
+  for (const file of reached)
+    for (const one of own)
+      if (one.file === file && one.from.startsWith('.'))
+        reached.add(join(dirname(file), one.from).split(sep).join('/'));
+  return reached;
+}
+
+describe('the layers of the house (docs/architecture.md)', () => {
+  it('has looked at something', () => {
+    expect(libs.map(({ name }) => name)).toEqual(expect.arrayContaining(['@fleet/bus', '@fleet/jt808']));
+    expect(services).toHaveLength(readdirSync(join(root, 'services')).length);
+    expect(imports.length).toBeGreaterThan(100);
+  });
+
+  it('libraries never depend on services', () => {
+    const depending = libs.filter((lib) => [...lib.dependencies, ...lib.devDependencies].some(isService));
+    expect(depending.map(({ name }) => name)).toEqual([]);
+    expect(
+      shown(imports.filter((one) => one.package.folder.startsWith('libs/') && isService(packageOf(one.from)))),
+    ).toEqual([]);
+  });
+
+  it('services never depend on one another: they meet on the bus', () => {
+    const depending = services.filter((each) => [...each.dependencies, ...each.devDependencies].some(isService));
+    expect(depending.map(({ name }) => name)).toEqual([]);
+    expect(shown(imports.filter(({ from }) => isService(packageOf(from))))).toEqual([]);
+  });
+
+  it.each(['@fleet/jt808', '@fleet/jt1078'])('%s depends on nothing of ours and does no input or output', (name) => {
+    const codec = libs.find((lib) => lib.name === name);
+    expect(codec?.dependencies.filter(isOurs)).toEqual([]);
+    const own = imports.filter((one) => one.package.name === name && !one.isTest);
+    expect(shown(own.filter(({ from }) => isOurs(from)))).toEqual([]);
+    const io = /^(node:)?(net|dgram|tls|http|https|http2|fs|fs\/promises|child_process|dns|worker_threads|cluster)$/;
+    // Tools that write a table into the documentation are not reached from the library's entry.
+    const library = reachableFrom(`${codec?.folder}/src/index.ts`, own);
+    expect(library.size).toBeGreaterThan(5);
+    expect(shown(own.filter(({ file, from }) => library.has(file) && io.test(from)))).toEqual([]);
+  });
+
+  it('libraries depend on one another without a circle', () => {
+    const circles: string[] = [];
+    const visit = (lib: Package, path: readonly string[]): void => {
+      if (path.includes(lib.name)) circles.push([...path, lib.name].join(' -> '));
+      else for (const next of libs) if (lib.dependencies.includes(next.name)) visit(next, [...path, lib.name]);
+    };
+    for (const lib of libs) visit(lib, []);
+    expect(circles).toEqual([]);
+  });
+
+  it('the simulator is a devDependency only, used by tests alone', () => {
+    const simulator = '@fleet/terminal-simulator';
+    expect(all.filter(({ dependencies }) => dependencies.includes(simulator)).map(({ name }) => name)).toEqual([]);
+    expect(shown(imports.filter((one) => packageOf(one.from) === simulator && !one.isTest))).toEqual([]);
+  });
+
+  it('every package that is imported is declared: for use, or for tests alone', () => {
+    const undeclared = imports.filter(({ from, isTest, package: { dependencies, devDependencies } }) => {
+      const name = packageOf(from);
+      // Those of the root serve every package's tests.
+      if (from.startsWith('.') || from.startsWith('node:') || (isTest && rootTestPackages.has(name))) return false;
+      return !(
+        dependencies.includes(name) ||
+        (isTest && devDependencies.includes(name)) ||
+        isTypeOnly(name, devDependencies)
+      );
+    });
+    expect(shown(undeclared)).toEqual([]);
+  });
+
+  it('relative imports stay inside their package, but for the backends that tests start', () => {
+    const shared = 'libs/service-kit/src/testing/';
+    const leaving = imports.filter((one) => {
+      if (!one.from.startsWith('.')) return false;
+      const target = relative(root, resolve(root, dirname(one.file), one.from))
+        .split(sep)
+        .join('/');
+      return !target.startsWith(`${one.package.folder}/`) && !(one.isTest && target.startsWith(shared));
+    });
+    expect(shown(leaving)).toEqual([]);
+  });
+
+  it.each([
+    ['nats', 'libs/bus'],
+    ['mongodb', 'libs/storage'],
+    ['redis', 'libs/storage'],
+  ])('only one library knows the package %s', (name, folder) => {
+    const foreign = imports.filter((one) => packageOf(one.from) === name && one.package.folder !== folder);
+    expect(shown(foreign.filter(({ isTest }) => !isTest))).toEqual([]);
+  });
+});
