@@ -4,7 +4,7 @@ import type { Runtime } from './runtime-file.ts';
 export function exampleCommands(runtime: Runtime): { title: string; command: string }[] {
   const api = `${runtime.base_url}/api/v1`;
   const key = runtime.device_api.auth === 'key' ? `-H 'x-api-key: ${runtime.device_api.api_key}' ` : '';
-  const get = (path: string, options = ''): string => `curl -sS ${options}${key}'${api}${path}'`;
+  const get = (path: string): string => `curl -sS ${key}'${api}${path}'`;
   const imei = runtime.simulated_terminals[0]?.imei ?? '<terminal number>';
   const camera = `imei=${imei}&channel=1`;
   const states = runtime.simulated_terminals.map((terminal) => get(`/health/device?imei=${terminal.imei}`));
@@ -15,7 +15,11 @@ export function exampleCommands(runtime: Runtime): { title: string; command: str
       command: states.length === 0 ? get('/health/device?imei=' + imei) : states.join('; echo; '),
     },
     { title: 'Start live video of a camera', command: get(`/realtime/start-stream?${camera}`) },
-    { title: 'Save five seconds of it', command: get(`/realtime/stream.flv?${camera}`, '--max-time 5 -o live.flv ') },
+    {
+      title: 'Save five seconds of it',
+      // Quiet, as curl calls the intended end after five seconds a time-out.
+      command: `curl -s --max-time 5 -o live.flv ${key}'${api}/realtime/stream.flv?${camera}'; ls -l live.flv`,
+    },
     {
       title: 'Or watch it (ffplay comes with ffmpeg)',
       command: `${get(`/realtime/stream.flv?${camera}`)} | ffplay -loglevel warning -i -`,
