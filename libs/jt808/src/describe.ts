@@ -29,9 +29,12 @@ export function describeMessageBody(messageId: number, body: Buffer, edition: Ed
 
 /** Log form of a frame with its body; a part of a split message shows its length only. */
 export function describeFrame(frame: Frame, edition: Edition = detectEdition(frame)): Record<string, unknown> {
-  const body =
-    frame.subpackage === null
-      ? describeMessageBody(frame.messageId, frame.body, edition)
-      : { part_length: frame.bodyLength };
-  return { ...describeHeader(frame), body };
+  return { ...describeHeader(frame), body: describeFrameBody(frame, edition) };
+}
+
+function describeFrameBody(frame: Frame, edition: Edition): Record<string, unknown> {
+  if (frame.subpackage !== null) return { part_length: frame.bodyLength };
+  // Nobody has the key: the bytes say nothing.
+  if (frame.encryption !== 0) return { raw_hex: frame.body.toString('hex').toUpperCase() };
+  return describeMessageBody(frame.messageId, frame.body, edition);
 }

@@ -4,7 +4,11 @@ export class BodyError extends Error {
   path: string;
 
   constructor(reason: string, path = '') {
+    // Bad bodies are a device's doing and may come by the thousand: no stack is taken, the path says where.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(reason);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'BodyError';
     this.reason = reason;
     this.path = path;

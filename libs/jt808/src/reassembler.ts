@@ -62,8 +62,8 @@ interface Terminal {
 const PART_OVERHEAD_BYTES = 64;
 /** Longer transfers leave no marks for late duplicates. */
 const MAX_MARKS = 1024;
-/** The count of 0x8003 is one byte in 2013. */
-const MAX_REQUESTED = 255;
+/** Parts asked for at once: the list of 0x8800 ends at 125, that of 0x8003 at one count byte. */
+const MAX_REQUESTED = 125;
 
 /**
  * Joins subpackaged messages by terminal, message id, total and part number, never by serial arithmetic, since other messages may
@@ -242,8 +242,9 @@ export class Reassembler {
 
 /** Serial and content in one number: the serial alone would not do, as some terminals always send the same one. */
 function markOf(serial: number, bytes: Buffer): number {
+  const { imul } = Math;
   let hash = 0x811c9dc5; // FNV-1a
-  for (let i = 0; i < bytes.length; i += 1) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193);
+  for (let i = 0; i < bytes.length; i += 1) hash = imul(hash ^ (bytes[i] as number), 0x01000193);
   return serial * 0x1_0000_0000 + (hash >>> 0);
 }
 

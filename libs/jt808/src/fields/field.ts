@@ -100,7 +100,9 @@ export function writeFields(
   try {
     for (const entry of entries) {
       key = entry[0];
-      entry[1].write(writer, body[key], scope);
+      const value = body[key];
+      if (value === undefined && !('optional' in entry[1])) throw new EncodeError('missing');
+      entry[1].write(writer, value, scope);
     }
   } catch (error) {
     if (error instanceof EncodeError) throw error.within(key);

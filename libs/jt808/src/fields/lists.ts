@@ -118,7 +118,15 @@ export function controlItems(): Field<ControlItem[]> {
     describe: (out, key, value) =>
       describePlain(out, key, { id: hexId(value.id, 4), parameter_hex: value.parameter.toString('hex').toUpperCase() }),
   };
-  return counted(u16(), item);
+  const list = counted(u16(), item);
+  return {
+    ...list,
+    read(reader, scope) {
+      // Some implementations leave the count out.
+      const isUncounted = reader.remaining === 3 && reader.bytes.readUInt16BE(reader.at) === DOORS;
+      return isUncounted ? [item.read(reader, scope)] : list.read(reader, scope);
+    },
+  };
 }
 
 /** Second count that 2011 puts behind a list's count: the elements in this package. */

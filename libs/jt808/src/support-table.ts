@@ -1,0 +1,81 @@
+import { EDITIONS } from './edition.ts';
+import { type ExtraDefinition, extraDefinitions } from './extras.ts';
+import { type Fields, hexId, snakeCase } from './fields/index.ts';
+import type { MessageDefinition } from './message.ts';
+import { parameterDefinitions } from './parameters.ts';
+import { allMessages } from './registry.ts';
+
+function fieldNames(fields: Fields): string {
+  const names = Object.entries(fields)
+    .filter(([, field]) => field.type !== '')
+    .map(([name, field]) => `\`${snakeCase(name)}\`${'optional' in field ? '?' : ''}`);
+  return names.length === 0 ? '(empty)' : names.join(', ');
+}
+
+function messageRow(definition: MessageDefinition): string {
+  const editions = definition.editions ?? EDITIONS;
+  const answers = (definition.answeredBy ?? []).map((id) => hexId(id, 4)).join(', ');
+  const cells = [
+    hexId(definition.id, 4),
+    `\`${definition.name}\``,
+    editions.map((edition) => edition.slice(2)).join(' '),
+    definition.reference,
+    answers,
+    fieldNames(definition.body),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+const MESSAGE_HEAD =
+  '| Id | Name | Editions | Defined in | Answered by | Fields (? = not in every body) |\n|---|---|---|---|---|---|';
+
+function messageTable(from: MessageDefinition['from']): string {
+  const rows = allMessages.filter((definition) => definition.from === from).map(messageRow);
+  return [MESSAGE_HEAD, ...rows].join('\n');
+}
+
+function lengthsOf({ lengths }: ExtraDefinition): string {
+  return typeof lengths === 'function' ? 'variable' : lengths.join(', ');
+}
+
+function extraTable(): string {
+  const rows = Object.values<ExtraDefinition>(extraDefinitions).map(
+    (extra) =>
+      `| ${hexId(extra.id, 2)} | \`${extra.name}\` | ${lengthsOf(extra)} | ${extra.reference} | ${fieldNames(extra.fields)} |`,
+  );
+  return ['| Id | Name | Length | Defined in | Fields |', '|---|---|---|---|---|', ...rows].join('\n');
+}
+
+function parameterTable(): string {
+  const rows = [...parameterDefinitions.values()].map(
+    ({ id, name, type }) => `| ${hexId(id, 4)} | \`${name}\` | ${type} |`,
+  );
+  return ['| Id | Name | Type |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** Text of docs/protocol-support.md: every message, item and parameter that the definitions know. */
+export function supportTable(): string {
+  return `# Protocol support
+
+Made from the definitions in \`libs/jt808\` by \`node libs/jt808/dist/write-support-table.js\`; a test compares. Messages, items and
+parameters that are not listed are kept as bytes and sent on unchanged.
+
+## From the terminal
+
+${messageTable('terminal')}
+
+## To the terminal
+
+${messageTable('platform')}
+
+## Additional information of a location (0x0200)
+
+An item whose length is another than the listed ones is a vendor's and is kept as bytes.
+
+${extraTable()}
+
+## Parameters (0x8103, 0x0104)
+
+${parameterTable()}
+`;
+}

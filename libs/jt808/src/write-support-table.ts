@@ -1,0 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { supportTable } from './support-table.ts';
+
+writeFileSync(resolve(import.meta.dirname, '../../../docs/protocol-support.md'), supportTable());
