@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { encodeAudio, ffmpeg } from '../testing/ffmpeg.ts';
 import { AdtsSplitter, adtsHeader, audioSpecificConfig, parseAdts, parseAudioSpecificConfig } from './aac.ts';
 import { AdpcmEncoder, decodeAdpcm } from './adpcm.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { compact } from '../testing/pipeline.ts';
 import { aacSequenceHeader, aacTag, g711Tag, mp3Tag } from './flv-audio.ts';
 import { demuxFlv, FlvDemuxer, parameterSetsOf, readVideoTag } from './flv-demuxer.ts';
 import { scriptTag } from './flv-script.ts';
@@ -18,8 +19,8 @@ describe('FLV', () => {
     const tag = tagOf('video', 0x01020304, [Buffer.from('1700', 'hex'), Buffer.from('aa', 'hex')], {
       isKeyFrame: true,
     });
-    expect(tag.wire.toString('hex')).toBe('09' + '000003' + '020304' + '01' + '000000' + '1700aa' + '0000000e');
-    expect(tag.rest.toString('hex')).toBe('1700aa' + '0000000e');
+    expect(tag.wire.toString('hex')).toBe(compact('09 000003 020304 01 000000 1700aa 0000000e'));
+    expect(tag.rest.toString('hex')).toBe(compact('1700aa 0000000e'));
     expect(tag).toMatchObject({ type: 9, bodyLength: 3, isKeyFrame: true, isDisposable: false });
     expect(tag.rest.buffer).toBe(tag.wire.buffer);
   });
@@ -44,18 +45,13 @@ describe('FLV', () => {
     expect(tag.body.toString('hex')).toBe(
       '02000a' +
         Buffer.from('onMetaData').toString('hex') +
-        '08' +
-        '00000003' +
-        '0008' +
+        compact('08 00000003 0008') +
         Buffer.from('duration').toString('hex') +
-        '000000000000000000' +
-        '0008' +
+        compact('000000000000000000 0008') +
         Buffer.from('hasAudio').toString('hex') +
-        '0100' +
-        '0007' +
+        compact('0100 0007') +
         Buffer.from('encoder').toString('hex') +
-        '02000178' +
-        '000009',
+        compact('02000178 000009'),
     );
   });
 
@@ -83,7 +79,7 @@ describe('FLV', () => {
     writeFrameHeader(head, 0, 'h265', false, 0x010203);
     expect(head.toString('hex')).toBe('a168766331010203');
     const frame = legacyHevcTag(tagOf('video', 9, [head, Buffer.from('000000010a', 'hex')], { isDisposable: true }));
-    expect(frame.body.toString('hex')).toBe('2c01010203' + '000000010a');
+    expect(frame.body.toString('hex')).toBe(compact('2c01010203 000000010a'));
     expect(frame.isDisposable).toBe(true);
     const avc = tagOf('video', 0, [Buffer.from('1701000000', 'hex')]);
     expect(legacyHevcTag(avc)).toBe(avc);

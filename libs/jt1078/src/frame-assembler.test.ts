@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { packetOf } from '../testing/pipeline.ts';
+import { compact, packetOf } from '../testing/pipeline.ts';
 import { FrameAssembler } from './frame-assembler.ts';
 import type { PacketFields } from './packet.ts';
 
@@ -213,7 +213,7 @@ describe('FrameAssembler', () => {
     ];
     const { frames, assembler } = assemble([...cut, ...slices]);
     assembler.flush();
-    expect(frames.slice(1)).toEqual(['00000001619a01' + '00000001611a02', '00000001619a03']);
+    expect(frames.slice(1)).toEqual([compact('00000001619a01 00000001611a02'), '00000001619a03']);
   });
 
   it('does not hold back large whole frames of a device that cuts nothing', () => {

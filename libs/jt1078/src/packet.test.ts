@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
-import { hasShared, readSharedJson, sha256, type Vectors } from '../testing/shared.ts';
+import * as fc from 'fast-check';
+import { compact } from '../testing/pipeline.ts';
+import { hasShared, readVectors, sha256 } from '../testing/shared.ts';
 import { encodePacket, packetizeFrame, packetTimestamp, parsePacket } from './packet.ts';
 import { DataType, payloadTypeName, SubpackageMark } from './tables.ts';
 
@@ -19,18 +20,7 @@ const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
       lastFrameIntervalMs: 40,
       body: Buffer.from('000000016742', 'hex'),
     },
-    '30316364' +
-      '81' +
-      'e2' +
-      '0001' +
-      '013800138000' +
-      '01' +
-      '00' +
-      '00000000000003e8' +
-      '07d0' +
-      '0028' +
-      '0006' +
-      '000000016742',
+    compact('30316364 81 e2 0001 013800138000 01 00 00000000000003e8 07d0 0028 0006 000000016742'),
   ],
   [
     'audio, 10-byte SIM, marker clear',
@@ -44,7 +34,7 @@ const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
       marker: false,
       body: Buffer.from('d5d5', 'hex'),
     },
-    '30316364' + '81' + '06' + 'ffff' + '00000000014482607571' + '02' + '30' + '0000010000000001' + '0002' + 'd5d5',
+    compact('30316364 81 06 ffff 00000000014482607571 02 30 0000010000000001 0002 d5d5'),
   ],
   [
     'transparent data has neither time nor intervals',
@@ -56,7 +46,7 @@ const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
       sequence: 2,
       body: Buffer.from('7e', 'hex'),
     },
-    '30316364' + '81' + 'db' + '0002' + '000000000001' + '00' + '40' + '0001' + '7e',
+    compact('30316364 81 db 0002 000000000001 00 40 0001 7e'),
   ],
 ];
 
@@ -185,9 +175,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
 
 const describeShared = hasShared ? describe : describe.skip;
 describeShared('packet vectors', () => {
-  const vectors = hasShared
-    ? readSharedJson<Vectors>('jt1078-vectors.json')
-    : { packets: [], streams: [], byte_vectors: [] };
+  const vectors = hasShared ? readVectors() : { packets: [], streams: [], byte_vectors: [] };
 
   it('has vectors', () => {
     expect(vectors.packets.length).toBeGreaterThan(20);

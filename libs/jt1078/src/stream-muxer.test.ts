@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
-import { type Output, pipeline, type SyntheticFrame } from '../testing/pipeline.ts';
+import * as fc from 'fast-check';
+import { compact, type Output, pipeline, type SyntheticFrame } from '../testing/pipeline.ts';
 import { adtsHeader } from './aac.ts';
 import { readVideoTag } from './flv-demuxer.ts';
 import type { FlvTag } from './flv-tag.ts';
@@ -25,7 +25,7 @@ interface Run extends Output {
 
 /** Frames handed to the muxer directly, 40 ms apart unless they say otherwise. */
 function mux(
-  frames: readonly (Buffer | (Partial<SyntheticFrame> & { data: Buffer; discontinuity?: boolean }))[],
+  frames: readonly (Uint8Array | (Partial<SyntheticFrame> & { data: Buffer; discontinuity?: boolean }))[],
   options?: Partial<StreamMuxerOptions>,
 ): Run {
   const output = pipeline(options);
@@ -50,7 +50,7 @@ function mux(
     });
   };
   for (const frame of frames) {
-    if (Buffer.isBuffer(frame)) push({ data: frame });
+    if (frame instanceof Uint8Array) push({ data: Buffer.from(frame) });
     else push({ ...frame, ...(frame.timestampMs === undefined ? {} : { timestampLow: frame.timestampMs }) });
   }
   return { ...output, push };
@@ -81,16 +81,16 @@ describe('StreamMuxer: video', () => {
   });
 
   it('makes one tag of a picture with all its slices, lengths instead of start codes of 3 and 4 bytes, padding gone', () => {
-    const data = Buffer.concat([key(), Buffer.from('000001' + '6508dd' + '0000000000', 'hex')]);
+    const data = Buffer.concat([key(), Buffer.from(compact('000001 6508dd 0000000000'), 'hex')]);
     const { tags } = mux([data]);
     expect(shape(tags)).toBe('HK');
-    expect(units(tags[1])).toBe(`00000003${IDR}` + '00000003' + '6508dd');
+    expect(units(tags[1])).toBe(compact(`00000003${IDR} 00000003 6508dd`));
     expect(tags[1]?.body.subarray(0, 5).toString('hex')).toBe('1701000000');
   });
 
   it('leaves out delimiters, filler and parameter sets, and keeps SEI', () => {
     const { tags } = mux([annexB('09f0', CIF.sps, CIF.pps, '06e5013280', IDR, '0cffff80', '0a', '0b')]);
-    expect(units(tags[1])).toBe('00000005' + '06e5013280' + `00000003${IDR}`);
+    expect(units(tags[1])).toBe(compact(`00000005 06e5013280 00000003${IDR}`));
   });
 
   it('tells key frames by NAL type: the data type nibble may lie', () => {
@@ -113,7 +113,7 @@ describe('StreamMuxer: video', () => {
     const other = '68ee3c81';
     const { tags } = mux([key(), annexB(other, P), annexB(P), annexB(IDR)]);
     expect(shape(tags)).toBe('HKppHK');
-    expect(units(tags[2])).toBe(`00000004${other}` + `00000003${P}`);
+    expect(units(tags[2])).toBe(compact(`00000004${other} 00000003${P}`));
   });
 
   it('takes parameter sets from frames of their own', () => {
@@ -135,8 +135,8 @@ describe('StreamMuxer: video', () => {
     const { tags, muxer } = mux(rows);
     muxer.flush();
     expect(shape(tags)).toBe('HKpp');
-    expect(units(tags[1])).toBe(`00000003${IDR}` + '000000036508dd');
-    expect(units(tags[2])).toBe(`00000003${P}` + '000000036108ee');
+    expect(units(tags[1])).toBe(compact(`00000003${IDR} 000000036508dd`));
+    expect(units(tags[2])).toBe(compact(`00000003${P} 000000036108ee`));
   });
 
   it('shows no torn picture when slices turn out to come apart later', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { DtsDeriver } from './dts.ts';
 import { StreamTimeline } from './stream-timeline.ts';
 import { TranscodeClock } from './transcode-clock.ts';

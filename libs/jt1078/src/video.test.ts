@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { encodeVideo, probeVideo } from '../testing/ffmpeg.ts';
+import { compact } from '../testing/pipeline.ts';
 import { splitAccessUnits } from './access-units.ts';
 import { avcDecoderConfiguration, h264SliceType, parseH264Sps } from './h264.ts';
 import { hevcDecoderConfiguration, parseH265Sps } from './h265.ts';
@@ -11,7 +12,7 @@ const hex = (units: readonly Buffer[]): string[] => units.map((unit) => unit.toS
 
 describe('NAL units', () => {
   it('are split at 3- and 4-byte start codes in one frame, without trailing zeros', () => {
-    const data = Buffer.from('0000000167aa0000000168bb000001' + '65cc00030000' + '00', 'hex');
+    const data = Buffer.from(compact('0000000167aa0000000168bb000001 65cc00030000 00'), 'hex');
     expect(hex(splitNalUnits(data))).toEqual(['67aa', '68bb', '65cc0003']);
     expect(splitNalUnits(Buffer.from('112233', 'hex'))).toEqual([]);
     expect(splitNalUnits(Buffer.from('000001000001', 'hex'))).toEqual([]);
@@ -29,7 +30,7 @@ describe('NAL units', () => {
       ['000001', '00000001', '0000000001', '000002', '00'].map((code) => beginsWithStartCode(Buffer.from(code, 'hex'))),
     ).toEqual([true, true, true, false, false]);
     expect(Buffer.from(unescapeNal(Buffer.from('67000003000300000301', 'hex'))).toString('hex')).toBe(
-      '670000000300000' + '1',
+      '6700000003000001',
     );
   });
 
@@ -131,7 +132,7 @@ describe('decoder configuration records', () => {
     const info = parseH264Sps(sps);
     if (!info) throw new Error('no info');
     expect(avcDecoderConfiguration([sps], [pps], info).toString('hex')).toBe(
-      '014d0014ff' + 'e1' + '0009' + '674d001495a8582590' + '01' + '0004' + '68ee3c80',
+      compact('014d0014ff e1 0009 674d001495a8582590 01 0004 68ee3c80'),
     );
   });
 
@@ -169,7 +170,7 @@ describe('splitAccessUnits', () => {
   });
 
   it('cuts streams with more units than one scan takes', () => {
-    const stream = Buffer.from(('00000001' + '6588').repeat(1500) + ('00000001' + '4180').repeat(1500), 'hex');
+    const stream = Buffer.from(compact('00000001 6588').repeat(1500) + compact('00000001 4180').repeat(1500), 'hex');
     const units = splitAccessUnits(stream, 'h264');
     expect(units.length).toBe(3000);
     expect(units.filter((unit) => unit.isKeyFrame).length).toBe(1500);

@@ -73,6 +73,9 @@ export const frameHashes = (data: Buffer, format: string): string[] =>
 
 const annexBFormat = (codec: 'libx264' | 'libx265'): string => (codec === 'libx264' ? 'h264' : 'hevc');
 
+const encoded = new Map<string, Buffer>();
+
+/** Encoding is the slow part: what has been encoded once in a test file is used again. */
 function encodeAs(
   format: string,
   codec: 'libx264' | 'libx265',
@@ -82,8 +85,27 @@ function encodeAs(
 ): Buffer {
   const quiet = codec === 'libx265' && !options.includes('-x265-params') ? ['-x265-params', 'log-level=error'] : [];
   const source = `testsrc=size=${size}:rate=25`;
-  const coding = ['-frames:v', String(frames), '-pix_fmt', 'yuv420p', '-c:v', codec, '-g', '10', ...quiet, ...options];
-  return ffmpeg(['-f', 'lavfi', '-i', source, ...coding, '-f', format, 'pipe:1']);
+  const coding = [
+    '-frames:v',
+    String(frames),
+    '-pix_fmt',
+    'yuv420p',
+    '-c:v',
+    codec,
+    '-preset',
+    'superfast',
+    '-g',
+    '10',
+    ...quiet,
+    ...options,
+  ];
+  const args = ['-f', 'lavfi', '-i', source, ...coding, '-f', format, 'pipe:1'];
+  const key = args.join(' ');
+  const known = encoded.get(key);
+  if (known) return known;
+  const made = ffmpeg(args);
+  encoded.set(key, made);
+  return made;
 }
 
 /** Encodes a moving test picture to an Annex B stream. */

@@ -138,3 +138,6 @@ export function seededRandom(seed: number): () => number {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
 }
+
+/** Hex digits written in groups, without the spaces. */
+export const compact = (text: string): string => text.replaceAll(' ', '');

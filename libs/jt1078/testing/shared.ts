@@ -9,7 +9,6 @@ export const hasShared = existsSync(fileURLToPath(protocol));
 if (!hasShared) console.log('JT/T 1078 reference vectors and captures are not there: tests over them skipped');
 
 export const readShared = (path: string): Buffer => readFileSync(fileURLToPath(new URL(path, protocol)));
-export const readSharedJson = <T>(path: string): T => JSON.parse(readShared(path).toString()) as T;
 export const sha256 = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex');
 
 export interface PacketVector {
@@ -107,3 +106,8 @@ export interface CaptureEntry {
     pcm_s16le_sha256: string;
   } | null;
 }
+
+export const readVectors = (): Vectors => JSON.parse(readShared('jt1078-vectors.json').toString()) as Vectors;
+
+export const readManifest = (): { captures: CaptureEntry[] } =>
+  JSON.parse(readShared('jt1078-captures/manifest.json').toString()) as { captures: CaptureEntry[] };
