@@ -1,14 +1,13 @@
-import { type Edition, terminalKey } from '@fleet/jt808';
+import type { Edition } from '@fleet/jt808';
 import { readDevice } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, until } from './testing/harness.ts';
-import { freePhone, RawTerminal } from './testing/raw-terminal.ts';
+import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
 
 let gateway: Gateway;
 let caller: Caller;
 const open: RawTerminal[] = [];
-const keyOf = (phone: string): string => terminalKey(phone) as string;
 const connect = async (phone: string, edition: Edition): Promise<RawTerminal> => {
   const terminal = await RawTerminal.connect(gateway.jt808Port, phone, edition);
   open.push(terminal);

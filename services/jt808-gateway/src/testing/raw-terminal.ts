@@ -10,6 +10,7 @@ import {
   type Frame,
   FrameSplitter,
   type MessageDefinition,
+  terminalKey,
 } from '@fleet/jt808';
 
 /** A frame that the gateway sent. */
@@ -233,4 +234,11 @@ let lastPhone = Math.floor(Math.random() * 1e8) * 1000;
 export function freePhone(edition: Edition = '2013'): string {
   lastPhone = (lastPhone + 1) % 1e11;
   return `1${String(lastPhone).padStart(11, '0')}`.padStart(edition === '2019' ? 20 : 12, '0');
+}
+
+/** Canonical number. */
+export function keyOf(phone: string): string {
+  const key = terminalKey(phone);
+  if (key === null) throw new Error(`${phone} is no terminal number`);
+  return key;
 }

@@ -1,0 +1,397 @@
+import { type DeviceCommand, deviceCommandSubject } from '@fleet/bus';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Gateway } from './service.ts';
+import { Caller, startGateway, startLive, until } from './testing/harness.ts';
+import { freePhone, keyOf, RawTerminal, type Received } from './testing/raw-terminal.ts';
+
+let gateway: Gateway;
+let caller: Caller;
+const open: RawTerminal[] = [];
+const login = async (phone: string, edition: '2011' | '2013' | '2019' = '2013'): Promise<RawTerminal> => {
+  const terminal = await RawTerminal.login(gateway.jt808Port, phone, edition);
+  open.push(terminal);
+  return terminal;
+};
+
+const listRecordings: DeviceCommand = {
+  kind: 'listRecordings',
+  channel: 1,
+  startTime: '261121000000',
+  endTime: null,
+  alarmFlags: '0',
+  mediaType: 0,
+  streamType: 0,
+  storageType: 0,
+};
+const item = (no: number): Buffer => {
+  const bytes = Buffer.alloc(28);
+  bytes[0] = 1;
+  Buffer.from('261121080000261121081000', 'hex').copy(bytes, 1);
+  bytes.writeUInt32BE(no, 24);
+  return bytes;
+};
+const listBody = (replySerial: number, total: number, items: readonly number[]): Buffer => {
+  const head = Buffer.alloc(6);
+  head.writeUInt16BE(replySerial, 0);
+  head.writeUInt32BE(total, 2);
+  return Buffer.concat([head, ...items.map(item)]);
+};
+
+beforeAll(async () => {
+  gateway = await startGateway({ COMMANDS_PER_TERMINAL: '4', WAKE_UP_INTERVAL_MS: '100' });
+  caller = await Caller.open();
+});
+afterEach(() => {
+  for (const terminal of open.splice(0)) terminal.close();
+});
+afterAll(async () => {
+  await caller.close();
+  await gateway.stop();
+});
+
+/** Frames of commands, in the order in which they came. */
+const commandsOf = (terminal: RawTerminal): Received[] =>
+  terminal.received.filter((frame) => frame.messageId >= 0x8103 && frame.messageId !== 0x8800);
+
+describe('a command', () => {
+  it('to a terminal without a session is not connected, at once', async () => {
+    expect(await caller.ask(keyOf(freePhone()), startLive)).toEqual({ kind: 'notConnected' });
+  });
+
+  it.each([1, 2, 3])('ends with the result %i of the terminal', async (result) => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), startLive);
+    terminal.answer(await terminal.next(0x9101), result);
+    expect(await asked).toMatchObject({ kind: 'answered', answer: { result } });
+  });
+
+  it('times out when the terminal says nothing, and a late answer reaches nobody', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), startLive, 300);
+    const first = await terminal.next(0x9101);
+    expect(await asked).toEqual({ kind: 'timedOut' });
+    const second = caller.ask(keyOf(phone), startLive);
+    const frame = await terminal.next(0x9101);
+    expect(frame.serial).not.toBe(first.serial);
+    terminal.answer(first, 1);
+    terminal.answer(first, 1);
+    terminal.answer(frame, 0);
+    expect(await second).toMatchObject({
+      kind: 'answered',
+      answer: { result: 0, commandSerialNo: frame.serial },
+    });
+  });
+
+  it('is not ended by a wrong serial, a wrong id, a serial of zero, garbage or a broken check byte', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), startLive);
+    const frame = await terminal.next(0x9101);
+    terminal.answer({ ...frame, serial: (frame.serial + 1) & 0xffff }, 1);
+    terminal.answer({ ...frame, messageId: 0x9102 }, 1);
+    if (frame.serial !== 0) terminal.answer({ ...frame, serial: 0 }, 1);
+    terminal.socket.write(Buffer.from('(status) no JT/T 808 here'));
+    const broken = terminal.frame(0x0001, Buffer.from('0000910101', 'hex'), { serial: 9 });
+    broken[broken.length - 2] = (broken[broken.length - 2] as number) ^ 0x10;
+    terminal.socket.write(broken);
+    terminal.send(0x0001, Buffer.from('00', 'hex'));
+    terminal.answer(frame, 0);
+    expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 0 } });
+  });
+
+  it('is answered from half frames and glued frames', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = [caller.ask(keyOf(phone), startLive), caller.ask(keyOf(phone), { ...startLive, channel: 2 })];
+    const frames = [await terminal.next(0x9101), await terminal.next(0x9101)];
+    const bytes = Buffer.concat(
+      frames.map(({ serial }, index) => {
+        const body = Buffer.from([serial >> 8, serial & 0xff, 0x91, 0x01, 0]);
+        return terminal.frame(0x0001, body, { serial: 500 + index });
+      }),
+    );
+    for (const byte of bytes) terminal.socket.write(Buffer.from([byte]));
+    for (const outcome of await Promise.all(asked)) expect(outcome).toMatchObject({ kind: 'answered' });
+  });
+
+  it('whose answer has no result is unreadable', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), startLive);
+    const { serial } = await terminal.next(0x9101);
+    terminal.send(0x0001, Buffer.from([serial >> 8, serial & 0xff, 0x91, 0x01]));
+    expect(await asked).toMatchObject({ kind: 'unreadable' });
+  });
+
+  it('that the wire can not carry is refused', async () => {
+    const phone = freePhone();
+    await login(phone);
+    const text = { kind: 'sendText', text: '\u{1f600}', textType: null, options: null } as const;
+    expect(await caller.ask(keyOf(phone), text)).toMatchObject({ kind: 'refused' });
+  });
+
+  it('beyond the bound of a terminal is busy', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = [1, 2, 3, 4].map((channel) => caller.ask(keyOf(phone), { ...startLive, channel }));
+    const frames = [];
+    for (let i = 0; i < 4; i += 1) frames.push(await terminal.next(0x9101));
+    expect(await caller.ask(keyOf(phone), startLive)).toMatchObject({ kind: 'busy' });
+    for (const frame of frames) terminal.answer(frame);
+    for (const outcome of await Promise.all(asked)) expect(outcome.kind).toBe('answered');
+  });
+
+  it('that is asked twice under one Command-Id goes out once', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    let asks = 0;
+    const heard = caller.bus.nc.subscribe(deviceCommandSubject(keyOf(phone)), { callback: () => (asks += 1) });
+    await caller.bus.nc.flush();
+    const asked = caller.ask(keyOf(phone), startLive);
+    const frame = await terminal.next(0x9101);
+    // The asker repeats itself every few seconds.
+    await until(() => asks === 2, 'a second ask');
+    const serial = terminal.send(0x0002);
+    await terminal.result(serial, 0x0002);
+    heard.unsubscribe();
+    expect(commandsOf(terminal)).toEqual([]);
+    terminal.answer(frame);
+    expect(await asked).toMatchObject({ kind: 'answered' });
+  });
+
+  it('in flight when its session is lost is answered by the terminal on its next one, without a second frame', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), startLive);
+    const frame = await terminal.next(0x9101);
+    terminal.close();
+    const again = await login(phone);
+    again.answer(frame);
+    expect(await asked).toMatchObject({ kind: 'answered', answer: { commandSerialNo: frame.serial, result: 0 } });
+    expect(commandsOf(again)).toEqual([]);
+  });
+
+  it('in flight when its session is lost for good times out', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), startLive, 700);
+    await terminal.next(0x9101);
+    terminal.close();
+    expect(await asked).toEqual({ kind: 'timedOut' });
+  });
+});
+
+describe('many commands', () => {
+  it('200 in flight to 50 terminals each get their own answer', async () => {
+    const phones = Array.from({ length: 50 }, () => freePhone());
+    await Promise.all(
+      phones.map(async (phone, index) => {
+        const terminal = await login(phone);
+        // The result names terminal and channel, so that a mix-up would show; answers come in another order.
+        terminal.onFrame = (frame) => {
+          if (frame.messageId !== 0x9102) return;
+          const channel = frame.body[0] ?? 0;
+          setTimeout(() => terminal.answer(frame, (index * 4 + channel) % 251), 50 * (4 - channel));
+        };
+      }),
+    );
+    const outcomes = await Promise.all(
+      phones.flatMap((phone, index) =>
+        [0, 1, 2, 3].map(async (channel) => ({
+          expected: (index * 4 + channel) % 251,
+          outcome: await caller.ask(
+            keyOf(phone),
+            { kind: 'controlLive', channel, control: 0, closeType: 0, streamType: 0 },
+            20_000,
+          ),
+        })),
+      ),
+    );
+    expect(outcomes).toHaveLength(200);
+    for (const { expected, outcome } of outcomes)
+      expect(outcome).toMatchObject({ kind: 'answered', answer: { result: expected } });
+  });
+});
+
+describe('a list of recordings', () => {
+  it('in one message is answered and acknowledged', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), listRecordings);
+    const frame = await terminal.next(0x9205);
+    expect(frame.body.toString('hex')).toBe(`01${'261121000000'}${'000000000000'}${'00'.repeat(8)}000000`);
+    const body = listBody(frame.serial, 2, [1, 2]);
+    const serial = terminal.send(0x1205, body);
+    expect(await asked).toEqual({
+      kind: 'answered',
+      answer: {
+        commandMessageId: 0x9205,
+        commandSerialNo: frame.serial,
+        result: null,
+        message: { id: 0x1205, edition: '2013', bodyBase64: body.toString('base64') },
+      },
+    });
+    expect(await terminal.result(serial, 0x1205)).toBe(0);
+  });
+
+  it('split over parts that straddle items is joined, each part acknowledged', async () => {
+    const phone = freePhone('2019');
+    const terminal = await login(phone, '2019');
+    const asked = caller.ask(keyOf(phone), listRecordings);
+    const frame = await terminal.next(0x9205);
+    terminal.answer(frame, 0);
+    const body = listBody(
+      frame.serial,
+      90,
+      Array.from({ length: 90 }, (_, index) => index),
+    );
+    const parts = terminal.parts(0x1205, body, 1000);
+    for (const part of parts) {
+      terminal.socket.write(part.bytes);
+      expect(await terminal.result(part.serial, 0x1205)).toBe(0);
+    }
+    expect(await asked).toMatchObject({
+      kind: 'answered',
+      answer: { result: 0, message: { bodyBase64: body.toString('base64') } },
+    });
+  });
+
+  it('in several complete messages is collected', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), listRecordings);
+    const { serial } = await terminal.next(0x9205);
+    terminal.send(0x1205, listBody(serial, 3, [1]));
+    terminal.send(0x1205, listBody(serial, 3, [2, 3]));
+    const bodyBase64 = listBody(serial, 3, [1, 2, 3]).toString('base64');
+    expect(await asked).toMatchObject({ kind: 'answered', answer: { message: { bodyBase64 } } });
+  });
+
+  it('is refused by a general response, and only by one that is not 0', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), listRecordings);
+    const frame = await terminal.next(0x9205);
+    terminal.answer(frame, 0);
+    terminal.answer(frame, 1);
+    expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 1, message: null } });
+  });
+
+  it('that ends inside an item is unreadable', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = caller.ask(keyOf(phone), listRecordings);
+    const { serial } = await terminal.next(0x9205);
+    terminal.send(0x1205, listBody(serial, 2, [1, 2]).subarray(0, 40));
+    expect(await asked).toMatchObject({ kind: 'unreadable' });
+  });
+});
+
+describe('commands with other answers', () => {
+  it('playback is completed by whichever answer comes first', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const playback: DeviceCommand = {
+      ...startLive,
+      kind: 'startPlayback',
+      mediaType: 0,
+      storageType: 0,
+      playbackMode: 0,
+      speed: 0,
+      startTime: '261121000000',
+      endTime: null,
+    };
+    const first = caller.ask(keyOf(phone), playback);
+    terminal.answer(await terminal.next(0x9201), 0);
+    expect(await first).toMatchObject({ kind: 'answered', answer: { result: 0, message: null } });
+    const second = caller.ask(keyOf(phone), playback);
+    const { serial } = await terminal.next(0x9201);
+    terminal.send(0x1205, listBody(serial, 0, []));
+    expect(await second).toMatchObject({ kind: 'answered', answer: { result: null, message: { id: 0x1205 } } });
+  });
+
+  it('attributes, which have no reply serial, are asked one at a time', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const asked = [1, 2].map(() => caller.ask(keyOf(phone), { kind: 'queryAvAttributes' }));
+    await terminal.next(0x9003);
+    const serial = terminal.send(0x0002);
+    await terminal.result(serial, 0x0002);
+    expect(commandsOf(terminal)).toEqual([]);
+    const attributes = Buffer.from('060100010140016204 08'.replace(' ', ''), 'hex');
+    terminal.send(0x1003, attributes);
+    await terminal.next(0x9003);
+    terminal.send(0x1003, attributes);
+    for (const outcome of await Promise.all(asked))
+      expect(outcome).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1003 } } });
+  });
+
+  it.each([
+    ['2019', 0x8204],
+    ['2013', 0x8201],
+    ['2011', 0x8201],
+  ] as const)(
+    'a wake-up of %s is repeated with new serials until any of them is answered',
+    async (edition, messageId) => {
+      const phone = freePhone(edition);
+      const terminal = await login(phone, edition);
+      const asked = caller.ask(keyOf(phone), { kind: 'wakeUp' });
+      const first = await terminal.next(messageId);
+      const second = await terminal.next(messageId);
+      expect(second.serial).not.toBe(first.serial);
+      const serial = Buffer.from([first.serial >> 8, first.serial & 0xff]);
+      if (edition === '2019') terminal.answer(first);
+      else terminal.send(0x0201, Buffer.concat([edition === '2011' ? Buffer.alloc(0) : serial, terminal.location()]));
+      expect(await asked).toMatchObject({ kind: 'answered', answer: { commandMessageId: messageId } });
+    },
+  );
+
+  it.each([
+    ['2013', { emergency: true, displayByTerminal: true, tts: true }, null, '0d'],
+    ['2011', null, 'Service', '01'],
+    ['2019', { emergency: true, tts: true }, 'Service', '0a02'],
+    ['2019', { displayByTerminal: true, centralNavigationInfo: true }, 'Service', '0502'],
+    ['2019', {}, 'Notification', '0301'],
+    ['2019', {}, null, '0001'],
+    ['2019', null, null, '0201'],
+  ] as const)('text flags of %s with %j and %s', async (edition, options, textType, head) => {
+    const phone = freePhone(edition);
+    const terminal = await login(phone, edition);
+    const none = {
+      emergency: false,
+      displayByTerminal: false,
+      tts: false,
+      displayByAdvertisingScreen: false,
+      centralNavigationInfo: false,
+    };
+    const asked = caller.ask(keyOf(phone), {
+      kind: 'sendText',
+      text: '\u4f60A',
+      textType,
+      options: options === null ? null : { ...none, ...options },
+    });
+    const frame = await terminal.next(0x8300);
+    terminal.answer(frame);
+    expect(frame.body.toString('hex')).toBe(`${head}c4e341`);
+    expect((await asked).kind).toBe('answered');
+  });
+
+  it('a text of two parts is completed by the answer to the last, and repeats parts unchanged', async () => {
+    const phone = freePhone('2019');
+    const terminal = await login(phone, '2019');
+    const asked = caller.ask(keyOf(phone), { kind: 'sendText', text: 'x'.repeat(1024), textType: null, options: null });
+    const parts = [await terminal.next(0x8300), await terminal.next(0x8300)];
+    expect(parts.map((part) => part.subpackage)).toEqual([
+      { total: 2, no: 1 },
+      { total: 2, no: 2 },
+    ]);
+    const first = (parts[0] as Received).serial;
+    terminal.send(0x0005, Buffer.from([first >> 8, first & 0xff, 0, 1, 0, 2]));
+    expect(await terminal.next(0x8300)).toEqual(parts[1]);
+    terminal.answer(parts[0] as Received);
+    terminal.answer(parts[1] as Received);
+    expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 0, commandSerialNo: first } });
+  });
+});
