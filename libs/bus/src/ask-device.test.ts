@@ -1,5 +1,5 @@
 import { createLogger } from '@fleet/service-kit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Msg } from 'nats';
 import { testEnv, until } from '../../service-kit/src/testing/server-process.ts';
 import { DeviceAsker } from './ask-device.ts';
@@ -8,6 +8,9 @@ import { encodeJson, headerNames } from './contract.ts';
 import { type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
 import { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
 import { answerWith, newImei } from './testing/device-answers.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 const log = createLogger('ask-device-test', 'silent');
 const wakeUp: DeviceCommand = { kind: 'wakeUp' };

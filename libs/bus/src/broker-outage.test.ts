@@ -1,11 +1,14 @@
 import { createLogger } from '@fleet/service-kit';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, until } from '../../service-kit/src/testing/server-process.ts';
 import { DeviceAsker } from './ask-device.ts';
 import { type Bus, openBus } from './connection.ts';
 import type { Outcome } from './device-command.ts';
 import { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
 import { answerWith, newImei } from './testing/device-answers.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 const log = createLogger('broker-outage-test', 'silent');
 

@@ -1,11 +1,14 @@
 import { createLogger } from '@fleet/service-kit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createInbox } from 'nats';
 import { Type } from 'typebox';
 import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import { announce, call, defineAnnouncement, defineRequest, encodeJson, listenFor, serve } from './contract.ts';
 import { pingService, servePing } from './ping.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 const log = createLogger('bus-test', 'silent');
 const subject = (name: string): string => `test.${createInbox().slice(7)}.${name}`;

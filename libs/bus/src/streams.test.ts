@@ -1,9 +1,12 @@
 import { createLogger } from '@fleet/service-kit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import { ensureStreams } from './streams.ts';
 import { eventSubject, telemetrySubject } from './telemetry.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 describe('JetStream streams', () => {
   let nats: ServerProcess;

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
 import { isDuplicateKey, openDatabase } from './mongo.ts';
 import { openRedis, redisAnswers } from './redis.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 describe('the database', () => {
   it('is the one that the URL names, answers a ping, and tells a duplicate from other refusals', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../service-kit/src/testing/server-process.ts';
 import {
   claimDevice,
@@ -11,6 +11,9 @@ import {
   releaseDevice,
 } from './device-state.ts';
 import { openRedis, type Redis } from './redis.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 describe('device state in Redis', () => {
   let redis: Redis;

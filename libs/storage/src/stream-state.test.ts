@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../service-kit/src/testing/server-process.ts';
 import { openRedis, type Redis } from './redis.ts';
 import {
@@ -18,6 +18,9 @@ import {
   streamTtlMs,
   takeOverdueStreams,
 } from './stream-state.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 describe('stream state in Redis', () => {
   let server: ServerProcess;

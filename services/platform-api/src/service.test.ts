@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Bus, call, findDevice, keyRevoked, listenFor, openBus, revokeKey, verifyKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
 import { ServerProcess, testEnv, until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -15,6 +15,9 @@ import { createKey, recordKey } from './domains/api-keys/use-cases.ts';
 import { recordVehicle } from './domains/vehicles/use-cases.ts';
 import { create, type PlatformApi } from './service.ts';
 import { Records } from './store/records.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 const silent = createLogger('platform-api-test', 'silent');
 const ownDatabase = (): string => {
@@ -173,6 +176,8 @@ describe('platform-api', () => {
     const page = await response.text();
     expect(page).toContain('/api/v1/docs');
     expect(page).not.toMatch(/https?:\/\//);
+    const docs = await fetch(`http://127.0.0.1:${service.httpPort}/docs`, { redirect: 'manual' });
+    expect([docs.status, docs.headers.get('location')]).toEqual([302, '/api/v1/docs']);
   });
 
   it('answers errors in the shape of the Platform API, and tells nothing under /api without a key', async () => {

@@ -1,11 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { openBus, pingService } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client, FTPError } from 'basic-ftp';
 import { ServerProcess, testEnv } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from './config.ts';
 import { create, type UploadFtp } from './service.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 let nats: ServerProcess;
 const natsUrl = (): string => `nats://127.0.0.1:${nats.port}`;

@@ -1,9 +1,12 @@
 import { openBus, pingService } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, testEnv } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from './config.ts';
 import { create } from './service.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(30_000);
 
 const silent = createLogger('webhook-dispatcher-test', 'silent');
 

@@ -30,5 +30,9 @@ export function startPage(): Router {
       .type('html')
       .send(page);
   });
+  // The document pages of all APIs will be here; today there is one, behind the same base URL.
+  router.get('/docs', (_request, response) => {
+    response.redirect(302, '/api/v1/docs');
+  });
   return router;
 }
