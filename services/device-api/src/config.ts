@@ -59,6 +59,13 @@ export const configSchema = envSchema({
     default: 15_000,
     description: 'wait of a viewer for the first packet of a camera that said yes; then 502',
   },
+  DRAIN_DELAY_MS: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 600_000,
+    default: 0,
+    description: 'time at a stop in which /readyz says 503 and requests are still taken, for load balancers to notice',
+  },
   STOP_GRACE_MS: { ...durationMs, default: 25_000, description: 'wait for requests under way at a stop; then 503' },
   RATE_LIMIT_READS_PER_SECOND: { ...count, default: 100, description: 'reads of a key, or of an address without one' },
   RATE_LIMIT_READS_BURST: { ...count, default: 200, description: 'reads at once' },

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DeviceAsker, openBus, servePing } from '@fleet/bus';
 import {
   createLogger,
@@ -30,7 +31,7 @@ export interface DeviceApiService extends Running {
 /** Composition root: connects, listens, and stops in reverse order. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<DeviceApiService> {
   const log = overrides.log ?? createLogger(name, config.LOG_LEVEL);
-  const lifecycle = new Lifecycle(log, { stepLimitMs: config.STOP_GRACE_MS + 10_000 });
+  const lifecycle = new Lifecycle(log, { stepLimitMs: Math.max(config.STOP_GRACE_MS, config.DRAIN_DELAY_MS) + 10_000 });
   log.info({ config: shownConfig(configSchema, config) }, 'starting');
   try {
     return await start(config, log, lifecycle);
@@ -83,6 +84,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   lifecycle.onStop('streams', () => stopping.abort());
   const ping = servePing(bus, name, { onError });
   lifecycle.onStop('ping', () => ping.stop());
+  lifecycle.onStop('drain', () => delay(config.DRAIN_DELAY_MS));
   log.info({ port: http.port }, 'listening');
   return { port: http.port, stop: () => lifecycle.stop() };
 }

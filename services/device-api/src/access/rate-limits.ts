@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 export type Bucket = 'health' | 'reads' | 'command' | 'stream';
 
 /** A Redis that needs longer than this counts as away, and this process counts alone. */
-const redisLimitMs = 500;
+const redisLimitMs = 2_000;
 
 const ratesOf = (config: Config): Record<Bucket, Rate> => ({
   health: { burst: config.RATE_LIMIT_HEALTH_BURST, perSecond: config.RATE_LIMIT_HEALTH_PER_SECOND },

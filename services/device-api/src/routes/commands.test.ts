@@ -1,8 +1,11 @@
 import type { Outcome } from '@fleet/bus';
 import { releaseDevice } from '@fleet/storage';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../testing/server-process.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
 
 let world: World;
 let api: Awaited<ReturnType<World['service']>>;

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { answered, World } from '../testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
 
 let world: World;
 let api: Awaited<ReturnType<World['service']>>;

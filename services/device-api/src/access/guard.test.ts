@@ -1,0 +1,188 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { announce, findDevice, keyRevoked, serve, verifyKey } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../testing/server-process.ts';
+import { answered, randomImei, World } from '../testing/world.ts';
+import { isAddressAllowed } from './guard.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+type Verdict = { scopes?: string[]; ipAllowlist?: string[] };
+
+let world: World;
+let api: Awaited<ReturnType<World['service']>>;
+const keys = new Map<string, Verdict>();
+const accounts = new Map<string, number>();
+let verifications = 0;
+let platform: { stop(): Promise<void> }[] = [];
+
+const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
+function newKey(verdict: Verdict = {}): string {
+  const key = `fk_${randomBytes(32).toString('base64url')}`;
+  keys.set(hash(key), verdict);
+  return key;
+}
+
+async function startPlatform(): Promise<void> {
+  const options = {
+    queue: 'platform-api',
+    onError: (error: unknown) => {
+      throw error;
+    },
+  };
+  platform = [
+    serve(world.bus, verifyKey, options, async ({ keySha256 }) => {
+      verifications += 1;
+      const verdict = keys.get(keySha256);
+      if (verdict === undefined) return { valid: false };
+      const { scopes = ['read', 'write', 'command', 'video'], ipAllowlist = [] } = verdict;
+      return { valid: true, keyId: 1, accountId: 7, scopes, ipAllowlist };
+    }),
+    serve(world.bus, findDevice, options, async ({ imei }) => ({
+      known: accounts.has(imei),
+      accountId: accounts.get(imei) ?? null,
+      cameraUtcOffset: '+08:00',
+    })),
+  ];
+  await world.bus.nc.flush();
+}
+
+beforeAll(async () => {
+  world = await World.open();
+  await startPlatform();
+  api = await world.service({ DEVICE_API_AUTH: 'key' });
+});
+afterAll(async () => {
+  await Promise.all(platform.map((one) => one.stop()));
+  await world.close();
+});
+
+const secured = (imei: string): string[] => [
+  `/wakeup?imei=${imei}`,
+  `/realtime/start-stream?imei=${imei}&channel=1`,
+  `/realtime/control-stream?imei=${imei}&channel=1&ctrl_instruction=0`,
+  `/realtime/stream.flv?imei=${imei}&channel=1`,
+];
+const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
+const device = () => world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
+
+describe('with DEVICE_API_AUTH=key', () => {
+  it('every command and stream is 401 without a key and with a wrong one', async () => {
+    const imei = await device();
+    for (const path of secured(imei)) {
+      expect(await api.get(path)).toMatchObject({
+        status: 401,
+        body: { status: 401, error: 'The header x-api-key is required.' },
+      });
+      for (const key of ['fk_wrong', '', 'x'.repeat(300), hash('fk_wrong')])
+        expect((await api.get(path, withKey(key))).status).toBe(401);
+    }
+    expect(world.commandsOf(imei)).toEqual([]);
+  });
+
+  it('a token in the query is no credential yet', async () => {
+    expect((await api.get(`/realtime/stream.flv?imei=${randomImei()}&channel=1&token=${newKey()}`)).status).toBe(401);
+  });
+
+  it('the credential is asked for before the parameters are looked at', async () => {
+    expect((await api.get('/wakeup')).status).toBe(401);
+    expect((await api.get('/wakeup', withKey(newKey()))).status).toBe(400);
+  });
+
+  it.each([['command'], ['video']])('scope %s alone opens them', async (scope) => {
+    const key = newKey({ scopes: [scope] });
+    const imei = await device();
+    expect((await api.get(`/wakeup?imei=${imei}`, withKey(key))).status).toBe(200);
+    expect((await api.get(`/realtime/start-stream?imei=${imei}&channel=1`, withKey(key))).status).toBe(200);
+  });
+
+  it('a key without either scope is 403', async () => {
+    const key = newKey({ scopes: ['read', 'write', 'webhook', 'ingest'] });
+    const imei = await device();
+    for (const path of secured(imei)) {
+      const { status, body } = await api.get(path, withKey(key));
+      expect({ status, body }).toEqual({
+        status: 403,
+        body: { status: 403, error: 'The API key needs the scope command or video.' },
+      });
+    }
+    expect(world.commandsOf(imei)).toEqual([]);
+  });
+
+  it('a key is 403 from an address outside its list', async () => {
+    const imei = await device();
+    const path = `/wakeup?imei=${imei}`;
+    expect((await api.get(path, withKey(newKey({ ipAllowlist: ['10.0.0.0/8'] })))).status).toBe(403);
+    expect((await api.get(path, withKey(newKey({ ipAllowlist: ['10.0.0.0/8', '127.0.0.0/8'] })))).status).toBe(200);
+    const from = (address: string) => ({
+      headers: { 'x-api-key': newKey({ ipAllowlist: ['10.0.0.0/8'] }), 'x-forwarded-for': address },
+    });
+    expect((await api.get(path, from('10.1.2.3'))).status).toBe(200);
+    expect((await api.get(path, from('10.1.2.3, 8.8.8.8'))).status).toBe(403);
+  });
+
+  it('a device of another account answers as one that is not there', async () => {
+    const [own, foreign] = [await device(), await device()];
+    accounts.set(own, 7).set(foreign, 8);
+    const key = newKey();
+    await world.cameraConnects(foreign, 1, 'http://127.0.0.1:1');
+    for (const [index, path] of secured(foreign).entries()) {
+      const refused = await api.get(path, withKey(key));
+      const absent = await api.get(secured(randomImei())[index] ?? '', withKey(key));
+      expect([refused.status, refused.body]).toEqual([404, absent.body]);
+    }
+    expect(world.commandsOf(foreign)).toEqual([]);
+    expect((await api.get(`/wakeup?imei=${own}`, withKey(key))).status).toBe(200);
+    expect((await api.get(`/wakeup?imei=00000000${foreign}`, withKey(key))).status).toBe(404);
+  });
+
+  it('the health endpoints and the documents need no key', async () => {
+    const imei = await device();
+    expect((await api.get(`/health/device?imei=${imei}`)).status).toBe(200);
+    expect((await api.get('/health')).status).toBe(503);
+    expect((await api.get('/openapi.json')).status).toBe(200);
+    expect((await fetch(`${api.base}/docs/`)).status).toBe(200);
+    expect((await api.get('/nothing')).status).toBe(404);
+  });
+
+  it('an answer is kept for a while, and forgotten at once when the key is revoked', async () => {
+    const key = newKey();
+    const path = `/wakeup?imei=${await device()}`;
+    expect((await api.get(path, withKey(key))).status).toBe(200);
+    const asked = verifications;
+    await Promise.all([1, 2, 3].map(() => api.get(path, withKey(key))));
+    expect(verifications).toBe(asked);
+    keys.delete(hash(key));
+    announce(world.bus, keyRevoked, { keySha256: hash(key) });
+    await until(async () => (await api.get(path, withKey(key))).status === 401);
+    expect(verifications).toBe(asked + 1);
+  });
+
+  it('nobody who can say is 503, 500 for a stream, and never 401', async () => {
+    await Promise.all(platform.map((one) => one.stop()));
+    const key = newKey();
+    const imei = await device();
+    const statuses = await Promise.all(secured(imei).map(async (path) => (await api.get(path, withKey(key))).status));
+    expect(statuses).toEqual([503, 503, 503, 500]);
+    await startPlatform();
+    expect((await api.get(`/wakeup?imei=${imei}`, withKey(key))).status).toBe(200);
+  });
+});
+
+describe('isAddressAllowed', () => {
+  it.each([
+    [[], '1.2.3.4', true],
+    [['1.2.3.4'], '1.2.3.4', true],
+    [['1.2.3.4'], '1.2.3.5', false],
+    [['1.2.3.0/24'], '1.2.3.255', true],
+    [['1.2.3.0/24'], '::ffff:1.2.3.9', true],
+    [['0.0.0.0/0'], '9.9.9.9', true],
+    [['0.0.0.0/0'], '2001:db8::1', false],
+    [['2001:db8::/32'], '2001:db8:1::1', true],
+    [['2001:db8::/32', 'nonsense', '1.2.3.4/99'], '1.2.3.4', false],
+    [['1.2.3.4'], '', false],
+  ])('%j holds %s: %p', (networks, address, expected) => {
+    expect(isAddressAllowed(networks, address)).toBe(expected);
+  });
+});

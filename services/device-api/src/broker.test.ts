@@ -1,0 +1,132 @@
+import { type Outcome, servePing } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from './testing/server-process.ts';
+import { answered, randomImei, World } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: World;
+let api: Awaited<ReturnType<World['service']>>;
+const broken = new Set<string>();
+beforeAll(async () => {
+  world = await World.open();
+  api = await world.service();
+  for (const service of ['upload-ftp', 'jt808-gateway', 'jt1078-media'])
+    servePing(world.bus, service, { onError: () => undefined, isWorking: () => !broken.has(service) });
+  await world.bus.nc.flush();
+});
+afterAll(() => world.close());
+
+const components = {
+  state_store: true,
+  message_broker: true,
+  database: true,
+  upload_server: true,
+  jt808_server: true,
+  jt1078_server: true,
+};
+
+describe('GET /health', () => {
+  it('is 200 when every component works', async () => {
+    const { status, body } = await api.get('/health');
+    expect({ status, body }).toEqual({ status: 200, body: { healthy: true, components } });
+  });
+
+  it.each([
+    ['upload-ftp', 'upload_server'],
+    ['jt808-gateway', 'jt808_server'],
+    ['jt1078-media', 'jt1078_server'],
+  ])('is 503 and says so when %s does not work', async (service, component) => {
+    broken.add(service);
+    const { status, body } = await api.get('/health');
+    broken.delete(service);
+    expect({ status, body }).toEqual({
+      status: 503,
+      body: { healthy: false, components: { ...components, [component]: false } },
+    });
+  });
+
+  it('is 503 when the database can not be reached', async () => {
+    const blind = await world.service({ MONGODB_URL: 'mongodb://127.0.0.1:1/none' });
+    const { status, body } = await blind.get('/health');
+    expect({ status, body }).toEqual({
+      status: 503,
+      body: { healthy: false, components: { ...components, database: false } },
+    });
+  });
+});
+
+describe('a broker that dies', () => {
+  it('costs no command that it carried, answers new ones with 503 at once, and no false 404 after its return', async () => {
+    let finish: ((outcome: Outcome) => void) | undefined;
+    const slow = await world.device(
+      () =>
+        new Promise<Outcome>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const quick = await world.device(() => answered(0x8204));
+    const carried = api.get(`/wakeup?imei=${slow}`);
+    await until(() => finish !== undefined);
+    await world.nats.kill();
+
+    // Sent in the first moments of the outage: it can still become an answer, or 503, within the two seconds that are waited.
+    const startedAt = performance.now();
+    const early = await api.get(`/wakeup?imei=${quick}`);
+    expect(early).toMatchObject({ status: 503, body: { status: 503, error: expect.stringContaining('broker') } });
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+
+    const later = performance.now();
+    for (const path of [
+      `/wakeup?imei=${quick}`,
+      `/realtime/start-stream?imei=${quick}&channel=1`,
+      `/wakeup?imei=${randomImei()}`,
+    ])
+      expect((await api.get(path)).status).toBe(503);
+    expect(performance.now() - later).toBeLessThan(1_500);
+    expect(await api.get('/health')).toMatchObject({ status: 503, body: { components: { message_broker: false } } });
+    expect((await fetch(`${api.base}/readyz`)).status).toBe(503);
+    expect((await fetch(`${api.base}/livez`)).status).toBe(200);
+    expect((await api.get(`/health/device?imei=${quick}`)).status).toBe(200);
+
+    await world.nats.start();
+    const statuses = new Set<number>();
+    await until(async () => {
+      const { status } = await api.get(`/wakeup?imei=${quick}`);
+      statuses.add(status);
+      return status === 200;
+    });
+    expect([...statuses].filter((status) => status !== 503)).toEqual([200]);
+    finish?.(answered(0x8204));
+    expect(await carried).toMatchObject({ status: 200, body: { result: 'success' } });
+    expect(world.commandsOf(slow)).toHaveLength(1);
+    await until(async () => (await api.get('/health')).status === 200);
+  });
+});
+
+describe('a state store that dies', () => {
+  it('costs starts and streams, no wake-ups, and is back by itself', async () => {
+    const imei = await world.device(() => answered(0x9101));
+    await world.redisServer.kill();
+    await until(async () => (await api.get('/health')).status === 503);
+    expect(await api.get('/health')).toMatchObject({ body: { components: { ...components, state_store: false } } });
+    expect(await api.get(`/realtime/start-stream?imei=${imei}&channel=1`)).toMatchObject({
+      status: 503,
+      body: { status: 503 },
+    });
+    expect(world.commandsOf(imei)).toEqual([]);
+    expect(await api.get(`/realtime/stream.flv?imei=${imei}&channel=1`)).toMatchObject({
+      status: 500,
+      body: { status: 500 },
+    });
+    expect(await api.get(`/health/device?imei=${imei}`)).toMatchObject({ status: 503, body: { healthy: false } });
+    expect(await api.get(`/health/camera?imei=${imei}&channel=1`)).toMatchObject({
+      status: 503,
+      body: { healthy: false },
+    });
+    expect((await api.get(`/wakeup?imei=${imei}`)).status).toBe(200);
+    await world.redisServer.start();
+    await until(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=1`)).status === 200);
+  });
+});

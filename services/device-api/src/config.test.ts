@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from './config.ts';
+
+const secret = { MEDIA_SIGNING_SECRET: 'a-secret-of-this-deployment' };
+
+describe('DEVICE_API_AUTH', () => {
+  it.each([
+    [{}, 'off'],
+    [{ HOST: '::1' }, 'off'],
+    [{ HOST: 'localhost' }, 'off'],
+    [{ HOST: '0.0.0.0' }, 'key'],
+    [{ HOST: '192.0.2.1' }, 'key'],
+    [{ HOST: '0.0.0.0', DEVICE_API_AUTH: 'off' }, 'off'],
+    [{ DEVICE_API_AUTH: 'key' }, 'key'],
+    [{ NODE_ENV: 'production', HOST: '0.0.0.0', ...secret }, 'key'],
+    [{ NODE_ENV: 'production', DEVICE_API_AUTH: 'off', DEVICE_API_ALLOW_OPEN: 'true', ...secret }, 'off'],
+  ])('of %j is %s', (env, expected) => {
+    expect(loadConfig(env).DEVICE_API_AUTH).toBe(expected);
+  });
+
+  it.each([[{}], [{ HOST: '0.0.0.0', DEVICE_API_AUTH: 'off' }]])('off refuses to start in production: %j', (env) => {
+    expect(() => loadConfig({ NODE_ENV: 'production', ...secret, ...env })).toThrow(/DEVICE_API_ALLOW_OPEN/);
+  });
+
+  it('knows no other value', () => {
+    expect(() => loadConfig({ DEVICE_API_AUTH: 'open' })).toThrow(/DEVICE_API_AUTH/);
+  });
+});
+
+describe('MEDIA_SIGNING_SECRET', () => {
+  it('has to be set in production', () => {
+    expect(() => loadConfig({ NODE_ENV: 'production', DEVICE_API_AUTH: 'key' })).toThrow(/MEDIA_SIGNING_SECRET/);
+  });
+});
+
+describe('the defaults', () => {
+  it('are those of the interface and the platform contract', () => {
+    expect(loadConfig({})).toMatchObject({
+      DEVICE_REPLY_TIMEOUT_MS: 90_000,
+      REQUEST_LIMIT_MS: 95_000,
+      RATE_LIMIT_READS_PER_SECOND: 100,
+      RATE_LIMIT_READS_BURST: 200,
+      RATE_LIMIT_COMMANDS_PER_MINUTE: 120,
+      RATE_LIMIT_COMMANDS_BURST: 60,
+      RATE_LIMIT_STREAM_OPENS_PER_MINUTE: 30,
+      RATE_LIMIT_HEALTH_PER_SECOND: 20,
+      RATE_LIMIT_HEALTH_BURST: 60,
+      RATE_LIMIT_VIEWERS_PER_CHANNEL: 20,
+      RATE_LIMIT_CHANNELS_PER_DEVICE: 16,
+    });
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { answerOf, generalAnswerOf, isAccepted, shownMessageId } from './outcome.ts';
+
+const answer = { commandMessageId: 0x9101, commandSerialNo: 3, result: 0, message: null };
+
+describe('shownMessageId', () => {
+  it.each([
+    [0x9101, '0x9101'],
+    [0x8a0b, '0x8a0b'],
+    [0x0001, '0x0001'],
+  ])('of %i is %s', (id, shown) => {
+    expect(shownMessageId(id)).toBe(shown);
+  });
+});
+
+describe('answerOf', () => {
+  it('gives the answer of a device that answered', () => {
+    expect(answerOf({ kind: 'answered', answer })).toEqual(answer);
+  });
+
+  it.each([
+    [{ kind: 'notConnected' } as const, 404],
+    [{ kind: 'timedOut' } as const, 504],
+    [{ kind: 'unreadable', detail: 'x' } as const, 502],
+    [{ kind: 'refused', detail: 'x' } as const, 400],
+    [{ kind: 'refused', detail: 'x', isOurFault: true } as const, 500],
+    [{ kind: 'busy', detail: 'x' } as const, 429],
+    [{ kind: 'brokerAway' } as const, 503],
+  ])('throws for %j the status %i', (outcome, status) => {
+    expect(() => answerOf(outcome)).toThrow(expect.objectContaining({ status }));
+  });
+});
+
+describe('generalAnswerOf', () => {
+  it('names the result', () => {
+    expect(generalAnswerOf({ kind: 'answered', answer: { ...answer, result: 2 } })).toEqual({
+      responseId: '0x9101',
+      result: 'incorrectInfo',
+    });
+  });
+
+  it.each([4, 5, 255, null])('throws 502 for the result %p', (result) => {
+    expect(() => generalAnswerOf({ kind: 'answered', answer: { ...answer, result } })).toThrow(
+      expect.objectContaining({ status: 502 }),
+    );
+  });
+});
+
+describe('isAccepted', () => {
+  it('is true for an answer with success alone', () => {
+    expect(isAccepted({ kind: 'answered', answer })).toBe(true);
+    expect(isAccepted({ kind: 'answered', answer: { ...answer, result: 1 } })).toBe(false);
+    expect(isAccepted({ kind: 'timedOut' })).toBe(false);
+  });
+});

@@ -1,0 +1,268 @@
+import { randomBytes } from 'node:crypto';
+import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { verifyMediaPath } from '@fleet/service-kit';
+import { takeOverdueStreams } from '@fleet/storage';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { loadConfig } from '../config.ts';
+import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
+import { until } from '../testing/server-process.ts';
+import { answered, type Client, randomImei, World } from '../testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: World;
+let api: Awaited<ReturnType<World['service']>>;
+const pods: MediaPod[] = [];
+const viewers: ClientRequest[] = [];
+beforeAll(async () => {
+  world = await World.open();
+  api = await world.service({ FIRST_PACKET_WAIT_MS: '700' });
+});
+afterEach(async () => {
+  for (const viewer of viewers.splice(0)) viewer.destroy();
+  await Promise.all(pods.splice(0).map((pod) => pod.close()));
+});
+afterAll(() => world.close());
+
+async function mediaPod(answer: Parameters<typeof openMediaPod>[0] = streaming()): Promise<MediaPod> {
+  const pod = await openMediaPod(answer);
+  pods.push(pod);
+  return pod;
+}
+
+const flv = (imei: string, more = '') => `/realtime/stream.flv?imei=${imei}&channel=1${more}`;
+
+/** Opens a stream and answers its response, unread. */
+function watch(imei: string, more = '', client: Client = api): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = get(`${client.base}/api/v1${flv(imei, more)}`, { agent: false }, resolve);
+    // A test that ends it is told by the response.
+    request.once('error', reject);
+    viewers.push(request);
+  });
+}
+
+async function firstChunk(response: IncomingMessage): Promise<string> {
+  for await (const chunk of response.iterator({ destroyOnReturn: false })) return String(chunk);
+  return '';
+}
+
+async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+describe('a channel that streams', () => {
+  it('is piped byte by byte from the pod that has it, by a signed URL', async () => {
+    const bytes = randomBytes(3_000_000);
+    const pod = await mediaPod((_request, response) => response.writeHead(200).end(bytes));
+    const imei = randomImei();
+    await world.cameraConnects(imei, 1, pod.url);
+    const response = await watch(`00000000${imei}`, '&audio=copy&hevc=legacy&token=of-a-player');
+    expect(response.statusCode).toBe(200);
+    expect(response.headers).toMatchObject({
+      'content-type': 'video/x-flv',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': expect.any(String),
+    });
+    expect((await bodyOf(response)).equals(bytes)).toBe(true);
+    const url = new URL(pod.requests[0]?.url ?? '', pod.url);
+    expect(url.pathname).toBe(`/live/${imei}_1.flv`);
+    const { expires, signature, ...rest } = Object.fromEntries(url.searchParams);
+    expect(rest).toEqual({ audio: 'copy', hevc: 'legacy' });
+    const secret = loadConfig({}).MEDIA_SIGNING_SECRET;
+    expect(verifyMediaPath(secret, { kind: 'live', imei, channel: 1 }, { expires, signature })).toBe('valid');
+  });
+
+  it('is read no faster than its viewer reads', async () => {
+    let written = 0;
+    const chunk = Buffer.alloc(64 * 1024);
+    const pod = await mediaPod((_request, response) => {
+      response.writeHead(200);
+      const push = (): void => {
+        while (response.write(chunk)) written += chunk.length;
+        response.once('drain', push);
+      };
+      push();
+    });
+    const imei = randomImei();
+    await world.cameraConnects(imei, 1, pod.url);
+    const response = await watch(imei);
+    response.pause();
+    let before = -1;
+    // Full buffers on the way are the end of it: two looks that see the same.
+    await until(async () => {
+      const same = before === written;
+      before = written;
+      if (!same) await new Promise((resolve) => setTimeout(resolve, 150));
+      return same;
+    });
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('lets the pod know at once when the viewer leaves', async () => {
+    const pod = await mediaPod();
+    const imei = randomImei();
+    await world.cameraConnects(imei, 1, pod.url);
+    const response = await watch(imei);
+    expect(await firstChunk(response)).toBe('FLV');
+    expect(pod.open.size).toBe(1);
+    response.destroy();
+    await until(() => pod.open.size === 0);
+    await until(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 0);
+  });
+
+  it('ends for the viewer when it ends at the pod, and breaks off when the pod dies', async () => {
+    const pod = await mediaPod();
+    const imei = randomImei();
+    await world.cameraConnects(imei, 1, pod.url);
+    const ended = await watch(imei);
+    await firstChunk(ended);
+    for (const response of pod.open) response.end('!');
+    expect((await bodyOf(ended)).toString()).toBe('!');
+    const cut = await watch(imei);
+    await firstChunk(cut);
+    for (const response of pod.open) response.destroy();
+    await expect(bodyOf(cut)).rejects.toThrow(/aborted/);
+  });
+
+  it('answers HEAD without opening it', async () => {
+    const pod = await mediaPod();
+    const imei = randomImei();
+    expect((await api.get(flv(imei), { method: 'HEAD' })).status).toBe(404);
+    await world.cameraConnects(imei, 1, pod.url);
+    const { status, headers } = await api.get(flv(imei), { method: 'HEAD' });
+    expect([status, headers.get('content-type')]).toEqual([200, 'video/x-flv']);
+    expect(pod.requests).toEqual([]);
+  });
+});
+
+describe('a media pod that fails', () => {
+  it.each([404, 410, 500, 503])('with %i is 502', async (status) => {
+    const pod = await mediaPod((_request, response) => response.writeHead(status).end('no'));
+    const imei = randomImei();
+    await world.cameraConnects(imei, 1, pod.url);
+    const answer = await api.get(flv(imei));
+    expect(answer).toMatchObject({
+      status: 502,
+      body: { status: 502, error: 'The media server returned an error.' },
+    });
+  });
+
+  it('by not being there is 502, and 404 once its claim is gone', async () => {
+    const pod = await openMediaPod(streaming());
+    await pod.close();
+    const imei = randomImei();
+    const camera = await world.cameraConnects(imei, 1, pod.url);
+    expect((await api.get(flv(imei))).status).toBe(502);
+    await camera.leave();
+    expect((await api.get(flv(imei))).status).toBe(404);
+  });
+
+  it('because the camera has moved to another pod, is left for that one', async () => {
+    const next = await mediaPod(streaming('moved'));
+    const imei = randomImei();
+    const old = await mediaPod((_request, response) => {
+      world.cameraConnects(imei, 1, next.url).then(
+        () => response.writeHead(404).end(),
+        () => response.destroy(),
+      );
+    });
+    await world.cameraConnects(imei, 1, old.url);
+    expect(await firstChunk(await watch(imei))).toBe('moved');
+  });
+
+  it('because the stream has just ended, is 404', async () => {
+    const imei = randomImei();
+    let leave: (() => Promise<unknown>) | undefined;
+    const pod = await mediaPod((_request, response) => {
+      void leave?.().then(() => response.writeHead(404).end());
+    });
+    ({ leave } = await world.cameraConnects(imei, 1, pod.url));
+    expect((await api.get(flv(imei))).status).toBe(404);
+  });
+});
+
+describe('a channel that was asked to stream', () => {
+  const start = (imei: string, more = '') => api.get(`/realtime/start-stream?imei=${imei}&channel=1${more}`);
+
+  it('can be watched the very moment start-stream has answered: the viewer waits for the first packet', async () => {
+    const pod = await mediaPod();
+    const imei = await world.device(() => answered(0x9101));
+    await start(imei);
+    const watching = watch(imei);
+    await until(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 1);
+    await world.cameraConnects(imei, 1, pod.url);
+    const response = await watching;
+    expect(response.statusCode).toBe(200);
+    expect(await firstChunk(response)).toBe('FLV');
+  });
+
+  it('is 502 when no packet comes, and 404 when the request has ended', async () => {
+    const imei = await world.device(() => answered(0x9101));
+    await start(imei);
+    expect(await api.get(flv(imei))).toMatchObject({
+      status: 502,
+      body: { error: expect.stringContaining('has not connected') },
+    });
+    expect(await takeOverdueStreams(world.redis, Date.now() + 60_000)).toContainEqual({
+      kind: 'live',
+      imei,
+      channel: 1,
+    });
+    expect((await api.get(flv(imei))).status).toBe(404);
+  });
+
+  it('is 502 when the camera was sent elsewhere', async () => {
+    const imei = await world.device(() => answered(0x9101));
+    await start(imei, '&host=media.partner.example');
+    expect(await api.get(flv(imei))).toMatchObject({
+      status: 502,
+      body: { error: expect.stringContaining('another media server') },
+    });
+  });
+
+  it('is 404 while the camera has not answered', async () => {
+    const imei = await world.device(() => new Promise(() => undefined));
+    const gone = new AbortController();
+    const starting = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: gone.signal });
+    await until(() => world.commandsOf(imei).length === 1);
+    expect((await api.get(flv(imei))).status).toBe(404);
+    gone.abort();
+    await expect(starting).rejects.toThrow(/aborted/);
+  });
+});
+
+describe('a channel that does not stream', () => {
+  it('is 404', async () => {
+    expect(await api.get(flv(randomImei()))).toMatchObject({
+      status: 404,
+      body: { status: 404, error: 'The channel is not streaming.' },
+    });
+  });
+});
+
+describe('viewers of one channel', () => {
+  it('are as many as may be, on all replicas together, and one who leaves makes room', async () => {
+    const pod = await mediaPod();
+    const limits = { RATE_LIMIT_VIEWERS_PER_CHANNEL: '3' };
+    const replicas = [await world.service(limits), await world.service(limits)];
+    const imei = randomImei();
+    await world.cameraConnects(imei, 1, pod.url);
+    const open = await Promise.all([0, 1, 0].map((replica) => watch(imei, '', replicas[replica])));
+    expect(open.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+    const refused = await watch(imei, '', replicas[1]);
+    expect(refused.statusCode).toBe(429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(JSON.parse((await bodyOf(refused)).toString())).toEqual({
+      status: 429,
+      error: expect.stringContaining('3 viewers'),
+    });
+    open[0]?.destroy();
+    await until(async () => (await watch(imei, '', replicas[1])).statusCode === 200);
+  });
+});

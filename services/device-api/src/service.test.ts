@@ -1,0 +1,89 @@
+import { get, type IncomingMessage } from 'node:http';
+import type { Outcome } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { openMediaPod, streaming } from './testing/media-pod.ts';
+import { until } from './testing/server-process.ts';
+import { answered, randomImei, World } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: World;
+beforeAll(async () => {
+  world = await World.open();
+});
+afterAll(() => world.close());
+
+const refusesConnections = async (base: string): Promise<boolean> =>
+  fetch(`${base}/livez`).then(
+    () => false,
+    () => true,
+  );
+
+describe('a stop', () => {
+  it('says so at /readyz, takes no more requests, and lets those under way end', async () => {
+    const service = await world.service();
+    let finish: ((outcome: Outcome) => void) | undefined;
+    const imei = await world.device(
+      () =>
+        new Promise<Outcome>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    expect((await fetch(`${service.base}/readyz`)).status).toBe(200);
+    const request = service.get(`/realtime/start-stream?imei=${imei}&channel=1`);
+    await until(() => finish !== undefined);
+    const stopping = service.stop();
+    await until(() => refusesConnections(service.base));
+    finish?.(answered(0x9101));
+    expect(await request).toMatchObject({ status: 200, body: { result: 'success' } });
+    await stopping;
+  });
+
+  it('is seen by load balancers before requests are refused', async () => {
+    const service = await world.service({ DRAIN_DELAY_MS: '1000' });
+    const imei = await world.device(() => answered(0x8204));
+    const stopping = service.stop();
+    expect((await fetch(`${service.base}/readyz`)).status).toBe(503);
+    expect((await service.get(`/wakeup?imei=${imei}`)).status).toBe(200);
+    await stopping;
+  });
+
+  it('ends streams at once, on both sides', async () => {
+    const service = await world.service();
+    const pod = await openMediaPod(streaming());
+    const imei = randomImei();
+    await world.cameraConnects(imei, 1, pod.url);
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const path = `/api/v1/realtime/stream.flv?imei=${imei}&channel=1`;
+      get(service.base + path, { agent: false }, resolve).once('error', reject);
+    });
+    response.resume();
+    const ended = new Promise<void>((resolve) => {
+      response.once('error', () => undefined).once('close', resolve);
+    });
+    await service.stop();
+    await ended;
+    await until(() => pod.open.size === 0);
+    await pod.close();
+  });
+
+  it('answers 503 to what is still under way when its grace is over', async () => {
+    const service = await world.service({ STOP_GRACE_MS: '200' });
+    const imei = await world.device(() => new Promise(() => undefined));
+    const request = service.get(`/wakeup?imei=${imei}`);
+    await until(() => world.commandsOf(imei).length === 1);
+    await service.stop();
+    expect(await request).toMatchObject({
+      status: 503,
+      body: { status: 503, error: expect.stringContaining('stopping') },
+    });
+  });
+});
+
+describe('a start', () => {
+  it('fails as a whole when its port is taken, and leaves nothing open', async () => {
+    const first = await world.service();
+    await expect(world.service({ HTTP_PORT: String(first.port) })).rejects.toThrow(/EADDRINUSE/);
+  });
+});
