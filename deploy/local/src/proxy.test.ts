@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type RequestListener, request, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createReverseProxy, isDeviceApiPath, originForm } from './proxy.ts';
+
+// Real processes and sockets on a machine that may be busy; nothing here waits for a time.
+jest.setTimeout(60_000);
 
 const servers: Server[] = [];
 let reports: string[];

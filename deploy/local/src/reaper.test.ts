@@ -3,9 +3,12 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { reaperScript } from './paths.ts';
 import { startReaper } from './reaper.ts';
+
+// Real processes and sockets on a machine that may be busy; nothing here waits for a time.
+jest.setTimeout(60_000);
 
 let folder: string;
 const children: ChildProcess[] = [];

@@ -105,7 +105,7 @@ export const answersOk = async (url: string): Promise<boolean> => (await statusO
 
 const serviceTier = 1;
 const proxyTier = 2;
-const readyTimeoutMs = 60_000;
+const readyTimeoutMs = 120_000;
 
 const bindHost = (plan: ServicePlan, options: LaunchOptions): string => (plan.isPublic ? options.host : '127.0.0.1');
 

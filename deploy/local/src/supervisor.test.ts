@@ -2,10 +2,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { StartError } from './start-error.ts';
 import type { ProcessSpec } from './supervised-process.ts';
 import { defaultBackoffMs, Supervisor, type SupervisorOptions } from './supervisor.ts';
+
+// Real processes and sockets on a machine that may be busy; nothing here waits for a time.
+jest.setTimeout(60_000);
 
 let folder: string;
 let supervisor: Supervisor;

@@ -25,7 +25,7 @@ export interface StartBackendsOptions {
 
 const loopback = '127.0.0.1';
 const backendTier = 0;
-const readyTimeoutMs = 60_000;
+const readyTimeoutMs = 120_000;
 export const natsMaxPayload = '8MB';
 
 /** Servers before 2.10 refuse to start when they read `sync_interval`. */
