@@ -207,10 +207,10 @@ export class AudioMuxer {
   }
 
   #pass(frame: MediaFrame, pass: Pass, canCopy = false): number {
-    const { sampleRate = RATE, channels = 1, codeSize = null } = pass;
+    const { format, data, durationMs, sampleRate = RATE, channels = 1, codeSize = null } = pass;
     this.#setInfo(frame.payloadType, sampleRate, channels, true, canCopy);
-    const timestampMs = this.#timeline.audio(frame.timestampLow, frame.arrivalMs, pass.durationMs);
-    this.#options.onTranscode({ ...pass, sampleRate, channels, codeSize, timestampMs });
+    const timestampMs = this.#timeline.audio(frame.timestampLow, frame.arrivalMs, durationMs);
+    this.#options.onTranscode({ format, codeSize, sampleRate, channels, data, timestampMs, durationMs });
     return timestampMs;
   }
 
