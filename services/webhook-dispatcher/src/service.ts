@@ -45,7 +45,8 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
 
     const openedRedis = await openRedis(config.REDIS_URL, {
       name,
-      onError: (error) => log.warn({ err: error }, 'Redis can not be reached'),
+      onError: (error) =>
+        log.warn({ detail: error instanceof Error ? error.message : error }, 'Redis can not be reached'),
     });
     redis = openedRedis;
     lifecycle.onStop('redis', () => openedRedis.destroy());

@@ -28,8 +28,6 @@ interface UniqueValue {
  */
 export class Records {
   readonly #database: Database;
-  /** The embedded database's `$inc` loses updates that run at the same time, so this process takes its ids one after another. */
-  #lastId: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database) {
     this.#database = database;
@@ -79,31 +77,49 @@ export class Records {
 
   /** Answers the id that holds the value: the given one, or that of whoever was first. */
   async #claim(key: string, id: number): Promise<number> {
-    try {
-      await this.#uniqueValues.insertOne({ _id: key, recordId: id });
-      return id;
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-      const holder = await this.#uniqueValues.findOne({ _id: key });
-      if (holder === null) throw error;
-      return holder.recordId;
+    if (await this.#take(key, id)) return id;
+    const holder = await this.#uniqueValues.findOne({ _id: key });
+    if (holder === null) throw new Error(`${key} is taken by nobody`);
+    return holder.recordId;
+  }
+
+  /**
+   * The next id of a collection. The embedded database loses increments that run at the same time, so a number counts only once it has been put down
+   * as taken, which one insert alone can do: an id is never given twice, nor again after its record is gone.
+   */
+  async #nextId(name: string): Promise<number> {
+    for (;;) {
+      const id = await this.#increment(name);
+      if (await this.#take(`${name}.id:${id}`, id)) return id;
     }
   }
 
-  #nextId(name: string): Promise<number> {
-    const next = this.#lastId.then(() => this.#increment(name));
-    this.#lastId = next.catch(() => undefined);
-    return next;
+  /** False when the value is another's already. */
+  async #take(key: string, id: number): Promise<boolean> {
+    try {
+      await this.#uniqueValues.insertOne({ _id: key, recordId: id });
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
   }
 
   async #increment(name: string): Promise<number> {
     const counters = this.#database.collection<Counter>('counters');
-    const counter = await counters.findOneAndUpdate(
-      { _id: name },
-      { $inc: { value: 1 } },
-      { upsert: true, returnDocument: 'after' },
-    );
-    if (counter === null) throw new Error(`the counter of ${name} gave no id`);
-    return counter.value;
+    for (;;) {
+      try {
+        const update = { $inc: { value: 1 } };
+        const counter = await counters.findOneAndUpdate({ _id: name }, update, {
+          upsert: true,
+          returnDocument: 'after',
+        });
+        if (counter === null) throw new Error(`the counter of ${name} gave no id`);
+        return counter.value;
+      } catch (error) {
+        // Two that make the counter at the same time: the second finds it there.
+        if (!isDuplicateKey(error)) throw error;
+      }
+    }
   }
 }
