@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Clip } from './clip.ts';
@@ -28,6 +27,18 @@ export function padMp4(content: Buffer, sizeBytes: number): Buffer {
   return Buffer.concat([content, box]);
 }
 
+/** Writes a file's bytes over and over: ffmpeg can not loop raw streams. */
+async function repeat(source: string, target: string, times: number): Promise<string> {
+  const once = await readFile(source);
+  const file = await open(target, 'w');
+  try {
+    for (let count = 0; count < times; count += 1) await file.write(once);
+  } finally {
+    await file.close();
+  }
+  return target;
+}
+
 /** MP4 that shows a clip over and over for a while: what the camera uploads as a recording. */
 export async function recordingFile(
   clip: Clip,
@@ -36,27 +47,21 @@ export async function recordingFile(
   options: { ffmpegPath?: string } = {},
 ): Promise<Buffer> {
   const { codec, fps, audio } = clip.spec;
-  const file = path.join(os.tmpdir(), `recording-${randomUUID()}.mp4`);
-  const video = [
-    '-stream_loop',
-    '-1',
-    '-r',
-    String(fps),
-    '-f',
-    codec === 'h264' ? 'h264' : 'hevc',
-    '-i',
-    clip.videoFile,
-  ];
+  const times = Math.ceil(seconds / clip.spec.seconds);
   const soundInput = AUDIO_INPUT[audio];
-  const sound =
-    clip.audioFile === null || soundInput === undefined
-      ? []
-      : ['-stream_loop', '-1', ...soundInput, '-i', clip.audioFile];
-  const coding = ['-c:v', 'copy', '-c:a', 'aac', '-b:a', '24k', '-t', String(seconds), '-movflags', '+faststart'];
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'recording-'));
   try {
-    await runFfmpeg(ffmpegPath(options.ffmpegPath), [...video, ...sound, ...coding, '-f', 'mp4', '-y', file]);
+    const picture = await repeat(clip.videoFile, path.join(directory, 'video'), times);
+    const video = ['-framerate', String(fps), '-f', codec === 'h264' ? 'h264' : 'hevc', '-i', picture];
+    const sound =
+      clip.audioFile === null || soundInput === undefined
+        ? []
+        : [...soundInput, '-i', await repeat(clip.audioFile, path.join(directory, 'audio'), times)];
+    const coding = ['-c:v', 'copy', '-c:a', 'aac', '-b:a', '24k', '-t', String(seconds), '-movflags', '+faststart'];
+    const file = path.join(directory, 'recording.mp4');
+    await runFfmpeg(ffmpegPath(options.ffmpegPath), [...video, ...sound, ...coding, '-f', 'mp4', file]);
     return padMp4(await readFile(file), sizeBytes);
   } finally {
-    await rm(file, { force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }

@@ -1,0 +1,210 @@
+import { encodeFrame, FrameSplitter, linkDetection, queryLocation, queryParameters, textMessage } from '@fleet/jt808';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Behaviour, BehaviourTable, garble, Sleep, spoilChecksum } from './behaviour.ts';
+import { SimulatedTerminal } from './terminal.ts';
+import type { TerminalOptions } from './terminal-options.ts';
+import { TestPlatform } from './testing/test-platform.ts';
+import { waitFor } from './testing/wait-for.ts';
+
+const PHONE = '00000000013800138003';
+const TEXT = { flags: 4, textType: 1, text: 'hello' };
+let platform: TestPlatform;
+let terminal: SimulatedTerminal;
+
+beforeEach(async () => {
+  platform = await new TestPlatform('2019').listen();
+});
+
+afterEach(async () => {
+  await terminal.stop();
+  await platform.close();
+});
+
+async function online(options: Partial<TerminalOptions> = {}): Promise<void> {
+  terminal = new SimulatedTerminal({
+    host: '127.0.0.1',
+    port: platform.port,
+    phone: PHONE,
+    reportIntervalMs: 0,
+    reconnect: { minMs: 10, maxMs: 50 },
+    restartMs: 10,
+    ...options,
+  });
+  terminal.start();
+  await terminal.waitUntilOnline();
+}
+
+async function behaving(behaviour: Behaviour): Promise<number> {
+  await online();
+  terminal.behave(behaviour);
+  return platform.command(PHONE, textMessage, TEXT);
+}
+
+/** A message behind the one in question: once it is answered, the other would have been too. */
+async function passFence(): Promise<void> {
+  const from = platform.received.length;
+  terminal.behaveWell();
+  platform.command(PHONE, queryParameters, {});
+  await platform.next(0x0104, from);
+}
+
+const replies = (): { serial: number; id: number; result: number | undefined }[] =>
+  platform.of(0x0001).map(({ body }) => ({ serial: body.readUInt16BE(0), id: body.readUInt16BE(2), result: body[4] }));
+
+describe('behaviours', () => {
+  it('silent: says nothing', async () => {
+    await behaving({ kind: 'silent' });
+    await terminal.waitForCommand(0x8300);
+    await passFence();
+    expect(replies()).toEqual([]);
+  });
+
+  it.each([1, 2, 3] as const)('refusing: answers result %i', async (result) => {
+    const serial = await behaving({ kind: 'refusing', result });
+    await platform.next(0x0001);
+    expect(replies()).toEqual([{ serial, id: 0x8300, result }]);
+  });
+
+  it('slow: answers after the delay', async () => {
+    const startedAt = performance.now();
+    await behaving({ kind: 'slow', delayMs: 150 });
+    await platform.next(0x0001);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(145);
+  });
+
+  it('twice: gives the same answer again', async () => {
+    const serial = await behaving({ kind: 'twice', gapMs: 5 });
+    await waitFor('two answers', () => replies().length === 2);
+    expect(replies()).toEqual([
+      { serial, id: 0x8300, result: 0 },
+      { serial, id: 0x8300, result: 0 },
+    ]);
+  });
+
+  it('wrongSerial: answers somebody else', async () => {
+    const serial = await behaving({ kind: 'wrongSerial' });
+    await platform.next(0x0001);
+    expect(replies()).toEqual([{ serial: serial + 1000, id: 0x8300, result: 0 }]);
+  });
+
+  it.each([
+    ['badChecksum', 1],
+    ['noise', 0],
+    ['halfGlued', 1],
+  ] as const)('garbage %s: no answer can be read', async (form, dropped) => {
+    await behaving({ kind: 'garbage', form });
+    await terminal.waitForCommand(0x8300);
+    await passFence();
+    expect(replies()).toEqual([]);
+    expect(platform.openConnections).toBe(1);
+    expect(platform.splitters[0]?.droppedTotal).toBeGreaterThanOrEqual(dropped);
+  });
+
+  it('garbage cutBody: a right frame with too short a body', async () => {
+    await behaving({ kind: 'garbage', form: 'cutBody' });
+    const frame = await platform.next(0x0001);
+    expect(frame.body).toHaveLength(2);
+  });
+
+  it.each([
+    ['before', 0],
+    ['after', 1],
+    ['midFrame', 0],
+  ] as const)('disconnecting %s the answer: leaves and comes back', async (when, answers) => {
+    await behaving({ kind: 'disconnecting', when });
+    await waitFor('second connection', () => platform.connections === 2);
+    await terminal.waitUntilOnline();
+    expect(replies()).toHaveLength(answers);
+  });
+
+  it('holds for one message id only, when told so', async () => {
+    await online();
+    terminal.behave({ kind: 'silent' }, 0x8300);
+    platform.command(PHONE, textMessage, TEXT);
+    const probe = platform.command(PHONE, linkDetection, {});
+    await platform.next(0x0001);
+    expect(replies()).toEqual([{ serial: probe, id: 0x8204, result: 0 }]);
+    terminal.behaveWell(0x8300);
+    platform.command(PHONE, textMessage, TEXT);
+    await waitFor('answer', () => replies().length === 2);
+  });
+
+  it('neverReading: takes nothing out of the socket until it behaves', async () => {
+    await behaving({ kind: 'neverReading' });
+    expect(terminal.received(0x8300)).toEqual([]);
+    await passFence();
+    expect(terminal.received(0x8300)).toHaveLength(1);
+    expect(replies()).toHaveLength(1);
+  });
+
+  it('halfOpen: keeps the dead connection and comes back on a new one', async () => {
+    await behaving({ kind: 'halfOpen' });
+    const report = terminal.report();
+    expect(report.sends).toEqual([]);
+    expect(platform.openConnections).toBe(1);
+    terminal.behaveWell();
+    await waitFor('second connection', () => platform.connections === 2);
+    await waitFor('the report', () => report.acknowledgedAtMs !== null);
+    expect(platform.of(0x0200)).toEqual([]);
+  });
+
+  it('sleeping: wakes at the third knock, which it answers', async () => {
+    await behaving({ kind: 'sleeping', wakeAfterTries: 3 });
+    const knocks = [1, 2, 3].map(() => platform.command(PHONE, queryLocation, {}));
+    const answer = await platform.next(0x0201);
+    expect(answer.body.readUInt16BE(0)).toBe(knocks[2]);
+    platform.command(PHONE, textMessage, TEXT);
+    await platform.next(0x0001);
+    expect(replies()).toHaveLength(1);
+    expect(terminal.behaviours.general).toEqual({ kind: 'normal' });
+  });
+});
+
+describe('respond hook', () => {
+  it('has full control, and may leave a message to the good terminal', async () => {
+    const own = { messageId: 0x0001, body: Buffer.from('0102030405', 'hex') };
+    await online({ respond: ({ messageId }) => (messageId === 0x8300 ? [own] : undefined) });
+    platform.command(PHONE, textMessage, TEXT);
+    platform.command(PHONE, linkDetection, {});
+    await waitFor('two answers', () => replies().length === 2);
+    expect(replies()[0]).toEqual({ serial: 0x0102, id: 0x0304, result: 5 });
+  });
+});
+
+describe('Sleep', () => {
+  it('wakes some time after the first knock, at the next one', () => {
+    const sleep = new Sleep({ wakeAfterMs: 1000 });
+    expect(sleep.knock(0x8300, 0)).toBe(false);
+    expect(sleep.knock(0x8204, 500)).toBe(false);
+    expect(sleep.knock(0x8201, 1499)).toBe(false);
+    expect(sleep.knock(0x8300, 5000)).toBe(false);
+    expect(sleep.knock(0x8201, 1500)).toBe(true);
+  });
+});
+
+describe('BehaviourTable', () => {
+  it('refuses for one message what only a whole terminal can do', () => {
+    expect(() => new BehaviourTable().set({ kind: 'halfOpen' }, 0x8300)).toThrow(/whole terminal/);
+  });
+});
+
+describe('spoiled frames', () => {
+  it('never pass as frames, whatever the check byte is', () => {
+    const splitter = new FrameSplitter();
+    for (let serial = 0; serial < 2000; serial += 1) {
+      const frame = encodeFrame({ messageId: 2, phone: '013800138001', serial });
+      splitter.push(spoilChecksum(frame), () => {
+        throw new Error(`serial ${serial} passed`);
+      });
+    }
+    expect(splitter.dropped.badChecksum).toBe(2000);
+  });
+
+  it('halfGlued costs the half frame, and at most the other', () => {
+    const frame = encodeFrame({ messageId: 0x0001, phone: '013800138001', serial: 1, body: Buffer.alloc(5) });
+    const other = encodeFrame({ messageId: 0x0002, phone: '013800138001', serial: 2 });
+    const ids: number[] = [];
+    new FrameSplitter().push(garble('halfGlued', frame, other), ({ messageId }) => ids.push(messageId));
+    expect(ids).toEqual([0x0002]);
+  });
+});

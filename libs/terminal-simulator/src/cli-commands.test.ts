@@ -1,0 +1,72 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type RunningCommand, runFleet, runLoad, runTerminal } from './cli-commands.ts';
+import { cliOptions, type FleetOptions, type LoadOptions, type TerminalCommandOptions } from './cli-options.ts';
+import { TestPlatform } from './testing/test-platform.ts';
+import { waitFor } from './testing/wait-for.ts';
+
+jest.setTimeout(60_000);
+
+let directory: string;
+let platform: TestPlatform;
+let running: RunningCommand;
+let lines: string[];
+const say = (line: string): void => void lines.push(line);
+
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(os.tmpdir(), 'fleet-'));
+  platform = await new TestPlatform().listen();
+  lines = [];
+});
+
+afterEach(async () => {
+  await running.stop();
+  await platform.close();
+  await rm(directory, { recursive: true });
+});
+
+const args = (...more: string[]): string[] => [...more, '--port', String(platform.port)];
+
+describe('commands', () => {
+  it('fleet: makes clips, says so, goes online, writes its report, and comes back after a break', async () => {
+    const file = path.join(directory, 'report', 'fleet.json');
+    const fleet = args('fleet', '--phones', '013800138001,013800138002', '--channels', '1', '--report-file', file);
+    running = await runFleet(cliOptions([...fleet, '--cache-dir', directory]) as FleetOptions, say);
+    await waitFor('report', () => lines.includes('2 terminals online'));
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual([
+      { imei: '013800138001', edition: '2013', channels: 1 },
+      { imei: '013800138002', edition: '2013', channels: 1 },
+    ]);
+    expect(lines).toContain('making clip 640x360 h264 013800138001-1');
+    platform.dropAll();
+    await waitFor('both back', () => platform.of(0x0102).length === 4);
+  });
+
+  it('terminal: behaves as told', async () => {
+    const options = args(
+      'terminal',
+      '--phone',
+      '013800138009',
+      '--channels',
+      '0',
+      '--behaviour',
+      'refusing',
+      '--result',
+      '2',
+    );
+    running = await runTerminal(cliOptions(options) as TerminalCommandOptions, say);
+    await waitFor('online', () => platform.of(0x0102).length === 1);
+    await waitFor('line', () => lines.some((line) => line.endsWith('online')));
+    platform.sendRaw('013800138009', 0x8104, Buffer.alloc(0));
+    expect((await platform.next(0x0001)).body[4]).toBe(2);
+    expect(lines.some((line) => line.includes('<- 0x8104'))).toBe(true);
+  });
+
+  it('load: connects light terminals', async () => {
+    running = await runLoad(cliOptions(args('load', '--terminals', '20', '--interval', '1s')) as LoadOptions, say);
+    await waitFor('reports', () => platform.of(0x0200).length >= 20);
+    expect(new Set(platform.of(0x0102).map((frame) => frame.phone)).size).toBe(20);
+  });
+});

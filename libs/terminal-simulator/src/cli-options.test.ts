@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import { cliOptions, demoPhones, durationMs, HELP } from './cli-options.ts';
+
+describe('command line', () => {
+  it('fleet: the demo vehicles by default, the third a 2019 terminal', () => {
+    expect(cliOptions(['fleet', '--port', '7000', '--report-file', 'r.json'])).toMatchObject({
+      command: 'fleet',
+      host: '127.0.0.1',
+      port: 7000,
+      channels: 2,
+      phones: ['013800138001', '013800138002', '00000000013800138003'],
+      reportFile: 'r.json',
+      video: 'h264',
+      audio: 'g711a',
+    });
+  });
+
+  it('fleet: own numbers', () => {
+    const options = cliOptions(['fleet', '--phones', '013900000001,00000000013900000002', '--channels', '4']);
+    expect(options).toMatchObject({ phones: ['013900000001', '00000000013900000002'], channels: 4 });
+  });
+
+  it('terminal: with a behaviour', () => {
+    const slow = ['terminal', '--phone', '013800138009', '--behaviour', 'slow', '--delay', '20s'];
+    expect(cliOptions(slow)).toMatchObject({ phone: '013800138009', behaviour: { kind: 'slow', delayMs: 20_000 } });
+    const broken = ['terminal', '--phone', '013800138009', '--behaviour', 'cutBody', '--edition', '2011'];
+    expect(cliOptions(broken)).toMatchObject({ edition: '2011', behaviour: { kind: 'garbage', form: 'cutBody' } });
+    const asleep = ['terminal', '--phone', '013800138009', '--behaviour', 'sleeping', '--wake-after', '5'];
+    expect(cliOptions(asleep)).toMatchObject({ behaviour: { kind: 'sleeping', wakeAfterTries: 5 } });
+  });
+
+  it('load', () => {
+    expect(cliOptions(['load', '--terminals', '5000', '--interval', '30s'])).toEqual({
+      command: 'load',
+      host: '127.0.0.1',
+      port: 7808,
+      terminals: 5000,
+      intervalMs: 30_000,
+      edition: '2013',
+      firstPhone: '019000000000',
+      connectRate: 500,
+    });
+  });
+
+  it.each([[['--help']], [['help']], [['fleet', '-h']]])('%j is help', (args) => {
+    expect(cliOptions(args)).toEqual({ command: 'help' });
+  });
+
+  it.each<[string[], RegExp]>([
+    [[], /which command/],
+    [['dance'], /unknown command "dance"/],
+    [['fleet', 'now'], /unexpected "now"/],
+    [['fleet', '--port', 'x'], /--port "x" is no whole number from 1 to 65535/],
+    [['fleet', '--port', '70000'], /--port/],
+    [['fleet', '--nonsense'], /nonsense/],
+    [['fleet', '--phones', '123'], /"123" has not 12 or 20 digits/],
+    [['terminal'], /--phone is missing/],
+    [['terminal', '--phone', '013800138009', '--edition', '2020'], /--edition "2020" is none of 2011, 2013, 2019/],
+    [['terminal', '--phone', '013800138009', '--behaviour', 'rude'], /--behaviour "rude"/],
+    [['load', '--interval', '30'], /--interval "30" is no duration/],
+  ])('%j is refused with a sentence that names the fault', (args, message) => {
+    expect(() => cliOptions(args)).toThrow(message);
+  });
+
+  it('has help with an example of each command that parses', () => {
+    const examples = HELP.split('\n').filter((line) => /^ {2}simulator \w+ +--port/.test(line));
+    expect(examples.map((line) => cliOptions(line.trim().split(/ +/).slice(1)).command)).toEqual([
+      'fleet',
+      'terminal',
+      'load',
+    ]);
+  });
+});
+
+describe('durations and numbers', () => {
+  it('reads milliseconds, seconds and minutes', () => {
+    expect([durationMs('500ms', 'x'), durationMs('1.5s', 'x'), durationMs('2m', 'x')]).toEqual([500, 1500, 120_000]);
+  });
+
+  it('counts demo numbers up', () => {
+    const phones = demoPhones(7);
+    expect(phones[6]).toBe('013800138007');
+    expect(phones[5]).toBe('00000000013800138006');
+    expect(new Set(phones).size).toBe(7);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import { builtInTracks, trackForVehicle } from './built-in-tracks.ts';
+import { bearingDeg, distanceM, loopTrack, parkedTrack, straightTrack, turnDeg } from './track.ts';
+
+const BERLIN = { latitudeDeg: 52.5163, longitudeDeg: 13.3777 };
+const seconds = (count: number): number[] => Array.from({ length: count }, (_unused, index) => index);
+
+describe('geometry', () => {
+  it('knows a degree of latitude, and the four quarters', () => {
+    const north = { ...BERLIN, latitudeDeg: BERLIN.latitudeDeg + 1 };
+    expect(distanceM(BERLIN, north) / 1000).toBeCloseTo(111.19, 1);
+    expect(bearingDeg(BERLIN, north)).toBeCloseTo(0);
+    expect(bearingDeg(north, BERLIN)).toBeCloseTo(180);
+    expect(bearingDeg(BERLIN, { ...BERLIN, longitudeDeg: 13.4 })).toBeCloseTo(90, 1);
+    expect(turnDeg(350, 10)).toBe(20);
+    expect(turnDeg(10, 350)).toBe(20);
+  });
+});
+
+describe.each(Object.entries(builtInTracks))('built-in track %s', (_name, track) => {
+  const points = seconds(1800).map((second) => track.at(second * 1000));
+
+  it('moves as a car does: no jumps, no impossible braking, no wild speed', () => {
+    const steps = points.slice(1).map((point, index) => {
+      const before = points[index] ?? point;
+      return {
+        jumpM: distanceM(before, point),
+        brakingKmh: Math.abs(point.speedKmh - before.speedKmh),
+        backM: before.distanceM - point.distanceM,
+      };
+    });
+    expect(Math.max(...steps.map((step) => step.jumpM))).toBeLessThan(25);
+    expect(Math.max(...steps.map((step) => step.brakingKmh))).toBeLessThan(40);
+    expect(Math.max(...steps.map((step) => step.backM))).toBeLessThanOrEqual(0);
+    expect(Math.max(...points.map((point) => point.speedKmh))).toBeLessThanOrEqual(90);
+  });
+
+  it('drives, waits at lights, and turns the engine off at its depot', () => {
+    expect(Math.max(...points.map((point) => point.speedKmh))).toBeGreaterThan(40);
+    expect(points.some((point) => point.speedKmh === 0 && point.isIgnitionOn)).toBe(true);
+    expect(points.some((point) => !point.isIgnitionOn)).toBe(true);
+  });
+
+  it('looks where it goes', () => {
+    const moving = points.flatMap((point, index) => {
+      const next = points[index + 1];
+      return next !== undefined && point.speedKmh > 20 && next.speedKmh > 20 ? [{ point, next }] : [];
+    });
+    const agreeing = moving.filter(({ point, next }) => turnDeg(bearingDeg(point, next), point.directionDeg) < 15);
+    expect(agreeing.length / moving.length).toBeGreaterThan(0.9);
+    expect(Math.max(...points.map((point) => point.directionDeg))).toBeLessThan(360);
+  });
+});
+
+describe('tracks', () => {
+  it('goes round and round', () => {
+    const track = loopTrack('square', [
+      { latitudeDeg: 0, longitudeDeg: 0 },
+      { latitudeDeg: 0, longitudeDeg: 0.002 },
+      { latitudeDeg: 0.002, longitudeDeg: 0.002 },
+    ]);
+    const far = track.at(3_600_000);
+    expect(far.distanceM).toBeGreaterThan(5000);
+    expect(distanceM({ latitudeDeg: 0, longitudeDeg: 0 }, far)).toBeLessThan(500);
+    expect(track.at(3_600_000)).toEqual(far);
+  });
+
+  it('needs two points', () => {
+    expect(() => loopTrack('dot', [BERLIN])).toThrow(/two waypoints/);
+  });
+
+  it('goes straight at its speed', () => {
+    const track = straightTrack(BERLIN, { directionDeg: 90, speedKmh: 72 });
+    expect(distanceM(track.at(0), track.at(60_000))).toBeCloseTo(1200, -1);
+    expect(track.at(60_000).latitudeDeg).toBeCloseTo(BERLIN.latitudeDeg, 6);
+  });
+
+  it('stands still with the engine off', () => {
+    expect(parkedTrack(BERLIN).at(99_999)).toMatchObject({ ...BERLIN, speedKmh: 0, isIgnitionOn: false });
+  });
+
+  it('gives every vehicle of a fleet a track', () => {
+    expect(new Set(seconds(4).map((index) => trackForVehicle(index).name)).size).toBe(4);
+    expect(trackForVehicle(4)).toBe(trackForVehicle(0));
+  });
+});
