@@ -1,8 +1,11 @@
 import { type DeviceCommand, deviceCommandSubject } from '@fleet/bus';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, until } from './testing/harness.ts';
 import { freePhone, keyOf, RawTerminal, type Received } from './testing/raw-terminal.ts';
+
+// Each test waits for conditions; the machine that runs them may be busy with others.
+jest.setTimeout(60_000);
 
 let gateway: Gateway;
 let caller: Caller;
@@ -89,9 +92,9 @@ describe('a command', () => {
     const terminal = await login(phone);
     const asked = caller.ask(keyOf(phone), startLive);
     const frame = await terminal.next(0x9101);
-    terminal.answer({ ...frame, serial: (frame.serial + 1) & 0xffff }, 1);
-    terminal.answer({ ...frame, messageId: 0x9102 }, 1);
-    if (frame.serial !== 0) terminal.answer({ ...frame, serial: 0 }, 1);
+    terminal.answer({ ...frame, serial: (frame.serial + 1) & 0xffff });
+    terminal.answer({ ...frame, messageId: 0x9102 });
+    if (frame.serial !== 0) terminal.answer({ ...frame, serial: 0 });
     terminal.socket.write(Buffer.from('(status) no JT/T 808 here'));
     const broken = terminal.frame(0x0001, Buffer.from('0000910101', 'hex'), { serial: 9 });
     broken[broken.length - 2] = (broken[broken.length - 2] as number) ^ 0x10;

@@ -1,9 +1,12 @@
 import type { Edition } from '@fleet/jt808';
 import { readDevice } from '@fleet/storage';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, until } from './testing/harness.ts';
 import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
+
+// Each test waits for conditions; the machine that runs them may be busy with others.
+jest.setTimeout(60_000);
 
 let gateway: Gateway;
 let caller: Caller;

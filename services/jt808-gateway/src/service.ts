@@ -134,7 +134,10 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
     handler: (command) => runner.run(command),
     onError: (error, detail) => log.error({ err: error, detail }, 'a device command failed'),
   });
-  lifecycle.onStop('commands', () => commandServer.stop());
+  lifecycle.onStop('commands', () => {
+    commandServer.stop();
+    runner.stop();
+  });
   const sessions: Sessions = new Sessions({
     devices,
     partitions: config.TELEMETRY_PARTITIONS,

@@ -50,6 +50,11 @@ export class PendingCommand {
     });
   }
 
+  clearTimers(): void {
+    clearTimeout(this.deadline);
+    clearTimeout(this.quiet);
+  }
+
   has(serial: number): boolean {
     return this.serials.includes(serial) || this.partSerials.includes(serial);
   }
@@ -115,8 +120,7 @@ export class PendingCommands {
   end(command: PendingCommand, outcome: Outcome): void {
     if (command.isEnded) return;
     command.isEnded = true;
-    clearTimeout(command.deadline);
-    clearTimeout(command.quiet);
+    command.clearTimers();
     this.#commands.splice(this.#commands.indexOf(command), 1);
     const serials = [...command.serials, ...command.partSerials];
     for (const serial of serials) this.#serials.release(serial);

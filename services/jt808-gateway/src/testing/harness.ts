@@ -79,7 +79,7 @@ export class Caller {
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  timeoutMs = 10_000,
+  timeoutMs = 20_000,
 ): Promise<void> {
   const untilMs = performance.now() + timeoutMs;
   while (!(await condition())) {

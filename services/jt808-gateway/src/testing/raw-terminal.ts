@@ -124,7 +124,7 @@ export class RawTerminal {
   }
 
   /** Result of the 0x8001 that answers a message. */
-  async result(serial: number, messageId: number, timeoutMs = 5_000): Promise<number> {
+  async result(serial: number, messageId: number, timeoutMs = 15_000): Promise<number> {
     const reply = await this.next(
       0x8001,
       (frame) => frame.body.readUInt16BE(0) === serial && frame.body.readUInt16BE(2) === messageId,
@@ -149,7 +149,7 @@ export class RawTerminal {
   async next(
     messageId: number,
     accepts: (frame: Received) => boolean = () => true,
-    timeoutMs = 5_000,
+    timeoutMs = 15_000,
   ): Promise<Received> {
     const take = (): Received | undefined => {
       const at = this.received.findIndex((frame) => frame.messageId === messageId && accepts(frame));
@@ -166,7 +166,7 @@ export class RawTerminal {
     }
   }
 
-  async closed(timeoutMs = 5_000): Promise<void> {
+  async closed(timeoutMs = 15_000): Promise<void> {
     const untilMs = performance.now() + timeoutMs;
     while (!this.isClosed) {
       const leftMs = untilMs - performance.now();

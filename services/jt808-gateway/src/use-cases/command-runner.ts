@@ -10,6 +10,10 @@ import type { CommandRecord, CommandRecords } from '../store/command-records.ts'
 
 /** No caller waits longer. */
 const maxTimeoutMs = 120_000;
+/** After its deadline nobody asks for a command any more, but clocks differ. */
+const keepAnswerMs = 5_000;
+
+const adoptedKey = (imei: string, commandId: string): string => `${imei}/${commandId}`;
 
 export interface CommandRunnerOptions {
   readonly devices: Devices;
@@ -32,6 +36,8 @@ interface Job {
 export class CommandRunner {
   readonly #o: CommandRunnerOptions;
   readonly #jobs = new Map<PendingCommand, Job>();
+  /** Commands of other pods by terminal and Command-Id: an answer is kept for the ask that will be repeated here. */
+  readonly #adopted = new Map<string, PendingCommand>();
 
   constructor(options: CommandRunnerOptions) {
     this.#o = options;
@@ -51,20 +57,34 @@ export class CommandRunner {
     return outcome;
   }
 
+  /**
+   * Drops what is left at the stop without an answer: the terminal's next session, on another pod, finds it on record. To say "timed out" would take that
+   * answer from the caller.
+   */
+  stop(): void {
+    for (const job of this.#jobs.values()) clearInterval(job.repeat);
+    for (const command of [...this.#jobs.keys(), ...this.#adopted.values()]) command.clearTimers();
+  }
+
   /** Follows the commands of a terminal; to be called once for each Device. */
   watch(device: Device): void {
     device.pending.onEnd = (command) => this.#ended(device, command);
   }
 
-  /** Takes over a command that an earlier session left, here or on another pod, so that the terminal's answer finds it. */
+  /** Takes over a command that an earlier session left on another pod, so that the terminal's answer finds it. */
   adopt(device: Device, record: CommandRecord): PendingCommand {
-    const known = device.pending.find(record.commandId);
+    const key = adoptedKey(device.imei, record.commandId);
+    const known = device.pending.find(record.commandId) ?? this.#adopted.get(key);
     if (known !== undefined) return known;
     const edition = device.session?.edition ?? '2013';
     const command = new PendingCommand(record.commandId, record.messageId, answerRule(record.messageId, edition));
+    const leftMs = Math.min(maxTimeoutMs, Math.max(1, record.deadlineAtMs - Date.now()));
     command.isWritten = true;
-    device.pending.add(command, Math.min(maxTimeoutMs, Math.max(1, record.deadlineAtMs - Date.now())));
+    device.pending.add(command, leftMs);
     if (record.serials.length > 0) device.pending.sent(command, [...record.partSerials, ...record.serials]);
+    this.#adopted.set(key, command);
+    const forget = setTimeout(() => this.#adopted.delete(key), leftMs + keepAnswerMs);
+    forget.unref();
     return command;
   }
 
@@ -97,19 +117,21 @@ export class CommandRunner {
 
   /** A repeated ask of a command that this pod does not know: no frame is written, but the answer to an earlier one may still come. */
   async #rejoin(incoming: IncomingCommand): Promise<Outcome> {
-    const device = this.#o.devices.get(incoming.imei);
-    const pending = device?.pending.find(incoming.commandId);
-    if (pending !== undefined) return pending.outcome;
+    const { imei, commandId, timeoutMs } = incoming;
+    const known = this.#o.devices.get(imei)?.pending.find(commandId) ?? this.#adopted.get(adoptedKey(imei, commandId));
+    if (known !== undefined) return known.outcome;
     let record: CommandRecord | null;
     try {
-      record = await this.#o.records.read(incoming.imei, incoming.commandId);
+      record = await this.#o.records.read(imei, commandId);
     } catch (error) {
       this.#stateFailed('readCommand', error);
-      return this.#waitInVain(incoming.timeoutMs);
+      return this.#waitInVain(timeoutMs);
     }
     if (record === null) return { kind: 'notConnected' };
-    const current = this.#o.devices.get(incoming.imei);
-    return current === undefined ? this.#waitInVain(incoming.timeoutMs) : this.adopt(current, record).outcome;
+    const device = this.#o.devices.get(imei);
+    if (device === undefined) return this.#waitInVain(timeoutMs);
+    const deadlineAtMs = Math.min(record.deadlineAtMs, Date.now() + timeoutMs);
+    return this.adopt(device, { ...record, deadlineAtMs }).outcome;
   }
 
   #waitInVain(timeoutMs: number): Promise<Outcome> {

@@ -1,0 +1,176 @@
+import { connect } from 'node:net';
+import { openRedis, type Redis, readDevice } from '@fleet/storage';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Gateway } from './service.ts';
+import { Caller, startGateway, startLive, until } from './testing/harness.ts';
+import { OwnServer } from './testing/own-servers.ts';
+import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
+
+// Each test waits for conditions; the machine that runs them may be busy with others.
+jest.setTimeout(60_000);
+
+let caller: Caller;
+const open: RawTerminal[] = [];
+const login = async (gateway: Gateway, phone = freePhone()): Promise<RawTerminal> => {
+  const terminal = await RawTerminal.login(gateway.jt808Port, phone);
+  open.push(terminal);
+  return terminal;
+};
+
+beforeAll(async () => {
+  caller = await Caller.open();
+});
+afterEach(() => {
+  for (const terminal of open.splice(0)) terminal.close();
+});
+afterAll(() => caller.close());
+
+describe('a connection', () => {
+  let gateway: Gateway;
+  beforeAll(async () => {
+    gateway = await startGateway({
+      LOGIN_TIMEOUT_MS: '3000',
+      SESSION_IDLE_TIMEOUT_MS: '3000',
+      WRITE_BUFFER_LIMIT_BYTES: '4096',
+    });
+  });
+  afterAll(() => gateway.stop());
+
+  it('that never registers is closed, whatever it dribbles', async () => {
+    const terminal = await RawTerminal.connect(gateway.jt808Port, freePhone(), '2013');
+    const dribble = setInterval(() => terminal.socket.write(Buffer.from([0x7e])), 50);
+    await terminal.closed();
+    clearInterval(dribble);
+    expect(terminal.received).toEqual([]);
+  });
+
+  it('that is silent for longer than the idle time-out is closed and gone from Redis, one that beats is not', async () => {
+    const beating = await login(gateway);
+    const silent = await login(gateway);
+    const beat = setInterval(() => beating.send(0x0002), 100);
+    await silent.closed();
+    await until(async () => (await readDevice(caller.redis, keyOf(silent.phone))) === null, 'gone from Redis');
+    clearInterval(beat);
+    expect(beating.isClosed).toBe(false);
+    expect(await caller.ask(keyOf(silent.phone), startLive)).toEqual({ kind: 'notConnected' });
+  });
+
+  it('that never reads is closed, and the others do not notice', async () => {
+    const deaf = await login(gateway);
+    const other = await login(gateway);
+    deaf.socket.pause();
+    const heartbeats = Buffer.concat(
+      Array.from({ length: 2_000 }, (_, serial) => deaf.frame(0x0002, Buffer.alloc(0), { serial })),
+    );
+    const feed = setInterval(() => {
+      if (deaf.socket.writableLength < 1_000_000) deaf.socket.write(heartbeats);
+    });
+    await until(
+      async () => (await readDevice(caller.redis, keyOf(deaf.phone))) === null,
+      'the deaf one is gone',
+      20_000,
+    );
+    clearInterval(feed);
+    expect(await other.result(other.send(0x0002), 0x0002)).toBe(0);
+  });
+
+  it('survives everything that is no frame', async () => {
+    const terminal = await login(gateway);
+    terminal.socket.write(Buffer.alloc(100_000, 0x41));
+    terminal.socket.write(Buffer.from('7e7e7e0002000001397e7e7d7d7d7e', 'hex'));
+    terminal.socket.write(Buffer.concat([Buffer.from([0x7e]), Buffer.alloc(50_000, 0x30)]));
+    terminal.socket.write(Buffer.from([0x7e]));
+    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+  });
+});
+
+describe('a limit per address', () => {
+  it('closes what is over it and counts down again', async () => {
+    const gateway = await startGateway({ CONNECTIONS_PER_ADDRESS: '1' });
+    try {
+      const only = await login(gateway);
+      const over = connect(gateway.jt808Port, '127.0.0.1');
+      await new Promise((resolve) => {
+        over.once('close', resolve);
+        over.once('error', () => undefined);
+        over.resume();
+      });
+      only.close();
+      await until(async () => (await readDevice(caller.redis, keyOf(only.phone))) === null, 'the first is gone');
+      const next = await login(gateway);
+      expect(next.isClosed).toBe(false);
+    } finally {
+      await gateway.stop();
+    }
+  });
+});
+
+describe('Redis', () => {
+  let server: OwnServer;
+  let redis: Redis;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    server = await OwnServer.redis();
+    const url = `redis://127.0.0.1:${server.port}`;
+    redis = await openRedis(url, { name: 'test', onError: () => undefined });
+    gateway = await startGateway({ REDIS_URL: url });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    redis.destroy();
+    await server.remove();
+  });
+
+  it('that was emptied knows all sessions again within 5 s, and old codes still hold', async () => {
+    const terminals = await Promise.all(Array.from({ length: 20 }, () => login(gateway)));
+    await redis.flushAll();
+    for (const { phone } of terminals)
+      await until(
+        async () => (await readDevice(redis, keyOf(phone)))?.podId === gateway.podId,
+        'announced again',
+        5_000,
+      );
+  });
+
+  it('that is gone stops neither log-ins nor commands; back and empty, it hears of all sessions within 5 s', async () => {
+    const before = await login(gateway);
+    const code = await before.register();
+    await server.kill();
+    const asked = caller.ask(keyOf(before.phone), startLive);
+    before.answer(await before.next(0x9101));
+    expect((await asked).kind).toBe('answered');
+    const during = await login(gateway);
+    const back = await RawTerminal.connect(gateway.jt808Port, before.phone, '2013');
+    open.push(back);
+    expect(await back.tryAuthenticate(code)).toBe(0);
+    await before.closed();
+    await server.start();
+    await until(() => redis.isReady, 'the test is connected again');
+    for (const { phone } of [back, during])
+      await until(async () => (await readDevice(redis, keyOf(phone)))?.podId === gateway.podId, 'announced', 5_000);
+  });
+});
+
+describe('a stop', () => {
+  it('finishes commands in flight, stores reports and leaves nothing in Redis', async () => {
+    const gateway = await startGateway({ DRAIN_SPREAD_MS: '100' });
+    const busy = await login(gateway);
+    const idle = await login(gateway);
+    const asked = caller.ask(keyOf(busy.phone), startLive);
+    const frame = await busy.next(0x9101);
+    const serial = idle.send(0x0200, idle.location());
+    expect(await idle.result(serial, 0x0200)).toBe(0);
+    const stopping = gateway.stop();
+    await idle.closed();
+    expect(busy.isClosed).toBe(false);
+    const ready = await fetch(`http://127.0.0.1:${gateway.httpPort}/readyz`);
+    expect(ready.status).toBe(503);
+    await ready.arrayBuffer();
+    busy.answer(frame);
+    expect(await asked).toMatchObject({ kind: 'answered' });
+    await busy.closed();
+    await stopping;
+    expect(await caller.redis.exists(`gateway:${gateway.podId}`)).toBe(0);
+    for (const { phone } of [busy, idle]) expect(await caller.redis.exists(`device:${keyOf(phone)}`)).toBe(0);
+  });
+});
