@@ -1,0 +1,73 @@
+// `npm run bench`: our gateway, media service and whole command path beside the peers and floors of ../shared/bench, in one run on one machine,
+// in alternation. Writes docs/benchmarks.md. Needs Go, and Java with Maven for one of the peers.
+// Settings: ROUNDS (default 2), ONLY (names of servers), WORKLOADS (a regular expression), as run-peers.sh has them.
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findFreeOffset, planPorts } from '../local/dist/ports.js';
+import { Progress } from '../local/dist/progress.js';
+import { startTestBackends } from '../local/dist/test-backends.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const tools = resolve(root, '../shared/bench');
+const work = join(root, '.cache', 'bench');
+const target = join(root, 'docs', 'benchmarks.md');
+const marker = '<!-- measured: everything below is written by npm run bench -->';
+
+if (!existsSync(join(tools, 'run-peers.sh'))) {
+  console.error(
+    'The load tools and peers (../shared/bench) are not beside this checkout, so there is nothing to measure against.',
+  );
+  process.exit(1);
+}
+
+// The tools build into their own folder, which may be read-only where it stands.
+cpSync(tools, work, { recursive: true, force: true });
+spawnSync('chmod', ['-R', 'u+w', work], { stdio: 'inherit' });
+
+const backends = await startTestBackends(new Progress(process.stdout));
+const offset = await findFreeOffset(1_000);
+const ports = planPorts(offset);
+const { NATS_URL, REDIS_URL, MONGODB_URL } = backends.urls;
+const service = (name) => join(root, 'services', name, 'dist', 'main.js');
+const common = `NATS_URL=${NATS_URL} REDIS_URL=${REDIS_URL} MONGODB_URL=${MONGODB_URL} LOG_LEVEL=warn`;
+const gatewayPort = 7690;
+const storedFloorPort = 7691;
+const [mediaPort, historyPort, mediaHttpPort] = [7693, 7694, 7695];
+
+const rows808 = [
+  `floor-node-stored|${storedFloorPort}|env -C ${join(root, 'libs/bus')} NATS_URL=${NATS_URL} node ${join(work, 'floor808-stored-node.mjs')} ${storedFloorPort}`,
+  `fleet-gateway|${gatewayPort}|env ${common} HTTP_PORT=7692 JT808_PORT=${gatewayPort} GATEWAY_AUTH_SECRET=only-for-measurements-0123456789 node ${service('jt808-gateway')}`,
+  `fleet-all|${ports.jt808}|node ${join(root, 'deploy/bench/serve.mjs')} ${offset}|GET|http://127.0.0.1:${ports.proxy}/api/v1/wakeup?imei={imei}||success`,
+];
+const rows1078 = [
+  `fleet-media|jt1078|${mediaPort}|http://127.0.0.1:${mediaHttpPort}/live/{sim}_{ch}.flv|env ${common} MEDIA_ACCEPT_UNSOLICITED=true HTTP_PORT=${mediaHttpPort} MEDIA_HTTP_URL=http://127.0.0.1:${mediaHttpPort} MEDIA_LIVE_PORT=${mediaPort} MEDIA_HISTORY_PORT=${historyPort} MEDIA_SIGNING_SECRET=only-for-measurements-0123456789 node ${service('jt1078-media')}`,
+];
+
+const rounds = process.env.ROUNDS ?? '2';
+const what = process.argv[2] ?? 'all';
+const result = spawnSync('bash', [join(work, 'run-peers.sh'), what], {
+  cwd: work,
+  env: { ...process.env, NETNS: '0', ROUNDS: rounds, EXTRA_808: rows808.join('\n'), EXTRA_1078: rows1078.join('\n') },
+  stdio: ['ignore', 'pipe', 'inherit'],
+  encoding: 'utf8',
+  maxBuffer: 1 << 26,
+});
+await backends.stop();
+if (result.status !== 0 || result.stdout.trim() === '') {
+  console.error('The measurement did not finish; docs/benchmarks.md is unchanged.');
+  process.exit(1);
+}
+console.log(result.stdout);
+
+const cpu = cpus();
+const machine = `${cpu.length} x ${cpu[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.version}`;
+const head = existsSync(target) ? readFileSync(target, 'utf8').split(marker)[0] : '# Benchmarks\n\n';
+const command = `ROUNDS=${rounds} npm run bench${what === 'all' ? '' : ` -- ${what}`}`;
+writeFileSync(
+  target,
+  `${head}${marker}\n\nMeasured ${new Date().toISOString().slice(0, 10)} by \`${command}\` on ${machine}; medians of ${rounds} rounds, load tool and server sharing the cores.\n${result.stdout.trimEnd()}\n`,
+);
+console.log(`written: ${target}`);

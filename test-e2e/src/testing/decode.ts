@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { demuxFlv, FlvTagType, parseH264Sps, readVideoTag } from '@fleet/jt1078';
+import { decodedFrameHashes, ffmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
+
+/** Gives FLV bytes to `use` as a file that is gone afterwards. */
+async function withFile<T>(bytes: Buffer, use: (file: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-flv-'));
+  const file = join(folder, 'stream.flv');
+  writeFileSync(file, bytes);
+  try {
+    return await use(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** MD5 of each picture that ffmpeg decodes from FLV bytes. */
+export const pictureHashes = (flv: Buffer): Promise<string[]> =>
+  withFile(flv, (file) => decodedFrameHashes(file, { format: 'flv' }));
+
+/** The picture sizes that the sequence headers of FLV bytes announce, each once, in their order. */
+export function sizesOf(flv: Buffer): string[] {
+  const sizes: string[] = [];
+  for (const tag of demuxFlv(flv)) {
+    const video = tag.type === FlvTagType.VIDEO ? readVideoTag(tag.body) : null;
+    if (video?.isSequenceHeader !== true) continue;
+    // AVCDecoderConfigurationRecord: the first SPS follows a 16-bit length at byte 6.
+    const sps = parseH264Sps(video.data.subarray(8, 8 + video.data.readUInt16BE(6)));
+    sizes.push(sps === null ? 'unreadable' : `${sps.width}x${sps.height}`);
+  }
+  return [...new Set(sizes)];
+}
+
+/** The sound of FLV bytes as 16-bit samples, mono, 8 kHz. */
+export async function soundOf(flv: Buffer): Promise<Int16Array> {
+  const output = ['-map', '0:a:0', '-ac', '1', '-ar', '8000', '-f', 's16le', '-'];
+  const pcm = await withFile(flv, (file) => runFfmpeg(ffmpegPath(), ['-f', 'flv', '-i', file, ...output]));
+  return new Int16Array(pcm.buffer, pcm.byteOffset, Math.floor(pcm.length / 2));
+}
+
+/** Loudness of one tone in the middle second of 8 kHz sound, relative to all of it: near 1 for that tone alone (Goertzel). */
+export function shareOfTone(samples: Int16Array, toneHz: number): number {
+  const from = Math.max(0, Math.floor(samples.length / 2) - 4000);
+  const part = samples.subarray(from, from + 8000);
+  const k = 2 * Math.cos((2 * Math.PI * toneHz) / 8000);
+  let [last, beforeLast, energy] = [0, 0, 0];
+  for (const sample of part) {
+    [last, beforeLast] = [sample + k * last - beforeLast, last];
+    energy += sample * sample;
+  }
+  const power = last * last + beforeLast * beforeLast - k * last * beforeLast;
+  return (2 * power) / (part.length * energy);
+}
