@@ -128,11 +128,7 @@ describe('the layers of the house (docs/architecture.md)', () => {
       const name = packageOf(from);
       // Those of the root serve every package's tests.
       if (from.startsWith('.') || from.startsWith('node:') || (isTest && rootTestPackages.has(name))) return false;
-      return !(
-        dependencies.includes(name) ||
-        (isTest && devDependencies.includes(name)) ||
-        isTypeOnly(name, devDependencies)
-      );
+      return !dependencies.includes(name) && !(isTest && devDependencies.includes(name));
     });
     expect(shown(undeclared)).toEqual([]);
   });

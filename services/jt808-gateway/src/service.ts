@@ -134,8 +134,8 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
     handler: (command) => runner.run(command),
     onError: (error, detail) => log.error({ err: error, detail }, 'a device command failed'),
   });
-  lifecycle.onStop('commands', () => {
-    commandServer.stop();
+  lifecycle.onStop('commands', async () => {
+    await commandServer.stop();
     runner.stop();
   });
   const sessions: Sessions = new Sessions({
