@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { encodeFrame, type Frame } from './frame.ts';
 import { type DropReason, FrameSplitter, splitDatagram } from './frame-splitter.ts';
 import { tryDecodeBody } from './message.ts';
@@ -11,7 +11,7 @@ const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex
 const heartbeat = (serial: number): Buffer => encodeFrame({ messageId: 0x0002, phone: '013912345678', serial });
 const serials = (frames: readonly Frame[]): number[] => frames.map((frame) => frame.serial);
 
-const malformed = sharedFile<Malformed[]>('jt808-malformed.json') ?? [];
+const malformed = (sharedFile('jt808-malformed.json') ?? []) as Malformed[];
 const describeShared = malformed.length > 0 ? describe : describe.skip;
 
 const COUNTERS: Readonly<Record<DropReason, string>> = {

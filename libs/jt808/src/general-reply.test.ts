@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { encodeMessage } from './encode-message.ts';
 import { addressOf } from './frame.ts';
 import { GENERAL_REPLY_MAX_BYTES, writeGeneralReply } from './general-reply.ts';

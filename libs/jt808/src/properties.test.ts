@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describeMessageBody } from './describe.ts';
 import { EDITIONS } from './edition.ts';
 import { encodeMessage } from './encode-message.ts';

@@ -4,7 +4,7 @@ import { encodeFrame, type Frame } from './frame.ts';
 import { decodeBody, encodeBody } from './message.ts';
 import { platformRetransmitRequest } from './messages/session.ts';
 import { Reassembler, type ReassemblerOptions } from './reassembler.ts';
-import { onlyFrame } from './testing/shared.ts';
+import { nth, onlyFrame } from './testing/shared.ts';
 
 const photo = Buffer.from(Array.from({ length: 2500 }, (_, index) => index % 251));
 
@@ -41,7 +41,7 @@ describe('Reassembler', () => {
   ])('joins parts that come %s', (_name, order) => {
     const { reassembler } = setUp();
     const frames = parts(photo);
-    const outcomes = order.map((index) => reassembler.push('t', frames[index] as Frame));
+    const outcomes = order.map((index) => reassembler.push('t', nth(frames, index)));
     const last = outcomes.at(-1);
     expect(last?.kind === 'complete' && last.message.body.equals(photo)).toBe(true);
     expect(last).toMatchObject({ message: { messageId: 0x0801, total: 3, firstSerial: 100 } });
@@ -52,10 +52,10 @@ describe('Reassembler', () => {
     const { reassembler } = setUp();
     const a = parts(photo, 7);
     const b = parts(photo.subarray(0, 1500), 7, 0x0104);
-    expect(push(reassembler, [a[0] as Frame, b[0] as Frame, a[1] as Frame])).toEqual(['stored', 'stored', 'stored']);
-    expect(push(reassembler, [a[2] as Frame], 'other')).toEqual(['stored']);
-    expect(reassembler.push('t', b[1] as Frame).kind).toBe('complete');
-    expect(reassembler.push('t', a[2] as Frame).kind).toBe('complete');
+    expect(push(reassembler, [nth(a, 0), nth(b, 0), nth(a, 1)])).toEqual(['stored', 'stored', 'stored']);
+    expect(push(reassembler, [nth(a, 2)], 'other')).toEqual(['stored']);
+    expect(reassembler.push('t', nth(b, 1)).kind).toBe('complete');
+    expect(reassembler.push('t', nth(a, 2)).kind).toBe('complete');
   });
 
   it('starts over when part 1 comes again with another serial', () => {

@@ -12,26 +12,31 @@ function fieldNames(fields: Fields): string {
   return names.length === 0 ? '(empty)' : names.join(', ');
 }
 
-function messageRow(definition: MessageDefinition): string {
-  const editions = definition.editions ?? EDITIONS;
-  const answers = (definition.answeredBy ?? []).map((id) => hexId(id, 4)).join(', ');
-  const cells = [
-    hexId(definition.id, 4),
-    `\`${definition.name}\``,
-    editions.map((edition) => edition.slice(2)).join(' '),
-    definition.reference,
-    answers,
-    fieldNames(definition.body),
-  ];
-  return `| ${cells.join(' | ')} |`;
+/** Markdown table with aligned columns, as the repository's formatter wants it. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0), title.length),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [line(head), rule, ...rows.map(line)].join('\n');
 }
 
-const MESSAGE_HEAD =
-  '| Id | Name | Editions | Defined in | Answered by | Fields (? = not in every body) |\n|---|---|---|---|---|---|';
+function messageRow(definition: MessageDefinition): string[] {
+  return [
+    hexId(definition.id, 4),
+    `\`${definition.name}\``,
+    (definition.editions ?? EDITIONS).map((edition) => edition.slice(2)).join(' '),
+    definition.reference,
+    (definition.answeredBy ?? []).map((id) => hexId(id, 4)).join(', '),
+    fieldNames(definition.body),
+  ];
+}
 
 function messageTable(from: MessageDefinition['from']): string {
-  const rows = allMessages.filter((definition) => definition.from === from).map(messageRow);
-  return [MESSAGE_HEAD, ...rows].join('\n');
+  const head = ['Id', 'Name', 'Editions', 'Defined in', 'Answered by', 'Fields (? = not in every body)'];
+  return table(head, allMessages.filter((definition) => definition.from === from).map(messageRow));
 }
 
 function lengthsOf({ lengths }: ExtraDefinition): string {
@@ -39,18 +44,19 @@ function lengthsOf({ lengths }: ExtraDefinition): string {
 }
 
 function extraTable(): string {
-  const rows = Object.values<ExtraDefinition>(extraDefinitions).map(
-    (extra) =>
-      `| ${hexId(extra.id, 2)} | \`${extra.name}\` | ${lengthsOf(extra)} | ${extra.reference} | ${fieldNames(extra.fields)} |`,
-  );
-  return ['| Id | Name | Length | Defined in | Fields |', '|---|---|---|---|---|', ...rows].join('\n');
+  const rows = Object.values<ExtraDefinition>(extraDefinitions).map((extra) => [
+    hexId(extra.id, 2),
+    `\`${extra.name}\``,
+    lengthsOf(extra),
+    extra.reference,
+    fieldNames(extra.fields),
+  ]);
+  return table(['Id', 'Name', 'Length', 'Defined in', 'Fields'], rows);
 }
 
 function parameterTable(): string {
-  const rows = [...parameterDefinitions.values()].map(
-    ({ id, name, type }) => `| ${hexId(id, 4)} | \`${name}\` | ${type} |`,
-  );
-  return ['| Id | Name | Type |', '|---|---|---|', ...rows].join('\n');
+  const rows = [...parameterDefinitions.values()].map(({ id, name, type }) => [hexId(id, 4), `\`${name}\``, type]);
+  return table(['Id', 'Name', 'Type'], rows);
 }
 
 /** Text of docs/protocol-support.md: every message, item and parameter that the definitions know. */

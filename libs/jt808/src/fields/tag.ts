@@ -29,7 +29,10 @@ export interface AlarmTag extends Omit<ValuesOf<typeof tagFields>, 'reserved'> {
 }
 
 /** Alarm tag whose size follows from what is left; `sizeOf` answers it. */
-export function tagField(sizeOf: (reader: Reader) => number): Field<AlarmTag> {
+export function tagField(
+  sizeOf: (reader: Reader) => number,
+  idLengths: readonly (7 | 30)[] = [7, 30],
+): Field<AlarmTag> {
   return {
     type: 'BYTE[16/38/39/40]',
     shape: {
@@ -40,7 +43,7 @@ export function tagField(sizeOf: (reader: Reader) => number): Field<AlarmTag> {
         seq: { kind: 'integer', min: 0, max: 255 },
         attachmentCount: { kind: 'integer', min: 0, max: 255 },
         reserved: { kind: 'bytes', min: 1, max: 1 },
-        terminalIdLength: { kind: 'constant', values: [7, 30] },
+        terminalIdLength: { kind: 'constant', values: idLengths },
       },
     },
     read(reader, scope) {

@@ -78,7 +78,7 @@ export const alarmAttachmentInfo = defineMessage({
       [7],
     ),
     terminalId: terminalId(),
-    tag: tagField(tagSizeOf),
+    tag: tagField(tagSizeOf, [7]),
     alarmNo: fixedText(ALARM_NO_BYTES),
     infoType: u8(), // 0 normal, 1 resend
     files: counted(u8(), struct(file)),

@@ -1,11 +1,11 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Edition } from '../edition.ts';
 import type { Fields, Scope, Shape } from '../fields/index.ts';
 import { gbkLength } from '../text.ts';
 
 type Values = Record<string, unknown>;
 
-const CHARACTERS = [...'ABCxyz0189 .;:/-_测试粤京沪张李王苏，。'];
+const CHARACTERS = 'ABCxyz0189 .;:/-_测试粤京沪张李王苏，。'.split('');
 
 function text(maxBytes: number, padTo: number | undefined): fc.Arbitrary<string> {
   return fc.array(fc.constantFrom(...CHARACTERS), { maxLength: maxBytes }).map((characters) => {
@@ -50,7 +50,7 @@ function raw(shape: Shape, edition: Edition): fc.Arbitrary<unknown> {
       return text(shape.maxBytes, shape.padTo);
     case 'digits':
       return fc
-        .array(fc.constantFrom(...'0123456789F'), { minLength: shape.length, maxLength: shape.length })
+        .array(fc.constantFrom(...'0123456789F'.split('')), { minLength: shape.length, maxLength: shape.length })
         .map((all) => all.join(''));
     case 'bytes':
       return bytes(shape.min, shape.max);

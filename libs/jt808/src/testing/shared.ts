@@ -40,11 +40,18 @@ export interface Malformed {
 }
 
 /** Reference file of the shared protocol folder, or undefined (with one printed line) when it is not there. */
-export function sharedFile<T>(name: string): T | undefined {
+export function sharedFile(name: string): unknown {
   const path = resolve(directory, name);
-  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as T;
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as unknown;
   process.stdout.write(`${name} is not there: its tests are skipped\n`);
   return undefined;
+}
+
+/** Element that must be there. */
+export function nth<T>(list: readonly T[], index: number): T {
+  const element = list.at(index);
+  if (element === undefined) throw new Error(`there are only ${list.length} elements`);
+  return element;
 }
 
 /** Frames of some reads. */
