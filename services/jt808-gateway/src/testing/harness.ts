@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, DeviceAsker, type DeviceCommand, type Outcome, openBus } from '@fleet/bus';
+import { type Bus, DeviceAsker, type DeviceCommand, type DeviceCommandOf, type Outcome, openBus } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { openRedis, type Redis, readDevice } from '@fleet/storage';
 import { loadConfig } from '../config.ts';
@@ -90,7 +90,7 @@ export async function until(
   }
 }
 
-export const startLive: DeviceCommand = {
+export const startLive: DeviceCommandOf<'startLive'> = {
   kind: 'startLive',
   server: '127.0.0.1',
   tcpPort: 7078,
