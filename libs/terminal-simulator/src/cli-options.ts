@@ -57,6 +57,8 @@ export interface LoadOptions extends ServerOptions {
 /** What the command line asks for. */
 export type CliOptions = FleetOptions | TerminalCommandOptions | LoadOptions | { command: 'help' };
 
+const PROGRAM = 'node libs/terminal-simulator/dist/cli.js';
+
 /** Text of --help. */
 export const HELP = `Simulated JT/T 808 terminals with JT/T 1078 cameras.
 
@@ -87,9 +89,9 @@ load:
   --edition E         (2013)                                  --first-phone N    number of the first (019000000000)
 
 Examples:
-  simulator fleet --port 7808 --terminals 3 --report-file fleet.json
-  simulator terminal --port 7808 --phone 013800138009 --behaviour slow --delay 20s
-  simulator load --port 7808 --terminals 5000 --interval 30s
+  ${PROGRAM} fleet --port 7808 --terminals 3 --report-file fleet.json
+  ${PROGRAM} terminal --port 7808 --phone 013800138009 --behaviour slow --delay 20s
+  ${PROGRAM} load --port 7808 --terminals 5000 --interval 30s
 
 Ctrl-C stops. Clips are made by ffmpeg (FFMPEG_PATH or the PATH) once and kept.`;
 

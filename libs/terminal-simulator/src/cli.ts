@@ -17,24 +17,22 @@ async function main(): Promise<void> {
     say(HELP);
     return;
   }
-  const running = run(options);
+  let running: RunningCommand | null = null;
   let isStopping = false;
   const stop = (): void => {
-    // A second signal means: at once.
-    if (isStopping) process.exit(1);
+    // Nothing runs yet (clips are being made), or a second signal: at once.
+    if (running === null || isStopping) process.exit(isStopping ? 1 : 0);
     isStopping = true;
-    running
-      .then((command) => command.stop())
-      .then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
+    running.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   // Started by a launcher that is gone: nobody else would end this process.
   process.on('disconnect', stop);
-  await running;
+  running = await run(options);
 }
 
 main().catch((error: unknown) => {

@@ -8,6 +8,7 @@ import {
   FrameSplitter,
   locationReport,
   registrationResponse,
+  type TerminalAddress,
   terminalAuthentication,
   terminalRegistration,
 } from '@fleet/jt808';
@@ -71,6 +72,7 @@ function sharedLocation(edition: Edition): Buffer {
 /** One connection: little more than a socket, a splitter and a serial. */
 class LightTerminal {
   readonly phone: string;
+  readonly #address: TerminalAddress;
   readonly #fleet: LightFleet;
   #socket: net.Socket | null = null;
   #splitter = new FrameSplitter();
@@ -81,6 +83,7 @@ class LightTerminal {
   constructor(fleet: LightFleet, phone: string) {
     this.#fleet = fleet;
     this.phone = phone;
+    this.#address = addressOf(phone, fleet.edition);
   }
 
   connect(): void {
@@ -106,9 +109,7 @@ class LightTerminal {
   }
 
   #send(messageId: number, body: Buffer): void {
-    const { edition } = this.#fleet;
-    const phone = addressOf(this.phone, edition);
-    this.#socket?.write(encodeFrame({ messageId, phone, serial: this.#serial, body }));
+    this.#socket?.write(encodeFrame({ messageId, phone: this.#address, serial: this.#serial, body }));
     this.#serial = (this.#serial + 1) & 0xffff;
   }
 

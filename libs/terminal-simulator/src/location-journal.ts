@@ -32,6 +32,21 @@ export function batchBody(reports: readonly ReportRecord[], locationType: 0 | 1)
   return Buffer.concat([head, ...items]);
 }
 
+/** Reports in batches of one frame each: then one acknowledgement stands for all of a batch. */
+export function batchesOf(reports: readonly ReportRecord[]): ReportRecord[][] {
+  const batches: ReportRecord[][] = [];
+  let bytes = BATCH_BYTES;
+  for (const report of reports) {
+    if (bytes + report.body.length + 2 > BATCH_BYTES) {
+      batches.push([]);
+      bytes = 3;
+    }
+    batches.at(-1)?.push(report);
+    bytes += report.body.length + 2;
+  }
+  return batches;
+}
+
 /** A terminal's memory of reports: what was not acknowledged is kept and sent again. */
 export class LocationJournal {
   /** Every report, oldest first, up to the limit; unacknowledged ones are the last to be forgotten. */
@@ -90,20 +105,9 @@ export class LocationJournal {
     this.#sent.clear();
   }
 
-  /** What has waited for an acknowledgement since `beforeMs` or was never sent, in batches of one frame each. */
-  overdue(beforeMs: number): ReportRecord[][] {
-    const batches: ReportRecord[][] = [];
-    let bytes = BATCH_BYTES;
-    for (const report of this.unacknowledged) {
-      if ((report.sends.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) > beforeMs) continue;
-      if (bytes + report.body.length + 2 > BATCH_BYTES) {
-        batches.push([]);
-        bytes = 3;
-      }
-      batches.at(-1)?.push(report);
-      bytes += report.body.length + 2;
-    }
-    return batches;
+  /** What has waited for an acknowledgement since `beforeMs` or was never sent. */
+  overdue(beforeMs: number): ReportRecord[] {
+    return this.unacknowledged.filter((report) => (report.sends.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) <= beforeMs);
   }
 
   #forget(): void {

@@ -1,5 +1,5 @@
 import type { Extra } from '@fleet/jt808';
-import { batchBody, LocationJournal, type ReportRecord } from './location-journal.ts';
+import { batchBody, batchesOf, LocationJournal, type ReportRecord } from './location-journal.ts';
 import type { OutgoingFrame } from './outbox.ts';
 import type { ResolvedOptions, TerminalMessage } from './terminal-options.ts';
 import type { Vehicle } from './vehicle.ts';
@@ -10,7 +10,8 @@ export interface ReporterPort {
   transmit(message: TerminalMessage): readonly OutgoingFrame[];
 }
 
-/** 0x0704: catch-up of reports from a blind area. */
+/** Location types of 0x0704. */
+const NORMAL_BATCH = 0;
 const BLIND_AREA = 1;
 
 /** Makes location reports at intervals, and sends each until it is acknowledged. */
@@ -62,6 +63,13 @@ export class Reporter {
     return report;
   }
 
+  /** Makes reports and sends them in 0x0704 of one frame each; without a connection they are kept and sent later. */
+  reportBatch(count: number): ReportRecord[] {
+    const reports = Array.from({ length: count }, () => this.journal.add(this.#vehicle.report(this.journal.nextId)));
+    if (this.#port.isOnline()) for (const batch of batchesOf(reports)) this.#sendBatch(batch, NORMAL_BATCH);
+    return reports;
+  }
+
   /** The terminal is online: catches up with what was not acknowledged, as a batch (2011 has none). */
   online(): void {
     this.#resend(Number.POSITIVE_INFINITY);
@@ -78,14 +86,14 @@ export class Reporter {
   }
 
   #resend(beforeMs: number): void {
-    for (const batch of this.journal.overdue(beforeMs)) {
+    for (const batch of batchesOf(this.journal.overdue(beforeMs))) {
       const [only] = batch;
       if (this.#options.edition === '2011') {
         for (const report of batch) this.#sendOne(report);
       } else if (batch.length === 1 && only !== undefined && beforeMs !== Number.POSITIVE_INFINITY) {
         this.#sendOne(only);
       } else {
-        this.#sendBatch(batch);
+        this.#sendBatch(batch, BLIND_AREA);
       }
     }
   }
@@ -95,8 +103,8 @@ export class Reporter {
     if (frame !== undefined) this.journal.sent(frame.serial, 0x0200, [report]);
   }
 
-  #sendBatch(batch: readonly ReportRecord[]): void {
-    const [frame] = this.#port.transmit({ messageId: 0x0704, body: batchBody(batch, BLIND_AREA) });
+  #sendBatch(batch: readonly ReportRecord[], locationType: 0 | 1): void {
+    const [frame] = this.#port.transmit({ messageId: 0x0704, body: batchBody(batch, locationType) });
     if (frame !== undefined) this.journal.sent(frame.serial, 0x0704, batch);
   }
 

@@ -25,6 +25,8 @@ export interface SessionHandlers {
   onFrameOut: (frame: OutgoingFrame, connection: number) => void;
   /** Every whole message except the answers to registration and authentication. */
   onMessage: (message: PlatformMessage) => void;
+  /** Something that should not happen: it costs the message, never the process. */
+  onProblem: (error: unknown) => void;
 }
 
 /** Why a terminal leaves and when it comes back (0x8105). */
@@ -33,6 +35,9 @@ export interface Departure {
   forgetRegistration?: boolean;
   server?: { host: string; port: number };
 }
+
+/** Unanswered heartbeats after which the connection counts as dead. */
+const MISSED_HEARTBEATS = 3;
 
 /** Connection, registration, authentication, heartbeat and reconnection of one terminal. */
 export class Session {
@@ -47,6 +52,8 @@ export class Session {
   #state: TerminalState = 'stopped';
   #connection = 0;
   #failures = 0;
+  #isReading = true;
+  #lastReceivedMs = 0;
   #authCode: string | null;
   #authSerial = -1;
   #server: { host: string; port: number };
@@ -99,7 +106,7 @@ export class Session {
 
   /** Leaves after what was written, and comes back after the stated time. */
   depart(departure: Departure): void {
-    this.#awayMs = departure.awayMs;
+    this.#awayMs = this.#link === null ? null : departure.awayMs;
     if (departure.server) this.#server = departure.server;
     if (departure.forgetRegistration === true) this.forgetRegistration();
     this.#link?.end('restarting');
@@ -132,6 +139,7 @@ export class Session {
 
   /** Reads on, or leaves what comes in the socket. */
   read(on: boolean): void {
+    this.#isReading = on;
     this.#link?.read(on);
   }
 
@@ -218,9 +226,18 @@ export class Session {
   }
 
   #onFrame(frame: Frame): void {
+    this.#lastReceivedMs = performance.now();
     this.#handlers.onFrameIn(frame, this.#connection);
     const message = this.#joiner.take(frame, Date.now());
     if (message === null) return;
+    try {
+      this.#onMessage(message);
+    } catch (error) {
+      this.#handlers.onProblem(error);
+    }
+  }
+
+  #onMessage(message: PlatformMessage): void {
     if (message.messageId === registrationResponse.id) this.#onRegistered(message);
     else if (!this.#isAuthenticationReply(message)) this.#handlers.onMessage(message);
   }
@@ -255,7 +272,11 @@ export class Session {
     this.#failures = 0;
     this.#timers.clear();
     if (heartbeatMs > 0) {
-      this.#timers.every(heartbeatMs, () => this.transmit(messageOf(terminalHeartbeat, {}, edition)));
+      this.#timers.every(heartbeatMs, () => {
+        const isDead = this.#isReading && performance.now() - this.#lastReceivedMs > MISSED_HEARTBEATS * heartbeatMs;
+        if (isDead) this.drop('the platform has fallen silent');
+        else this.transmit(messageOf(terminalHeartbeat, {}, edition));
+      });
     }
     this.#setState('online');
   }

@@ -102,6 +102,22 @@ describe('session', () => {
     expect(terminal.isOnline).toBe(true);
   });
 
+  it('leaves a platform that has fallen silent', async () => {
+    platform.acknowledges = false;
+    await online({ heartbeatMs: 20 });
+    await waitFor('second connection', () => platform.connections === 2);
+    expect(platform.of(0x0002).length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('survives a platform that sends nonsense', async () => {
+    const terminal = await online();
+    platform.sendRaw(PHONE, 0x8001, Buffer.from([1]));
+    platform.sendRaw(PHONE, 0x8100, Buffer.from([1]));
+    platform.command(PHONE, queryLocation, {});
+    await platform.next(0x0201);
+    expect(terminal.isOnline).toBe(true);
+  });
+
   it('stays away without reconnect', async () => {
     const terminal = await online({ reconnect: false });
     platform.dropAll();
@@ -124,6 +140,14 @@ describe('locations', () => {
     expect(batch.body[2]).toBe(1);
     const [first] = reports;
     expect(batch.body.subarray(5, 5 + batch.body.readUInt16BE(3))).toEqual(first?.body);
+  });
+
+  it('sends a normal batch on demand', async () => {
+    const terminal = await online();
+    const reports = terminal.reportBatch(5);
+    const batch = await platform.next(0x0704);
+    expect([batch.body.readUInt16BE(0), batch.body[2]]).toEqual([5, 0]);
+    await waitFor('acknowledgement', () => reports.every((report) => report.acknowledgedAtMs !== null));
   });
 
   it('keeps what was reported while it was offline', async () => {

@@ -211,6 +211,11 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     return this.#reporter.report(extras);
   }
 
+  /** Makes some reports now and sends them in batches (0x0704, normal; not in 2011), about 14 in each. */
+  reportBatch(count: number): ReportRecord[] {
+    return this.#reporter.reportBatch(count);
+  }
+
   /** Raises an alarm and reports at once: by name, by bit number, or as an item such as 0x64 (driver assistance). */
   raiseAlarm(alarm: AlarmName | number | Extra): ReportRecord {
     if (typeof alarm === 'object') return this.report([alarm]);
@@ -262,6 +267,8 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
         this.#log.frame({ direction: 'out', messageId, serial, body, subpackage, atMs: Date.now(), connection });
       },
       onMessage: (message) => this.#onMessage(message),
+      onProblem: (error) =>
+        this.options.onLog?.(`${this.phone} ${error instanceof Error ? error.message : String(error)}`),
     });
   }
 

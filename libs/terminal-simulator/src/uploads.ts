@@ -137,7 +137,7 @@ export class Uploads {
   async #send(job: Job, client: Client, content: Buffer, resume: 'append' | 'fromZero'): Promise<void> {
     const { server, port, username, password, path } = job.request;
     // Paused or cancelled while the file was being made.
-    if (job.record.state !== 'uploading') return;
+    if (job.client !== client || job.record.state !== 'uploading') return;
     await client.access({ host: server, port, user: username, password });
     if (path !== '' && path !== '/') await client.ensureDir(path);
     const { fileName } = job.record;

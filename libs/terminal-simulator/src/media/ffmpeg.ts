@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 
 /** ffmpeg could not be started or failed; the message ends with what it said. */
 export class FfmpegError extends Error {
@@ -10,12 +10,19 @@ export function ffmpegPath(given?: string): string {
   return given ?? (process.env['FFMPEG_PATH'] || 'ffmpeg');
 }
 
+const running = new Set<ChildProcess>();
+// Nobody else would end them when this process is stopped in the middle.
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Runs ffmpeg to its end and gives its standard output. */
 export function runFfmpeg(path: string, args: readonly string[]): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const child = spawn(path, ['-hide_banner', '-nostdin', '-v', 'error', ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    running.add(child);
     const output: Buffer[] = [];
     let complaint = '';
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
@@ -23,11 +30,13 @@ export function runFfmpeg(path: string, args: readonly string[]): Promise<Buffer
       if (complaint.length < 2000) complaint += chunk.toString();
     });
     child.on('error', (cause) => {
+      running.delete(child);
       reject(
         new FfmpegError(`ffmpeg could not be started from "${path}": set FFMPEG_PATH or install ffmpeg`, { cause }),
       );
     });
     child.on('close', (code, signal) => {
+      running.delete(child);
       if (code === 0) resolve(Buffer.concat(output));
       else reject(new FfmpegError(`ffmpeg ended with ${code ?? signal}: ${complaint.trim()}`));
     });
