@@ -7,7 +7,7 @@ import { cpus, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findFreeOffset, planPorts } from '../local/dist/ports.js';
-import { Progress } from '../local/dist/progress.js';
+import { createProgress } from '../local/dist/progress.js';
 import { startTestBackends } from '../local/dist/test-backends.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,10 +27,10 @@ if (!existsSync(join(tools, 'run-peers.sh'))) {
 cpSync(tools, work, { recursive: true, force: true });
 spawnSync('chmod', ['-R', 'u+w', work], { stdio: 'inherit' });
 
-const backends = await startTestBackends(new Progress(process.stdout));
-const offset = await findFreeOffset(1_000);
+const backends = await startTestBackends(createProgress((text) => process.stdout.write(text)));
+const offset = await findFreeOffset();
 const ports = planPorts(offset);
-const { NATS_URL, REDIS_URL, MONGODB_URL } = backends.urls;
+const { NATS_URL, REDIS_URL, MONGODB_URL } = backends.env;
 const service = (name) => join(root, 'services', name, 'dist', 'main.js');
 const common = `NATS_URL=${NATS_URL} REDIS_URL=${REDIS_URL} MONGODB_URL=${MONGODB_URL} LOG_LEVEL=warn`;
 const gatewayPort = 7690;

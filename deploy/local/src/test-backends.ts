@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildProgram, ferretDb } from './backends/build-programs.ts';
 import { prepareBackends } from './backends/prepare-backends.ts';
+import type { Resolved } from './backends/resolve.ts';
 import { type BackendUrls, startBackends } from './backends/start-backends.ts';
 import { repoRoot } from './paths.ts';
 import { findFreeOffset, planPorts } from './ports.ts';
@@ -9,9 +11,22 @@ import type { Progress } from './progress.ts';
 import { startReaper } from './reaper.ts';
 import { Supervisor } from './supervisor.ts';
 
+/** Programs for tests that need a server of their own to kill. */
+export interface TestPrograms {
+  NATS_SERVER_BIN: string;
+  REDIS_SERVER_BIN: string;
+  FERRETDB_BIN: string;
+}
+
 export interface TestBackends {
-  urls: BackendUrls;
+  /** Environment of the tests: where the servers are, and programs for more of them. */
+  env: BackendUrls & TestPrograms;
   stop(): Promise<void>;
+}
+
+function programOf(resolved: Resolved): string {
+  if (resolved.from === 'url') throw new Error('the environment named a server where a program is needed');
+  return resolved.program;
 }
 
 /** Backends on ports and in a folder of their own, for unit tests that need real servers. */
@@ -20,7 +35,14 @@ export async function startTestBackends(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<TestBackends> {
   const cacheDir = join(repoRoot, '.cache');
-  const prepared = await prepareBackends({ env, cacheDir, logDir: join(cacheDir, 'logs'), progress });
+  const context = { cacheDir, logDir: join(cacheDir, 'logs'), progress };
+  // Tests kill servers, so NATS and Redis are never somebody else's; a real MongoDB may be given.
+  const prepared = await prepareBackends({ ...context, env: { ...env, NATS_URL: undefined, REDIS_URL: undefined } });
+  const programs: TestPrograms = {
+    NATS_SERVER_BIN: programOf(prepared.nats),
+    REDIS_SERVER_BIN: programOf(prepared.redis),
+    FERRETDB_BIN: await buildProgram(ferretDb, context),
+  };
   const dataDir = mkdtempSync(join(tmpdir(), 'fleet-backends-'));
   const ports = planPorts(await findFreeOffset());
   const reaper = startReaper([]);
@@ -32,7 +54,7 @@ export async function startTestBackends(
   };
   try {
     const urls = await startBackends({ supervisor, prepared, ports, dataDir, logDir: join(dataDir, 'logs') });
-    return { urls, stop };
+    return { env: { ...urls, ...programs }, stop };
   } catch (error) {
     await stop();
     throw error;
