@@ -53,7 +53,7 @@ export class Session {
   #connection = 0;
   #failures = 0;
   #isReading = true;
-  #lastReceivedMs = 0;
+  #unansweredHeartbeats = 0;
   #authCode: string | null;
   #authSerial = -1;
   #server: { host: string; port: number };
@@ -226,7 +226,7 @@ export class Session {
   }
 
   #onFrame(frame: Frame): void {
-    this.#lastReceivedMs = performance.now();
+    this.#unansweredHeartbeats = 0;
     this.#handlers.onFrameIn(frame, this.#connection);
     const message = this.#joiner.take(frame, Date.now());
     if (message === null) return;
@@ -273,9 +273,12 @@ export class Session {
     this.#timers.clear();
     if (heartbeatMs > 0) {
       this.#timers.every(heartbeatMs, () => {
-        const isDead = this.#isReading && performance.now() - this.#lastReceivedMs > MISSED_HEARTBEATS * heartbeatMs;
-        if (isDead) this.drop('the platform has fallen silent');
-        else this.transmit(messageOf(terminalHeartbeat, {}, edition));
+        if (this.#isReading && this.#unansweredHeartbeats >= MISSED_HEARTBEATS) {
+          this.drop('the platform has fallen silent');
+          return;
+        }
+        this.#unansweredHeartbeats += 1;
+        this.transmit(messageOf(terminalHeartbeat, {}, edition));
       });
     }
     this.#setState('online');
