@@ -9,6 +9,7 @@ import express, {
   type Router,
 } from 'express';
 import { AppError } from './errors.ts';
+import { readJsonBody } from './json-body.ts';
 import { type Logger, shownUrl } from './log.ts';
 import { Reply, type RequestContext, type Route } from './route.ts';
 import { compileBody, compileParameters } from './validate.ts';
@@ -92,8 +93,6 @@ export function apiErrors(
       response.destroy();
       return;
     }
-    // An unread body would otherwise be taken for the next request of the connection.
-    if (known.status === 413) response.set('Connection', 'close');
     response.status(known.status).set(known.headers).json(render(known, context.requestId));
   };
   return [notFound, onError];
@@ -170,9 +169,7 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     const context = contextOf(request, response, options.log);
     const params = parseParams?.(request.params) ?? {};
     const query = parseQuery?.(request.query) ?? {};
-    if (parseBody !== undefined && request.body === undefined)
-      throw new AppError('validation_failed', 'A JSON body with Content-Type application/json is required.');
-    const body = parseBody?.(request.body);
+    const body = parseBody && parseBody(await requiredBody(request));
     const work = async (): Promise<unknown> => {
       await options.admit?.(route, { query, params, body }, context);
       return route.handle({ query, params, body, context });
@@ -182,10 +179,13 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     if (result instanceof Reply) response.status(result.status).set(result.headers).json(result.body);
     else response.json(result);
   };
-  // The type check is loose on purpose: clients often leave Content-Type out for JSON.
-  return parseBody === undefined
-    ? [guard, handle]
-    : [guard, express.json({ limit: options.bodyLimitBytes, type: () => true, strict: false }), handle];
+  // Content-Type is not looked at: clients often leave it out for JSON.
+  const requiredBody = async (request: Request): Promise<unknown> => {
+    const value = await readJsonBody(request, options.bodyLimitBytes);
+    if (value === undefined) throw new AppError('validation_failed', 'A JSON body is required.');
+    return value;
+  };
+  return [guard, handle];
 }
 
 async function withLimit<T>(work: Promise<T>, limitMs: number | undefined, context: RequestContext): Promise<T> {

@@ -64,6 +64,7 @@ describe('a stop', () => {
     });
     await service.stop();
     await ended;
+    expect(response.destroyed).toBe(true);
     await until(() => pod.open.size === 0);
     await pod.close();
   });

@@ -35,9 +35,9 @@ async function startPlatform(): Promise<void> {
     serve(world.bus, verifyKey, options, async ({ keySha256 }) => {
       verifications += 1;
       const verdict = keys.get(keySha256);
-      if (verdict === undefined) return { valid: false };
+      if (verdict === undefined) return { valid: false as const };
       const { scopes = ['read', 'write', 'command', 'video'], ipAllowlist = [] } = verdict;
-      return { valid: true, keyId: 1, accountId: 7, scopes, ipAllowlist };
+      return { valid: true as const, keyId: 1, accountId: 7, scopes, ipAllowlist };
     }),
     serve(world.bus, findDevice, options, async ({ imei }) => ({
       known: accounts.has(imei),

@@ -178,11 +178,11 @@ describe('a media pod that fails', () => {
 
   it('because the stream has just ended, is 404', async () => {
     const imei = randomImei();
-    let leave: (() => Promise<unknown>) | undefined;
+    let camera: Awaited<ReturnType<World['cameraConnects']>> | undefined;
     const pod = await mediaPod((_request, response) => {
-      void leave?.().then(() => response.writeHead(404).end());
+      void camera?.leave().then(() => response.writeHead(404).end());
     });
-    ({ leave } = await world.cameraConnects(imei, 1, pod.url));
+    camera = await world.cameraConnects(imei, 1, pod.url);
     expect((await api.get(flv(imei))).status).toBe(404);
   });
 });

@@ -1,0 +1,337 @@
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Type } from 'typebox';
+import { adminRoutes, listen } from './admin.ts';
+import { apiErrors, createApi, createApp } from './api.ts';
+import { AppError } from './errors.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { createLogger } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { defineRoute, Reply } from './route.ts';
+
+jest.setTimeout(30_000);
+
+const log = createLogger('test', 'silent');
+const common = { summary: 's', errors: {} } as const;
+const seen: string[] = [];
+
+const routes = [
+  defineRoute({
+    ...common,
+    method: 'get',
+    path: '/echo/:name',
+    operationId: 'echo',
+    params: Type.Object({ name: Type.String({ maxLength: 5 }) }),
+    query: Type.Object({ n: Type.Optional(Type.Integer({ default: 1 })) }),
+    handle: async ({ params, query, context }) => ({ ...params, ...query, id: context.requestId }),
+  }),
+  defineRoute({
+    ...common,
+    method: 'post',
+    path: '/body',
+    operationId: 'body',
+    body: Type.Object({ text: Type.String() }),
+    handle: async ({ body }) => new Reply(201, body, { Location: '/x' }),
+  }),
+  defineRoute({
+    ...common,
+    method: 'get',
+    path: '/act',
+    operationId: 'act',
+    answersHead: false,
+    handle: async () => ({}),
+  }),
+  defineRoute({ ...common, method: 'delete', path: '/act', operationId: 'undo', handle: async () => ({}) }),
+  defineRoute({
+    ...common,
+    method: 'get',
+    path: '/slow',
+    operationId: 'slow',
+    limitMs: 50,
+    handle: () => new Promise(() => undefined),
+  }),
+  defineRoute({
+    ...common,
+    method: 'get',
+    path: '/slow-guard',
+    operationId: 'slowGuard',
+    limitMs: 50,
+    bucket: 'hang',
+    handle: async () => ({}),
+  }),
+  defineRoute({
+    ...common,
+    method: 'get',
+    path: '/broken',
+    operationId: 'broken',
+    handle: async () => {
+      throw new Error('the password is hunter2');
+    },
+  }),
+  defineRoute({
+    ...common,
+    method: 'get',
+    path: '/refused',
+    operationId: 'refused',
+    handle: async () => {
+      throw new AppError('rate_limited', 'Slow down.', { headers: { 'Retry-After': '7' } });
+    },
+  }),
+  defineRoute({
+    ...common,
+    method: 'get',
+    path: '/stream',
+    operationId: 'stream',
+    handle: async ({ context }) => {
+      context.response.write('half');
+      throw new Error('cut');
+    },
+  }),
+];
+
+let server: Awaited<ReturnType<typeof listen>>;
+let base: string;
+beforeAll(async () => {
+  const app = createApp();
+  app.use(
+    createApi({
+      log,
+      routes,
+      bodyLimitBytes: 1024,
+      guard: async (route) => {
+        seen.push(`guard ${route.operationId}`);
+        if (route.bucket === 'hang') await new Promise(() => undefined);
+      },
+      admit: async (route) => void seen.push(`admit ${route.operationId}`),
+    }),
+  );
+  app.use(...apiErrors(log));
+  server = await listen(app, { host: '127.0.0.1', port: 0 });
+  base = `http://127.0.0.1:${server.port}`;
+});
+afterAll(() => server.close(1_000));
+
+const ask = async (path: string, init?: RequestInit) => {
+  const response = await fetch(base + path, init);
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : (JSON.parse(text) as unknown),
+  };
+};
+const post = (body: string, type = 'application/json') =>
+  ask('/body', { method: 'POST', body, headers: { 'content-type': type } });
+
+describe('a request', () => {
+  it('passes the guard, then the checks, then the admission, then the handler', async () => {
+    seen.length = 0;
+    expect(await ask('/echo/%C3%A9?n=2')).toMatchObject({ status: 200, body: { name: 'é', n: 2 } });
+    expect(await ask('/echo/toolong')).toMatchObject({ status: 400, body: { status: 400 } });
+    expect(seen).toEqual(['guard echo', 'admit echo', 'guard echo']);
+  });
+
+  it('keeps the id that it brings, when it is one', async () => {
+    const given = await ask('/echo/a', { headers: { 'x-request-id': 'abc-1' } });
+    expect([given.headers.get('x-request-id'), given.body]).toEqual(['abc-1', { name: 'a', n: 1, id: 'abc-1' }]);
+    const made = await ask('/echo/a', { headers: { 'x-request-id': 'a b' } });
+    expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('a Reply', () => {
+  it('has its own status and headers', async () => {
+    const { status, headers, body } = await post('{"text":"x","more":1}');
+    expect([status, headers.get('location'), body]).toEqual([201, '/x', { text: 'x', more: 1 }]);
+  });
+});
+
+describe('a body', () => {
+  it.each([
+    ['{"text":', 'The request body is not valid JSON.'],
+    ['{"text":"x"} extra', 'The request body is not valid JSON.'],
+    ['"text"', 'The body must be object.'],
+    ['null', 'The body must be object.'],
+    ['{}', 'The body field text is missing.'],
+  ])('%s is 400: %s', async (body, error) => {
+    expect(await post(body)).toMatchObject({ status: 400, body: { status: 400, error } });
+  });
+
+  it('that is missing is 400', async () => {
+    expect(await ask('/body', { method: 'POST' })).toMatchObject({ status: 400, body: { status: 400 } });
+  });
+
+  it('is JSON whatever its Content-Type says', async () => {
+    expect((await post('{"text":"x"}', 'text/plain')).status).toBe(201);
+  });
+
+  it('is taken up to the limit, and is 413 above it', async () => {
+    const text = (length: number) => JSON.stringify({ text: 'x'.repeat(length - 11) });
+    expect((await post(text(1024))).status).toBe(201);
+    expect(await post(text(1025))).toMatchObject({ status: 413, body: { status: 413, error: expect.any(String) } });
+  });
+
+  it('that is too large is refused before it has been read whole', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': String(1_000_000_000) };
+      const request = httpRequest(`${base}/body`, { method: 'POST', headers }, (response) => {
+        resolve(response.statusCode);
+        request.destroy();
+      });
+      request.once('error', reject);
+      request.write('{"text":"');
+    });
+    expect(status).toBe(413);
+  });
+
+  it('in chunks without a length is refused once it is too large', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const request = httpRequest(`${base}/body`, { method: 'POST' }, (response) => {
+        resolve(response.statusCode);
+        request.destroy();
+      });
+      request.once('error', reject);
+      request.write(`{"text":"${'x'.repeat(2_000)}`);
+    });
+    expect(status).toBe(413);
+  });
+
+  it('that broke off costs nothing', async () => {
+    const request = httpRequest(`${base}/body`, { method: 'POST', headers: { 'content-length': '100' } });
+    request.on('error', () => undefined);
+    request.write('{"text":');
+    await new Promise((resolve) => request.once('socket', (socket) => socket.once('connect', resolve)));
+    request.destroy();
+    expect((await post('{"text":"x"}')).status).toBe(201);
+  });
+
+  it('that is refused leaves the connection to the next request', async () => {
+    const answers = await new Promise<string>((resolve, reject) => {
+      const socket = connect(server.port, '127.0.0.1');
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk) => chunks.push(chunk));
+      socket.once('error', reject);
+      socket.once('close', () => resolve(Buffer.concat(chunks).toString()));
+      const large = `{"text":"${'x'.repeat(5_000)}"}`;
+      socket.write(`POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: ${large.length}\r\n\r\n${large}`);
+      socket.write('GET /echo/next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    });
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
+  });
+
+  it('in a charset that nobody knows is 415', async () => {
+    expect((await post('{"text":"x"}', 'application/json; charset=klingon')).status).toBe(415);
+  });
+});
+
+describe('methods', () => {
+  it('that a path does not have are 405 with those that it has', async () => {
+    const { status, headers, body } = await ask('/act', { method: 'POST' });
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, DELETE']);
+    expect(body).toEqual({ status: 405, error: 'POST is not a method of this path; it takes GET, DELETE.' });
+    expect((await ask('/echo/a', { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD');
+  });
+
+  it('HEAD is GET without the body, and 405 where GET acts', async () => {
+    expect((await ask('/echo/a', { method: 'HEAD' })).status).toBe(200);
+    expect((await ask('/act', { method: 'HEAD' })).status).toBe(405);
+    expect((await ask('/act')).status).toBe(200);
+  });
+});
+
+describe('errors', () => {
+  it('have exactly two fields', async () => {
+    expect(await ask('/refused')).toMatchObject({ status: 429, body: { status: 429, error: 'Slow down.' } });
+    expect(Object.keys((await ask('/refused')).body as object)).toEqual(['status', 'error']);
+    expect((await ask('/refused')).headers.get('retry-after')).toBe('7');
+  });
+
+  it('of ours are 500 and say nothing of what happened', async () => {
+    expect((await ask('/broken')).body).toEqual({ status: 500, error: 'An unexpected error occurred.' });
+  });
+
+  it('are 404 for unknown paths and 400 for malformed ones', async () => {
+    expect(await ask('/nowhere?x=1')).toMatchObject({
+      status: 404,
+      body: { status: 404, error: 'There is no GET /nowhere.' },
+    });
+    expect((await ask('/%zz')).status).toBe(400);
+    expect((await ask('/echo/%zz')).status).toBe(400);
+  });
+
+  it('after the first byte cut the connection', async () => {
+    await expect(ask('/stream')).rejects.toThrow(/terminated|failed/);
+  });
+
+  it('carry no trace of the framework', async () => {
+    const { headers } = await ask('/nowhere');
+    expect(headers.get('x-powered-by')).toBeNull();
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+});
+
+describe('the time limit', () => {
+  it.each(['/slow', '/slow-guard'])('of %s ends in 503', async (path) => {
+    expect((await ask(path)).body).toEqual({
+      status: 503,
+      error: "The request ran past the server's limit of 0.05 seconds.",
+    });
+  });
+});
+
+describe('adminRoutes', () => {
+  it('say that the process lives, whether it is ready, and its figures', async () => {
+    const lifecycle = new Lifecycle(log);
+    let works = true;
+    const app = createApp();
+    app.use(
+      adminRoutes(lifecycle, createMetrics('test'), {
+        sync: () => works,
+        async: async () => {
+          if (!works) throw new Error('broken');
+          return true;
+        },
+      }),
+    );
+    const admin = await listen(app, { host: '127.0.0.1', port: 0 });
+    const get = async (path: string) => fetch(`http://127.0.0.1:${admin.port}${path}`);
+    expect((await get('/livez')).status).toBe(200);
+    expect(await (await get('/readyz')).json()).toEqual({
+      ready: true,
+      draining: false,
+      checks: { sync: true, async: true },
+    });
+    works = false;
+    const unready = await get('/readyz');
+    expect([unready.status, await unready.json()]).toEqual([
+      503,
+      { ready: false, draining: false, checks: { sync: false, async: false } },
+    ]);
+    works = true;
+    await lifecycle.stop();
+    expect((await get('/readyz')).status).toBe(503);
+    expect(await (await get('/metrics')).text()).toContain('service="test"');
+    await admin.close();
+  });
+});
+
+describe('listen', () => {
+  it('closes with connections that never sent a request, and cuts what outlasts the limit', async () => {
+    const app = createApp();
+    app.get('/forever', () => undefined);
+    const own = await listen(app, { host: '127.0.0.1', port: 0 });
+    const silent = connect(own.port, '127.0.0.1');
+    const silentClosed = new Promise((resolve) => silent.once('close', resolve));
+    await new Promise((resolve) => silent.once('connect', resolve));
+    const forever = fetch(`http://127.0.0.1:${own.port}/forever`);
+    const [fate] = await Promise.allSettled([forever, own.close(200)]);
+    expect(fate.status).toBe('rejected');
+    await silentClosed;
+    expect(silent.destroyed).toBe(true);
+  });
+
+  it('fails when the port is taken', async () => {
+    await expect(listen(createApp(), { host: '127.0.0.1', port: server.port })).rejects.toThrow(/EADDRINUSE/);
+  });
+});

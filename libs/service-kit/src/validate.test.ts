@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { Type } from 'typebox';
+import { compileBody, compileParameters } from './validate.ts';
+
+const query = compileParameters(
+  Type.Object({
+    id: Type.String({ pattern: '^[a-z]+$', errorMessage: 'must be lower-case letters' }),
+    count: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, default: 7 })),
+    ratio: Type.Optional(Type.Number()),
+    flag: Type.Optional(Type.Boolean()),
+    kind: Type.Optional(Type.Integer({ enum: [0, 2] })),
+    at: Type.Optional(Type.String({ format: 'date-time' })),
+  }),
+  'query',
+);
+
+describe('compileParameters', () => {
+  it('makes values of text by the type alone, fills in defaults and leaves out what is unknown', () => {
+    expect(query({ id: 'a', ratio: '-1.5', flag: 'true', kind: '2', colour: 'red', id2: ['x', 'y'] })).toEqual({
+      id: 'a',
+      count: 7,
+      ratio: -1.5,
+      flag: true,
+      kind: 2,
+    });
+  });
+
+  it.each(['', ' 1', '1 ', '1e1', '0x1', '1.0', '+1', '--1', '1_0', '99999999999999999999', 'NaN'])(
+    'does not take %j for an integer',
+    (count) => {
+      expect(() => query({ id: 'a', count })).toThrow(/query parameter count/);
+    },
+  );
+
+  it.each(['', '1', 'TRUE', 'yes', 'null'])('does not take %j for a boolean', (flag) => {
+    expect(() => query({ id: 'a', flag })).toThrow(/query parameter flag/);
+  });
+
+  it.each([
+    [{}, 'The query parameter id is missing.'],
+    [{ id: ['a', 'b'] }, 'The query parameter id is given more than once.'],
+    [{ id: 'A' }, 'The query parameter id must be lower-case letters.'],
+    [{ id: 'a', count: '256' }, 'The query parameter count must be <= 255.'],
+    [{ id: 'a', kind: '1' }, 'The query parameter kind must be equal to one of the allowed values (0, 2).'],
+    [{ id: 'a', at: 'today' }, 'The query parameter at must match format "date-time".'],
+  ])('says of %j: %s', (raw, message) => {
+    expect(() => query(raw)).toThrow(expect.objectContaining({ status: 400, message }));
+  });
+});
+
+describe('compileBody', () => {
+  const body = compileBody(
+    Type.Object({
+      text: Type.String({ minLength: 1 }),
+      level: Type.Optional(Type.Integer({ default: 3 })),
+      options: Type.Optional(Type.Object({ loud: Type.Boolean() })),
+    }),
+  );
+
+  it('keeps unknown fields, fills in defaults and coerces nothing', () => {
+    expect(body({ text: 'x', more: 1 })).toEqual({ text: 'x', more: 1, level: 3 });
+    expect(() => body({ text: 'x', level: '3' })).toThrow('The body field level must be integer.');
+  });
+
+  it.each([
+    [[], 'The body must be object.'],
+    [null, 'The body must be object.'],
+    [{}, 'The body field text is missing.'],
+    [{ text: '' }, 'The body field text must NOT have fewer than 1 characters.'],
+    [{ text: 'x', options: { loud: 'yes' } }, 'The body field options.loud must be boolean.'],
+  ])('says of %j: %s', (value, message) => {
+    expect(() => body(value)).toThrow(expect.objectContaining({ status: 400, message }));
+  });
+});
