@@ -175,4 +175,4 @@ it(`takes a million random and damaged inputs (JT808_FUZZ_SEED=${SEED} repeats t
   expect(fuzzer.frames).toBeGreaterThan(INPUTS / 5);
   expect(fuzzer.joined).toBeGreaterThan(1_000);
   expect(fuzzer.badBodies).toBeGreaterThan(10_000);
-}, 120_000);
+}, 300_000);

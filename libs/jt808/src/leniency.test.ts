@@ -104,6 +104,17 @@ describe('leniency of the reference', () => {
     expect(jt.encodeBody(jt.alarmAttachmentInfo, body as never).toString('hex')).toBe(hex.replaceAll(' ', ''));
   });
 
+  it('reads the attributes of 2019 behind a short header, and those of 2013 behind a long one', () => {
+    const ends = '89860012345678901234 01 48 01 46 03 20';
+    const wide = `0001 ${text('MAKER')} ${nul('M', 30)} ${nul('I', 30)} ${ends}`;
+    const narrow = `0001 ${text('MAKER')} ${nul('M', 20)} ${nul('I', 7)} ${ends}`;
+    const values = { terminalModel: 'M', terminalId: 'I', hardwareVersion: 'H', firmwareVersion: 'F' };
+    for (const hex of [wide, narrow]) {
+      expect(decode(jt.queryAttributesResponse, hex, '2013')).toMatchObject(values);
+      expect(decode(jt.queryAttributesResponse, hex, '2019')).toMatchObject(values);
+    }
+  });
+
   it('reads areas inside 0x0608', () => {
     const data = '01 01 00000005 0000 01e0a6e0 073a20d0 000001f4 0001 41'.repeat(2);
     const body = decode(jt.queryAreasResponse, `01 00000002 ${data}`, '2019') as { queryType: number; data: Buffer };

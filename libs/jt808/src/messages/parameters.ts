@@ -1,3 +1,4 @@
+import type { Edition } from '../edition.ts';
 import {
   byEdition,
   counted,
@@ -141,12 +142,25 @@ function manufacturerId(): Field<string> {
   };
 }
 
-function attributesFit(reader: Reader, length: 5 | 11, is2019: boolean): boolean {
-  const { bytes: body, end } = reader;
-  // The look-ahead starts at the id itself; the terminal type is behind us.
-  const hardware = reader.at + length + (is2019 ? 60 : 27) + 10;
+/** True when the two texts of a 0x0107 whose manufacturer's id starts at `at` leave just the two attribute bytes. */
+function attributesFitAt(body: Buffer, at: number, length: 5 | 11, is2019: boolean): boolean {
+  const hardware = at + length + (is2019 ? 60 : 27) + 10;
   const firmware = hardware + 1 + (body[hardware] ?? 0);
-  return firmware < end && firmware + 1 + (body[firmware] as number) + 2 === end;
+  return firmware < body.length && firmware + 1 + (body[firmware] as number) + 2 === body.length;
+}
+
+/** The look-ahead starts at the id itself: the terminal type is behind us. */
+function attributesFit(reader: Reader, length: 5 | 11, is2019: boolean): boolean {
+  return attributesFitAt(reader.bytes, reader.at, length, is2019);
+}
+
+/** Layout of a 0x0107: that of the edition, unless only the other one fits (fields of 2019 behind a short header, or the reverse). */
+function attributesLayout(body: Buffer, edition: Edition): Edition {
+  const fits = (is2019: boolean): boolean =>
+    ([5, 11] as const).some((length) => attributesFitAt(body, 2, length, is2019));
+  const is2019 = edition === '2019';
+  if (fits(is2019) || !fits(!is2019)) return edition;
+  return is2019 ? '2013' : '2019';
 }
 
 /** 0x0107 attributes. Has no reply serial. [13] prints the ICCID at 42; the sum, and terminals, say 34. */
@@ -156,6 +170,7 @@ export const queryAttributesResponse = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 table 20',
   editions: ['2013', '2019'],
+  layoutOf: attributesLayout,
   body: {
     terminalType: u16(), // bits 0 passenger, 1 dangerous goods, 2 freight, 3 taxi, 6 disk recording, 7 split unit, 8 trailer (2019)
     manufacturerIdLength: manufacturerIdLength(attributesFit),

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import type { Edition } from '../edition.ts';
 import type { Fields, Scope, Shape } from '../fields/index.ts';
-import { gbkLength } from '../text.ts';
 
 type Values = Record<string, unknown>;
 
@@ -10,8 +9,14 @@ const CHARACTERS = 'ABCxyz0189 .;:/-_测试粤京沪张李王苏，。'.split(''
 function text(maxBytes: number, padTo: number | undefined): fc.Arbitrary<string> {
   return fc.array(fc.constantFrom(...CHARACTERS), { maxLength: maxBytes }).map((characters) => {
     let value = '';
-    for (const character of characters) if (gbkLength(value + character) <= maxBytes) value += character;
-    return padTo === undefined ? value : value + ' '.repeat(padTo - gbkLength(value));
+    let size = 0;
+    for (const character of characters) {
+      const bytes = character.charCodeAt(0) < 0x80 ? 1 : 2;
+      if (size + bytes > maxBytes) break;
+      value += character;
+      size += bytes;
+    }
+    return padTo === undefined ? value : value + ' '.repeat(padTo - size);
   });
 }
 
