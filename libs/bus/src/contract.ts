@@ -211,6 +211,8 @@ export const headerNames = {
   timeoutMs: 'Timeout-Ms',
   /** Set on an ask that repeats one which may have reached a gateway. */
   reAsk: 'Re-Ask',
+  /** On the command subject of a terminal: another gateway has its session now. */
+  takenBy: 'Taken-By',
   error: 'Error',
 } as const;
 

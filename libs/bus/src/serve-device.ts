@@ -1,4 +1,5 @@
-import type { Msg, Subscription } from 'nats';
+import { randomBytes } from 'node:crypto';
+import { headers, type Msg, type Subscription } from 'nats';
 import { type Bus, endSubscription } from './connection.ts';
 import { decodeJson, encodeJson, headerNames, numberHeader, respondSafely } from './contract.ts';
 import { checkDeviceCommand, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
@@ -31,6 +32,8 @@ export class DeviceCommandServer {
   readonly #bus: Bus;
   readonly #handler: (command: IncomingCommand) => Promise<Outcome>;
   readonly #onError: (error: unknown, detail: string) => void;
+  readonly #onTaken: (imei: string) => void;
+  readonly #id = randomBytes(8).toString('hex');
   readonly #entries = new Map<string, Entry>();
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #sweep: NodeJS.Timeout;
@@ -40,11 +43,14 @@ export class DeviceCommandServer {
     options: {
       handler: (command: IncomingCommand) => Promise<Outcome>;
       onError: (error: unknown, detail: string) => void;
+      /** Another server has taken a terminal over by `takeOver`. */
+      onTaken?: (imei: string) => void;
     },
   ) {
     this.#bus = bus;
     this.#handler = options.handler;
     this.#onError = options.onError;
+    this.#onTaken = options.onTaken ?? (() => undefined);
     this.#sweep = setInterval(() => this.#dropOld(), 10_000);
     this.#sweep.unref();
   }
@@ -69,6 +75,16 @@ export class DeviceCommandServer {
   }
 
   /**
+   * Tells whichever other server takes commands for the terminal that it is taken over. To be called before `open` when nothing else can say who has it:
+   * the broker hands this to the other server before any command that both would get.
+   */
+  takeOver(imei: string): void {
+    const head = headers();
+    head.set(headerNames.takenBy, this.#id);
+    if (this.#bus.isUp()) this.#bus.nc.publish(deviceCommandSubject(imei), new Uint8Array(), { headers: head });
+  }
+
+  /**
    * Stops taking commands for a terminal; those in flight still get their answer, and so do those that the broker has handed over already: the handler
    * hears of them and says that there is no session.
    */
@@ -89,6 +105,11 @@ export class DeviceCommandServer {
   }
 
   #onMessage(imei: string, message: Msg): void {
+    const takenBy = message.headers?.get(headerNames.takenBy) ?? '';
+    if (takenBy !== '') {
+      if (takenBy !== this.#id) this.#onTaken(imei);
+      return;
+    }
     const commandId = message.headers?.get(headerNames.commandId) ?? '';
     const timeoutMs = numberHeader(message.headers, headerNames.timeoutMs);
     let command: unknown;

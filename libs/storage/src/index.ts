@@ -8,7 +8,7 @@ export {
   releaseDevice,
 } from './device-state.ts';
 export { type Collection, type Database, type Db, isDuplicateKey, openDatabase } from './mongo.ts';
-export { openRedis, type Redis, redisAnswers } from './redis.ts';
+export { dialRedis, openRedis, type Redis, redisAnswers } from './redis.ts';
 export {
   acknowledgeStream,
   claimStream,

@@ -32,6 +32,17 @@ export async function openRedis(
   return client;
 }
 
+/**
+ * Like `openRedis` without waiting for the first connection, for services that work without Redis: until it stands, and whenever it is lost, commands fail
+ * at once.
+ */
+export function dialRedis(url: string, options: { name: string; onError: (error: unknown) => void }): Redis {
+  const client = makeClient(url, options.name);
+  client.on('error', options.onError);
+  client.connect().catch(options.onError);
+  return client;
+}
+
 /** True when Redis answers within the given time. */
 export async function redisAnswers(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
   if (!redis.isReady) return false;
