@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type BrowserContext, chromium } from 'playwright-core';
+import { servePlayer } from './testing/player-page.ts';
+import { until } from './testing/until.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+/** No look-ups outside: the browser has a page on loopback to play and nothing else to do. */
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--autoplay-policy=no-user-gesture-required',
+];
+
+interface PlayerState {
+  errors: string[];
+  media?: { mimeType: string; hasAudio: boolean; width: number };
+  currentTime: number;
+  pictures: number;
+  soundBytes: number;
+}
+
+let world: World;
+let browser: BrowserContext;
+const profile = mkdtempSync(join(tmpdir(), 'fleet-browser-'));
+
+beforeAll(async () => {
+  const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
+  world = await startWorld();
+  browser = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: quiet });
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await world?.stop();
+  rmSync(profile, { recursive: true, force: true });
+}, 60_000);
+
+describe('a browser with a plain mpegts.js player', () => {
+  // G.711 in FLV ends such a player, and so does a header that promises a track which never comes.
+  it.each(['g711a', 'adpcm', 'g726', 'aac', 'none'] as const)(
+    'plays a camera with %s sound',
+    async (audio) => {
+      const terminal = await world.terminal({ look: { audio } });
+      const query = `imei=${terminal.phone}&channel=1`;
+      expect((await world.get(`/realtime/start-stream?${query}`)).status).toBe(200);
+      const player = await servePlayer(`${world.product.runtime.base_url}/api/v1/realtime/stream.flv?${query}`);
+      const page = await browser.newPage();
+      await page.goto(player.url);
+      const look = (): Promise<PlayerState> => page.evaluate<PlayerState>(readPlayer);
+      const state = await until(
+        'three seconds of moving pictures',
+        async () => {
+          const now = await look();
+          return now.errors.length > 0 || (now.currentTime > 3 && now.pictures > 30) ? now : undefined;
+        },
+        40_000,
+      );
+      expect(state.errors).toEqual([]);
+      expect(state.media).toMatchObject({ width: 640, hasAudio: audio !== 'none' });
+      expect(state.soundBytes > 0).toBe(audio !== 'none');
+      await page.close();
+      await player.close();
+    },
+    90_000,
+  );
+});
+
+/** Runs in the page. */
+const readPlayer = `(() => {
+  const video = document.getElementById('video');
+  return {
+    ...window.state,
+    currentTime: video.currentTime,
+    pictures: video.getVideoPlaybackQuality().totalVideoFrames,
+    soundBytes: video.webkitAudioDecodedByteCount,
+  };
+})()`;
