@@ -58,7 +58,8 @@ export async function startWorld(env: Record<string, string> = {}): Promise<Worl
       const terminal = new SimulatedTerminal({ host, port, phone, channels: 2, reportIntervalMs: 0, clips, ...setup });
       terminals.push(terminal);
       terminal.start();
-      await terminal.waitUntilOnline();
+      // Many start at once on machines that are busy.
+      await terminal.waitUntilOnline(60_000);
       return terminal;
     },
     stop: async () => {

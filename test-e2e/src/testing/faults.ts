@@ -1,0 +1,80 @@
+import { createServer, type Server } from 'node:net';
+import { until } from './until.ts';
+import type { World } from './world.ts';
+
+/** Names of the backends that a start runs itself. */
+export type Backend = 'nats' | 'redis' | 'mongodb';
+
+/** A machine under load starts processes slowly. */
+const restartLimitMs = 60_000;
+
+const pidOf = (world: World, name: string): number | undefined => world.product.runtime.processes[name];
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // Gone already: the list of processes is a moment behind.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** Signals one process of the product, by default so that it dies without a word, and gives its id. */
+export function kill(world: World, name: string, how: NodeJS.Signals = 'SIGKILL'): number {
+  const pid = pidOf(world, name);
+  if (pid === undefined) throw new Error(`${name} does not run`);
+  signal(pid, how);
+  return pid;
+}
+
+/** Waits until the launcher has started a process anew. */
+export async function restarted(world: World, name: string, formerPid: number): Promise<void> {
+  await until(`${name} to be started again`, () => (pidOf(world, name) ?? formerPid) !== formerPid, restartLimitMs);
+}
+
+/** Waits until every component says that it works. */
+export async function healthy(world: World): Promise<void> {
+  await until(
+    'the product to be healthy again',
+    async () => (await world.get('/health')).status === 200,
+    restartLimitMs,
+  );
+}
+
+function listens(server: Server, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onError = (): void => resolve(false);
+    server.once('error', onError);
+    server.listen({ host: '127.0.0.1', port }, () => {
+      server.off('error', onError);
+      resolve(true);
+    });
+  });
+}
+
+/**
+ * Kills a backend and holds its port, so that it stays away however often the launcher starts it again. `giveBack` lets the next start succeed, and resolves
+ * when the product is healthy.
+ */
+export async function takeAway(world: World, name: Backend): Promise<{ giveBack(): Promise<void> }> {
+  const port = Number(new URL(world.product.runtime.backends[`${name}_url`]).port);
+  const holder = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.resetAndDestroy();
+  });
+  await until(
+    `the port of ${name}`,
+    () => {
+      const pid = pidOf(world, name);
+      if (pid !== undefined) signal(pid, 'SIGKILL');
+      return listens(holder, port);
+    },
+    restartLimitMs,
+  );
+  return {
+    giveBack: async () => {
+      await new Promise<void>((resolve) => holder.close(() => resolve()));
+      await healthy(world);
+    },
+  };
+}
