@@ -42,6 +42,15 @@ const routes = [
     answersHead: false,
     handle: async () => ({}),
   }),
+  defineRoute({
+    ...common,
+    method: 'post',
+    path: '/optional',
+    operationId: 'optional',
+    body: Type.Object({ n: Type.Optional(Type.Integer({ default: 4 })) }),
+    bodyIsOptional: true,
+    handle: async ({ body }) => body,
+  }),
   defineRoute({ ...common, method: 'delete', path: '/act', operationId: 'undo', handle: async () => ({}) }),
   defineRoute({
     ...common,
@@ -160,6 +169,10 @@ describe('a body', () => {
 
   it('that is missing is 400', async () => {
     expect(await ask('/body', { method: 'POST' })).toMatchObject({ status: 400, body: { status: 400 } });
+  });
+
+  it('that may be missing is an empty object then', async () => {
+    expect((await ask('/optional', { method: 'POST' })).body).toEqual({ n: 4 });
   });
 
   it('is JSON whatever its Content-Type says', async () => {

@@ -182,8 +182,9 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
   // Content-Type is not looked at: clients often leave it out for JSON.
   const requiredBody = async (request: Request): Promise<unknown> => {
     const value = await readJsonBody(request, options.bodyLimitBytes);
-    if (value === undefined) throw new AppError('validation_failed', 'A JSON body is required.');
-    return value;
+    if (value !== undefined) return value;
+    if (route.bodyIsOptional === true) return {};
+    throw new AppError('validation_failed', 'A JSON body is required.');
   };
   return [guard, handle];
 }

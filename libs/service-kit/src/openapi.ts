@@ -55,7 +55,12 @@ function operation(route: Route): Record<string, unknown> {
     parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query')],
     ...(route.body === undefined
       ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } }),
+      : {
+          requestBody: {
+            required: route.bodyIsOptional !== true,
+            content: { 'application/json': { schema: route.body } },
+          },
+        }),
     responses,
   };
 }

@@ -39,6 +39,8 @@ export interface Route {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** True where no body is the same as an empty object. */
+  readonly bodyIsOptional?: boolean;
   /** Body of the successful answer; absent when the handler writes the response itself (a stream). */
   readonly response?: TSchema;
   /** Content type of the successful answer, default application/json. */

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { compileBody, createApi, createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { apiDocument } from './api-document.ts';
+import { apiDocument, videoDocument } from './api-document.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { deviceApiRoutes } from './routes/index.ts';
 import { World } from './testing/world.ts';
+import { videoRoutes } from './video-routes/index.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -31,26 +32,29 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('openapi.json', () => {
-  it('is what the schemas say: run `pnpm generate` after a change of a route', () => {
-    const file = readFileSync(fileURLToPath(new URL('../openapi.json', import.meta.url)), 'utf8');
-    expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(apiDocument())));
+  it.each([
+    ['openapi.json', apiDocument],
+    ['video-openapi.json', videoDocument],
+  ])('%s is what the schemas say: run `npm run generate` after a change of a route', (name, make) => {
+    const file = readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8');
+    expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(make())));
   });
 
-  it('has an operation for each route of Express, and no other', () => {
-    const router = createApi({
-      log: createLogger('test', 'silent'),
-      routes: deviceApiRoutes({ config: loadConfig({}) } as Deps),
-      bodyLimitBytes: 1,
-    });
-    const routes = router.stack.flatMap(({ route }) =>
-      (route?.stack ?? []).map(({ method }) => `${method ?? 'all'} /api/v1${route?.path}`),
+  it.each([
+    ['/api/v1', deviceApiRoutes, apiDocument, 7],
+    ['', videoRoutes, videoDocument, 4],
+  ] as const)('has an operation for each route of Express below "%s", and no other', (base, table, make, count) => {
+    const routes = table({ config: loadConfig({}) } as Deps);
+    const router = createApi({ log: createLogger('test', 'silent'), routes, bodyLimitBytes: 1 });
+    const paths = router.stack.flatMap(({ route }) =>
+      (route?.stack ?? []).map(({ method }) => `${method ?? 'all'} ${base}${route?.path.replace(/:(\w+)/g, '{$1}')}`),
     );
-    const served = [...new Set(routes)].filter((route) => /^(get|post|put|delete) /.test(route));
-    const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+    const served = [...new Set(paths)].filter((path) => /^(get|post|put|delete) /.test(path));
+    const described = Object.entries((make() as unknown as typeof document).paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method} ${path}`),
     );
     expect(served.toSorted()).toEqual(described.toSorted());
-    expect(served).toHaveLength(7);
+    expect(served).toHaveLength(count);
   });
 
   it('is served, with a page over it that takes nothing from elsewhere', async () => {

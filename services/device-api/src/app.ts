@@ -11,9 +11,10 @@ import type { Express } from 'express';
 import { admitByDevice } from './access/admit.ts';
 import type { Guard } from './access/guard.ts';
 import type { RateLimits } from './access/rate-limits.ts';
-import { apiBasePath, apiDocument } from './api-document.ts';
+import { apiBasePath, apiDocument, videoDocument } from './api-document.ts';
 import type { Deps } from './deps.ts';
 import { deviceApiRoutes } from './routes/index.ts';
+import { videoRoutes } from './video-routes/index.ts';
 
 /** Largest body of the Device API. */
 export const bodyLimitBytes = 16 * 1024;
@@ -38,6 +39,27 @@ export function createDeviceApi(
     createApi({
       log: deps.log,
       routes: deviceApiRoutes(deps),
+      bodyLimitBytes,
+      guard: (route, context) => parts.guard.enter(route, context),
+      admit: admitByDevice(parts.guard, parts.limits),
+    }),
+  );
+  app.use(...apiErrors(deps.log));
+  return app;
+}
+
+/** The video service: the same use cases under paths of its own, on a port of its own. */
+export function createVideoService(deps: Deps, parts: { guard: Guard; limits: RateLimits }): Express {
+  const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
+  const document = videoDocument();
+  app.get('/openapi.json', (_request, response) => {
+    response.json(document);
+  });
+  app.use('/docs', docsPage({ title: 'Video service', specs: [{ name: 'Video service', url: '/openapi.json' }] }));
+  app.use(
+    createApi({
+      log: deps.log,
+      routes: videoRoutes(deps),
       bodyLimitBytes,
       guard: (route, context) => parts.guard.enter(route, context),
       admit: admitByDevice(parts.guard, parts.limits),

@@ -1,6 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { apiDocument } from './api-document.ts';
+import { apiDocument, videoDocument } from './api-document.ts';
 
-const file = fileURLToPath(new URL('../openapi.json', import.meta.url));
-await writeFile(file, `${JSON.stringify(apiDocument(), null, 2)}\n`);
+for (const [name, document] of [
+  ['openapi.json', apiDocument()],
+  ['video-openapi.json', videoDocument()],
+] as const) {
+  const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
+  await writeFile(file, `${JSON.stringify(document, null, 2)}\n`);
+}

@@ -13,10 +13,11 @@ import {
   shownConfig,
 } from '@fleet/service-kit';
 import { openDatabase, openRedis } from '@fleet/storage';
+import type { Express } from 'express';
 import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
 import { RateLimits } from './access/rate-limits.ts';
-import { createDeviceApi } from './app.ts';
+import { createDeviceApi, createVideoService } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveUseCases } from './handlers/serve-use-cases.ts';
@@ -26,6 +27,7 @@ const name = 'device-api';
 /** A running device-api and where it listens. */
 export interface DeviceApiService extends Running {
   readonly port: number;
+  readonly videoPort: number;
 }
 
 /** Composition root: connects, listens, and stops in reverse order. */
@@ -73,20 +75,27 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const useCases = serveUseCases(deps);
   lifecycle.onStop('use cases on the bus', () => useCases.stop());
   const limits = new RateLimits(config, redis);
-  const app = createDeviceApi(deps, { guard: new Guard(deps, keys, limits), limits, lifecycle, metrics });
-  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, configure: configureServer });
+  const guard = new Guard(deps, keys, limits);
+  lifecycle.onStop('what still waits', () => stopped.abort());
+  const servers: Awaited<ReturnType<typeof listen>>[] = [];
   lifecycle.onStop('http', async () => {
     const grace = setTimeout(() => stopped.abort(), config.STOP_GRACE_MS);
-    await http.close(config.STOP_GRACE_MS + 2_000);
+    await Promise.all(servers.map((server) => server.close(config.STOP_GRACE_MS + 2_000)));
     clearTimeout(grace);
-    stopped.abort();
   });
+  const serveHttp = async (app: Express, port: number): Promise<number> => {
+    const server = await listen(app, { host: config.HOST, port, configure: configureServer });
+    servers.push(server);
+    return server.port;
+  };
+  const port = await serveHttp(createDeviceApi(deps, { guard, limits, lifecycle, metrics }), config.HTTP_PORT);
+  const videoPort = await serveHttp(createVideoService(deps, { guard, limits }), config.VIDEO_HTTP_PORT);
   lifecycle.onStop('streams', () => stopping.abort());
   const ping = servePing(bus, name, { onError });
   lifecycle.onStop('ping', () => ping.stop());
   lifecycle.onStop('drain', () => delay(config.DRAIN_DELAY_MS));
-  log.info({ port: http.port }, 'listening');
-  return { port: http.port, stop: () => lifecycle.stop() };
+  log.info({ port, videoPort }, 'listening');
+  return { port, videoPort, stop: () => lifecycle.stop() };
 }
 
 function configureServer(server: Server): void {

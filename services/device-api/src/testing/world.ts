@@ -61,7 +61,7 @@ export class World {
   }
 
   /** Starts a replica; limits are high unless the test says otherwise. */
-  async service(env: Record<string, string> = {}): Promise<DeviceApiService & Client> {
+  async service(env: Record<string, string> = {}): Promise<DeviceApiService & Client & { readonly video: Client }> {
     const service = await create(
       loadConfig({
         HTTP_PORT: '0',
@@ -79,7 +79,9 @@ export class World {
       { log: silent },
     );
     this.#services.push(service);
-    return Object.assign(service, client(service.port));
+    return Object.assign(service, client(`http://127.0.0.1:${service.port}`), {
+      video: client(`http://127.0.0.1:${service.videoPort}`, ''),
+    });
   }
 
   /** Connects a device whose commands are answered by the handler; it has a number of its own. */
@@ -134,12 +136,11 @@ export interface Client {
   get(path: string, init?: RequestInit): Promise<Answer>;
 }
 
-function client(port: number): Client {
-  const base = `http://127.0.0.1:${port}`;
+function client(base: string, path = '/api/v1'): Client {
   return {
     base,
-    get: async (path, init) => {
-      const response = await fetch(`${base}/api/v1${path}`, init);
+    get: async (rest, init) => {
+      const response = await fetch(base + path + rest, init);
       const text = await response.text();
       return {
         status: response.status,

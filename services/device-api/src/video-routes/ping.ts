@@ -1,0 +1,57 @@
+import { defineRoute } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import { commandErrors } from '../routes/answers.ts';
+import { commandContext, commandRoute } from '../routes/command-context.ts';
+import { pingDevice } from '../use-cases/ping-device.ts';
+import { devicePath } from './parameters.ts';
+
+const time = (description: string) => Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description });
+
+const response = Type.Object(
+  {
+    imei: Type.String({ description: 'As the caller wrote it.' }),
+    connected: Type.Boolean(),
+    last_seen: time('When the device was last heard.'),
+    connected_since: time('When its session began.'),
+    rtt_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'Round trip of the link test.' }),
+  },
+  { additionalProperties: false },
+);
+
+const shownTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+
+export const ping = (deps: Deps) =>
+  defineRoute({
+    ...commandRoute(deps),
+    scopes: ['video'],
+    method: 'get',
+    path: '/:imei/ping',
+    operationId: 'pingDevice',
+    summary: 'Device ping check',
+    description: 'A device that is not connected is 200 with `connected: false`.',
+    tags: ['Video service'],
+    params: devicePath,
+    query: Type.Object({
+      deep: Type.Optional(
+        Type.Boolean({ default: false, description: 'Send a link test; 504 when it is not answered.' }),
+      ),
+    }),
+    response,
+    errors: commandErrors,
+    handle: async ({ params, query, context }) => {
+      const found = await pingDevice(
+        deps,
+        { imei: canonicalImei(params.imei), isDeep: query.deep ?? false },
+        commandContext(deps, context),
+      );
+      return {
+        imei: params.imei,
+        connected: found !== null,
+        last_seen: shownTime(found?.lastSeenMs),
+        connected_since: shownTime(found?.onlineSinceMs),
+        rtt_ms: found?.rttMs ?? null,
+      };
+    },
+  });

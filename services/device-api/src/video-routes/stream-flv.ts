@@ -1,0 +1,39 @@
+import { defineRoute } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import { streamErrors } from '../routes/answers.ts';
+import { channel, imei } from '../routes/parameters.ts';
+import { playback } from '../routes/realtime-stream-flv.ts';
+import { watchStream } from '../use-cases/watch-stream.ts';
+
+export const streamFlv = (deps: Deps) =>
+  defineRoute({
+    method: 'get',
+    path: '/:imei/:channel/stream.flv',
+    operationId: 'watchStream',
+    summary: 'Direct FLV stream',
+    tags: ['Video service'],
+    params: Type.Object({ imei, channel }),
+    query: Type.Object({
+      kind: Type.Optional(
+        Type.String({ enum: ['live', 'history'], default: 'live', description: 'Live or recorded video.' }),
+      ),
+      ...playback,
+    }),
+    contentType: 'video/x-flv',
+    errors: streamErrors,
+    scopes: ['video'],
+    bucket: 'stream',
+    handle: ({ params, query, context }) =>
+      watchStream(
+        deps,
+        {
+          kind: query.kind === 'history' ? 'history' : 'live',
+          imei: canonicalImei(params.imei),
+          channel: params.channel,
+        },
+        { audio: query.audio ?? 'aac', hevc: query.hevc },
+        context,
+      ),
+  });

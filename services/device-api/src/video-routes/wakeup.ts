@@ -1,0 +1,23 @@
+import { defineRoute } from '@fleet/service-kit';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import { commandErrors } from '../routes/answers.ts';
+import { commandContext, commandRoute } from '../routes/command-context.ts';
+import { wakeupResponse } from '../routes/wakeup.ts';
+import { wakeUp } from '../use-cases/wake-up.ts';
+import { devicePath } from './parameters.ts';
+
+export const wakeup = (deps: Deps) =>
+  defineRoute({
+    ...commandRoute(deps),
+    scopes: ['video'],
+    method: 'get',
+    path: '/:imei/wakeup',
+    operationId: 'wakeCamera',
+    summary: 'Wake camera before streaming',
+    tags: ['Video service'],
+    params: devicePath,
+    response: wakeupResponse,
+    errors: commandErrors,
+    handle: ({ params, context }) => wakeUp(deps, { imei: canonicalImei(params.imei) }, commandContext(deps, context)),
+  });
