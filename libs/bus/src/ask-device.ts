@@ -137,9 +137,11 @@ class PendingAsk {
     const head = headers();
     head.set(headerNames.correlationId, this.#ask.correlationId);
     head.set(headerNames.commandId, this.#commandId);
-    const leftMs = this.#ask.timeoutMs - (performance.now() - this.#startedAtMs);
-    head.set(headerNames.timeoutMs, String(Math.max(1, Math.round(leftMs))));
-    if (this.#uncertain.size > 0) head.set(headerNames.reAsk, String(this.#asks));
+    const askedForMs = performance.now() - this.#startedAtMs;
+    head.set(headerNames.timeoutMs, String(Math.max(1, Math.round(this.#ask.timeoutMs - askedForMs))));
+    if (this.#uncertain.size === 0) return head;
+    head.set(headerNames.reAsk, String(this.#asks));
+    head.set(headerNames.askedForMs, String(Math.ceil(askedForMs)));
     return head;
   }
 

@@ -104,6 +104,28 @@ describe('commands around the death of the broker', () => {
     expect(seen).toMatchObject([{ isReAsk: false }]);
   }, 20_000);
 
+  it('sends a command that was lost with the broker as a first ask where the gateway has had the terminal all the time', async () => {
+    const openedAt = performance.now();
+    await until(() => performance.now() - openedAt > 1_200);
+    const asked = ask();
+    await nats.kill();
+    await bothDown();
+    await nats.start();
+    expect(await asked).toEqual(answerWith(1));
+    expect(seen).toMatchObject([{ isReAsk: false }]);
+  }, 20_000);
+
+  it('says that a command is asked again where the terminal has come since: another gateway may have sent it', async () => {
+    const asked = ask();
+    await nats.kill();
+    await bothDown();
+    server.close(imei);
+    server.open(imei);
+    await nats.start();
+    expect(await asked).toEqual(answerWith(1));
+    expect(seen).toMatchObject([{ isReAsk: true }]);
+  }, 20_000);
+
   it('ends as brokerAway after 2 s of an outage, and at once after that; a command that was sent before waits on', async () => {
     answer = () => new Promise(() => undefined);
     const sent = ask(true, 6_000);

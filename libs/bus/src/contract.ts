@@ -211,6 +211,8 @@ export const headerNames = {
   timeoutMs: 'Timeout-Ms',
   /** Set on an ask that repeats one which may have reached a gateway. */
   reAsk: 'Re-Ask',
+  /** How long ago the command was first asked; with `Re-Ask` only. */
+  askedForMs: 'Asked-For-Ms',
   /** On the command subject of a terminal: another gateway has its session now. */
   takenBy: 'Taken-By',
   error: 'Error',

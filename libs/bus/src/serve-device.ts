@@ -6,6 +6,8 @@ import { checkDeviceCommand, type DeviceCommand, deviceCommandSubject, type Outc
 
 /** How long an answer is kept for asks that repeat the command: longer than any caller waits. */
 const keepAnswersMs = 120_000;
+/** A pod that has taken a terminal's commands for so much longer than a command exists has had every ask of it that was delivered at all. */
+const certainAfterMs = 1_000;
 
 /** A command as a gateway gets it. */
 export interface IncomingCommand {
@@ -14,7 +16,10 @@ export interface IncomingCommand {
   readonly commandId: string;
   readonly correlationId: string;
   readonly timeoutMs: number;
-  /** True when an earlier ask of this command may have reached a gateway: no frame may be written for it here unless this pod knows it was not. */
+  /**
+   * True when an earlier ask of this command may have reached another gateway: no frame may be written for it here. An ask that was lost with the broker, while
+   * this pod held the terminal all the time, is none: nobody has had it.
+   */
   readonly isReAsk: boolean;
 }
 
@@ -35,7 +40,7 @@ export class DeviceCommandServer {
   readonly #onTaken: (imei: string) => void;
   readonly #id = randomBytes(8).toString('hex');
   readonly #entries = new Map<string, Entry>();
-  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #subscriptions = new Map<string, { subscription: Subscription; sinceMs: number }>();
   readonly #sweep: NodeJS.Timeout;
 
   constructor(
@@ -71,7 +76,7 @@ export class DeviceCommandServer {
         else this.#onMessage(imei, message);
       },
     });
-    this.#subscriptions.set(imei, subscription);
+    this.#subscriptions.set(imei, { subscription, sinceMs: performance.now() });
   }
 
   /**
@@ -99,9 +104,17 @@ export class DeviceCommandServer {
   }
 
   async #end(imei: string): Promise<void> {
-    const subscription = this.#subscriptions.get(imei);
+    const known = this.#subscriptions.get(imei);
     this.#subscriptions.delete(imei);
-    if (subscription !== undefined) await endSubscription(this.#bus, subscription);
+    if (known !== undefined) await endSubscription(this.#bus, known.subscription);
+  }
+
+  /** True when this pod has taken the terminal's commands since before this one was first asked: it would have it on its list. */
+  #wouldKnow(imei: string, message: Msg): boolean {
+    const known = this.#subscriptions.get(imei);
+    const askedForMs = numberHeader(message.headers, headerNames.askedForMs);
+    if (known === undefined || askedForMs === undefined) return false;
+    return performance.now() - known.sinceMs >= askedForMs + certainAfterMs;
   }
 
   #onMessage(imei: string, message: Msg): void {
@@ -137,7 +150,7 @@ export class DeviceCommandServer {
     };
     this.#entries.set(key, entry);
     const correlationId = message.headers?.get(headerNames.correlationId) ?? '';
-    const isReAsk = message.headers?.has(headerNames.reAsk) ?? false;
+    const isReAsk = (message.headers?.has(headerNames.reAsk) ?? false) && !this.#wouldKnow(imei, message);
     void this.#run(entry, {
       imei,
       command: command as DeviceCommand,

@@ -10,12 +10,16 @@ const restartLimitMs = 60_000;
 
 const pidOf = (world: World, name: string): number | undefined => world.product.runtime.processes[name];
 
+// Errors of the system are no instances of the Error that tests see.
+const codeOf = (error: unknown): unknown =>
+  typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
     // Gone already: the list of processes is a moment behind.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }
 
