@@ -21,7 +21,11 @@ const BY_STREAM: readonly [name: string, help: string, read: (stream: MediaStrea
   ['media_stream_lost_packets', 'packets lost by a running stream', ({ counters }) => counters.lostPackets],
   ['media_stream_broken_frames', 'broken frames of a running stream', ({ counters }) => counters.brokenFrames],
   ['media_stream_viewers', 'viewers of a running stream', ({ viewers }) => viewers.size],
-  ['media_stream_dropped_frames', 'frames that viewers of a running stream did not get', droppedOf],
+  [
+    'media_stream_dropped_frames',
+    'frames that viewers of a running stream did not get',
+    ({ droppedTags }) => droppedTags,
+  ],
   [
     'media_stream_first_key_frame_seconds',
     'time from the first packet to the first key frame',
@@ -29,12 +33,6 @@ const BY_STREAM: readonly [name: string, help: string, read: (stream: MediaStrea
       firstKeyFrameAtMs === null ? null : (firstKeyFrameAtMs - startedAtMs) / 1000,
   ],
 ];
-
-function droppedOf(stream: MediaStream): number {
-  let dropped = stream.counters.droppedTags;
-  for (const viewer of stream.viewers) dropped += viewer.counters.droppedTags;
-  return dropped;
-}
 
 /** The metrics of one service instance. They are read from the streams when asked for; a stream's labels go with it. */
 export function mediaMetrics(sources: {
@@ -47,7 +45,7 @@ export function mediaMetrics(sources: {
   for (const [key, [name, help]] of Object.entries(TOTALS) as [TotalName, [string, string]][])
     total(name, help, () => {
       let sum = registry.ended[key];
-      for (const stream of registry.streams) sum += key === 'droppedTags' ? droppedOf(stream) : stream.counters[key];
+      for (const stream of registry.streams) sum += key === 'droppedTags' ? stream.droppedTags : stream.counters[key];
       return sum;
     });
   total('media_connections_total', 'camera connections and UDP peers', () => ingest.connections);

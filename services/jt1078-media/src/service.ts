@@ -55,8 +55,10 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
   const lifecycle = new Lifecycle(log);
   log.info({ ...shownConfig(schema, config), podId: pod }, 'starting');
   try {
-    const backends = await openBackends(config, pod, lifecycle, log);
-    return await assemble(config, pod, { ...backends, lifecycle, log });
+    const transcoders = new Transcoders({ ffmpegPath: config.FFMPEG_PATH, max: config.MEDIA_MAX_TRANSCODERS, log });
+    const [backends] = await Promise.all([openBackends(config, pod, lifecycle, log), transcoders.probe()]);
+    lifecycle.onStop('transcoders', () => transcoders.stop());
+    return await assemble(config, pod, { ...backends, transcoders, lifecycle, log });
   } catch (error) {
     await lifecycle.stop();
     throw error;
@@ -67,6 +69,7 @@ interface Parts {
   readonly redis: Redis;
   readonly bus: Bus;
   readonly asker: DeviceAsker;
+  readonly transcoders: Transcoders;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
 }
@@ -85,10 +88,7 @@ async function openBackends(config: Config, pod: string, lifecycle: Lifecycle, l
 }
 
 async function assemble(config: Config, pod: string, parts: Parts): Promise<MediaService> {
-  const { redis, bus, lifecycle, log } = parts;
-  const transcoders = new Transcoders({ ffmpegPath: config.FFMPEG_PATH, max: config.MEDIA_MAX_TRANSCODERS, log });
-  await transcoders.probe();
-  lifecycle.onStop('transcoders', () => transcoders.stop());
+  const { redis, bus, transcoders, lifecycle, log } = parts;
   const owner = { podId: pod, url: config.MEDIA_HTTP_URL ?? '' };
   const claims = new StreamClaims({ redis, owner, acceptUnsolicited: config.MEDIA_ACCEPT_UNSOLICITED, log });
   const registry = new StreamRegistry({

@@ -56,6 +56,8 @@ export interface StreamCounters {
 
 /** A recording that nobody has watched stays for so long after its end: its viewer may just be on the way. */
 const UNSEEN_RECORDING_MS = 5_000;
+/** A viewer that waited for the camera's first packet joins at once, or has gone. */
+const EXPECTED_VIEWER_MS = 2_000;
 /** After a stop command a connection is closed no sooner: the terminal may close it by itself. */
 const CLOSE_AFTER_STOP_MS = 1_500;
 /** A frame that waits for its successor waits no longer once the camera is quiet. */
@@ -90,20 +92,23 @@ export class MediaStream {
   #idleSinceMs: number = performance.now();
   #wasWatched = false;
   #waiting = 0;
+  /** Somebody waited for the camera: a viewer is on its way. */
+  #expectsViewer: boolean;
   #isHeld = false;
   #isFlushed = true;
 
   constructor(
     id: StreamId,
     claim: StreamClaim,
-    options: { limits: StreamLimits; transcoders: Transcoders; log: Logger },
+    options: { limits: StreamLimits; transcoders: Transcoders; log: Logger; expectsViewer: boolean },
   ) {
     this.id = id;
     this.claim = claim;
     this.#limits = options.limits;
     this.#log = options.log;
     this.#cache = new GopCache({ maxTags: options.limits.cacheTags, maxBytes: options.limits.cacheBytes });
-    this.#cache.keepsAll = id.kind === 'history';
+    this.#expectsViewer = options.expectsViewer;
+    this.#updateKeeping();
     this.#audio = new StreamAudio({
       transcoders: options.transcoders,
       onAac: (frame, timestampMs) => this.#muxer.pushTranscodedAac(frame, timestampMs),
@@ -125,6 +130,13 @@ export class MediaStream {
 
   get #wanted(): WantedMedia {
     return wantedMedia(this.id.kind, this.claim.request?.dataType ?? null);
+  }
+
+  /** Tags that slow viewers did not get, those that are still here included. */
+  get droppedTags(): number {
+    let dropped = this.counters.droppedTags;
+    for (const viewer of this.#viewers) dropped += viewer.counters.droppedTags;
+    return dropped;
   }
 
   get link(): CameraLink | null {
@@ -194,6 +206,8 @@ export class MediaStream {
   join(viewer: Viewer, hear: { onStart: () => void; onNothing: () => void }): void {
     this.#viewers.add(viewer);
     this.#waiting += 1;
+    this.#expectsViewer = false;
+    this.#updateKeeping();
     viewer.onStart = hear.onStart;
     viewer.onNothing = hear.onNothing;
     viewer.onDrain = () => this.#updateHold();
@@ -207,11 +221,8 @@ export class MediaStream {
     if (viewer.tracks === null) this.#waiting -= 1;
     this.counters.droppedTags += viewer.counters.droppedTags;
     this.#countListeners();
-    if (this.#viewers.size === 0) {
-      this.#idleSinceMs = performance.now();
-      // Nothing of a recording is lost for the next viewer.
-      if (this.id.kind === 'history') this.#cache.keepsAll = true;
-    }
+    if (this.#viewers.size === 0) this.#idleSinceMs = performance.now();
+    this.#updateKeeping();
     this.#updateHold();
   }
 
@@ -220,6 +231,10 @@ export class MediaStream {
     if (!this.#isFlushed && nowMs - this.#lastDataMs >= FLUSH_AFTER_MS) {
       this.#isFlushed = true;
       this.#muxer.flush();
+    }
+    if (this.#expectsViewer && nowMs - this.startedAtMs >= EXPECTED_VIEWER_MS) {
+      this.#expectsViewer = false;
+      this.#updateKeeping();
     }
     for (const viewer of this.#viewers) {
       if (viewer.checkStalled(nowMs))
@@ -267,6 +282,7 @@ export class MediaStream {
       this.#audio.forgetRecent();
     }
     this.#cache.add(tag, this.#headers);
+    if (this.id.kind === 'live' && this.#cache.bytes > this.#limits.cacheBytes) this.#cache.keepsAll = false;
     for (const viewer of this.#viewers)
       if (this.#isFor(viewer, tag)) viewer.push(tag, this.#headers, this.#wires, nowMs);
     if (this.#waiting > 0) this.#startWaiting(nowMs);
@@ -310,7 +326,7 @@ export class MediaStream {
       for (const { tag, headers } of this.#cache.tags)
         if (this.#isFor(viewer, tag)) viewer.push(tag, headers, this.#wires, nowMs);
     });
-    this.#cache.keepsAll = false;
+    this.#updateKeeping();
     this.#countListeners();
   }
 
@@ -320,6 +336,12 @@ export class MediaStream {
     if (mode === 'none') return false;
     if (!source.needsTranscoding) return true;
     return mode === 'copy' ? source.canCopy : this.#audio.isAvailable;
+  }
+
+  /** A viewer that waits for its start gets all from there on; nothing of a recording is lost while nobody watches. */
+  #updateKeeping(): void {
+    const isUnwatched = this.#viewers.size === 0;
+    this.#cache.keepsAll = this.#waiting > 0 || this.#expectsViewer || (isUnwatched && this.id.kind === 'history');
   }
 
   #countListeners(): void {

@@ -180,14 +180,15 @@ export class StreamRegistry {
 
   #begin(id: StreamId, claim: StreamClaim): MediaStream {
     const name = streamName(id);
+    const waiting = this.#arrivals.get(name);
     const stream = new MediaStream(id, claim, {
+      expectsViewer: waiting !== undefined,
       limits: this.#limits,
       transcoders: this.#transcoders,
       log: this.#log.child({ stream: name }),
     });
     this.#streams.set(name, stream);
     this.#log.info({ stream: name, generation: claim.generation }, 'stream began');
-    const waiting = this.#arrivals.get(name);
     this.#arrivals.delete(name);
     for (const hear of waiting ?? []) hear(stream);
     return stream;

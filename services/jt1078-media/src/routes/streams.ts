@@ -31,6 +31,7 @@ function shown(stream: MediaStream) {
     video: muxer.video,
     audio: muxer.audio,
     ...counters,
+    droppedTags: stream.droppedTags,
     ...muxer.counters,
   };
 }

@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { type AccessUnit, PayloadType } from '@fleet/jt1078';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
+import { startWorld, type World, waitFor } from './testing/harness.ts';
+import { decodeErrors, ffmpegChildren, Player, probe } from './testing/player.ts';
+
+jest.setTimeout(30_000);
+
+let world: World;
+let card: AccessUnit[];
+beforeAll(async () => {
+  card = await testCard();
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+async function talking(on: World = world) {
+  const id = await on.ask();
+  const camera = new TcpCamera(on.service.livePort);
+  const feed = stream(camera, new CameraVoice(id), card, { sound: true });
+  const close = (): void => {
+    feed.stop();
+    camera.close();
+  };
+  return { id, camera, close };
+}
+
+describe('G.711A sound', () => {
+  it('becomes AAC by one process, only while somebody listens', async () => {
+    const { id, close } = await talking();
+    await waitFor('the camera', async () => (await world.find(id))?.videoFrames);
+    const silent = await Player.open(world.url(id, { audio: 'none' }));
+    const copied = await Player.open(world.url(id, { audio: 'copy' }));
+    await waitFor('pictures', () => silent.video.length > 10 && copied.audio.length > 10);
+    expect(await ffmpegChildren()).toBe(0);
+
+    const first = await Player.open(world.url(id));
+    await waitFor('sound', () => first.audio.length > 10);
+    const second = await Player.open(world.url(id));
+    await waitFor('sound for the second', () => second.audio.length > 10);
+    expect(await ffmpegChildren()).toBe(1);
+    const streams = await probe(first.flv);
+    expect(streams.map((each) => each.codec_name).toSorted()).toEqual(['aac', 'h264']);
+    expect(await decodeErrors(first.flv)).toBe('');
+    expect(first.header).toEqual({ video: true, audio: true });
+
+    for (const player of [first, second]) {
+      const [pictures, sound] = [player.video, player.audio].map((tags) => tags.at(-1)?.timestampMs ?? 0);
+      expect(Math.abs((pictures ?? 0) - (sound ?? 0))).toBeLessThan(1_500);
+      const times = player.audio.map((tag) => tag.timestampMs);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      player.close();
+    }
+    await waitFor('the process to be gone', async () => (await ffmpegChildren()) === 0);
+    for (const player of [silent, copied]) player.close();
+    close();
+  });
+
+  it('passes as it is with audio=copy, and is left out with audio=none', async () => {
+    const { id, close } = await talking();
+    const copied = await Player.open(world.url(id, { audio: 'copy' }));
+    const silent = await Player.open(world.url(id, { audio: 'none' }));
+    await waitFor('tags', () => copied.audio.length > 10 && silent.video.length > 10);
+    expect(copied.audio[0]?.body[0]).toBe(0x72);
+    expect((await probe(copied.flv)).map((each) => each.codec_name).toSorted()).toEqual(['h264', 'pcm_alaw']);
+    expect(silent.header).toEqual({ video: true, audio: false });
+    expect(silent.audio).toEqual([]);
+    for (const player of [copied, silent]) player.close();
+    close();
+  });
+
+  it('goes on after the process was killed', async () => {
+    const { id, close } = await talking();
+    const player = await Player.open(world.url(id));
+    await waitFor('sound', () => player.audio.length > 5);
+    const pid = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,comm='], { encoding: 'utf8' })
+      .split('\n')
+      .find((line) => line.trim().endsWith('ffmpeg'));
+    process.kill(Number.parseInt(pid ?? '', 10), 'SIGKILL');
+    const heard = player.audio.length;
+    const seen = player.video.length;
+    await waitFor('sound after the restart', () => player.audio.length > heard + 20);
+    expect(player.video.length).toBeGreaterThan(seen + 20);
+    const times = player.audio.map((tag) => tag.timestampMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    player.close();
+    close();
+  });
+
+  it('is left out, and not announced, where there is no ffmpeg', async () => {
+    const path = '/nowhere/ffmpeg';
+    expect(existsSync(path)).toBe(false);
+    const without = await startWorld({ MEDIA_MAX_TRANSCODERS: '0' });
+    const { id, close } = await talking(without);
+    const player = await Player.open(without.url(id));
+    await waitFor('pictures', () => player.video.length > 20);
+    expect(player.header).toEqual({ video: true, audio: false });
+    expect(player.audio).toEqual([]);
+    player.close();
+    close();
+    await without.stop();
+  });
+});
+
+describe('sound of an unknown codec', () => {
+  it('costs the sound and nothing else', async () => {
+    const id = await world.ask();
+    const camera = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    const feed = stream(camera, voice, card);
+    const noise = setInterval(() => camera.socket.write(voice.audio(Buffer.alloc(80, 7), PayloadType.WMA9STD)), 50);
+    const player = await Player.open(world.url(id));
+    await waitFor('pictures', () => player.video.length > 30);
+    expect(player.header).toEqual({ video: true, audio: false });
+    clearInterval(noise);
+    feed.stop();
+    camera.close();
+    player.close();
+  });
+});

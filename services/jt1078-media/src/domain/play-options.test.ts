@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { decideTracks, type TrackFacts, wantedMedia } from './play-options.ts';
+
+const facts: TrackFacts = {
+  wanted: 'any',
+  audioMode: 'aac',
+  sinceKeyFrameMs: 0,
+  isAudioPlayable: null,
+  waitedMs: 0,
+  firstFrameWaitMs: 15_000,
+};
+const both = { video: true, audio: true };
+const pictures = { video: true, audio: false };
+const sound = { video: false, audio: true };
+
+describe('the tracks a viewer is promised', () => {
+  it.each<[string, Partial<TrackFacts>, ReturnType<typeof decideTracks>]>([
+    ['no key frame yet', { sinceKeyFrameMs: null }, 'wait'],
+    ['a key frame, and sound may still come', { sinceKeyFrameMs: 999 }, 'wait'],
+    ['no sound within a second of the key frame', { sinceKeyFrameMs: 1_000 }, pictures],
+    ['sound and a key frame', { isAudioPlayable: true }, both],
+    ['sound that can not be played', { isAudioPlayable: false }, pictures],
+    ['no sound wanted by the viewer', { audioMode: 'none' }, pictures],
+    ['pictures alone asked of the camera', { wanted: 'video' }, pictures],
+    ['sound alone asked of the camera', { wanted: 'audio', isAudioPlayable: true, sinceKeyFrameMs: null }, sound],
+    ['sound alone that never comes', { wanted: 'audio', waitedMs: 15_000 }, 'none'],
+    ['sound alone that can not be played', { wanted: 'audio', isAudioPlayable: false }, 'none'],
+    ['never a key frame', { sinceKeyFrameMs: null, waitedMs: 15_000 }, 'none'],
+    ['never a key frame, but sound', { sinceKeyFrameMs: null, waitedMs: 15_000, isAudioPlayable: true }, sound],
+  ])('%s', (_case, change, expected) => {
+    expect(decideTracks({ ...facts, ...change })).toEqual(expected);
+  });
+});
+
+describe('what a camera was asked for', () => {
+  it('reads the data type of 0x9101 and that of 0x9201, which differ', () => {
+    expect([0, 1, 2, 3, null].map((type) => wantedMedia('live', type))).toEqual([
+      'any',
+      'video',
+      'audio',
+      'audio',
+      'any',
+    ]);
+    expect([0, 1, 2, 3, null].map((type) => wantedMedia('history', type))).toEqual([
+      'any',
+      'audio',
+      'video',
+      'any',
+      'any',
+    ]);
+  });
+});

@@ -1,0 +1,231 @@
+import { randomBytes } from 'node:crypto';
+import { type AccessUnit, flvToAnnexB, PayloadType } from '@fleet/jt1078';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CameraVoice, stream, TcpCamera, testCard, UdpCamera } from './testing/camera.ts';
+import { askFor, randomImei, startService, startWorld, type World, waitFor } from './testing/harness.ts';
+import { decodeErrors, isKeyFrame, Player, probe, statusOf } from './testing/player.ts';
+
+jest.setTimeout(30_000);
+
+let world: World;
+let card: AccessUnit[];
+beforeAll(async () => {
+  card = await testCard();
+  world = await startWorld({ MEDIA_SILENT_LIMIT_MS: '700', MEDIA_GRACE_MS: '3000' });
+});
+afterAll(() => world.stop());
+
+const firstFrames = (voice: CameraVoice, count: number): Buffer[] =>
+  card.slice(0, count).flatMap((unit) => {
+    const packets = voice.video(unit);
+    voice.timestampMs += 40;
+    return packets;
+  });
+
+describe('a camera that nobody asked for', () => {
+  it('is closed within a second of its first packet, and never seen', async () => {
+    const id = { kind: 'live', imei: randomImei(), channel: 1 } as const;
+    const camera = new TcpCamera(world.service.livePort);
+    const sentAtMs = performance.now();
+    await camera.send(...firstFrames(new CameraVoice(id), 3));
+    await waitFor('the connection to be closed', () => camera.isClosed);
+    expect((camera.closedAtMs ?? Number.POSITIVE_INFINITY) - sentAtMs).toBeLessThan(1_000);
+    expect(await statusOf(world.url(id))).toEqual({ status: 404, body: { status: 404, error: expect.any(String) } });
+    expect(await world.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
+  });
+
+  it('is not let in by a request for playback, nor over UDP', async () => {
+    const id = await world.ask({ kind: 'history' });
+    const camera = new UdpCamera(world.service.livePort);
+    await camera.send(...firstFrames(new CameraVoice(id), 3));
+    const tcp = new TcpCamera(world.service.livePort);
+    await tcp.send(...firstFrames(new CameraVoice(id), 3));
+    await waitFor('the connection to be closed', () => tcp.isClosed);
+    expect(await world.find({ ...id, kind: 'live' })).toBeUndefined();
+    expect(await world.redis.exists(`stream-request:history:${id.imei}:1`)).toBe(1);
+    camera.close();
+  });
+
+  it('closes a connection that says nothing, and one that speaks something else', async () => {
+    const silent = new TcpCamera(world.service.livePort);
+    const noisy = new TcpCamera(world.service.livePort);
+    await noisy.send(randomBytes(100_000));
+    await waitFor('both connections to be closed', () => silent.isClosed && noisy.isClosed);
+    expect(await statusOf(`http://127.0.0.1:${world.service.httpPort}/livez`)).toEqual({ status: 200, body: null });
+  });
+});
+
+describe('what a camera may send', () => {
+  it('garbage between packets costs at most the frames it stands in', async () => {
+    const id = await world.ask();
+    const camera = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    await camera.send(...firstFrames(voice, 25));
+    const player = await Player.open(world.url(id, { audio: 'none' }));
+    await camera.send(Buffer.from('01cd'), randomBytes(777));
+    await camera.send(...card.slice(25, 75).flatMap((unit) => voice.video(unit)));
+    await waitFor('the pictures after the garbage', () => player.video.length >= 74);
+    expect(camera.isClosed).toBe(false);
+    camera.close();
+    player.close();
+  });
+
+  it('10-byte SIMs are the same terminals', async () => {
+    const id = await world.ask();
+    const camera = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id, { simDigits: 20 });
+    await camera.send(...firstFrames(voice, 25));
+    const player = await Player.open(world.url(id, { audio: 'none' }));
+    await waitFor('pictures', () => player.video.length === 25);
+    expect(await world.find(id)).toMatchObject({ videoFrames: 25 });
+    camera.close();
+    player.close();
+  });
+
+  it('several channels on one connection are several streams', async () => {
+    const first = await world.ask({ channel: 1 });
+    const second = { ...first, channel: 2 };
+    await askFor(world.redis, second);
+    const camera = new TcpCamera(world.service.livePort);
+    const voices = [new CameraVoice(first), new CameraVoice(second)];
+    const sendBoth = async (unit: AccessUnit): Promise<void> => {
+      for (const voice of voices) {
+        await camera.send(...voice.video(unit));
+        voice.timestampMs += 40;
+      }
+    };
+    for (const unit of card.slice(0, 50)) await sendBoth(unit);
+    const players = await Promise.all([first, second].map((id) => Player.open(world.url(id, { audio: 'none' }))));
+    await waitFor('pictures of both', () => players.every((player) => player.video.length >= 25));
+    const [firstUnit] = card;
+    if (firstUnit === undefined) throw new Error('the test card is empty');
+    // A third one that nobody asked for does not disturb them.
+    await camera.send(...new CameraVoice({ ...first, channel: 3 }).video(firstUnit));
+    const shown = players.map((player) => player.video.length);
+    for (const unit of card.slice(50)) await sendBoth(unit);
+    await waitFor('more pictures of both', () =>
+      players.every((player, i) => player.video.length === 25 + (shown[i] ?? 0)),
+    );
+    expect(camera.isClosed).toBe(false);
+    camera.close();
+    for (const player of players) player.close();
+  });
+
+  it('H.265 comes as enhanced tags, or as codec id 12 with hevc=legacy', async () => {
+    const hevc = await testCard({ seconds: 2, codec: 'h265' });
+    const id = await world.ask();
+    const camera = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    for (const unit of hevc) {
+      await camera.send(...voice.video(unit, PayloadType.H265));
+      voice.timestampMs += 40;
+    }
+    const enhanced = await Player.open(world.url(id, { audio: 'none' }));
+    const legacy = await Player.open(world.url(id, { audio: 'none', hevc: 'legacy' }));
+    await waitFor('pictures', () => enhanced.video.length > 20 && legacy.video.length > 20);
+    expect(enhanced.videoHeaders[0]?.body.toString('latin1', 0, 5)).toBe('\x90hvc1');
+    expect(legacy.videoHeaders[0]?.body.toString('hex', 0, 2)).toBe('1c00');
+    for (const player of [enhanced, legacy]) {
+      const { codec, data } = flvToAnnexB(player.flv);
+      expect(codec).toBe('h265');
+      expect(await decodeErrors(data, 'hevc')).toBe('');
+      expect(await probe(data, 'hevc')).toMatchObject([{ codec_name: 'hevc', width: 320, height: 240 }]);
+      player.close();
+    }
+    camera.close();
+  });
+
+  it('another resolution in mid-stream comes with a new sequence header', async () => {
+    const id = await world.ask();
+    const camera = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    await camera.send(...firstFrames(voice, 25));
+    const player = await Player.open(world.url(id, { audio: 'none' }));
+    const larger = await testCard({ seconds: 1, size: '640x360' });
+    for (const unit of larger) {
+      await camera.send(...voice.video(unit));
+      voice.timestampMs += 40;
+    }
+    await waitFor('all pictures', () => player.video.length === 50);
+    expect(player.videoHeaders).toHaveLength(2);
+    const [, second] = player.videoHeaders;
+    expect(isKeyFrame(player.tags[player.tags.indexOf(second as never) + 1] as never)).toBe(true);
+    const { data } = flvToAnnexB(player.flv);
+    expect(await decodeErrors(data, 'h264')).toBe('');
+    camera.close();
+    player.close();
+  });
+});
+
+describe('a camera that reconnects', () => {
+  it('goes on for the viewers it had: same response, new sequence header, clock continues', async () => {
+    const id = await world.ask();
+    const first = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    const before = stream(first, voice, card);
+    const player = await Player.open(world.url(id, { audio: 'none' }));
+    await waitFor('pictures', () => player.video.length > 30);
+    before.stop();
+    first.socket.destroy();
+    const shownBefore = player.video.length;
+
+    const second = new TcpCamera(world.service.livePort);
+    // The terminal has started its clock and its counter anew.
+    const after = stream(second, new CameraVoice(id), card);
+    await waitFor('pictures of the new connection', () => player.video.length > shownBefore + 30);
+    after.stop();
+    expect(player.ending).toBeNull();
+    expect(player.videoHeaders).toHaveLength(2);
+    const times = player.video.map((tag) => tag.timestampMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(10_000);
+    expect(await decodeErrors(player.flv)).toBe('');
+    second.close();
+    player.close();
+  });
+
+  it('takes its stream over from a connection that is still open', async () => {
+    const id = await world.ask();
+    const first = new TcpCamera(world.service.livePort);
+    const before = stream(first, new CameraVoice(id), card);
+    const player = await Player.open(world.url(id, { audio: 'none' }));
+    const second = new UdpCamera(world.service.livePort);
+    await second.send(...firstFrames(new CameraVoice(id), 25));
+    await waitFor('the old connection to be closed', () => first.isClosed);
+    expect(await world.find(id)).toMatchObject({ transport: 'udp', reconnects: 1 });
+    expect(player.ending).toBeNull();
+    before.stop();
+    second.close();
+    player.close();
+  });
+
+  it('ends its viewers when it stays away', async () => {
+    const id = await world.ask();
+    const camera = new TcpCamera(world.service.livePort);
+    await camera.send(...firstFrames(new CameraVoice(id), 25));
+    const player = await Player.open(world.url(id, { audio: 'none' }));
+    camera.close();
+    await waitFor('the end of the response', () => player.ending === 'complete');
+    expect(await statusOf(world.url(id))).toMatchObject({ status: 404 });
+    expect(await world.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
+  });
+
+  it('on another pod ends the stream here, whose claim is left alone', async () => {
+    const other = await startService({ POD_ID: `${world.podId}-b` });
+    const id = await world.ask();
+    const camera = new TcpCamera(world.service.livePort);
+    const here = stream(camera, new CameraVoice(id), card);
+    const player = await Player.open(world.url(id, { audio: 'none' }));
+    const elsewhere = new TcpCamera(other.livePort);
+    const there = stream(elsewhere, new CameraVoice(id), card);
+    await waitFor('the response here to end', () => player.ending === 'complete');
+    await waitFor('the camera here to be closed', () => camera.isClosed);
+    const claim = JSON.parse((await world.redis.get(`stream:live:${id.imei}:1`)) ?? '{}') as { url: string };
+    expect(claim.url).toBe(`http://127.0.0.1:${other.httpPort}`);
+    expect(elsewhere.isClosed).toBe(false);
+    here.stop();
+    there.stop();
+    elsewhere.close();
+    await other.stop();
+  });
+});

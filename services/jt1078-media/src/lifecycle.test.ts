@@ -1,0 +1,252 @@
+import { announce, mediaControl, mediaControlSubject } from '@fleet/bus';
+import type { AccessUnit } from '@fleet/jt1078';
+import type { StreamId } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CameraVoice, stream, TcpCamera, testCard, UdpCamera } from './testing/camera.ts';
+import { fakeGateway, startWorld, type World, waitFor } from './testing/harness.ts';
+import { decodeErrors, isKeyFrame, Player, statusOf } from './testing/player.ts';
+
+jest.setTimeout(60_000);
+
+let world: World;
+let card: AccessUnit[];
+beforeAll(async () => {
+  card = await testCard();
+  world = await startWorld({ MEDIA_IDLE_STOP_MS: '1200', MEDIA_DATA_TIMEOUT_MS: '2500' });
+});
+afterAll(() => world.stop());
+
+const tell = (id: StreamId, change: 'ended' | 'paused' | 'resumed' | 'restarted'): void =>
+  announce(world.bus, mediaControl, { ...id, change }, mediaControlSubject(world.podId));
+
+const claimOf = (id: StreamId) => world.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
+
+async function running(kind: 'live' | 'history' = 'live') {
+  const id = await world.ask({ kind, dataType: kind === 'live' ? 1 : 2 });
+  const port = kind === 'live' ? world.service.livePort : world.service.historyPort;
+  const camera = new TcpCamera(port);
+  const voice = new CameraVoice(id);
+  const feed = stream(camera, voice, card);
+  await waitFor('the stream', () => world.find(id));
+  const close = (): void => {
+    feed.stop();
+    camera.close();
+  };
+  return { id, camera, voice, feed, close };
+}
+
+describe('the idle stop', () => {
+  it('tells the camera 0x9102 after the last viewer has left, closes it and gives up the claim', async () => {
+    const { id, camera, feed } = await running();
+    const gateway = fakeGateway(world.bus, id.imei);
+    await world.bus.nc.flush();
+    const player = await Player.open(world.url(id));
+    // Longer than the idle time: a watched stream goes on.
+    await waitFor('pictures', () => player.video.length > 40);
+    expect(gateway.commands).toEqual([]);
+    player.close();
+    const leftAtMs = performance.now();
+    await waitFor('the command', () => gateway.commands.length > 0);
+    expect(performance.now() - leftAtMs).toBeGreaterThan(1_100);
+    expect(gateway.commands[0]?.command).toEqual({
+      kind: 'controlLive',
+      channel: 1,
+      control: 0,
+      closeType: 0,
+      streamType: 0,
+    });
+    await waitFor('the claim to be given up', async () => (await claimOf(id)) === null);
+    // The terminal may close the connection by itself: it gets the time for it.
+    expect(camera.isClosed).toBe(false);
+    await waitFor('the connection to be closed', () => camera.isClosed);
+    expect(await statusOf(world.url(id))).toMatchObject({ status: 404 });
+    expect(gateway.commands).toHaveLength(1);
+    feed.stop();
+    await gateway.stop();
+  });
+
+  it('does not come when a viewer joins again in time', async () => {
+    const { id, close } = await running();
+    const gateway = fakeGateway(world.bus, id.imei);
+    await world.bus.nc.flush();
+    for (let i = 0; i < 3; i += 1) {
+      const player = await Player.open(world.url(id));
+      await waitFor('pictures', () => player.video.length > 20);
+      player.close();
+    }
+    expect(gateway.commands).toEqual([]);
+    close();
+    await gateway.stop();
+  });
+
+  it('ends a stream that nobody ever watched, and a recording by 0x9202', async () => {
+    const live = await running();
+    const recording = await running('history');
+    const gateways = [live, recording].map(({ id }) => fakeGateway(world.bus, id.imei));
+    await waitFor('both commands', () => gateways.every(({ commands }) => commands.length === 1));
+    expect(gateways[0]?.commands[0]?.command).toMatchObject({ kind: 'controlLive', control: 0 });
+    expect(gateways[1]?.commands[0]?.command).toMatchObject({ kind: 'controlPlayback', control: 2, channel: 1 });
+    for (const each of [live, recording]) each.feed.stop();
+    for (const gateway of gateways) await gateway.stop();
+  });
+});
+
+describe('a camera that said yes and did not come', () => {
+  it('is told to stop once its first packet is overdue', async () => {
+    const id = await world.ask({ channel: 3 });
+    const gateway = fakeGateway(world.bus, id.imei);
+    await world.bus.nc.flush();
+    // 30 seconds have passed.
+    await world.redis.zAdd('stream-requests:due', { score: Date.now() - 1, value: `live:${id.imei}:3` });
+    await waitFor('the command', () => gateway.commands.length > 0);
+    expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', channel: 3, control: 0 });
+    expect(await world.redis.exists(`stream-request:live:${id.imei}:3`)).toBe(0);
+    await gateway.stop();
+  });
+});
+
+describe('what a partner does to a camera', () => {
+  it('ended: finishes the responses, gives up the claim, closes the camera without telling it again', async () => {
+    const { id, camera, feed } = await running();
+    const gateway = fakeGateway(world.bus, id.imei);
+    const player = await Player.open(world.url(id));
+    await waitFor('pictures', () => player.video.length > 5);
+    tell(id, 'ended');
+    await waitFor('the end of the response', () => player.ending === 'complete');
+    await waitFor('the connection to be closed', () => camera.isClosed);
+    expect(await claimOf(id)).toBeNull();
+    expect(gateway.commands).toEqual([]);
+    feed.stop();
+    await gateway.stop();
+  });
+
+  it('paused: no data is no fault, until it goes on', async () => {
+    const { id, feed, camera } = await running();
+    const player = await Player.open(world.url(id));
+    tell(id, 'paused');
+    await waitFor('the pause', async () => (await world.find(id))?.isPaused);
+    feed.stop();
+    const pausedAtMs = performance.now();
+    // Twice the data time.
+    await waitFor('a while', () => performance.now() - pausedAtMs > 5_000);
+    expect(player.ending).toBeNull();
+    tell(id, 'resumed');
+    await waitFor('the end, as still nothing comes', () => player.ending === 'complete');
+    expect(await claimOf(id)).toBeNull();
+    camera.close();
+  });
+
+  it('restarted: a seek lets the clock go on', async () => {
+    const { id, voice, close } = await running('history');
+    const player = await Player.open(world.url(id));
+    await waitFor('pictures', () => player.video.length > 30);
+    tell(id, 'restarted');
+    voice.timestampMs -= 500_000;
+    const seen = player.video.length;
+    await waitFor('pictures after the seek', () => player.video.length > seen + 50);
+    const times = player.video.map((tag) => tag.timestampMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(times.at(-1)).toBeLessThan(60_000);
+    player.close();
+    close();
+  });
+});
+
+describe('a recording', () => {
+  it('reaches its viewer whole, ends with the last chunk, and is gone then', async () => {
+    const id = await world.ask({ kind: 'history', dataType: 2 });
+    const camera = new TcpCamera(world.service.historyPort);
+    const voice = new CameraVoice(id);
+    const opening = Player.open(world.url(id));
+    for (let i = 0; i < 4; i += 1)
+      for (const unit of card) {
+        await camera.send(...voice.video(unit));
+        voice.timestampMs += 40;
+      }
+    camera.close();
+    const player = await opening;
+    await waitFor('the end of the response', () => player.ending === 'complete');
+    expect(player.video).toHaveLength(4 * card.length);
+    expect(await decodeErrors(player.flv)).toBe('');
+    expect(await statusOf(world.url(id))).toMatchObject({ status: 404 });
+    expect(await claimOf(id)).toBeNull();
+  });
+
+  it('makes the camera wait for its viewers, and loses nothing', async () => {
+    const heavy = await testCard({ seconds: 4, size: '640x360', kbps: 12_000 });
+    const id = await world.ask({ kind: 'history', dataType: 2 });
+    const camera = new TcpCamera(world.service.historyPort);
+    const voice = new CameraVoice(id);
+    const rounds = 8;
+    let isSent = false;
+    const sending = (async () => {
+      for (let i = 0; i < rounds; i += 1)
+        for (const unit of heavy) {
+          await camera.send(...voice.video(unit));
+          voice.timestampMs += 40;
+        }
+      isSent = true;
+    })();
+    const player = await Player.open(world.url(id));
+    player.response.pause();
+    await waitFor('the camera to be held', async () => (await world.find(id))?.isHeld, 20_000);
+    expect(isSent).toBe(false);
+    player.response.resume();
+    await sending;
+    camera.close();
+    await waitFor('the end of the response', () => player.ending === 'complete', 30_000);
+    expect(player.video).toHaveLength(rounds * heavy.length);
+    expect(player.video.filter(isKeyFrame)).toHaveLength(rounds * 4);
+  });
+
+  it('over UDP is paused and played by 0x9202', async () => {
+    const heavy = await testCard({ seconds: 4, size: '640x360', kbps: 12_000 });
+    const id = await world.ask({ kind: 'history', dataType: 2 });
+    const gateway = fakeGateway(world.bus, id.imei);
+    await world.bus.nc.flush();
+    const camera = new UdpCamera(world.service.historyPort);
+    const voice = new CameraVoice(id);
+    const orders = () => gateway.commands.map(({ command }) => command.kind === 'controlPlayback' && command.control);
+    // Nobody watches yet: the beginning is kept, and then the camera waits.
+    for (const unit of [...heavy, ...heavy]) {
+      if (gateway.commands.length > 0) break;
+      await camera.send(...voice.video(unit));
+      voice.timestampMs += 40;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await waitFor('the pause', () => gateway.commands.length === 1);
+    expect(orders()).toEqual([1]);
+    const player = await Player.open(world.url(id));
+    await waitFor('play', () => gateway.commands.length === 2);
+    expect(orders()).toEqual([1, 0]);
+    await waitFor('the beginning', () => player.video.length > 20);
+    player.close();
+    camera.close();
+    await gateway.stop();
+  });
+});
+
+describe('a stop of the service', () => {
+  it('ends the responses, gives up the claims, tells the cameras and frees the ports', async () => {
+    const own = await startWorld();
+    const asked = await own.ask();
+    const gateway = fakeGateway(world.bus, asked.imei);
+    await world.bus.nc.flush();
+    const camera = new TcpCamera(own.service.livePort);
+    const feed = stream(camera, new CameraVoice(asked), card, { sound: true });
+    const player = await Player.open(own.url(asked));
+    await waitFor('sound', () => player.audio.length > 2);
+    const { httpPort, livePort } = own.service;
+    const { redis } = world;
+    await own.stop();
+    await waitFor('the end of the response', () => player.ending === 'complete');
+    await waitFor('the camera to be closed', () => camera.isClosed);
+    expect(await redis.exists(`stream:live:${asked.imei}:1`)).toBe(0);
+    await waitFor('the stop command', () => gateway.commands.length > 0);
+    expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', control: 0 });
+    for (const port of [httpPort, livePort])
+      await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow('fetch failed');
+    feed.stop();
+    await gateway.stop();
+  });
+});

@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { type AccessUnit, DataType, encodePacket, PayloadType, packetizeFrame, splitAccessUnits } from '@fleet/jt1078';
+import type { StreamId } from '@fleet/storage';
+import { requiredEnv } from './harness.ts';
+
+const run = promisify(execFile);
+
+/** Pictures of a moving test card as ffmpeg encodes them: 25 a second, a key frame each second, no B frames. */
+export async function testCard(
+  options: { seconds?: number; size?: string; kbps?: number; codec?: 'h264' | 'h265' } = {},
+): Promise<AccessUnit[]> {
+  const { seconds = 3, size = '320x240', kbps = 300, codec = 'h264' } = options;
+  const rate = ['-b:v', `${kbps}k`, '-maxrate', `${kbps}k`, '-bufsize', `${kbps}k`];
+  const encoder =
+    codec === 'h264'
+      ? ['-c:v', 'libx264', '-preset', 'ultrafast', '-bf', '0', '-x264-params', 'slices=1:scenecut=0', '-f', 'h264']
+      : ['-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', 'bframes=0:scenecut=0:log-level=0', '-f', 'hevc'];
+  const args = ['-v', 'error', '-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25`, '-t', String(seconds)];
+  const { stdout } = await run(
+    requiredEnv('FFMPEG_PATH'),
+    [...args, '-pix_fmt', 'yuv420p', '-g', '25', ...rate, ...encoder, 'pipe:1'],
+    { encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 },
+  );
+  return splitAccessUnits(stdout, codec);
+}
+
+/** What a camera says on its media connection, packet by packet. */
+export class CameraVoice {
+  sequence = 0;
+  timestampMs = 1_000_000;
+  readonly #id: StreamId;
+  readonly #simDigits: number;
+
+  constructor(id: StreamId, options: { simDigits?: 12 | 20 } = {}) {
+    this.#id = id;
+    this.#simDigits = options.simDigits ?? 12;
+  }
+
+  video(unit: AccessUnit, payloadType: number = PayloadType.H264): Buffer[] {
+    const packets = packetizeFrame({
+      ...this.#common(),
+      payloadType,
+      dataType: unit.isKeyFrame ? DataType.I : DataType.P,
+      timestamp: this.timestampMs,
+      data: unit.data,
+    });
+    this.sequence += packets.length;
+    return packets;
+  }
+
+  audio(data: Buffer, payloadType: number, timestampMs = this.timestampMs): Buffer {
+    const packet = encodePacket({
+      ...this.#common(),
+      payloadType,
+      dataType: DataType.AUDIO,
+      timestamp: timestampMs,
+      body: data,
+    });
+    this.sequence += 1;
+    return packet;
+  }
+
+  #common() {
+    const simBytes: 6 | 10 = this.#simDigits === 12 ? 6 : 10;
+    return {
+      sim: this.#id.imei.padStart(this.#simDigits, '0'),
+      simBytes,
+      channel: this.#id.channel,
+      sequence: this.sequence & 0xffff,
+    };
+  }
+}
+
+/** A camera's TCP connection. */
+export class TcpCamera {
+  readonly socket: Socket;
+  closedAtMs: number | null = null;
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.on('error', () => undefined);
+    this.socket.on('close', () => {
+      this.closedAtMs = performance.now();
+    });
+    this.socket.resume();
+  }
+
+  get isClosed(): boolean {
+    return this.closedAtMs !== null;
+  }
+
+  /** Sends bytes; waits where the other side does not read. */
+  async send(...packets: Buffer[]): Promise<void> {
+    for (const packet of packets) if (!this.socket.write(packet)) await once(this.socket, 'drain');
+  }
+
+  close(): void {
+    this.socket.end();
+  }
+}
+
+/** Pictures (and 40 ms of G.711A each, when asked) at a steady rate, from the first one again and again, until stopped. */
+export function stream(
+  camera: TcpCamera,
+  voice: CameraVoice,
+  units: readonly AccessUnit[],
+  options: { everyMs?: number; sound?: boolean; payloadType?: number } = {},
+): { sent: number; stop(): void } {
+  const { everyMs = 40, sound = false, payloadType = PayloadType.H264 } = options;
+  const state = { sent: 0, stop: () => clearInterval(timer) };
+  const timer = setInterval(() => {
+    const unit = units[state.sent % units.length];
+    if (unit === undefined || camera.socket.destroyed) return;
+    for (const packet of voice.video(unit, payloadType)) camera.socket.write(packet);
+    if (sound) camera.socket.write(voice.audio(tone(voice.timestampMs), PayloadType.G711A));
+    voice.timestampMs += 40;
+    state.sent += 1;
+  }, everyMs);
+  return state;
+}
+
+/** 40 ms of G.711A that changes with time. */
+const tone = (timestampMs: number): Buffer =>
+  Buffer.from(Uint8Array.from({ length: 320 }, (_unused, i) => ((timestampMs + i * 7) % 64) ^ 0xd5));
+
+/** A camera that sends datagrams. */
+export class UdpCamera {
+  readonly #socket = createSocket('udp4');
+  readonly #port: number;
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** Sends datagrams, a few at a time. */
+  async send(...packets: Buffer[]): Promise<void> {
+    for (const [index, packet] of packets.entries()) {
+      await new Promise<void>((resolve, reject) => {
+        this.#socket.send(packet, this.#port, '127.0.0.1', (error) => (error ? reject(error) : resolve()));
+      });
+      if (index % 16 === 15) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}

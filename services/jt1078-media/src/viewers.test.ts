@@ -1,0 +1,195 @@
+import { connect } from 'node:net';
+import type { AccessUnit } from '@fleet/jt1078';
+import { signMediaPath } from '@fleet/service-kit';
+import type { StreamId } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
+import { randomImei, secret, startWorld, type World, waitFor } from './testing/harness.ts';
+import { decodeErrors, isKeyFrame, Player, statusOf } from './testing/player.ts';
+
+jest.setTimeout(60_000);
+
+let world: World;
+let card: AccessUnit[];
+beforeAll(async () => {
+  card = await testCard();
+  world = await startWorld({
+    MEDIA_LIVE_DROP_AFTER_MS: '600',
+    MEDIA_LIVE_CLOSE_AFTER_MS: '20000',
+    MEDIA_FIRST_FRAME_WAIT_MS: '1500',
+    MEDIA_CORS_ORIGIN: 'https://dashboard.example',
+  });
+});
+afterAll(() => world.stop());
+
+/** A camera that streams the test card until it is closed. */
+async function running(options: { dataType?: number; units?: AccessUnit[]; everyMs?: number; sound?: boolean } = {}) {
+  const id = await world.ask({ dataType: options.dataType ?? 0 });
+  const camera = new TcpCamera(world.service.livePort);
+  const voice = new CameraVoice(id);
+  const feed = stream(camera, voice, options.units ?? card, options);
+  const close = (): void => {
+    feed.stop();
+    camera.close();
+  };
+  return { id, camera, voice, feed, close };
+}
+
+describe('who may watch', () => {
+  it('needs the signature of this very stream, unexpired', async () => {
+    const { id, close } = await running();
+    const good = await Player.open(world.url(id));
+    good.close();
+    const base = `http://127.0.0.1:${world.service.httpPort}`;
+    const plain = `${base}/live/${id.imei}_1.flv`;
+    const foreign = new URL(world.url({ ...id, channel: 2 })).search;
+    const expired = signMediaPath(secret, { ...id, baseUrl: base, lifetimeMs: -2_000 });
+    expect(await statusOf(plain)).toMatchObject({ status: 401, body: { status: 401, error: expect.any(String) } });
+    expect(await statusOf(plain + foreign)).toMatchObject({ status: 403, body: { status: 403 } });
+    expect(await statusOf(expired)).toMatchObject({ status: 403, body: { error: 'The URL has expired.' } });
+    expect(await statusOf(`${world.url(id)}0`)).toMatchObject({ status: 403 });
+    expect(await statusOf(`${base}/live/000_1.flv`)).toMatchObject({ status: 404 });
+    expect(await statusOf(`${base}/live/abc_999.flv`)).toMatchObject({ status: 400 });
+    expect(await statusOf(world.url(id, { audio: 'loud' }))).toMatchObject({ status: 400 });
+    close();
+  });
+
+  it('is told so with 404 when the channel is not streaming', async () => {
+    const id: StreamId = { kind: 'live', imei: randomImei(), channel: 1 };
+    expect(await statusOf(world.url(id))).toEqual({
+      status: 404,
+      body: { status: 404, error: 'The channel is not streaming here.' },
+    });
+  });
+
+  it('gets 502 when a camera brings nothing to play', async () => {
+    const id = await world.ask();
+    const camera = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    // Pictures that refer to one that never came.
+    for (const unit of card.slice(1, 20)) await camera.send(...voice.video(unit));
+    expect(await statusOf(world.url(id))).toMatchObject({ status: 502, body: { status: 502 } });
+    camera.close();
+  });
+});
+
+describe('the response', () => {
+  it('says what section 10 of the reference says, and ends nothing by itself', async () => {
+    const { id, close } = await running();
+    const player = await Player.open(world.url(id));
+    expect(player.response.headers).toMatchObject({
+      'content-type': 'video/x-flv',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'transfer-encoding': 'chunked',
+      'access-control-allow-origin': 'https://dashboard.example',
+    });
+    player.close();
+    close();
+  });
+
+  it('is plain bytes for HTTP/1.0, and a head alone for HEAD', async () => {
+    const { id, close } = await running({ dataType: 1 });
+    const { pathname, search } = new URL(world.url(id));
+    const socket = connect(world.service.httpPort, '127.0.0.1');
+    let text = '';
+    socket.setEncoding('latin1').on('data', (part: string) => {
+      text += part;
+    });
+    socket.write(`GET ${pathname}${search} HTTP/1.0\r\n\r\n`);
+    await waitFor('FLV', () => text.length > 5_000);
+    socket.destroy();
+    expect(text).not.toMatch(/transfer-encoding/i);
+    expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toMatch(/^FLV/);
+    const head = await fetch(world.url(id), { method: 'HEAD' });
+    expect(head.status).toBe(200);
+    await waitFor('both viewers to be gone', async () => (await world.find(id))?.viewers === 0);
+    close();
+  });
+
+  it('announces the tracks that come: none that was not asked for, sound only after a look', async () => {
+    const pictures = await running({ dataType: 1, sound: true });
+    const listening = await running({ dataType: 3, sound: true });
+    const silent = await running();
+    const [a, b, c] = await Promise.all(
+      [pictures, listening, silent].map(({ id }) => Player.open(world.url(id, { audio: 'copy' }))),
+    );
+    await waitFor('tags', () => [a, b, c].every((player) => (player?.tags.length ?? 0) > 20));
+    expect(a?.header).toEqual({ video: true, audio: false });
+    expect(a?.audio).toEqual([]);
+    expect(b?.header).toEqual({ video: false, audio: true });
+    expect(b?.video).toEqual([]);
+    expect(c?.header).toEqual({ video: true, audio: false });
+    for (const player of [a, b, c]) player?.close();
+    for (const camera of [pictures, listening, silent]) camera.close();
+  });
+});
+
+describe('a viewer that joins', () => {
+  it('waits for a camera that is on its way, and misses nothing of it', async () => {
+    const id = await world.ask({ dataType: 1 });
+    const opening = Player.open(world.url(id));
+    const camera = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    for (const unit of card.slice(0, 3)) await camera.send(...voice.video(unit));
+    const player = await opening;
+    await waitFor('the first pictures', () => player.video.length === 3);
+    expect(player.video.map(isKeyFrame)).toEqual([true, false, false]);
+    player.close();
+    camera.close();
+  });
+
+  it('late gets a picture at once, from the last key frame on, near time 0', async () => {
+    const id = await world.ask({ dataType: 1 });
+    const camera = new TcpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    for (const unit of card.slice(0, 60)) {
+      await camera.send(...voice.video(unit));
+      voice.timestampMs += 40;
+    }
+    const early = await Player.open(world.url(id));
+    await waitFor('all pictures', async () => (await world.find(id))?.videoFrames === 60);
+    // Nothing more comes from the camera.
+    const askedAtMs = performance.now();
+    const late = await Player.open(world.url(id));
+    await waitFor('the cached pictures', () => late.video.length === 10);
+    expect((late.arrivals[0] ?? 0) - askedAtMs).toBeLessThan(500);
+    expect(late.video[0] !== undefined && isKeyFrame(late.video[0])).toBe(true);
+    expect(late.tags.slice(0, 3).map((tag) => tag.timestampMs)).toEqual([0, 0, 0]);
+    expect(late.video.map((tag) => tag.timestampMs)).toEqual([0, 40, 80, 120, 160, 200, 240, 280, 320, 360]);
+    expect(await decodeErrors(late.flv)).toBe('');
+    for (const player of [early, late]) player.close();
+    camera.close();
+  });
+});
+
+describe('a slow viewer', () => {
+  it('loses pictures up to a key frame, while the others get every one', async () => {
+    const heavy = await testCard({ seconds: 2, size: '640x360', kbps: 16_000 });
+    const { id, feed, close } = await running({ dataType: 1, units: heavy, everyMs: 10 });
+    const slow = await Player.open(world.url(id));
+    await waitFor('its first pictures', () => slow.video.length > 5);
+    slow.response.pause();
+    const fast = await Player.open(world.url(id));
+    await waitFor('pictures to be dropped', async () => ((await world.find(id))?.droppedTags ?? 0) > 60, 40_000);
+    const fromMs = fast.video.at(-1)?.timestampMs ?? 0;
+    slow.response.resume();
+    await waitFor('the slow one to go on', () => hasGap(slow) && slow.video.length > 20, 20_000);
+    feed.stop();
+    const shown = fast.video.map((tag) => tag.timestampMs);
+    expect(shown.every((time, i) => i === 0 || time - (shown[i - 1] ?? 0) <= 41)).toBe(true);
+    expect(shown.at(-1)).toBeGreaterThanOrEqual(fromMs);
+    const gapAt = slow.video.findIndex(
+      (tag, i) => i > 0 && tag.timestampMs - (slow.video[i - 1]?.timestampMs ?? 0) > 41,
+    );
+    const after = slow.video[gapAt];
+    expect(after !== undefined && isKeyFrame(after)).toBe(true);
+    for (const player of [slow, fast]) player.close();
+    close();
+  });
+});
+
+function hasGap(player: Player): boolean {
+  const times = player.video.map((tag) => tag.timestampMs);
+  return times.some((time, i) => i > 0 && time - (times[i - 1] ?? 0) > 41);
+}
