@@ -1,6 +1,6 @@
 import { type Outcome, servePing } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from './testing/server-process.ts';
+import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, randomImei, World } from './testing/world.ts';
 
 // Real servers on a machine that may be busy.

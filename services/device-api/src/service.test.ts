@@ -1,8 +1,8 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { openMediaPod, streaming } from './testing/media-pod.ts';
-import { until } from './testing/server-process.ts';
 import { answered, randomImei, World } from './testing/world.ts';
 
 // Real servers on a machine that may be busy.

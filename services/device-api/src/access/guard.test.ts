@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { announce, findDevice, keyRevoked, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../testing/server-process.ts';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 import { isAddressAllowed } from './guard.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../testing/server-process.ts';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, answered, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.

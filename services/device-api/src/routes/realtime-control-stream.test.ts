@@ -1,7 +1,7 @@
 import { listenFor, mediaControl, mediaControlSubject } from '@fleet/bus';
 import { readStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../testing/server-process.ts';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.

@@ -1,7 +1,7 @@
 import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
 import { acknowledgeStream, claimStream, readStream, reserveStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../testing/server-process.ts';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.

@@ -3,9 +3,9 @@ import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { verifyMediaPath } from '@fleet/service-kit';
 import { takeOverdueStreams } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
 import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
-import { until } from '../testing/server-process.ts';
 import { answered, type Client, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { type Bus, DeviceCommandServer, type IncomingCommand, type Outcome, openBus } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { claimDevice, claimStream, keepGatewayAlive, openRedis, type Redis, releaseStream } from '@fleet/storage';
+import { ServerProcess, testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
 import { create, type DeviceApiService } from '../service.ts';
-import { ServerProcess, testEnv } from './server-process.ts';
 
 const silent = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 const podId = 'test-gateway';
@@ -53,8 +53,8 @@ export class World {
   }
 
   static async open(): Promise<World> {
-    const nats = await ServerProcess.nats();
-    const redisServer = await ServerProcess.redis();
+    const nats = await (await ServerProcess.nats()).start();
+    const redisServer = await (await ServerProcess.redis()).start();
     const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'test', log: silent });
     const redis = await openRedis(`redis://127.0.0.1:${redisServer.port}`, { name: 'test', onError: () => undefined });
     return new World(nats, redisServer, bus, redis);
