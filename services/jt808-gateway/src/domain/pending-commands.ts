@@ -136,8 +136,9 @@ export class PendingCommands {
 
   /** Takes a terminal general response, 0x0001. `zeroSerialQuirk`: the terminal always names serial 0. */
   takeGeneral(body: Buffer, zeroSerialQuirk: boolean): Match {
-    if (body.length < 4) return 'malformed';
+    if (body.length < 2) return 'malformed';
     const serial = body.readUInt16BE(0);
+    if (body.length < 4) return this.#endCut(serial);
     const messageId = body.readUInt16BE(2);
     const command = this.#byGeneral(serial, messageId, zeroSerialQuirk);
     if (command === undefined) return this.#unmatched(serial, messageId);
@@ -147,6 +148,15 @@ export class PendingCommands {
       return 'matched';
     }
     this.#onGeneral(command, serial, result);
+    return 'matched';
+  }
+
+  /** A general response that ends behind its reply serial: that much says which command it can not tell anything about. */
+  #endCut(serial: number): Match {
+    const command = this.#commands.find((pending) => pending.has(serial));
+    if (command === undefined) return 'malformed';
+    const detail = 'The general response of the terminal ends before its message id.';
+    this.end(command, { kind: 'unreadable', detail });
     return 'matched';
   }
 
