@@ -1,6 +1,7 @@
 import {
   adminRoutes,
   apiErrors,
+  contextOf,
   createApi,
   createApp,
   docsPage,
@@ -27,7 +28,8 @@ export function createDeviceApi(
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
   app.use(adminRoutes(parts.lifecycle, parts.metrics, { bus: () => deps.bus.isUp() }));
   const document = apiDocument();
-  app.get(`${apiBasePath}/openapi.json`, (_request, response) => {
+  app.get(`${apiBasePath}/openapi.json`, (request, response) => {
+    contextOf(request, response, deps.log);
     response.json(document);
   });
   const page = docsPage({ title: 'Device API', specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }] });
@@ -52,7 +54,8 @@ export function createDeviceApi(
 export function createVideoService(deps: Deps, parts: { guard: Guard; limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
   const document = videoDocument();
-  app.get('/openapi.json', (_request, response) => {
+  app.get('/openapi.json', (request, response) => {
+    contextOf(request, response, deps.log);
     response.json(document);
   });
   app.use('/docs', docsPage({ title: 'Video service', specs: [{ name: 'Video service', url: '/openapi.json' }] }));

@@ -1,0 +1,70 @@
+import { AppError, createLogger } from '@fleet/service-kit';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Type } from 'typebox';
+import { ServerProcess } from '../../service-kit/src/testing/server-process.ts';
+import { type Bus, openBus } from './connection.ts';
+import { pingService, servePing } from './ping.ts';
+import { callUseCase, defineUseCase, serveUseCase } from './use-case.ts';
+
+jest.setTimeout(30_000);
+
+const log = createLogger('test', 'silent');
+const halve = defineUseCase({
+  subject: 'test.halve',
+  request: Type.Object({ n: Type.Integer() }),
+  result: Type.Object({ half: Type.Number(), correlationId: Type.String() }),
+});
+const errors: unknown[] = [];
+const options = { queue: 'test', onError: (error: unknown) => void errors.push(error) };
+
+let nats: ServerProcess;
+let bus: Bus;
+beforeAll(async () => {
+  nats = await (await ServerProcess.nats()).start();
+  bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'test', log });
+});
+afterAll(async () => {
+  await bus.close();
+  await nats.remove();
+});
+
+describe('a use case over the bus', () => {
+  const ask = (n: number) => callUseCase(bus, halve, { n }, { timeoutMs: 5_000, correlationId: 'c-1' });
+
+  it('answers its result, its AppError with code and sentence, and hides every other fault', async () => {
+    const served = serveUseCase(bus, halve, options, async ({ n }, { correlationId }) => {
+      if (n === 0) throw new AppError('not_found', 'There is no half of nothing.');
+      if (n < 0) throw new Error('secret');
+      return { half: n / 2, correlationId };
+    });
+    await expect(ask(3)).resolves.toEqual({ half: 1.5, correlationId: 'c-1' });
+    await expect(ask(0)).rejects.toMatchObject({
+      name: 'AppError',
+      code: 'not_found',
+      status: 404,
+      message: 'There is no half of nothing.',
+    });
+    await expect(ask(-1)).rejects.toMatchObject({ name: 'BusError', kind: 'failed', message: 'test.halve failed.' });
+    expect(errors).toEqual([expect.objectContaining({ message: 'secret' })]);
+    await served.stop();
+    await expect(ask(3)).rejects.toMatchObject({ name: 'BusError', kind: 'noResponders' });
+  });
+});
+
+describe('a ping', () => {
+  it('says whether a replica of the service works', async () => {
+    expect(await pingService(bus, 'nobody', 2_000)).toBe(false);
+    let works = true;
+    const replicas = [0, 1].map(() =>
+      servePing(bus, 'some-service', { onError: options.onError, isWorking: () => works }),
+    );
+    expect(await pingService(bus, 'some-service', 2_000)).toBe(true);
+    works = false;
+    expect(await pingService(bus, 'some-service', 2_000)).toBe(false);
+    await replicas[0]?.stop();
+    works = true;
+    expect(await pingService(bus, 'some-service', 2_000)).toBe(true);
+    await replicas[1]?.stop();
+    expect(await pingService(bus, 'some-service', 2_000)).toBe(false);
+  });
+});
