@@ -112,11 +112,9 @@ describe('before authentication', () => {
 
   it('answers encrypted frames with "not supported"', async () => {
     const terminal = await login(freePhone());
-    const frame = Buffer.from(terminal.frame(0x0200, terminal.location(), { serial: 99 }));
-    // Bit 10 of the properties, and the check byte along with it.
-    frame[3] = (frame[3] as number) | 0x04;
-    frame[frame.length - 2] = (frame[frame.length - 2] as number) ^ 0x04;
-    terminal.socket.write(frame);
+    const frame = terminal.frame(0x0200, terminal.location(), { serial: 99 });
+    // Bit 10 of the properties.
+    terminal.socket.write(terminal.patched(frame, 3, 0x04));
     expect(await terminal.result(99, 0x0200)).toBe(3);
   });
 

@@ -22,7 +22,7 @@ import {
   type Running,
   shownConfig,
 } from '@fleet/service-kit';
-import { openRedis, type Redis } from '@fleet/storage';
+import { dialRedis, type Redis } from '@fleet/storage';
 import { type Config, schema } from './config.ts';
 import { AuthCodes } from './domain/auth-code.ts';
 import { Devices } from './domain/device.ts';
@@ -33,6 +33,7 @@ import { pollTransfers } from './handlers/transfers.ts';
 import { GatewayMetrics } from './metrics.ts';
 import { Listener } from './net/listener.ts';
 import { CommandRecords } from './store/command-records.ts';
+import { RedisGate } from './store/redis-gate.ts';
 import { Registrations } from './store/registrations.ts';
 import { TelemetryWriter } from './telemetry/telemetry-writer.ts';
 import { CommandRunner } from './use-cases/command-runner.ts';
@@ -65,10 +66,10 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
     lifecycle.onStop('http', () => http.close());
 
     const redisErrors = new LogLimit(1);
-    const redis = await openRedis(config.REDIS_URL, {
+    const redis = dialRedis(config.REDIS_URL, {
       name,
       onError: (error) => {
-        if (redisErrors.allows()) log.warn({ err: error }, 'Redis connection failed');
+        if (!lifecycle.isStopping && redisErrors.allows()) log.warn({ err: error }, 'Redis connection failed');
       },
     });
     lifecycle.onStop('redis', () => redis.destroy());
@@ -104,8 +105,9 @@ interface Parts {
 /** Wires what stands between the sockets and the bus, and listens. */
 async function startGateway({ config, log, name, lifecycle, metrics, bus, redis }: Parts): Promise<Listener> {
   const devices = new Devices();
-  const registrations = new Registrations(redis);
-  const records = new CommandRecords(redis);
+  const gate = new RedisGate();
+  const registrations = new Registrations(redis, gate);
+  const records = new CommandRecords(redis, gate);
   const refusals = new LogLimit(1);
   const publisher = new StoredPublisher(bus, {
     maxBytes: config.STORE_BUFFER_BYTES,
@@ -133,6 +135,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
   const commandServer = new DeviceCommandServer(bus, {
     handler: (command) => runner.run(command),
     onError: (error, detail) => log.error({ err: error, detail }, 'a device command failed'),
+    onTaken: (imei) => sessions.takenOver(imei),
   });
   lifecycle.onStop('commands', async () => {
     await commandServer.stop();
@@ -149,6 +152,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
   });
   const presence = new Presence({
     redis,
+    gate,
     bus,
     podId: name,
     devices,
@@ -157,7 +161,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
     log,
     onSuperseded: (session) => sessions.supersede(session),
   });
-  await presence.start();
+  presence.start();
   lifecycle.onStop('presence', () => presence.stop());
   const fences = listenFor(
     bus,

@@ -1,6 +1,6 @@
 import type { Edition } from '@fleet/jt808';
 import type { Redis } from '@fleet/storage';
-import { limited } from './redis-limit.ts';
+import type { RedisGate } from './redis-gate.ts';
 
 /** What is remembered of a terminal between its connections. Key `registration:<imei>`, imei being the canonical number. */
 export interface Registration {
@@ -22,13 +22,15 @@ const key = (imei: string): string => `registration:${imei}`;
 /** Registrations of terminals in Redis. Every call throws StateAwayError while Redis is away. */
 export class Registrations {
   readonly #redis: Redis;
+  readonly #gate: RedisGate;
 
-  constructor(redis: Redis) {
+  constructor(redis: Redis, gate: RedisGate) {
     this.#redis = redis;
+    this.#gate = gate;
   }
 
   read(imei: string): Promise<Registration> {
-    return limited(async () => {
+    return this.#gate.run(async () => {
       const fields = await this.#redis.hGetAll(key(imei));
       const serial = numberOf(fields['serial']);
       return {
@@ -41,7 +43,7 @@ export class Registrations {
 
   /** Notes a registration and answers the epoch in force. */
   register(imei: string, edition: Edition): Promise<number> {
-    return limited(async () => {
+    return this.#gate.run(async () => {
       const [, , epoch] = await this.#redis
         .multi()
         .hSetNX(key(imei), 'epoch', '0')
@@ -55,20 +57,20 @@ export class Registrations {
 
   /** Puts the epoch of a valid code on record where there is none (Redis was emptied). */
   async restoreEpoch(imei: string, epoch: number): Promise<void> {
-    await limited(() =>
+    await this.#gate.run(() =>
       this.#redis.multi().hSetNX(key(imei), 'epoch', String(epoch)).expire(key(imei), ttlSeconds).exec(),
     );
   }
 
   /** A log-out: codes given before it are void. */
   async logOut(imei: string): Promise<void> {
-    await limited(() => this.#redis.multi().hIncrBy(key(imei), 'epoch', 1).expire(key(imei), ttlSeconds).exec());
+    await this.#gate.run(() => this.#redis.multi().hIncrBy(key(imei), 'epoch', 1).expire(key(imei), ttlSeconds).exec());
   }
 
   /** Notes the next serial; `isExact` when none will be used until the terminal comes back. */
   async saveSerial(imei: string, serial: number, isExact: boolean): Promise<void> {
     const fields = { serial: String(serial), exact: isExact ? '1' : '0' };
-    await limited(() => this.#redis.multi().hSet(key(imei), fields).expire(key(imei), ttlSeconds).exec());
+    await this.#gate.run(() => this.#redis.multi().hSet(key(imei), fields).expire(key(imei), ttlSeconds).exec());
   }
 }
 

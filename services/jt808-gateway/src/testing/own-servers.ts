@@ -58,8 +58,16 @@ export class OwnServer {
 
   static async redis(): Promise<OwnServer> {
     const args = (port: number, folder: string): string[] => [
-      ...['--bind', '127.0.0.1', '--port', String(port)],
-      ...['--dir', folder, '--save', '', '--appendonly', 'no'],
+      '--bind',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--dir',
+      folder,
+      '--save',
+      '',
+      '--appendonly',
+      'no',
     ];
     return OwnServer.#started('REDIS_SERVER_BIN', args);
   }

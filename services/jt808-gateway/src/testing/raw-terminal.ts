@@ -89,6 +89,13 @@ export class RawTerminal {
     return this.send(definition.id, encodeBody(definition, body, this.edition));
   }
 
+  /** A frame of which one body or header byte was changed, check byte included; offsets count from the flag. */
+  patched(frame: Buffer, offset: number, mask: number): Buffer {
+    const copy = Buffer.from(frame);
+    for (const at of [offset, copy.length - 2]) copy.writeUInt8(copy.readUInt8(at) ^ mask, at);
+    return copy;
+  }
+
   /** The parts of a message that is split whatever its size; nothing is sent. */
   parts(messageId: number, body: Buffer, maxBodyBytes: number): { serial: number; bytes: Buffer }[] {
     const first = this.#serial;
@@ -130,7 +137,7 @@ export class RawTerminal {
       (frame) => frame.body.readUInt16BE(0) === serial && frame.body.readUInt16BE(2) === messageId,
       timeoutMs,
     );
-    return reply.body[4] as number;
+    return reply.body.readUInt8(4);
   }
 
   /** Answers a command by 0x0001. */

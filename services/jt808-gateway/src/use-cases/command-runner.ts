@@ -13,6 +13,10 @@ const maxTimeoutMs = 120_000;
 /** After its deadline nobody asks for a command any more, but clocks differ. */
 const keepAnswerMs = 5_000;
 
+/** A message that the broker sent before it knew of the new pod is here sooner than this. */
+const fencedForMs = 3_000;
+const maxFenced = 1_000;
+
 const adoptedKey = (imei: string, commandId: string): string => `${imei}/${commandId}`;
 
 export interface CommandRunnerOptions {
@@ -38,6 +42,7 @@ export class CommandRunner {
   readonly #jobs = new Map<PendingCommand, Job>();
   /** Commands of other pods by terminal and Command-Id: an answer is kept for the ask that will be repeated here. */
   readonly #adopted = new Map<string, PendingCommand>();
+  readonly #fenced = new Map<string, number>();
 
   constructor(options: CommandRunnerOptions) {
     this.#o = options;
@@ -66,6 +71,17 @@ export class CommandRunner {
     for (const command of [...this.#jobs.keys(), ...this.#adopted.values()]) command.clearTimers();
   }
 
+  /** Another pod has the terminal: what the broker still hands over here, that pod gets too, and answers. */
+  noteFenced(imei: string): void {
+    this.#fenced.set(imei, performance.now());
+    if (this.#fenced.size < maxFenced) return;
+    for (const known of this.#fenced.keys()) if (!this.#isFenced(known)) this.#fenced.delete(known);
+  }
+
+  #isFenced(imei: string): boolean {
+    return performance.now() - (this.#fenced.get(imei) ?? Number.NEGATIVE_INFINITY) < fencedForMs;
+  }
+
   /** Follows the commands of a terminal; to be called once for each Device. */
   watch(device: Device): void {
     device.pending.onEnd = (command) => this.#ended(device, command);
@@ -91,7 +107,8 @@ export class CommandRunner {
   async #start(incoming: IncomingCommand): Promise<Outcome> {
     const device = this.#o.devices.get(incoming.imei);
     const session = device?.session;
-    if (device === undefined || session === undefined || session === null) return { kind: 'notConnected' };
+    if (device === undefined || session === undefined || session === null)
+      return this.#isFenced(incoming.imei) ? this.#waitInVain(incoming.timeoutMs) : { kind: 'notConnected' };
     if (session.isLeaving) return { kind: 'busy', detail: 'The gateway is shutting down.' };
     if (device.pending.size >= this.#o.perTerminal)
       return { kind: 'busy', detail: 'Too many commands are in flight for this device.' };
@@ -136,7 +153,8 @@ export class CommandRunner {
 
   #waitInVain(timeoutMs: number): Promise<Outcome> {
     return new Promise((resolve) => {
-      setTimeout(() => resolve({ kind: 'timedOut' }), Math.min(maxTimeoutMs, timeoutMs));
+      const timer = setTimeout(() => resolve({ kind: 'timedOut' }), Math.min(maxTimeoutMs, timeoutMs));
+      timer.unref();
     });
   }
 

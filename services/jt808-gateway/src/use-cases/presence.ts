@@ -3,7 +3,7 @@ import type { Logger } from '@fleet/service-kit';
 import { claimDevice, forgetGateway, keepGatewayAlive, type Redis, releaseDevice } from '@fleet/storage';
 import type { Devices, Session } from '../domain/device.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { limited } from '../store/redis-limit.ts';
+import type { RedisGate } from '../store/redis-gate.ts';
 import type { Registrations } from '../store/registrations.ts';
 
 const aliveEveryMs = 2_000;
@@ -14,6 +14,7 @@ const serialStep = 256;
 
 export interface PresenceOptions {
   readonly redis: Redis;
+  readonly gate: RedisGate;
   readonly bus: Bus;
   readonly podId: string;
   readonly devices: Devices;
@@ -35,6 +36,7 @@ export class Presence {
   #announcing: Promise<void> | undefined;
   #stopped = false;
   readonly #onReady = (): void => {
+    this.#background('keepAlive', () => this.#keepAlive());
     this.#background('announce', () => this.announceAll());
   };
 
@@ -42,8 +44,8 @@ export class Presence {
     this.#o = options;
   }
 
-  async start(): Promise<void> {
-    await this.#keepAlive();
+  start(): void {
+    this.#background('keepAlive', () => this.#keepAlive());
     this.#o.redis.on('ready', this.#onReady);
     this.#timers = [
       setInterval(() => this.#background('keepAlive', () => this.#keepAlive()), aliveEveryMs),
@@ -61,7 +63,9 @@ export class Presence {
   }
 
   release(session: Session): void {
-    this.#background('release', () => limited(() => releaseDevice(this.#o.redis, session.device.imei, session.id)));
+    this.#background('release', () =>
+      this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id)),
+    );
   }
 
   /** Announces every session again. */
@@ -77,7 +81,7 @@ export class Presence {
     for (const timer of this.#timers) clearInterval(timer);
     this.#o.redis.off('ready', this.#onReady);
     try {
-      await limited(() => forgetGateway(this.#o.redis, this.#o.podId));
+      await this.#o.gate.run(() => forgetGateway(this.#o.redis, this.#o.podId));
     } catch (error) {
       // The key expires by itself.
       this.#failed('forgetGateway', error);
@@ -85,7 +89,7 @@ export class Presence {
   }
 
   async #keepAlive(): Promise<void> {
-    const stood = await limited(() => keepGatewayAlive(this.#o.redis, this.#o.podId));
+    const stood = await this.#o.gate.run(() => keepGatewayAlive(this.#o.redis, this.#o.podId));
     const wasEmptied = this.#wasAlive && !stood;
     this.#wasAlive = true;
     if (!wasEmptied || this.#stopped) return;
@@ -94,13 +98,16 @@ export class Presence {
   }
 
   async #flush(): Promise<void> {
-    const changed: Session[] = [];
-    for (const session of this.#o.devices.sessions()) {
-      const used = (session.device.serials.next - session.savedSerial) & 0xffff;
-      if (used >= serialStep) await this.saveSerial(session, false);
-      if (session.generation === 0 || session.connection.receivedAtMs > session.announcedAtMs) changed.push(session);
-    }
-    await this.#announceSome(changed);
+    const sessions = this.#o.devices.sessions();
+    await this.#announceSome(
+      sessions.filter(
+        ({ generation, connection, announcedAtMs }) => generation === 0 || connection.receivedAtMs > announcedAtMs,
+      ),
+    );
+    const used = sessions.filter(
+      ({ device, savedSerial }) => ((device.serials.next - savedSerial) & 0xffff) >= serialStep,
+    );
+    await this.#inChunks(used, (session) => this.saveSerial(session, false));
   }
 
   /** Notes how far a terminal's serials are used. */
@@ -114,21 +121,23 @@ export class Presence {
     }
   }
 
-  async #announceSome(sessions: readonly Session[]): Promise<void> {
+  #announceSome(sessions: readonly Session[]): Promise<void> {
+    // Without a claim in Redis, the moment of the login stands for its generation: only a later login wins.
+    return this.#inChunks(sessions, (session) => this.#announce(session, session.generation || session.onlineSinceMs));
+  }
+
+  /** Bounds what is on its way to Redis at a time; sessions that ended meanwhile are left out. */
+  async #inChunks(sessions: readonly Session[], work: (session: Session) => Promise<void>): Promise<void> {
     for (let at = 0; at < sessions.length && !this.#stopped; at += chunk) {
-      // Without a claim in Redis, the moment of the login stands for its generation: only a later login wins.
-      const work = sessions
-        .slice(at, at + chunk)
-        .filter((session) => session.device.session === session)
-        .map((session) => this.#announce(session, session.generation || session.onlineSinceMs));
-      await Promise.all(work);
+      const standing = sessions.slice(at, at + chunk).filter((session) => session.device.session === session);
+      await Promise.all(standing.map(work));
     }
   }
 
   async #announce(session: Session, generation: number): Promise<void> {
     const { device, connection } = session;
     const lastSeenMs = connection.receivedAtMs;
-    const answer = await limited(() =>
+    const answer = await this.#o.gate.run(() =>
       claimDevice(
         this.#o.redis,
         device.imei,

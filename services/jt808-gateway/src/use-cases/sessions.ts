@@ -79,7 +79,13 @@ export class Sessions {
     devices.put(device);
     device.session = session;
     connection.session = session;
-    if (old !== null && old.connection !== connection) old.connection.end('replaced');
+    if (old !== null && old.connection !== connection) {
+      // From here on nothing that the old connection brings counts for the terminal.
+      this.leave(old.connection);
+      old.connection.end('replaced');
+    }
+    // Redis could not say who had the terminal: whoever it is hears it on the bus.
+    if (session.generation === 0) commandServer.takeOver(device.imei);
     commandServer.open(device.imei);
     for (const record of login.records) runner.adopt(device, record);
     metrics.sessions.inc({ edition: session.edition });
@@ -113,6 +119,12 @@ export class Sessions {
     this.#end(session, 'fenced');
   }
 
+  /** Another pod has taken the terminal over while Redis was away. */
+  takenOver(imei: string): void {
+    const session = this.#o.devices.get(imei)?.session;
+    if (session !== undefined && session !== null) this.#end(session, 'fenced');
+  }
+
   /** Another pod says that it has the terminal now. */
   fence(imei: string, sessionId: string): void {
     const session = this.#o.devices.get(imei)?.session;
@@ -120,8 +132,9 @@ export class Sessions {
   }
 
   #end(session: Session, reason: CloseReason): void {
-    const { connection } = session;
+    const { connection, device } = session;
     connection.close(reason);
+    this.#o.runner.noteFenced(device.imei);
     this.leave(connection);
   }
 }

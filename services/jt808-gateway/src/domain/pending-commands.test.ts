@@ -1,0 +1,191 @@
+import type { Outcome } from '@fleet/bus';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { answerRule } from './answer-rules.ts';
+import { PendingCommand, PendingCommands } from './pending-commands.ts';
+import { SerialCounter } from './serial-counter.ts';
+
+let serials: SerialCounter;
+let pending: PendingCommands;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  serials = new SerialCounter(100);
+  pending = new PendingCommands(serials);
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** A command that went out under these serials. */
+function sent(messageId: number, ids: readonly number[], timeoutMs = 90_000): PendingCommand {
+  const command = new PendingCommand(`${messageId}/${ids.join()}`, messageId, answerRule(messageId, '2013'));
+  pending.add(command, timeoutMs);
+  pending.sent(command, ids);
+  command.isWritten = true;
+  return command;
+}
+
+const general = (serial: number, messageId: number, result: number): Buffer =>
+  Buffer.from([serial >> 8, serial & 0xff, messageId >> 8, messageId & 0xff, result]);
+
+const list = (serial: number, total: number, items: number): Buffer => {
+  const body = Buffer.alloc(6 + 28 * items);
+  body.writeUInt16BE(serial, 0);
+  body.writeUInt32BE(total, 2);
+  return body;
+};
+
+/** The outcome so far, without waiting for one. */
+async function outcomeOf(command: PendingCommand): Promise<Outcome | null> {
+  return Promise.race([command.outcome, Promise.resolve(null)]);
+}
+
+describe('answers', () => {
+  it('of several commands of one kind find their own by serial', async () => {
+    sent(0x9101, [1]);
+    const second = sent(0x9101, [2]);
+    sent(0x9102, [3]);
+    expect(pending.takeGeneral(general(2, 0x9101, 3), false)).toBe('matched');
+    expect(await outcomeOf(second)).toMatchObject({ answer: { commandSerialNo: 2, result: 3 } });
+    expect(pending.size).toBe(2);
+  });
+
+  it('that fit nothing are told apart', () => {
+    const first = sent(0x9101, [1]);
+    sent(0x9102, [2]);
+    expect(pending.takeGeneral(general(9, 0x9101, 0), false)).toBe('wrongSerial');
+    expect(pending.takeGeneral(general(2, 0x9101, 0), false)).toBe('wrongId');
+    expect(pending.takeGeneral(Buffer.from([0]), false)).toBe('malformed');
+    expect(pending.takeGeneral(Buffer.from([0, 9, 0x91]), false)).toBe('malformed');
+    expect(pending.takeGeneral(general(1, 0x9101, 0), false)).toBe('matched');
+    expect(pending.takeGeneral(general(1, 0x9101, 0), false)).toBe('repeated');
+    pending.end(sent(0x9101, [5]), { kind: 'timedOut' });
+    expect(pending.takeGeneral(general(5, 0x9101, 0), false)).toBe('late');
+    expect(pending.takeSpecific(0x1205, list(5, 0, 0), '2013')).toBe('late');
+    expect(first.isEnded).toBe(true);
+  });
+
+  it('that end behind their serial make that command unreadable', async () => {
+    const command = sent(0x9101, [1]);
+    expect(pending.takeGeneral(Buffer.from([0, 1, 0x91]), false)).toBe('matched');
+    expect(await outcomeOf(command)).toMatchObject({ kind: 'unreadable' });
+  });
+
+  it('keep a serial taken until the command has ended', () => {
+    serials.advanceTo(0xffff);
+    sent(0x9101, [0]);
+    expect([serials.take(), serials.take()]).toEqual([0xffff, 1]);
+    pending.takeGeneral(general(0, 0x9101, 0), false);
+    serials.advanceTo(0);
+    expect(serials.take()).toBe(0);
+  });
+});
+
+describe('a deadline', () => {
+  it('ends a command after 90 seconds, once', async () => {
+    const command = sent(0x9205, [1]);
+    await jest.advanceTimersByTimeAsync(89_999);
+    expect(await outcomeOf(command)).toBeNull();
+    await jest.advanceTimersByTimeAsync(1);
+    expect(await outcomeOf(command)).toEqual({ kind: 'timedOut' });
+    expect(pending.takeSpecific(0x1205, list(1, 0, 0), '2013')).toBe('late');
+  });
+
+  it('is the same for a terminal that only says that it is working', async () => {
+    const command = sent(0x9205, [1]);
+    expect(pending.takeGeneral(general(1, 0x9205, 0), false)).toBe('matched');
+    await jest.advanceTimersByTimeAsync(90_000);
+    expect(await outcomeOf(command)).toEqual({ kind: 'timedOut' });
+  });
+});
+
+describe('reply serial 0', () => {
+  it('is no answer without the switch of the terminal', () => {
+    sent(0x9101, [7]);
+    expect(pending.takeGeneral(general(0, 0x9101, 0), false)).toBe('wrongSerial');
+  });
+
+  it('with the switch answers the only command of that id', async () => {
+    const command = sent(0x9101, [7]);
+    sent(0x9102, [8]);
+    expect(pending.takeGeneral(general(0, 0x9101, 0), true)).toBe('matched');
+    expect(await outcomeOf(command)).toMatchObject({ kind: 'answered' });
+  });
+
+  it('with the switch answers neither of two, and no other serial is forgiven', () => {
+    sent(0x9101, [7]);
+    sent(0x9101, [8]);
+    expect(pending.takeGeneral(general(0, 0x9101, 0), true)).toBe('wrongSerial');
+    expect(pending.takeGeneral(general(9, 0x9101, 0), true)).toBe('wrongSerial');
+  });
+
+  it('answers nothing for 120 s after a command of that id ended unanswered', async () => {
+    sent(0x9101, [7], 1_000);
+    await jest.advanceTimersByTimeAsync(1_000);
+    const next = sent(0x9101, [8], 300_000);
+    expect(pending.takeGeneral(general(0, 0x9101, 0), true)).toBe('wrongSerial');
+    await jest.advanceTimersByTimeAsync(120_001);
+    expect(pending.takeGeneral(general(0, 0x9101, 0), true)).toBe('matched');
+    expect(next.isEnded).toBe(true);
+  });
+});
+
+describe('a list in several messages', () => {
+  it('is complete at its total', async () => {
+    const command = sent(0x9205, [1]);
+    pending.takeSpecific(0x1205, list(1, 3, 2), '2013');
+    expect(await outcomeOf(command)).toBeNull();
+    pending.takeSpecific(0x1205, list(1, 3, 1), '2013');
+    const outcome = await outcomeOf(command);
+    const body = outcome?.kind === 'answered' ? Buffer.from(outcome.answer.message?.bodyBase64 ?? '', 'base64') : null;
+    expect(body?.readUInt32BE(2)).toBe(3);
+    expect(body).toHaveLength(6 + 3 * 28);
+  });
+
+  it('that never reaches its total ends after a silence, with what came', async () => {
+    const command = sent(0x9205, [1]);
+    pending.takeSpecific(0x1205, list(1, 9, 2), '2013');
+    await jest.advanceTimersByTimeAsync(2_999);
+    pending.takeSpecific(0x1205, list(1, 9, 1), '2013');
+    await jest.advanceTimersByTimeAsync(2_999);
+    expect(await outcomeOf(command)).toBeNull();
+    await jest.advanceTimersByTimeAsync(1);
+    expect(await outcomeOf(command)).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1205 } } });
+  });
+});
+
+describe('a split command', () => {
+  it('is answered by the last part, at once', async () => {
+    const command = sent(0x8300, [1, 2, 3]);
+    pending.takeGeneral(general(1, 0x8300, 0), false);
+    expect(await outcomeOf(command)).toBeNull();
+    pending.takeGeneral(general(3, 0x8300, 0), false);
+    expect(await outcomeOf(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
+  });
+
+  it('is answered by the serial of its first part alone, after a moment', async () => {
+    const command = sent(0x8300, [1, 2]);
+    pending.takeGeneral(general(1, 0x8300, 0), false);
+    await jest.advanceTimersByTimeAsync(3_000);
+    expect(await outcomeOf(command)).toMatchObject({ kind: 'answered', answer: { result: 0 } });
+  });
+
+  it('fails with any part', async () => {
+    const command = sent(0x8300, [1, 2]);
+    pending.takeGeneral(general(1, 0x8300, 1), false);
+    expect(await outcomeOf(command)).toMatchObject({ answer: { result: 1 } });
+  });
+});
+
+describe('a lost session', () => {
+  it('ends what was not written as not connected, and leaves the rest to the next session', async () => {
+    const written = sent(0x9101, [1]);
+    const waiting = new PendingCommand('waiting', 0x9102, answerRule(0x9102, '2013'));
+    pending.add(waiting, 90_000);
+    pending.sessionLost();
+    expect(await outcomeOf(waiting)).toEqual({ kind: 'notConnected' });
+    expect(await outcomeOf(written)).toBeNull();
+    pending.takeGeneral(general(1, 0x9101, 0), false);
+    expect(await outcomeOf(written)).toMatchObject({ kind: 'answered' });
+  });
+});
