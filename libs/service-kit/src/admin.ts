@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type Express, Router } from 'express';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Registry } from './metrics.ts';
@@ -51,6 +52,7 @@ export async function listen(
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
+  server.on('clientError', answerUnreadable);
   options.configure?.(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -64,6 +66,23 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     close: (limitMs) => closeServer(server, sockets, limitMs),
   };
+}
+
+/** What is not HTTP, or not in time, never becomes a request: it is answered here, with the body that all errors have. */
+function answerUnreadable(error: Error & { code?: string }, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const [status, reason, sentence] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large', 'The address and headers of the request are too large.']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout', 'The request did not arrive in time.']
+        : [400, 'Bad Request', 'The request is not valid HTTP.'];
+  const body = JSON.stringify({ status, error: sentence });
+  const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}`;
+  socket.end(`${head}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`);
 }
 
 function closeServer(server: Server, sockets: ReadonlySet<Socket>, limitMs: number | undefined): Promise<void> {

@@ -329,6 +329,25 @@ describe('adminRoutes', () => {
   });
 });
 
+describe('what is no request', () => {
+  it.each([
+    ['NOT HTTP\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
+    [`GET /echo/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+  ])('is answered with the body of all errors: %.20s', async (text, status) => {
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(server.port, '127.0.0.1', () => socket.write(text));
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk) => chunks.push(chunk));
+      socket.on('error', () => undefined);
+      socket.once('close', () => resolve(Buffer.concat(chunks).toString()));
+    });
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(JSON.parse(body)).toEqual({ status, error: expect.stringMatching(/^The .+\.$/) });
+  });
+});
+
 describe('listen', () => {
   it('closes with connections that never sent a request, and cuts what outlasts the limit', async () => {
     const app = createApp();

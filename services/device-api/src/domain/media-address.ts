@@ -18,7 +18,7 @@ export interface MediaAddressWish {
 
 /**
  * The address for a camera: each part that the caller leaves out is our own, and our own is TCP alone (UDP port 0). Cameras prefer TCP where both ports
- * are given, so a caller who wants UDP says `tcp_port=0` as well.
+ * are given, so a caller who wants UDP says `tcp_port=0`, and gets our UDP port where no other is named.
  */
 export function mediaAddress(
   wish: MediaAddressWish,
@@ -27,7 +27,7 @@ export function mediaAddress(
   const server = wish.host ?? own.host;
   checkAllowed(wish.host, own);
   const tcpPort = wish.tcpPort ?? own.port;
-  const udpPort = wish.udpPort ?? 0;
+  const udpPort = wish.udpPort ?? (tcpPort === 0 ? own.port : 0);
   if (tcpPort === 0 && udpPort === 0)
     throw new AppError('validation_failed', 'The query parameters tcp_port and udp_port can not both be 0.');
   const isOurs = isSameHost(server, own.host) && [tcpPort, udpPort].every((port) => port === 0 || port === own.port);

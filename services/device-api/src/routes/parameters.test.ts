@@ -65,7 +65,6 @@ const badStartParameters = [
   'udp_port=-1',
   'udp_port=abc',
   'tcp_port=0&udp_port=0',
-  'tcp_port=0',
   'data_type=6',
   'data_type=-1',
   'data_type=',

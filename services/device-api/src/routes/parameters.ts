@@ -31,7 +31,7 @@ export const tcpPort = port(
 );
 
 export const udpPort = port(
-  'UDP port of that media server. The server takes TCP by itself, so 0 (no UDP) when left out.',
+  "UDP port of that media server. When left out: 0 (no UDP), or the server's own where tcp_port is 0.",
 );
 
 export const dataType = choice([0, 1, 2, 3, 4, 5], {

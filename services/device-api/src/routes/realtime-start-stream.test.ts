@@ -36,6 +36,7 @@ describe('what the camera is told', () => {
     ['&host=MEDIA.fleet.example&tcp_port=7078', { server: 'MEDIA.fleet.example' }, false],
     ['&tcp_port=9000', { tcpPort: 9000 }, true],
     ['&udp_port=9001', { udpPort: 9001 }, true],
+    ['&tcp_port=0', { tcpPort: 0, udpPort: 7078 }, false],
     ['&tcp_port=0&udp_port=7078', { tcpPort: 0, udpPort: 7078 }, false],
     ['&host=10.1.2.3&tcp_port=65535&udp_port=1', { server: '10.1.2.3', tcpPort: 65535, udpPort: 1 }, true],
     ['&host=2001:db8::1', { server: '2001:db8::1' }, true],
