@@ -1,7 +1,13 @@
-import { type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+
+// The gateway has no database.
+const { MONGODB_URL: _unused, ...shared } = commonEnv;
+
+/** A secret of production is made by a machine. */
+const productionSecretLength = 32;
 
 export const schema = envSchema({
-  ...commonEnv,
+  ...shared,
   HTTP_PORT: {
     type: 'integer',
     minimum: 0,
@@ -129,4 +135,9 @@ export const schema = envSchema({
 
 export type Config = ConfigOf<typeof schema>;
 
-export const loadConfig = (env: NodeJS.ProcessEnv): Config => readEnv(schema, env);
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const config = readEnv(schema, env);
+  if (config.NODE_ENV === 'production' && config.GATEWAY_AUTH_SECRET.length < productionSecretLength)
+    throw new ConfigError(`GATEWAY_AUTH_SECRET needs ${productionSecretLength} characters with NODE_ENV=production.`);
+  return config;
+}

@@ -82,6 +82,8 @@ describe('a terminal that connects again', () => {
     const old = await login(first, phone);
     const asked = caller.ask(keyOf(phone), startLive);
     const frame = await old.next(0x9101);
+    // On record before the frame was written, so that a pod that dies now takes nothing with it.
+    expect(await caller.redis.hLen(`device-commands:${keyOf(phone)}`)).toBe(1);
     old.close();
     const young = await login(second, phone);
     young.answer(frame);
