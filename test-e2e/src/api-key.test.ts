@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { call, openBus, revokeKey } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MongoClient } from 'mongodb';
+import { createClient } from 'redis';
+import { expectApiError, type HttpReply, send } from './testing/http.ts';
+import { until } from './testing/until.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+let world: World;
+let terminal: SimulatedTerminal;
+let key: string;
+
+beforeAll(async () => {
+  // At this level a service says the most.
+  world = await startWorld({ DEVICE_API_AUTH: 'key', LOG_LEVEL: 'trace' });
+  terminal = await world.terminal();
+  key = world.product.runtime.device_api.api_key;
+}, 180_000);
+
+afterAll(() => world.stop(), 60_000);
+
+const api = (path: string, headers: Record<string, string> = {}): Promise<HttpReply> =>
+  send(world.product.runtime.base_url, `/api/v1${path}`, { headers });
+const withKey = (value: string): Record<string, string> => ({ 'x-api-key': value });
+const secured = (): string[] => [
+  `/wakeup?imei=${terminal.phone}`,
+  `/realtime/start-stream?imei=${terminal.phone}&channel=1`,
+  `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction=2`,
+  `/realtime/stream.flv?imei=${terminal.phone}&channel=2`,
+];
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** Like the real one in all but its last characters. */
+const wrongKey = (): string => `${key.slice(0, -3)}${key.endsWith('xyz') ? 'abc' : 'xyz'}`;
+
+describe('a product that asks for an API key', () => {
+  it('says so in what it writes for scripts', () => {
+    expect(world.product.runtime.device_api.auth).toBe('key');
+    expect(key).toMatch(/^fk_[A-Za-z0-9_-]{43}$/);
+  });
+
+  it('answers 401 without a key and with any other, and commands nothing', async () => {
+    for (const path of secured()) {
+      expect(expectApiError(await api(path), 401)).toContain('x-api-key');
+      for (const wrong of ['x', wrongKey(), key.toUpperCase(), `${key} x`, sha256(key), 'x'.repeat(1_000)])
+        expect(expectApiError(await api(path, withKey(wrong)), 401)).toContain('not valid');
+      // Only the header counts.
+      expectApiError(await api(`${path}&x-api-key=${wrongKey()}`, { authorization: `Bearer ${key}` }), 401);
+    }
+    for (const command of [0x8201, 0x9101, 0x9102]) expect(terminal.received(command)).toEqual([]);
+  });
+
+  it('asks for the key before it looks at parameters, and before 404 of a device', async () => {
+    expect(expectApiError(await api('/wakeup'), 401)).toContain('x-api-key');
+    expect(expectApiError(await api('/wakeup', withKey(key)), 400)).toContain('imei');
+    expect(expectApiError(await api('/wakeup?imei=013900000001'), 401)).toContain('x-api-key');
+  });
+
+  it('serves with the right key', async () => {
+    const [wake = '', start = '', pause = '', watch = ''] = secured();
+    expect((await api(wake, withKey(key))).text).toBe('{"result":"success"}');
+    expect((await api(start, withKey(key))).text).toBe('{"response_id":"0x9101","result":"success"}');
+    expect((await api(pause, withKey(key))).text).toBe('{"response_id":"0x9102","result":"success"}');
+    expectApiError(await api(watch, withKey(key)), 404);
+    expectApiError(await api('/wakeup?imei=013900000001', withKey(key)), 404);
+  });
+
+  it('health and the document are open', async () => {
+    expect((await api('/health')).status).toBe(200);
+    expect((await api(`/health/device?imei=${terminal.phone}`)).status).toBe(200);
+    expect((await api(`/health/camera?imei=${terminal.phone}&channel=9`)).status).toBe(503);
+    expect((await api('/openapi.json')).status).toBe(200);
+    expectApiError(await api('/nothing'), 404);
+  });
+
+  it('guards the platform by the same key', async () => {
+    const { base_url: base } = world.product.runtime;
+    for (const headers of [{}, withKey(wrongKey())])
+      expect((await send(base, '/api/nothing', { headers })).status).toBe(401);
+    expect((await send(base, '/api/nothing', { headers: withKey(key) })).status).toBe(404);
+  });
+
+  it('keeps the key nowhere in clear: not in the database, not in Redis, not in a log or any other file', async () => {
+    await api(`/realtime/stream.flv?imei=${terminal.phone}&channel=3&token=${key}`, withKey(key));
+    await api(`/wakeup?imei=${terminal.phone}`, withKey(key));
+
+    const { mongodb_url: mongodbUrl, redis_url: redisUrl } = world.product.runtime.backends;
+    const documents = await wholeDatabase(mongodbUrl);
+    expect(documents).toContain(sha256(key));
+    expect(documents).not.toContain(key);
+    expect(await wholeRedis(redisUrl)).not.toContain(key);
+
+    const { dataDir } = world.product;
+    // What the launcher writes for the one who has started it, readable by nobody else.
+    const known = [join(dataDir, 'runtime.json'), join(dataDir, 'secrets.json')];
+    const files = filesBelow(dataDir);
+    expect(
+      files.filter((file) => file.endsWith('device-api.log')).map((file) => readFileSync(file).length > 0),
+    ).toEqual([true]);
+    expect(files.filter((file) => readFileSync(file).includes(key)).toSorted()).toEqual(known);
+  });
+
+  // The last: no key is left then.
+  it('refuses a revoked key within five seconds, for good', async () => {
+    const [wake = ''] = secured();
+    expect((await api(wake, withKey(key))).status).toBe(200);
+    const { nats_url: natsUrl } = world.product.runtime.backends;
+    const bus = await openBus(natsUrl, { name: 'test', log: createLogger('test', 'silent') });
+    try {
+      const request = { keySha256: sha256(key) };
+      const asked = { timeoutMs: 5_000, correlationId: 'test' };
+      expect(await call(bus, revokeKey, { keySha256: sha256(wrongKey()) }, asked)).toEqual({ revoked: false });
+      expect((await api(wake, withKey(key))).status).toBe(200);
+      expect(await call(bus, revokeKey, request, asked)).toEqual({ revoked: true });
+    } finally {
+      await bus.close();
+    }
+    await until('the refusal', async () => (await api(wake, withKey(key))).status === 401, 5_000);
+
+    // A platform-api that starts anew gets the same key from its environment, and does not bring it back to life.
+    const { processes } = world.product.runtime;
+    const pid = processes['platform-api'];
+    if (pid === undefined) throw new Error('platform-api does not run');
+    process.kill(pid, 'SIGKILL');
+    await until('another platform-api', () => {
+      const now = world.product.runtime.processes['platform-api'];
+      return now !== undefined && now !== pid;
+    });
+    const { health } = world.product.runtime;
+    const isReady = async (): Promise<boolean> => {
+      const answer = await fetch(`${health['platform-api']}/readyz`).catch(() => undefined);
+      return answer?.status === 200;
+    };
+    await until('platform-api to be ready', isReady);
+    // Nobody can vouch for a key while platform-api is away: that is 503, never 200.
+    await until('an answer', async () => {
+      const { status } = await api(wake, withKey(key));
+      expect([401, 503]).toContain(status);
+      return status === 401;
+    });
+  }, 60_000);
+});
+
+async function wholeDatabase(url: string): Promise<string> {
+  const client = new MongoClient(url, { directConnection: true });
+  try {
+    const collections = await client.db().listCollections().toArray();
+    const contents = await Promise.all(
+      collections.map(async ({ name }) => JSON.stringify([name, await client.db().collection(name).find().toArray()])),
+    );
+    return contents.join('\n');
+  } finally {
+    await client.close();
+  }
+}
+
+async function wholeRedis(url: string): Promise<string> {
+  const client = createClient({ url });
+  await client.connect();
+  try {
+    const names = await client.keys('*');
+    const dumps = await Promise.all(
+      names.map(async (name) => {
+        const type = await client.type(name);
+        if (type === 'string') return client.get(name);
+        if (type === 'hash') return JSON.stringify(await client.hGetAll(name));
+        return type === 'zset' ? JSON.stringify(await client.zRange(name, 0, -1)) : type;
+      }),
+    );
+    return [...names, ...dumps].join('\n');
+  } finally {
+    client.destroy();
+  }
+}
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));

@@ -1,0 +1,179 @@
+import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { takeAway } from './testing/faults.ts';
+import { expectApiError, type HttpReply, send } from './testing/http.ts';
+import { newPhone, startWorld, type World } from './testing/world.ts';
+
+const requestLimitMs = 3_000;
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    REQUEST_LIMIT_MS: String(requestLimitMs),
+    RATE_LIMIT_READS_PER_SECOND: '1',
+    RATE_LIMIT_READS_BURST: '5',
+    RATE_LIMIT_COMMANDS_PER_MINUTE: '20',
+    RATE_LIMIT_COMMANDS_BURST: '3',
+    RATE_LIMIT_STREAM_OPENS_PER_MINUTE: '4',
+    RATE_LIMIT_HEALTH_PER_SECOND: '1',
+    RATE_LIMIT_HEALTH_BURST: '6',
+  });
+}, 180_000);
+
+afterAll(() => world.stop(), 60_000);
+
+let addresses = 1;
+/** A caller from an address that nobody else has: reads and health are counted by it. */
+function newCaller(): (path: string) => Promise<HttpReply> {
+  addresses += 1;
+  const from = `127.0.${Math.floor(addresses / 250)}.${addresses % 250}`;
+  return (path) => send(world.product.runtime.base_url, `/api/v1${path}`, { from });
+}
+
+const headersOf = ({ headers }: HttpReply): Record<'limit' | 'remaining' | 'reset', number> => ({
+  limit: Number(headers['x-ratelimit-limit']),
+  remaining: Number(headers['x-ratelimit-remaining']),
+  reset: Number(headers['x-ratelimit-reset']),
+});
+
+/** Sends requests at once, more than there are tokens, and asserts what the limit makes of them. */
+async function expectLimit(burst: number, ask: () => Promise<HttpReply>, allowedStatus: number): Promise<HttpReply> {
+  // Tokens come back while the requests are under way: some more than the burst may pass, never all.
+  const replies = await Promise.all(Array.from({ length: burst * 4 }, ask));
+  const refused = replies.filter((reply) => reply.status === 429);
+  const allowed = replies.filter((reply) => reply.status === allowedStatus);
+  expect(allowed.length + refused.length).toBe(replies.length);
+  expect(allowed.length).toBeGreaterThanOrEqual(burst);
+  expect(refused.length).toBeGreaterThan(0);
+  const now = Date.now() / 1000;
+  for (const reply of refused) {
+    expectApiError(reply, 429);
+    const { limit, remaining, reset } = headersOf(reply);
+    expect([limit, remaining]).toEqual([burst, 0]);
+    const retryAfter = Number(reply.headers['retry-after']);
+    expect(Number.isInteger(retryAfter) && retryAfter >= 1 && retryAfter <= 60).toBe(true);
+    expect(reset).toBeGreaterThan(now - 60);
+    expect(reset).toBeLessThan(now + 120);
+  }
+  for (const reply of allowed) expect(headersOf(reply).limit).toBe(burst);
+  const [first] = refused;
+  if (first === undefined) throw new Error('nothing was refused');
+  return first;
+}
+
+/** Asks again after the time that the refusal has named. */
+async function askAfterWait(ask: () => Promise<HttpReply>, refused: HttpReply): Promise<HttpReply> {
+  const waitMs = Number(refused.headers['retry-after']) * 1000;
+  await new Promise((resolve) => setTimeout(resolve, waitMs));
+  return ask();
+}
+
+describe('429', () => {
+  it('commands are limited for each device, and another device is not concerned', async () => {
+    const [one, other] = [await world.terminal(), await world.terminal()];
+    const ask = newCaller();
+    const long = one.phone.padStart(20, '0');
+    // Both forms of a number are one device, and all commands count together.
+    const paths = [
+      `/wakeup?imei=${one.phone}`,
+      `/wakeup?imei=${long}`,
+      `/realtime/control-stream?imei=${one.phone}&channel=1&ctrl_instruction=2`,
+    ];
+    let turn = 0;
+    const refused = await expectLimit(3, () => ask(paths[(turn += 1) % paths.length] ?? ''), 200);
+    expect((await ask(`/wakeup?imei=${other.phone}`)).status).toBe(200);
+    const written = (): number => one.received(0x8201).length + one.received(0x9102).length;
+    const before = written();
+    expect((await newCaller()(`/wakeup?imei=${one.phone}`)).status).toBe(429);
+    expect(written()).toBe(before);
+    // Whoever waits as long as he was told is served.
+    expect((await askAfterWait(() => ask(`/wakeup?imei=${one.phone}`), refused)).status).not.toBe(429);
+  }, 60_000);
+
+  it('requests with faults cost no command', async () => {
+    const terminal = await world.terminal();
+    const ask = newCaller();
+    const path = `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction`;
+    for (let times = 0; times < 10; times += 1) expect((await ask(`${path}=9`)).status).toBe(400);
+    expect(headersOf(await ask(`${path}=2`)).remaining).toBe(2);
+  }, 60_000);
+
+  it('reads are limited for each address', async () => {
+    const [ask, askFromElsewhere] = [newCaller(), newCaller()];
+    // Another channel each time, so that the limit of a channel has no part in it.
+    let channel = 0;
+    const path = (): string => `/realtime/stream.flv?imei=${newPhone()}&channel=${(channel += 1)}`;
+    const replies = await Promise.all(Array.from({ length: 20 }, () => ask(path())));
+    const refused = replies.filter((reply) => reply.status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const reply of refused) expect(headersOf(reply).limit).toBe(5);
+    expect(replies.filter((reply) => reply.status === 404).length).toBeGreaterThanOrEqual(5);
+    expect((await askFromElsewhere(path())).status).toBe(404);
+  }, 60_000);
+
+  it('openings of a stream are limited for each channel, by whomever', async () => {
+    const imei = newPhone();
+    // 404 counts as well: else it would be a way to ask without end.
+    const refused = await expectLimit(4, () => newCaller()(`/realtime/stream.flv?imei=${imei}&channel=1`), 404);
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(15);
+    expect((await newCaller()(`/realtime/stream.flv?imei=${imei}&channel=2`)).status).toBe(404);
+  }, 60_000);
+
+  it.each(['/health', `/health/device?imei=${newPhone()}`, `/health/camera?imei=${newPhone()}&channel=1`])(
+    'health is limited for each address: %s',
+    async (path) => {
+      const ask = newCaller();
+      await expectLimit(6, () => ask(path), path === '/health' ? 200 : 503);
+      expect((await newCaller()(path)).status).not.toBe(429);
+    },
+    60_000,
+  );
+
+  it('a caller can not choose its address by a header', async () => {
+    const from = '127.0.99.1';
+    const ask = (forwarded: string): Promise<HttpReply> =>
+      send(world.product.runtime.base_url, '/api/v1/health', { from, headers: { 'x-forwarded-for': forwarded } });
+    const replies = await Promise.all(Array.from({ length: 24 }, (_unused, index) => ask(`10.0.0.${index}`)));
+    expect(replies.some((reply) => reply.status === 429)).toBe(true);
+  }, 60_000);
+});
+
+describe('503', () => {
+  const paths = (terminal: SimulatedTerminal): string[] => [
+    `/wakeup?imei=${terminal.phone}`,
+    `/realtime/start-stream?imei=${terminal.phone}&channel=1`,
+    `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction=0`,
+  ];
+
+  it('a request that runs past the limit of the server ends, whatever it is stuck in', async () => {
+    // The wait for the device is longer than the limit here: the limit is what ends the request.
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'silent' });
+    const startedAt = performance.now();
+    const replies = await Promise.all(paths(terminal).map((path) => newCaller()(path)));
+    for (const reply of replies) expect(expectApiError(reply, 503)).toContain('limit of 3 seconds');
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(requestLimitMs - 50);
+  }, 60_000);
+
+  it('while the broker is away, new commands are 503 soon, and health says so', async () => {
+    const terminal = await world.terminal();
+    const broker = await takeAway(world, 'nats');
+    const health = await newCaller()('/health');
+    expect([health.status, JSON.parse(health.text)]).toMatchObject([
+      503,
+      { healthy: false, components: { message_broker: false, state_store: true } },
+    ]);
+    const startedAt = performance.now();
+    const replies = await Promise.all(paths(terminal).map((path) => newCaller()(path)));
+    const sentence = 'Devices can not be reached at the moment: the message broker is away.';
+    for (const reply of replies) expect(expectApiError(reply, 503)).toBe(sentence);
+    // Two seconds, in which a broker that only restarts would be back; on a busy machine a little more.
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    // Nobody can know whether any other device is connected.
+    expect(expectApiError(await newCaller()(`/wakeup?imei=${newPhone()}`), 503)).toBe(sentence);
+    await broker.giveBack();
+    expect((await newCaller()(`/wakeup?imei=${terminal.phone}`)).status).toBe(200);
+    expect(terminal.received(0x9101)).toEqual([]);
+  }, 120_000);
+});

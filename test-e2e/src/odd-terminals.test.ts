@@ -1,0 +1,312 @@
+import type { Behaviour, SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectApiError, type HttpReply, send } from './testing/http.ts';
+import { counter } from './testing/metrics.ts';
+import { until } from './testing/until.ts';
+import { Viewer } from './testing/viewer.ts';
+import { newPhone, startWorld, type World } from './testing/world.ts';
+
+/** Time that a device has: long enough for a good one on a busy machine. */
+const deviceReplyTimeoutMs = 5_000;
+
+let world: World;
+/** Answers every command all the time: what the odd ones do never disturbs it. */
+let witness: SimulatedTerminal;
+let gatewayPid: number | undefined;
+
+beforeAll(async () => {
+  world = await startWorld({
+    DEVICE_REPLY_TIMEOUT_MS: String(deviceReplyTimeoutMs),
+    WAKE_UP_INTERVAL_MS: '500',
+    SESSION_IDLE_TIMEOUT_MS: '60000',
+  });
+  gatewayPid = world.product.runtime.processes['jt808-gateway'];
+  witness = await world.terminal();
+}, 180_000);
+
+afterAll(async () => {
+  // None of all this has ended a process.
+  expect(world.product.runtime.processes['jt808-gateway']).toBe(gatewayPid);
+  await world.stop();
+}, 60_000);
+
+const api = (path: string): Promise<HttpReply> => send(world.product.runtime.base_url, `/api/v1${path}`);
+const wake = (terminal: { phone: string }): Promise<HttpReply> => api(`/wakeup?imei=${terminal.phone}`);
+const control = (terminal: { phone: string }, channel = 1): Promise<HttpReply> =>
+  api(`/realtime/control-stream?imei=${terminal.phone}&channel=${channel}&ctrl_instruction=2`);
+const start = (terminal: { phone: string }, channel = 1): Promise<HttpReply> =>
+  api(`/realtime/start-stream?imei=${terminal.phone}&channel=${channel}`);
+const stray = (reason: string): Promise<number> =>
+  counter(world, 'jt808-gateway', 'gateway_stray_answers_total', { reason });
+
+/** Pausing a channel that does not stream: a good terminal refuses that. */
+const refusedPause = { response_id: '0x9102', result: 'failure' };
+
+async function expectWorks(terminal: { phone: string }): Promise<void> {
+  const reply = await control(terminal);
+  expect([reply.status, JSON.parse(reply.text)]).toEqual([200, refusedPause]);
+}
+
+const quickReconnect = { minMs: 100, maxMs: 500 };
+
+/** Answers a command by 0x0001. */
+function generalAnswer(terminal: SimulatedTerminal, command: { serial: number; messageId: number }, result: number) {
+  const body = Buffer.alloc(5, result);
+  body.writeUInt16BE(command.serial, 0);
+  body.writeUInt16BE(command.messageId, 2);
+  terminal.send({ messageId: 0x0001, body });
+}
+
+describe('odd answers', () => {
+  it('one that comes too late is counted, and delivered to nobody', async () => {
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'silent' });
+    const before = await stray('late');
+    expect(expectApiError(await start(terminal), 504)).toBe('The device did not reply in time.');
+    const [late] = terminal.received(0x9101);
+    if (late === undefined) throw new Error('no command came');
+
+    const next = start(terminal, 2);
+    const command = await until('the next command', () => terminal.received(0x9101)[1]);
+    generalAnswer(terminal, late, 3);
+    await until('the late answer to be counted', async () => (await stray('late')) === before + 1);
+    generalAnswer(terminal, command, 1);
+    const reply = await next;
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'failure' }]);
+    terminal.behaveWell();
+    await expectWorks(terminal);
+  }, 60_000);
+
+  it('one that comes twice is taken once', async () => {
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'twice' });
+    const before = await stray('repeated');
+    for (let times = 0; times < 3; times += 1) await expectWorks(terminal);
+    expect((await wake(terminal)).status).toBe(200);
+    await until('the repeats to be counted', async () => (await stray('repeated')) === before + 4);
+  }, 60_000);
+
+  it('one with a wrong serial answers nothing, not even the other command that is in flight', async () => {
+    const terminal = await world.terminal();
+    const before = await stray('wrongSerial');
+    terminal.behave({ kind: 'wrongSerial' }, 0x9102);
+    terminal.behave({ kind: 'slow', delayMs: 1_000 }, 0x9101);
+    const [paused, started] = await Promise.all([control(terminal), start(terminal)]);
+    expectApiError(paused, 504);
+    expect([started.status, JSON.parse(started.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
+    expect(await stray('wrongSerial')).toBe(before + 1);
+  }, 60_000);
+
+  it('a camera that streams has agreed, whatever its terminal has answered', async () => {
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'wrongSerial' }, 0x9101);
+    const reply = await start(terminal);
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
+    expect(terminal.cameras.records).toHaveLength(1);
+  }, 60_000);
+
+  it('one that names another command answers nothing', async () => {
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'silent' });
+    const before = await stray('wrongId');
+    const asked = control(terminal);
+    const command = await until('the command', () => terminal.received(0x9102)[0]);
+    generalAnswer(terminal, { serial: command.serial, messageId: 0x9101 }, 0);
+    await until('the answer to be counted', async () => (await stray('wrongId')) === before + 1);
+    generalAnswer(terminal, command, 2);
+    expect(JSON.parse((await asked).text)).toEqual({ response_id: '0x9102', result: 'incorrectInfo' });
+  }, 60_000);
+
+  it.each(['badChecksum', 'noise', 'halfGlued'] as const)(
+    'garbage in the place of an answer (%s) costs the command, not the connection',
+    async (form) => {
+      const terminal = await world.terminal({ reconnect: false });
+      terminal.behave({ kind: 'garbage', form });
+      const replies = await Promise.all([wake(terminal), start(terminal), control(terminal)]);
+      for (const reply of replies) expectApiError(reply, 504);
+      await expectWorks(witness);
+      terminal.behaveWell();
+      await expectWorks(terminal);
+      expect((await wake(terminal)).status).toBe(200);
+      expect(terminal.isOnline).toBe(true);
+    },
+    60_000,
+  );
+
+  it('an answer whose body is cut is 502 at once, and the next is taken', async () => {
+    const terminal = await world.terminal({ reconnect: false });
+    terminal.behave({ kind: 'garbage', form: 'cutBody' });
+    for (const reply of await Promise.all([wake(terminal), control(terminal)])) expectApiError(reply, 502);
+    terminal.behaveWell();
+    await expectWorks(terminal);
+    expect(terminal.isOnline).toBe(true);
+  }, 60_000);
+
+  it('slow ones are waited for, each by its own caller', async () => {
+    const delays = [100, 1_500, 700, 300, 1_100];
+    const terminals = await Promise.all(delays.map(() => world.terminal()));
+    for (const [index, terminal] of terminals.entries()) {
+      terminal.behave({ kind: 'slow', delayMs: delays[index] ?? 0 });
+      terminal.behave({ kind: 'refusing', result: 3 }, 0x9101);
+    }
+    const replies = await Promise.all(terminals.flatMap((terminal) => [control(terminal), start(terminal)]));
+    for (const [index, reply] of replies.entries())
+      expect([reply.status, JSON.parse(reply.text)]).toEqual([
+        200,
+        index % 2 === 0 ? refusedPause : { response_id: '0x9101', result: 'unsupported' },
+      ]);
+  }, 60_000);
+});
+
+describe('odd connections', () => {
+  it.each([
+    ['before', 504],
+    ['midFrame', 504],
+    ['after', 200],
+  ] as const)(
+    'a terminal that disconnects %s its answer: %d, and it is back for the next',
+    async (when, status) => {
+      const terminal = await world.terminal({ reconnect: quickReconnect, restartMs: 200 });
+      terminal.behave({ kind: 'disconnecting', when });
+      const reply = await control(terminal);
+      expect(reply.status).toBe(status);
+      terminal.behaveWell();
+      await terminal.waitUntilOnline();
+      await until('the device to take commands', async () => (await control(terminal)).status === 200);
+      await expectWorks(terminal);
+      // Nothing was sent a second time by itself.
+      expect(terminal.received(0x9102).filter((frame) => frame.connection === 1)).toHaveLength(1);
+    },
+    60_000,
+  );
+
+  it('the answer to a command counts when it comes by the next connection', async () => {
+    const terminal = await world.terminal({ reconnect: quickReconnect });
+    terminal.behave({ kind: 'slow', delayMs: 2_000 }, 0x9102);
+    const asked = control(terminal);
+    await terminal.waitForCommand(0x9102);
+    terminal.dropConnection();
+    const reply = await asked;
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, refusedPause]);
+    expect(terminal.received(0x9102)).toHaveLength(1);
+    expect(terminal.sent(0x0001).at(-1)?.connection).toBe(2);
+  }, 60_000);
+
+  it('a half-open connection gives way to the new one of the same terminal', async () => {
+    const old = await world.terminal({ reconnect: false });
+    old.behave({ kind: 'halfOpen' });
+    const { phone } = old;
+    const fresh = await world.terminal({ phone });
+    await expectWorks(fresh);
+    expect(fresh.received(0x9102)).toHaveLength(1);
+    expect(old.received(0x9102)).toEqual([]);
+    expect((await wake(fresh)).status).toBe(200);
+    expect(fresh.isOnline).toBe(true);
+  }, 60_000);
+
+  it('of two connections with one number the newer one is the device, and the older one is closed', async () => {
+    const first = await world.terminal({ reconnect: false });
+    const second = await world.terminal({ reconnect: false, phone: first.phone });
+    await until('the first to be closed', () => !first.isOnline);
+    for (let times = 0; times < 5; times += 1) await expectWorks(second);
+    expect(first.received(0x9102)).toEqual([]);
+    expect(second.received(0x9102)).toHaveLength(5);
+    // The long form of a number is the same terminal.
+    const phone = second.phone.padStart(20, '0');
+    const third = await world.terminal({ reconnect: false, phone, edition: '2019' });
+    await until('the second to be closed', () => !second.isOnline);
+    await expectWorks(third);
+  }, 60_000);
+
+  it('garbage of every kind costs neither the connection nor anybody else', async () => {
+    const terminal = await world.terminal({ reconnect: false });
+    for (let times = 0; times < 50; times += 1) terminal.sendRaw(Buffer.alloc(2_000, times));
+    terminal.sendRaw(Buffer.alloc(300_000, 0x7e));
+    terminal.sendRaw(Buffer.alloc(300_000, 0x7d));
+    terminal.sendRaw(Buffer.from([0x7e]));
+    await expectWorks(terminal);
+    await expectWorks(witness);
+    expect(terminal.isOnline).toBe(true);
+  }, 60_000);
+
+  it('a terminal that never reads is 504, and costs the others nothing', async () => {
+    const terminal = await world.terminal({ reconnect: quickReconnect });
+    terminal.behave({ kind: 'neverReading' });
+    const replies = Promise.all(Array.from({ length: 10 }, (_unused, channel) => control(terminal, channel + 1)));
+    for (let times = 0; times < 5; times += 1) await expectWorks(witness);
+    for (const reply of await replies) expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
+    terminal.behaveWell();
+    await until('the device to take commands', async () => (await control(terminal)).status === 200);
+  }, 60_000);
+});
+
+describe('sleeping terminals', () => {
+  it.each([
+    ['2011', 0x8201],
+    ['2013', 0x8201],
+    ['2019', 0x8204],
+  ] as const)(
+    'one of edition %s ignores all but the wake-up, and works once it is awake',
+    async (edition, probe) => {
+      const phone = newPhone(edition === '2019' ? 20 : 12);
+      const terminal = await world.terminal({ edition, phone });
+      terminal.behave({ kind: 'sleeping', wakeAfterTries: 3 });
+      const [woken, started] = await Promise.all([wake(terminal), start(terminal)]);
+      expect([woken.status, JSON.parse(woken.text)]).toEqual([200, { result: 'success' }]);
+      expectApiError(started, 504);
+      expect(terminal.received(probe)).toHaveLength(3);
+      expect((await start(terminal)).status).toBe(200);
+    },
+    60_000,
+  );
+
+  it('one that sleeps on is 504, and wakes for the next caller', async () => {
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'sleeping', wakeAfterMs: deviceReplyTimeoutMs + 1_000 });
+    expect(expectApiError(await wake(terminal), 504)).toBe('The device did not reply in time.');
+    expect((await wake(terminal)).status).toBe(200);
+    await expectWorks(terminal);
+  }, 60_000);
+});
+
+describe('editions', () => {
+  it.each([
+    ['2011', 12],
+    ['2013', 12],
+    ['2019', 20],
+  ] as const)(
+    'a terminal of edition %s streams, is controlled, and comes back',
+    async (edition, digits) => {
+      const terminal = await world.terminal({ edition, phone: newPhone(digits), reconnect: quickReconnect });
+      expect((await wake(terminal)).status).toBe(200);
+      expect(JSON.parse((await start(terminal)).text)).toEqual({ response_id: '0x9101', result: 'success' });
+      const watch = `${world.product.runtime.base_url}/api/v1/realtime/stream.flv?imei=${terminal.phone}&channel=1`;
+      const viewer = new Viewer(watch);
+      await until('pictures', () => viewer.pictures.length > 3);
+      viewer.leave();
+      expect(JSON.parse((await control(terminal)).text)).toEqual({ response_id: '0x9102', result: 'success' });
+      terminal.dropConnection();
+      await until('the terminal to be away', () => !terminal.isOnline);
+      await terminal.waitUntilOnline();
+      await until('the device to take commands', async () => (await wake(terminal)).status === 200);
+    },
+    60_000,
+  );
+
+  it('all of them at the same time, each gives its own answers', async () => {
+    const terminals = await Promise.all([
+      world.terminal({ edition: '2011' }),
+      world.terminal({ edition: '2013' }),
+      world.terminal({ edition: '2019', phone: newPhone(20) }),
+    ]);
+    const results: Behaviour[] = [1, 2, 3].map((result) => ({ kind: 'refusing', result: result as 1 | 2 | 3 }));
+    for (const [index, terminal] of terminals.entries()) terminal.behave(results[index] ?? { kind: 'normal' });
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_unused, turn) => terminals.map((terminal) => control(terminal, turn + 1))).flat(),
+    );
+    const names = ['failure', 'incorrectInfo', 'unsupported'];
+    expect(replies.map((reply) => (JSON.parse(reply.text) as { result: string }).result)).toEqual(
+      replies.map((_reply, index) => names[index % 3]),
+    );
+  }, 60_000);
+});

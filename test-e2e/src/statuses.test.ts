@@ -1,0 +1,415 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  type BadQueries,
+  badChannels,
+  badControlParameters,
+  badImeis,
+  badStartParameters,
+} from './testing/bad-parameters.ts';
+import { expectApiError, type HttpOptions, type HttpReply, send } from './testing/http.ts';
+import { until } from './testing/until.ts';
+import { Viewer } from './testing/viewer.ts';
+import { newPhone, startWorld, type World } from './testing/world.ts';
+
+const deviceReplyTimeoutMs = 4_000;
+const firstPacketWaitMs = 1_500;
+
+let world: World;
+/** A good terminal that the tests with refused requests share: none of those may reach it. */
+let good: SimulatedTerminal;
+
+beforeAll(async () => {
+  world = await startWorld({
+    DEVICE_REPLY_TIMEOUT_MS: String(deviceReplyTimeoutMs),
+    FIRST_PACKET_WAIT_MS: String(firstPacketWaitMs),
+  });
+  good = await world.terminal({ edition: '2019', phone: newPhone(20) });
+}, 180_000);
+
+afterAll(() => world.stop(), 60_000);
+
+const api = (path: string, options?: HttpOptions): Promise<HttpReply> =>
+  send(world.product.runtime.base_url, `/api/v1${path}`, options);
+const camera = (terminal: SimulatedTerminal, channel = 1): string => `imei=${terminal.phone}&channel=${channel}`;
+const json = (reply: HttpReply): [number, unknown] => [reply.status, JSON.parse(reply.text)];
+const answer = (messageId: string, result: string): [number, unknown] => [200, { response_id: messageId, result }];
+
+/** Asserts an ApiError for each query that is 400, and gives all that were let through. */
+async function letThrough(path: string, fixed: string, bad: BadQueries): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const [what, query] of bad) {
+    const reply = await api(`${path}?${[fixed, query].filter(Boolean).join('&')}`);
+    if (reply.status === 400) expectApiError(reply, 400);
+    else wrong.push(`${path} with ${what}: ${reply.status} ${reply.text.slice(0, 200)}`);
+  }
+  return wrong;
+}
+
+describe('400', () => {
+  const ofDevice = ['/health/device', '/wakeup'];
+  const ofCamera = ['/health/camera', '/realtime/start-stream', '/realtime/stream.flv', '/realtime/control-stream'];
+  const needed = (path: string): string => (path === '/realtime/control-stream' ? 'ctrl_instruction=2' : '');
+
+  it.each([...ofDevice, ...ofCamera])(
+    'every fault of imei at %s',
+    async (path) => {
+      const fixed = [ofCamera.includes(path) ? 'channel=1' : '', needed(path)].filter(Boolean).join('&');
+      expect(await letThrough(path, fixed, badImeis)).toEqual([]);
+    },
+    60_000,
+  );
+
+  it.each(ofCamera)(
+    'every fault of channel at %s',
+    async (path) => {
+      expect(
+        await letThrough(path, [`imei=${good.phone}`, needed(path)].filter(Boolean).join('&'), badChannels),
+      ).toEqual([]);
+    },
+    60_000,
+  );
+
+  it('every fault of the other parameters, and not one command has reached the terminal', async () => {
+    expect(await letThrough('/realtime/start-stream', camera(good), badStartParameters)).toEqual([]);
+    expect(await letThrough('/realtime/control-stream', camera(good), badControlParameters)).toEqual([]);
+    const badPlayback: BadQueries = [
+      ['an unknown audio', 'audio=mp3'],
+      ['a blank audio', 'audio='],
+      ['two audios', 'audio=aac&audio=aac'],
+      ['an unknown hevc', 'hevc=1'],
+    ];
+    expect(await letThrough('/realtime/stream.flv', camera(good), badPlayback)).toEqual([]);
+    for (const command of [0x9101, 0x9102, 0x8204]) expect(good.received(command)).toEqual([]);
+  }, 60_000);
+
+  it('a path that is no percent-encoding', async () => {
+    for (const path of ['/%zz', '/realtime/%', '/%E0%A4%A', '/health/%c3%28'])
+      expect(expectApiError(await api(path), 400)).toContain('percent-encoding');
+  });
+
+  it('names the parameter and what it may be', async () => {
+    const sentence = async (query: string): Promise<string> =>
+      expectApiError(await api(`/realtime/start-stream?${query}`), 400);
+    expect(await sentence('channel=1')).toContain('imei');
+    expect(await sentence(`imei=${good.phone}`)).toContain('channel');
+    expect(await sentence(`${camera(good)}&data_type=9`)).toMatch(/data_type.*0, 1, 2, 3, 4, 5/);
+  });
+});
+
+describe('404 and 405', () => {
+  it('a device that is not connected is 404 at once', async () => {
+    const imei = newPhone();
+    const paths = [
+      `/wakeup?imei=${imei}`,
+      `/realtime/start-stream?imei=${imei}&channel=1`,
+      `/realtime/control-stream?imei=${imei}&channel=1&ctrl_instruction=0`,
+    ];
+    for (const path of paths) {
+      const startedAt = performance.now();
+      expect(expectApiError(await api(path), 404)).toBe('The device is not connected.');
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+    }
+  });
+
+  it('a channel that does not stream is 404, whether its device is connected or not', async () => {
+    for (const imei of [good.phone, newPhone()])
+      expect(expectApiError(await api(`/realtime/stream.flv?imei=${imei}&channel=7`), 404)).toBe(
+        'The channel is not streaming.',
+      );
+  });
+
+  it('an unknown path is 404, spelt in another way too', async () => {
+    const paths = ['', '/', '/nothing', '/Health', '/realtime', '/realtime/start_stream', '/wakeup/x', '//health'];
+    for (const path of paths)
+      for (const method of ['GET', 'POST'])
+        expect(expectApiError(await api(path, { method }), 404)).toContain(`There is no ${method}`);
+  });
+
+  it('another method of a known path is 405 and says which it takes', async () => {
+    const allowed: [path: string, allow: string][] = [
+      ['/health', 'GET, HEAD'],
+      ['/health/device', 'GET, HEAD'],
+      ['/health/camera', 'GET, HEAD'],
+      ['/wakeup', 'GET'],
+      ['/realtime/start-stream', 'GET'],
+      ['/realtime/control-stream', 'GET'],
+      ['/realtime/stream.flv', 'GET, HEAD'],
+    ];
+    for (const [path, allow] of allowed) {
+      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+        const reply = await api(`${path}?${camera(good)}`, { method });
+        expectApiError(reply, 405);
+        expect(reply.headers.allow).toBe(allow);
+      }
+    }
+  });
+
+  it('HEAD answers as GET without a body where asking changes nothing, and commands nothing where it would', async () => {
+    expect(await api('/health', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+    expect(await api(`/health/device?imei=${good.phone}`, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+    expect(await api(`/health/device?imei=${newPhone()}`, { method: 'HEAD' })).toMatchObject({ status: 503, text: '' });
+    expect(await api(`/realtime/stream.flv?${camera(good, 7)}`, { method: 'HEAD' })).toMatchObject({ status: 404 });
+    for (const path of ['/wakeup', '/realtime/start-stream', '/realtime/control-stream']) {
+      const reply = await api(`${path}?${camera(good)}&ctrl_instruction=0`, { method: 'HEAD' });
+      expect(reply).toMatchObject({ status: 405, text: '', headers: { allow: 'GET' } });
+    }
+    for (const command of [0x9101, 0x9102, 0x8204]) expect(good.received(command)).toEqual([]);
+  });
+});
+
+describe('200', () => {
+  it('health says that every component works', async () => {
+    const reply = await api('/health');
+    const components = [
+      'state_store',
+      'message_broker',
+      'database',
+      'upload_server',
+      'jt808_server',
+      'jt1078_server',
+    ].map((name) => [name, true] as const);
+    expect(json(reply)).toEqual([200, { healthy: true, components: Object.fromEntries(components) }]);
+  });
+
+  it('health of a device follows its connection', async () => {
+    const terminal = await world.terminal({ reconnect: false });
+    const health = async () => json(await api(`/health/device?imei=${terminal.phone}`));
+    expect(await health()).toEqual([200, { healthy: true }]);
+    terminal.dropConnection();
+    await until('the device to be gone', async () => (await health())[0] === 503);
+    expect(await health()).toEqual([503, { healthy: false }]);
+  });
+
+  it('health of a camera is true only while it streams', async () => {
+    const terminal = await world.terminal();
+    const health = async () => json(await api(`/health/camera?${camera(terminal)}`));
+    expect(await health()).toEqual([503, { healthy: false }]);
+    expect(json(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(answer('0x9101', 'success'));
+    await until('the camera to stream', async () => (await health())[0] === 200);
+    expect(await health()).toEqual([200, { healthy: true }]);
+    expect(json(await api(`/health/camera?${camera(terminal, 2)}`))).toEqual([503, { healthy: false }]);
+    await api(`/realtime/control-stream?${camera(terminal)}&ctrl_instruction=0`);
+    await until('the camera to have stopped', async () => (await health())[0] === 503);
+  }, 60_000);
+
+  it('unknown query parameters are ignored', async () => {
+    const odd = 'x=1&x=2&__proto__=3&constructor=a&CHANNEL=9&toString=&=&%00=1';
+    expect((await api(`/health?${odd}`)).status).toBe(200);
+    expect((await api(`/health/device?imei=${good.phone}&${odd}`)).status).toBe(200);
+    const terminal = await world.terminal();
+    expect(json(await api(`/wakeup?${odd}&imei=${terminal.phone}&channel=nonsense`))).toEqual([
+      200,
+      { result: 'success' },
+    ]);
+    const ctrl = `/realtime/control-stream?${camera(terminal)}&ctrl_instruction=2&host=%20&data_type=99&${odd}`;
+    expect(json(await api(ctrl))).toEqual(answer('0x9102', 'failure'));
+  });
+
+  it.each([
+    [1, 'failure'],
+    [2, 'incorrectInfo'],
+    [3, 'unsupported'],
+  ] as const)(
+    'result %d of a terminal that refuses is %s, and its channel does not stream then',
+    async (result, name) => {
+      const terminal = await world.terminal();
+      terminal.behave({ kind: 'refusing', result });
+      for (let times = 0; times < 2; times += 1)
+        expect(json(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(answer('0x9101', name));
+      // It was asked again: the refusal has left nothing behind.
+      expect(terminal.received(0x9101)).toHaveLength(2);
+      expect(json(await api(`/realtime/control-stream?${camera(terminal)}&ctrl_instruction=1`))).toEqual(
+        answer('0x9102', name),
+      );
+      expectApiError(await api(`/realtime/stream.flv?${camera(terminal)}`), 404);
+      expect((await api(`/health/camera?${camera(terminal)}`)).status).toBe(503);
+      // Whatever it answers, it is awake.
+      expect(json(await api(`/wakeup?imei=${terminal.phone}`))).toEqual([200, { result: 'success' }]);
+      terminal.behaveWell();
+      expect(json(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(answer('0x9101', 'success'));
+    },
+  );
+
+  it('every value of every parameter reaches the terminal as the standard writes it', async () => {
+    const terminal = await world.terminal({ media: 'neverConnect', channels: 8 });
+    const last = (messageId: number): string | undefined => terminal.received(messageId).at(-1)?.body.toString('hex');
+    for (const [channel, dataType] of [1, 2, 3, 4, 5].entries()) {
+      const more = `host=10.0.0.${dataType}&tcp_port=65535&udp_port=1&data_type=${dataType}&stream_type=${dataType % 2}`;
+      await api(`/realtime/start-stream?${camera(terminal, channel + 1)}&${more}`);
+      // JT/T 1078-2016 table 17: host by length, TCP port, UDP port, channel, data type, stream type.
+      const host = Buffer.from(`10.0.0.${dataType}`).toString('hex');
+      expect(last(0x9101)).toBe(`08${host}ffff00010${channel + 1}0${dataType}0${dataType % 2}`);
+    }
+    for (const control of [1, 2, 3, 4, 0]) {
+      const more = `ctrl_instruction=${control}&close_stream_type=${control % 3}&stream_type=${control % 2}`;
+      await api(`/realtime/control-stream?${camera(terminal, 255)}&${more}`);
+      // Table 18: channel, control, close type, stream type.
+      expect(last(0x9102)).toBe(`ff0${control}0${control % 3}0${control % 2}`);
+    }
+  });
+});
+
+describe('429 by quota', () => {
+  it('a channel has 20 viewers, the next is refused until one leaves', async () => {
+    const terminal = await world.terminal();
+    await api(`/realtime/start-stream?${camera(terminal)}`);
+    const path = `/realtime/stream.flv?${camera(terminal)}`;
+    const viewers = Array.from({ length: 20 }, () => new Viewer(`${world.product.runtime.base_url}/api/v1${path}`));
+    await until('20 viewers', () => viewers.every((viewer) => viewer.pictures.length > 0), 60_000);
+    const refused = await api(path);
+    expectApiError(refused, 429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    viewers.pop()?.leave();
+    const next = await until('a free place', async () => {
+      const viewer = new Viewer(`${world.product.runtime.base_url}/api/v1${path}`);
+      await until('an answer', () => viewer.status !== undefined);
+      if (viewer.status === 200) return viewer;
+      viewer.leave();
+      return undefined;
+    });
+    for (const viewer of [...viewers, next]) viewer.leave();
+  }, 120_000);
+
+  it('a device streams on 16 channels, the next is refused without asking it', async () => {
+    const terminal = await world.terminal({ channels: 17, media: 'neverConnect' });
+    for (let channel = 1; channel <= 16; channel += 1)
+      expect((await api(`/realtime/start-stream?${camera(terminal, channel)}`)).status).toBe(200);
+    const refused = await api(`/realtime/start-stream?${camera(terminal, 17)}`);
+    expectApiError(refused, 429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(terminal.received(0x9101)).toHaveLength(16);
+    expect((await api(`/realtime/start-stream?${camera(terminal, 16)}`)).status).toBe(200);
+  }, 60_000);
+});
+
+describe('502 and 504', () => {
+  it('an answer that can not be read is 502', async () => {
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'garbage', form: 'cutBody' });
+    const paths = [
+      `/wakeup?imei=${terminal.phone}`,
+      `/realtime/start-stream?${camera(terminal)}`,
+      `/realtime/control-stream?${camera(terminal)}&ctrl_instruction=2`,
+    ];
+    const sentences = await Promise.all(paths.map(async (path) => expectApiError(await api(path), 502)));
+    for (const sentence of sentences) expect(sentence).toMatch(/^The device's reply could not be read: /);
+    expectApiError(await api(`/realtime/stream.flv?${camera(terminal)}`), 404);
+    terminal.behaveWell();
+    expect((await api(`/wakeup?imei=${terminal.phone}`)).status).toBe(200);
+  }, 60_000);
+
+  it('a result code that the standard does not have is 502', async () => {
+    const respond = ({ messageId, serial }: { messageId: number; serial: number }) => {
+      const body = Buffer.alloc(5, 9);
+      body.writeUInt16BE(serial, 0);
+      body.writeUInt16BE(messageId, 2);
+      return [{ messageId: 0x0001, body }];
+    };
+    const terminal = await world.terminal({ respond });
+    expect(expectApiError(await api(`/realtime/start-stream?${camera(terminal)}`), 502)).toContain('9');
+  });
+
+  it('the viewer of a camera that said yes and never connects gets 502', async () => {
+    const terminal = await world.terminal({ media: 'neverConnect' });
+    expect(json(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(answer('0x9101', 'success'));
+    const startedAt = performance.now();
+    expectApiError(await api(`/realtime/stream.flv?${camera(terminal)}`), 502);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(firstPacketWaitMs - 50);
+  });
+
+  it('a device that does not reply in time is 504, for each command', async () => {
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'silent' });
+    const paths = [
+      `/wakeup?imei=${terminal.phone}`,
+      `/realtime/start-stream?${camera(terminal)}`,
+      `/realtime/control-stream?${camera(terminal)}&ctrl_instruction=0`,
+    ];
+    const startedAt = performance.now();
+    const replies = await Promise.all(paths.map((path) => api(path)));
+    for (const reply of replies) expectApiError(reply, 504);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(deviceReplyTimeoutMs - 50);
+    expectApiError(await api(`/realtime/stream.flv?${camera(terminal)}`), 404);
+  }, 60_000);
+});
+
+describe('what all answers have', () => {
+  it('the X-Request-Id of the caller, or a new one', async () => {
+    const id = 'Partner-42.a_b';
+    const paths = ['/health', `/wakeup?imei=${newPhone()}`, '/wakeup', '/nothing', '/%zz', '/openapi.json'];
+    for (const path of paths) {
+      expect((await api(path, { headers: { 'x-request-id': id } })).headers['x-request-id']).toBe(id);
+      const made = [await api(path), await api(path)].map((reply) => reply.headers['x-request-id']);
+      for (const one of made) expect(one).toMatch(/^[A-Za-z0-9-]{16,64}$/);
+      expect(made[0]).not.toBe(made[1]);
+    }
+    for (const odd of ['a b', 'x'.repeat(65), 'ä', '{}']) {
+      const reply = await api('/health', { headers: { 'x-request-id': Buffer.from(odd).toString('latin1') } });
+      expect(reply.headers['x-request-id']).toMatch(/^[A-Za-z0-9-]{16,64}$/);
+    }
+  });
+
+  it('no header that tells what it is made of', async () => {
+    for (const path of ['/health', '/nothing']) {
+      const { headers } = await api(path);
+      expect(headers['x-powered-by']).toBeUndefined();
+      expect(headers['x-content-type-options']).toBe('nosniff');
+    }
+  });
+});
+
+describe('documents, and what is behind the base URL', () => {
+  it('the OpenAPI document is the checked-in one, and names every endpoint', async () => {
+    const reply = await api('/openapi.json');
+    const document = JSON.parse(reply.text) as { openapi: string; paths: Record<string, unknown> };
+    expect(document).toEqual(JSON.parse(readFileSync(resolve('services/device-api/openapi.json'), 'utf8')));
+    expect(document.openapi).toMatch(/^3\.1\./);
+    const paths = Object.keys(document.paths).map((path) => path.replace(/^\/api\/v1/, ''));
+    expect(paths.toSorted()).toEqual([
+      '/health',
+      '/health/camera',
+      '/health/device',
+      '/realtime/control-stream',
+      '/realtime/start-stream',
+      '/realtime/stream.flv',
+      '/wakeup',
+    ]);
+  });
+
+  it('/docs leads to a page that can be browsed without the internet', async () => {
+    const { base_url: base } = world.product.runtime;
+    const response = await fetch(`${base}/docs`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('text/html'),
+    ]);
+    const page = await response.text();
+    expect(page).toMatch(/swagger-ui/);
+    expect(page).not.toMatch(/(?:src|href)="https?:/);
+    const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, asset = '']) => new URL(asset, response.url));
+    expect(assets.length).toBeGreaterThan(1);
+    for (const asset of assets) expect((await fetch(asset)).status).toBe(200);
+  });
+
+  it('everything outside /api/v1 is the platform: a start page, and errors with a code', async () => {
+    const { base_url: base } = world.product.runtime;
+    const start = await send(base, '/');
+    expect(start).toMatchObject({ status: 200, headers: { 'content-type': expect.stringContaining('text/html') } });
+    expect(start.text).toContain('/api/v1/docs');
+    for (const path of ['/nothing', '/api/v1x', '/apiv1', '/%zz']) {
+      const reply = await send(base, path);
+      const body = JSON.parse(reply.text) as Record<string, unknown>;
+      expect(body).toEqual({
+        status: reply.status,
+        error: expect.any(String),
+        code: expect.stringMatching(/^[a-z_]+$/),
+        request_id: reply.headers['x-request-id'],
+      });
+      expect([400, 401, 404]).toContain(reply.status);
+    }
+    expect(JSON.parse((await send(base, '/nothing')).text)).toMatchObject({ status: 404, code: 'not_found' });
+  });
+});
