@@ -1,15 +1,19 @@
 // Command ferretdb is the MongoDB-compatible server of the local start: FerretDB 1 over SQLite files, embedded,
-// because a plain build of FerretDB's own command panics without the version files of its release process.
+// because a plain build of FerretDB's own command panics without the version files of its release process, and behind
+// a front that lets one write run after another.
 package main
 
 import (
 	"context"
 	"flag"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/FerretDB/FerretDB/ferretdb"
 )
@@ -31,7 +35,7 @@ func run(listen, dir string, logger *slog.Logger) error {
 		return err
 	}
 	server, err := ferretdb.New(&ferretdb.Config{
-		Listener:  ferretdb.ListenerConfig{TCP: listen},
+		Listener:  ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
 		Handler:   "sqlite",
 		SQLiteURL: "file:" + filepath.ToSlash(dir) + "/",
 		Logger:    logger,
@@ -39,7 +43,25 @@ func run(listen, dir string, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	upstream, err := url.Parse(server.MongoDBURI())
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return server.Run(ctx)
+	// FerretDB stops after its clients: when each has its reply, or the grace is over.
+	served, stopServing := context.WithCancel(context.Background())
+	defer stopServing()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, stopServing) })()
+	clients := &front{upstream: upstream.Host, logger: logger}
+	go func() {
+		defer stopServing()
+		clients.serve(ctx, listener)
+	}()
+	return server.Run(served)
 }

@@ -33,6 +33,9 @@ describe('sourceFingerprint', () => {
     writeFileSync(join(folder, 'ferretdb/main.go'), 'changed');
     expect(both()[0]).toBe(nats);
     expect(both()[1]).not.toBe(ferret);
+    const changed = both()[1];
+    writeFileSync(join(folder, 'ferretdb/another.go'), 'added');
+    expect(both()[1]).not.toBe(changed);
     writeFileSync(join(folder, 'go.mod'), 'changed');
     expect(both()[0]).not.toBe(nats);
   });
