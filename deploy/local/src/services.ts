@@ -43,7 +43,12 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       name: 'jt808-gateway',
       httpPort: ports.gatewayHttp,
       isPublic: true,
-      env: { JT808_PORT: String(ports.jt808), GATEWAY_AUTH_SECRET: secrets.gatewayAuthSecret },
+      env: {
+        JT808_PORT: String(ports.jt808),
+        GATEWAY_AUTH_SECRET: secrets.gatewayAuthSecret,
+        // Somebody waits at the terminal for Ctrl-C: a device that sleeps does not hold it up for 90 seconds.
+        DRAIN_COMMANDS_MS: options.env['DRAIN_COMMANDS_MS'] ?? '3000',
+      },
     },
     {
       name: 'jt1078-media',
