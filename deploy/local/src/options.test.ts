@@ -23,6 +23,8 @@ describe('readOptions', () => {
     [[], { PORT_OFFSET: 'ten' }, /PORT_OFFSET is ten/],
     [[], { PORT_OFFSET: '-1' }, /whole number from 0/],
     [[], { PORT_OFFSET: '65000' }, /whole number from 0/],
+    [[], { PORT_OFFSET: '2000' }, /browsers refuse port 10080/],
+    [[], { PORT_OFFSET: '1993' }, /browsers refuse port 10080/],
     [[], { HOST: 'my-machine' }, /HOST is my-machine/],
   ])('refuses %j %j with one sentence', (args, env, message) => {
     expect(() => readOptions(args, env)).toThrow(message);

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { repoRoot } from './paths.ts';
-import { maxPortOffset } from './ports.ts';
+import { blockedHttpPort, hitsBlockedPort, maxPortOffset } from './ports.ts';
 import { StartError } from './start-error.ts';
 
 export interface LaunchOptions {
@@ -21,8 +21,11 @@ const usage = 'Usage: npm start -- [--no-simulator]; settings: PORT_OFFSET, HOST
 function parsePortOffset(text: string | undefined): number {
   if (text === undefined || text === '') return 0;
   const offset = Number(text);
-  if (Number.isInteger(offset) && offset >= 0 && offset <= maxPortOffset) return offset;
-  throw new StartError(`PORT_OFFSET is ${text}: give a whole number from 0 to ${maxPortOffset}.`);
+  if (!Number.isInteger(offset) || offset < 0 || offset > maxPortOffset)
+    throw new StartError(`PORT_OFFSET is ${text}: give a whole number from 0 to ${maxPortOffset}.`);
+  if (hitsBlockedPort(offset))
+    throw new StartError(`PORT_OFFSET is ${text}: browsers refuse port ${blockedHttpPort}, so choose another one.`);
+  return offset;
 }
 
 function parseHost(text: string | undefined): string {

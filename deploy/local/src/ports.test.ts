@@ -2,7 +2,16 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { claimPorts, describeTakenPort, findFreeOffset, findTakenPort, maxPortOffset, planPorts } from './ports.ts';
+import {
+  blockedHttpPort,
+  claimPorts,
+  describeTakenPort,
+  findFreeOffset,
+  findTakenPort,
+  hitsBlockedPort,
+  maxPortOffset,
+  planPorts,
+} from './ports.ts';
 
 describe('planPorts', () => {
   it('gives the documented ports without an offset', () => {
@@ -20,6 +29,16 @@ describe('planPorts', () => {
     const moved = planPorts(maxPortOffset);
     expect(moved.jt808).toBe(7808 + maxPortOffset);
     expect(Math.max(...Object.values(moved))).toBe(65_535);
+  });
+});
+
+describe('hitsBlockedPort', () => {
+  it('finds exactly the offsets whose HTTP doors fetch refuses', async () => {
+    for (const offset of [0, 100, 1992, 2001, 2500]) expect(hitsBlockedPort(offset)).toBe(false);
+    for (const offset of [1993, 1996, 2000]) expect(hitsBlockedPort(offset)).toBe(true);
+    await expect(fetch(`http://127.0.0.1:${blockedHttpPort}/`)).rejects.toMatchObject({
+      cause: { message: 'bad port' },
+    });
   });
 });
 

@@ -34,6 +34,26 @@ export function planPorts(offset: number): Ports {
   return Object.fromEntries(entries) as Ports;
 }
 
+const httpDoors: readonly PortName[] = [
+  'proxy',
+  'video',
+  'platformApi',
+  'deviceApi',
+  'gatewayHttp',
+  'mediaHttp',
+  'ftpHttp',
+  'webhookHttp',
+];
+
+/** Browsers and `fetch` open no such port (WHATWG Fetch, "port blocking"); the others of that list are below all of ours. */
+export const blockedHttpPort = 10_080;
+
+/** Whether an offset moves one of the HTTP doors to a port that no browser opens. */
+export function hitsBlockedPort(offset: number): boolean {
+  const ports = planPorts(offset);
+  return httpDoors.some((name) => ports[name] === blockedHttpPort);
+}
+
 /** One port that a start needs for itself. */
 export interface PortClaim {
   purpose: string;
@@ -132,7 +152,9 @@ export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason:
 
 // Whole hundreds keep two products' passive FTP ranges apart, and stay below the system's ephemeral ports. With 1000
 // the ports reserved for talk (7090 to 7099) would be those of the default HTTP ports.
-const candidateOffsets = Array.from({ length: 24 }, (_, i) => (i + 3) * 100).filter((offset) => offset !== 1000);
+const candidateOffsets = Array.from({ length: 24 }, (_, i) => (i + 3) * 100).filter(
+  (offset) => offset !== 1000 && !hitsBlockedPort(offset),
+);
 
 /** An offset whose ports are all free just now, tried in random order, for tests that run beside other checkouts. */
 export async function findFreeOffset(): Promise<number> {
