@@ -66,6 +66,8 @@ export async function takeAway(world: World, name: Backend): Promise<{ giveBack(
     socket.on('error', () => socket.destroy());
     socket.resetAndDestroy();
   });
+  // A test that fails before it gives the port back is to end all the same.
+  holder.unref();
   await until(
     `the port of ${name}`,
     () => {
