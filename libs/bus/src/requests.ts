@@ -68,6 +68,8 @@ export const mediaControl = defineAnnouncement({
       Type.Literal('resumed'),
       Type.Literal('restarted'),
     ]),
+    /** With restarted: `arrival` while the recording plays at a speed other than 1, or backwards. Default `device`. */
+    pace: Type.Optional(Type.Union([Type.Literal('device'), Type.Literal('arrival')])),
   }),
 });
 

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from './config.ts';
+import { loadConfig, schema } from './config.ts';
 
 const secret = 'sixteen-characters-at-least';
 
@@ -22,5 +23,15 @@ describe('settings', () => {
     expect(() => loadConfig({ ...env, MEDIA_SIGNING_SECRET: secret, NODE_ENV: 'production' })).toThrow(
       'refused with NODE_ENV=production',
     );
+  });
+
+  it('stand in the README, each with its default', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+    const missing = Object.entries(schema).filter(([name, variable]) => {
+      const line = readme.split('\n').findLast((each) => each.includes(`\`${name}\``)) ?? '';
+      const isNumber = 'default' in variable && typeof variable.default === 'number';
+      return line === '' || (isNumber && !line.includes(String(variable.default)));
+    });
+    expect(missing).toEqual([]);
   });
 });

@@ -47,7 +47,7 @@ export const schema = envSchema({
   MEDIA_GRACE_MS: duration(10_000, "how long viewers wait for a live camera's reconnect"),
   MEDIA_DATA_TIMEOUT_MS: duration(30_000, 'a stream without data for so long, while not paused, has ended'),
   MEDIA_SILENT_LIMIT_MS: duration(30_000, 'a connection without a valid packet for so long is closed'),
-  MEDIA_FIRST_FRAME_WAIT_MS: duration(15_000, "how long a viewer waits for a stream's first picture; then 502"),
+  MEDIA_FIRST_FRAME_WAIT_MS: duration(9_000, "how long a viewer waits for a stream's first picture; then 502"),
   MEDIA_LIVE_DROP_AFTER_MS: duration(3_000, 'a live viewer so far behind loses frames up to the next key frame'),
   MEDIA_LIVE_CLOSE_AFTER_MS: duration(10_000, 'a live viewer that takes nothing for so long is closed'),
   MEDIA_HISTORY_CLOSE_AFTER_MS: duration(60_000, 'a viewer of a recording that takes nothing for so long is closed'),

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { AccessUnit } from '@fleet/jt1078';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
@@ -9,9 +12,10 @@ import { Player, statusOf } from './testing/player.ts';
 
 jest.setTimeout(60_000);
 
-/** A Redis server without persistence: killed, it comes back empty. */
+/** A Redis server that keeps what it has acknowledged, unless its folder is emptied. */
 class OwnRedis {
   readonly port: number;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'media-redis-'));
   #process: ChildProcess | undefined;
 
   constructor(port: number) {
@@ -19,7 +23,8 @@ class OwnRedis {
   }
 
   start(): void {
-    const args = ['--port', String(this.port), '--save', '', '--appendonly', 'no', '--bind', '127.0.0.1'];
+    const keeping = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always', '--dir', this.#folder];
+    const args = ['--port', String(this.port), '--bind', '127.0.0.1', ...keeping];
     this.#process = spawn(requiredEnv('REDIS_SERVER_BIN'), args, { stdio: 'ignore' });
   }
 
@@ -28,6 +33,16 @@ class OwnRedis {
     if (process === undefined || process.exitCode !== null) return;
     process.kill('SIGKILL');
     await once(process, 'exit');
+  }
+
+  removeData(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+    mkdirSync(this.#folder);
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
@@ -51,7 +66,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await world.stop();
-  await server.kill();
+  await server.remove();
 });
 
 describe('Redis, killed and emptied', () => {
@@ -76,6 +91,7 @@ describe('Redis, killed and emptied', () => {
     await waitFor('pictures of the new connection', () => player.video.length > shown + 25);
     expect((await fetch(`http://127.0.0.1:${world.service.httpPort}/readyz`)).status).toBe(503);
 
+    server.removeData();
     server.start();
     await waitFor(
       'the claim to be back',
@@ -92,18 +108,13 @@ describe('Redis, killed and emptied', () => {
 
   it('away, a camera that lands is let in once Redis says that it was asked for', async () => {
     const id = await world.ask({ dataType: 1 });
-    const request = (await world.redis.get(`stream-request:live:${id.imei}:1`)) ?? '';
     await server.kill();
     expect(await statusOf(world.url(id))).toMatchObject({ status: 502 });
     const camera = new TcpCamera(world.service.livePort);
     const feed = stream(camera, new CameraVoice(id), card);
     await waitFor('the camera to be connected', () => camera.socket.readyState === 'open');
     server.start();
-    await waitFor('Redis', async () => {
-      if (!world.redis.isReady) return false;
-      await world.redis.set(`stream-request:live:${id.imei}:1`, request);
-      return true;
-    });
+    await waitFor('the stream', () => world.find(id), 20_000);
     const player = await Player.open(world.url(id));
     await waitFor('pictures', () => player.video.length > 25);
     expect(camera.isClosed).toBe(false);

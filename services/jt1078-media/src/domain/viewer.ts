@@ -26,7 +26,7 @@ interface Queued extends TimedTag {
 }
 
 /** One write takes so much from a queue. */
-const BATCH_BYTES = 64 * 1024;
+const BATCH_BYTES = 256 * 1024;
 
 /**
  * One response. Writes to the socket beside Node's HTTP response, in chunks of its own making, so that a tag costs one write; what the socket does not
@@ -105,7 +105,11 @@ export class Viewer {
     this.onStart();
     const head = writeTags([{ tag: metadata, timestampMs: 0 }], { isChunked: false, isLegacyHevc: false });
     this.#write(chunkOf(Buffer.concat([flvHeader(tracks), head]), this.#form.isChunked), 1, nowMs);
+    // As if the socket were full: what is pushed gathers in the queue and goes out in few large writes.
+    this.#blockedSinceMs = nowMs;
     rest();
+    this.#blockedSinceMs = null;
+    this.#flush();
     this.#socket.uncork();
   }
 
@@ -240,7 +244,8 @@ export class Viewer {
       this.#queuedBytes -= bytes;
       this.#write(writeTags(this.#queue.slice(from, taken), this.#form), taken - from, performance.now());
     }
-    this.#queue.splice(0, taken);
+    if (taken === this.#queue.length) this.#queue = [];
+    else this.#queue.splice(0, taken);
   }
 
   #finish(): void {

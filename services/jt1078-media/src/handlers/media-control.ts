@@ -13,13 +13,13 @@ export function listenForMediaControl(
     bus,
     mediaControl,
     (error) => deps.log.error({ err: error }, 'a media control announcement could not be read'),
-    ({ kind, imei, channel, change }) => {
+    ({ kind, imei, channel, change, pace }) => {
       const id = { kind, imei, channel };
       const stream = deps.registry.find(id);
       deps.log.info({ stream: streamName(id), change, isHere: stream !== undefined }, 'media control');
       if (stream === undefined) return;
       if (change === 'ended') deps.registry.end(stream, 'stopped');
-      else if (change === 'restarted') stream.restart();
+      else if (change === 'restarted') stream.restart(pace ?? 'device');
       else stream.setPaused(change === 'paused');
     },
     mediaControlSubject(podId),

@@ -17,6 +17,8 @@ export interface TcpIngestOptions {
 /** A connection that has been quiet for so long has no more to say about where a packet ends. */
 const SETTLE_AFTER_MS = 250;
 const KEEP_ALIVE_AFTER_MS = 15_000;
+/** Far more than one process can serve; what comes beyond is closed at once. */
+const MAX_CONNECTIONS = 8_192;
 
 /** The TCP side of one ingest port. */
 export class TcpIngest {
@@ -27,6 +29,7 @@ export class TcpIngest {
   constructor(options: TcpIngestOptions) {
     this.#options = options;
     this.#server = createServer({ keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS, noDelay: true });
+    this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on('connection', (socket) => this.#onConnection(socket));
     this.#server.on('error', (error) => options.log.error({ err: error }, 'the ingest port failed'));
   }

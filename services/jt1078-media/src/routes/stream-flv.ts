@@ -90,7 +90,7 @@ async function findStream(deps: StreamRouteDeps, id: StreamId, signal: AbortSign
   // The claim may have been made here a moment ago.
   const stream = deps.registry.find(id);
   if (stream !== undefined) return stream;
-  if (isExpected) throw new AppError('upstream_error', 'The camera has not connected.');
+  if (isExpected && !signal.aborted) throw new AppError('upstream_error', 'The camera has not connected.');
   throw new AppError('not_streaming', 'The channel is not streaming here.');
 }
 

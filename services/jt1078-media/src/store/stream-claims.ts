@@ -11,7 +11,7 @@ import {
 } from '@fleet/storage';
 
 /** A camera that lands while Redis is away is kept waiting for so long. */
-const CLAIM_FOR_MS = 5_000;
+const CLAIM_FOR_MS = 15_000;
 const CLAIM_AGAIN_MS = 200;
 
 /** This pod's claims in Redis. An outage never ends a stream: it only keeps new ones from beginning. */

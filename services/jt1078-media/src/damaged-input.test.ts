@@ -1,0 +1,70 @@
+import { type AccessUnit, PayloadType } from '@fleet/jt1078';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CameraVoice, TcpCamera, testCard, UdpCamera } from './testing/camera.ts';
+import { startWorld, type World, waitFor } from './testing/harness.ts';
+import { Player, probe, statusOf } from './testing/player.ts';
+
+jest.setTimeout(60_000);
+
+let world: World;
+let card: AccessUnit[];
+beforeAll(async () => {
+  card = await testCard({ seconds: 2 });
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+/** Numbers from 0 to 1 that a seed repeats. */
+function numbersFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** Flips, cuts, repeats, swaps and leaves out what a bad link or a bad device would. */
+function damaged(packets: readonly Buffer[], random: () => number): Buffer[] {
+  return packets.flatMap((packet) => {
+    const dice = random();
+    if (dice < 0.03) return [];
+    if (dice < 0.06) return [packet, packet];
+    if (dice < 0.09) return [packet.subarray(0, Math.floor(random() * packet.length))];
+    if (dice > 0.12) return [packet];
+    const copy = Buffer.from(packet);
+    for (let i = 0; i < 3; i += 1) copy[Math.floor(random() * copy.length)] = Math.floor(random() * 256);
+    return [copy];
+  });
+}
+
+describe('damaged packets', () => {
+  it.each(['tcp', 'udp'] as const)('over %s give FLV that ffprobe reads, whose times never go back', async (way) => {
+    const seed = Math.floor(Math.random() * 2 ** 32);
+    const random = numbersFrom(seed);
+    const id = await world.ask();
+    const { livePort } = world.service;
+    const camera = way === 'tcp' ? new TcpCamera(livePort) : new UdpCamera(livePort);
+    const voice = new CameraVoice(id);
+    const round = (): Buffer[] =>
+      card.flatMap((unit) => {
+        voice.timestampMs += 40;
+        return [...voice.video(unit), voice.audio(Buffer.alloc(320, 0xd5), PayloadType.G711A)];
+      });
+    await camera.send(...round());
+    const player = await Player.open(world.url(id));
+    for (let i = 0; i < 20; i += 1) await camera.send(...damaged(round(), random));
+    // What comes whole again plays again.
+    const seen = player.video.length;
+    await camera.send(...round(), ...round());
+    await waitFor(`pictures after the damage (seed ${seed})`, () => player.video.length > seen + 40);
+    for (const tags of [player.video, player.audio]) {
+      const times = tags.map((tag) => tag.timestampMs);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+    }
+    const streams = await probe(player.flv);
+    expect(streams.map((stream) => stream.codec_name)).toContain('h264');
+    expect(await statusOf(`http://127.0.0.1:${world.service.httpPort}/livez`)).toMatchObject({ status: 200 });
+    camera.close();
+    player.close();
+  });
+});
