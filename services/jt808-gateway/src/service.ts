@@ -105,7 +105,7 @@ interface Parts {
 /** Wires what stands between the sockets and the bus, and listens. */
 async function startGateway({ config, log, name, lifecycle, metrics, bus, redis }: Parts): Promise<Listener> {
   const devices = new Devices();
-  const gate = new RedisGate();
+  const gate = new RedisGate(redis);
   const registrations = new Registrations(redis, gate);
   const records = new CommandRecords(redis, gate);
   const refusals = new LogLimit(1);
