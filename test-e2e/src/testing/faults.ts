@@ -45,14 +45,17 @@ export async function healthy(world: World): Promise<void> {
   );
 }
 
-function listens(server: Server, port: number): Promise<boolean> {
+/** A server that takes a port and resets whoever dials it; undefined while the port is another's. */
+function holdPort(port: number): Promise<Server | undefined> {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.resetAndDestroy();
+  });
+  // A test that fails before it gives the port back is to end all the same.
+  server.unref();
   return new Promise((resolve) => {
-    const onError = (): void => resolve(false);
-    server.once('error', onError);
-    server.listen({ host: '127.0.0.1', port }, () => {
-      server.off('error', onError);
-      resolve(true);
-    });
+    server.once('error', () => resolve(undefined));
+    server.listen({ host: '127.0.0.1', port }, () => resolve(server));
   });
 }
 
@@ -62,18 +65,12 @@ function listens(server: Server, port: number): Promise<boolean> {
  */
 export async function takeAway(world: World, name: Backend): Promise<{ giveBack(): Promise<void> }> {
   const port = Number(new URL(world.product.runtime.backends[`${name}_url`]).port);
-  const holder = createServer((socket) => {
-    socket.on('error', () => socket.destroy());
-    socket.resetAndDestroy();
-  });
-  // A test that fails before it gives the port back is to end all the same.
-  holder.unref();
-  await until(
+  const holder = await until(
     `the port of ${name}`,
     () => {
       const pid = pidOf(world, name);
       if (pid !== undefined) signal(pid, 'SIGKILL');
-      return listens(holder, port);
+      return holdPort(port);
     },
     restartLimitMs,
   );
