@@ -2,9 +2,9 @@ import { announce, mediaControl, mediaControlSubject } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CameraVoice, stream, TcpCamera, testCard, UdpCamera } from './testing/camera.ts';
+import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
 import { fakeGateway, startWorld, type World, waitFor } from './testing/harness.ts';
-import { decodeErrors, isKeyFrame, Player, statusOf } from './testing/player.ts';
+import { Player, statusOf } from './testing/player.ts';
 
 jest.setTimeout(60_000);
 
@@ -149,80 +149,6 @@ describe('what a partner does to a camera', () => {
     expect(times.at(-1)).toBeLessThan(60_000);
     player.close();
     close();
-  });
-});
-
-describe('a recording', () => {
-  it('reaches its viewer whole, ends with the last chunk, and is gone then', async () => {
-    const id = await world.ask({ kind: 'history', dataType: 2 });
-    const camera = new TcpCamera(world.service.historyPort);
-    const voice = new CameraVoice(id);
-    const opening = Player.open(world.url(id));
-    for (let i = 0; i < 4; i += 1)
-      for (const unit of card) {
-        await camera.send(...voice.video(unit));
-        voice.timestampMs += 40;
-      }
-    camera.close();
-    const player = await opening;
-    await waitFor('the end of the response', () => player.ending === 'complete');
-    expect(player.video).toHaveLength(4 * card.length);
-    expect(await decodeErrors(player.flv)).toBe('');
-    expect(await statusOf(world.url(id))).toMatchObject({ status: 404 });
-    expect(await claimOf(id)).toBeNull();
-  });
-
-  it('makes the camera wait for its viewers, and loses nothing', async () => {
-    const heavy = await testCard({ seconds: 4, size: '640x360', kbps: 12_000 });
-    const id = await world.ask({ kind: 'history', dataType: 2 });
-    const camera = new TcpCamera(world.service.historyPort);
-    const voice = new CameraVoice(id);
-    const rounds = 8;
-    let isSent = false;
-    const sending = (async () => {
-      for (let i = 0; i < rounds; i += 1)
-        for (const unit of heavy) {
-          await camera.send(...voice.video(unit));
-          voice.timestampMs += 40;
-        }
-      isSent = true;
-    })();
-    const player = await Player.open(world.url(id));
-    player.response.pause();
-    await waitFor('the camera to be held', async () => (await world.find(id))?.isHeld, 20_000);
-    expect(isSent).toBe(false);
-    player.response.resume();
-    await sending;
-    camera.close();
-    await waitFor('the end of the response', () => player.ending === 'complete', 30_000);
-    expect(player.video).toHaveLength(rounds * heavy.length);
-    expect(player.video.filter(isKeyFrame)).toHaveLength(rounds * 4);
-  });
-
-  it('over UDP is paused and played by 0x9202', async () => {
-    const heavy = await testCard({ seconds: 4, size: '640x360', kbps: 12_000 });
-    const id = await world.ask({ kind: 'history', dataType: 2 });
-    const gateway = fakeGateway(world.bus, id.imei);
-    await world.bus.nc.flush();
-    const camera = new UdpCamera(world.service.historyPort);
-    const voice = new CameraVoice(id);
-    const orders = () => gateway.commands.map(({ command }) => command.kind === 'controlPlayback' && command.control);
-    // Nobody watches yet: the beginning is kept, and then the camera waits.
-    for (const unit of [...heavy, ...heavy]) {
-      if (gateway.commands.length > 0) break;
-      await camera.send(...voice.video(unit));
-      voice.timestampMs += 40;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    await waitFor('the pause', () => gateway.commands.length === 1);
-    expect(orders()).toEqual([1]);
-    const player = await Player.open(world.url(id));
-    await waitFor('play', () => gateway.commands.length === 2);
-    expect(orders()).toEqual([1, 0]);
-    await waitFor('the beginning', () => player.video.length > 20);
-    player.close();
-    camera.close();
-    await gateway.stop();
   });
 });
 

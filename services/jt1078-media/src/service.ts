@@ -17,6 +17,7 @@ import { type Config, schema } from './config.ts';
 import { StreamRegistry } from './domain/stream-registry.ts';
 import type { ViewerLimits } from './domain/viewer.ts';
 import { listenForMediaControl } from './handlers/media-control.ts';
+import { serveMediaStream } from './handlers/media-stream.ts';
 import type { IngestCounters } from './ingest/camera-connection.ts';
 import { openIngest } from './ingest/ingest-port.ts';
 import { mediaMetrics } from './metrics.ts';
@@ -144,6 +145,8 @@ async function assemble(config: Config, pod: string, parts: Parts): Promise<Medi
     lifecycle.onStop(name, every(periodMs, task, onError));
   const control = listenForMediaControl(bus, pod, { registry, log });
   lifecycle.onStop('media control', () => control.stop());
+  const lookups = serveMediaStream(bus, pod, { registry, onError });
+  lifecycle.onStop('stream look-ups', () => lookups.stop());
   const ping = servePing(bus, 'jt1078-media', { onError, isWorking: () => !lifecycle.isStopping && redis.isReady });
   lifecycle.onStop('ping', () => ping.stop());
   log.info({ httpPort: http.port, livePort: live.port, historyPort: history.port, url: owner.url }, 'started');
