@@ -1,4 +1,4 @@
-// Tests run on the TypeScript sources: @fleet/* resolves to src, so no build is needed before `test:unit`.
+// Tests run on the TypeScript sources: @fleet/* resolves to src, so unit tests need no build.
 const shared = {
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironment: 'node',
