@@ -30,6 +30,7 @@ export {
   keyRevoked,
   mediaControl,
   mediaControlSubject,
+  mediaStreamOn,
   revokeKey,
   verifyKey,
 } from './requests.ts';

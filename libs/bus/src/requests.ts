@@ -76,6 +76,18 @@ export const mediaControl = defineAnnouncement({
 /** Where one media pod hears of changes to its streams. */
 export const mediaControlSubject = (podId: string): string => `media.${podId}.control`;
 
+/** Asks the media pod that has claimed a stream whether it runs there: a pod that died leaves its claim behind until that expires. */
+export const mediaStreamOn = (podId: string) =>
+  defineRequest({
+    subject: `media.${podId}.stream`,
+    request: Type.Object({
+      kind: Type.Union([Type.Literal('live'), Type.Literal('history')]),
+      imei: Type.String(),
+      channel: Type.Integer({ minimum: 0, maximum: 255 }),
+    }),
+    reply: Type.Object({ isRunning: Type.Boolean() }),
+  });
+
 /** Canonical terminal number. */
 const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
 const byte = Type.Integer({ minimum: 0, maximum: 255 });

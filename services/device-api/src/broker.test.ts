@@ -10,7 +10,7 @@ let world: World;
 let api: Awaited<ReturnType<World['service']>>;
 const broken = new Set<string>();
 beforeAll(async () => {
-  world = await World.open();
+  world = await World.open({ media: false });
   api = await world.service();
   for (const service of ['upload-ftp', 'jt808-gateway', 'jt1078-media'])
     servePing(world.bus, service, { onError: () => undefined, isWorking: () => !broken.has(service) });
@@ -54,6 +54,21 @@ describe('GET /health', () => {
       status: 503,
       body: { healthy: false, components: { ...components, database: false } },
     });
+  });
+});
+
+describe('media servers that are all away', () => {
+  it('keep no camera: it is not told to stream, unless to somebody else', async () => {
+    const imei = await world.device(() => answered(0x9101));
+    broken.add('jt1078-media');
+    const start = (channel: number, more = '') =>
+      api.get(`/realtime/start-stream?imei=${imei}&channel=${channel}${more}`);
+    const [ours, theirs] = await Promise.all([start(1), start(2, '&host=media.partner.example')]);
+    broken.delete('jt1078-media');
+    expect(ours).toMatchObject({ status: 503, body: { error: expect.stringContaining('media server') } });
+    expect(theirs.status).toBe(200);
+    expect(world.commandsOf(imei)).toMatchObject([{ command: { channel: 2 } }]);
+    expect(await start(1)).toMatchObject({ status: 200 });
   });
 });
 

@@ -81,6 +81,20 @@ describe('a channel that streams already', () => {
   });
 });
 
+describe('a claim whose media pod is dead', () => {
+  it('is no stream: the camera is asked', async () => {
+    const imei = await world.device(() => answered(0x9101));
+    const dead = { podId: `dead-${imei}`, url: 'http://127.0.0.1:1' };
+    await claimStream(world.redis, live(imei), dead, { acceptUnsolicited: true });
+    expect(await start(imei)).toMatchObject({ status: 200, body: success });
+    expect(world.commandsOf(imei)).toHaveLength(1);
+    expect(await readStream(world.redis, live(imei))).toMatchObject({
+      claim: null,
+      request: { status: 'acknowledged' },
+    });
+  });
+});
+
 describe('a camera that does not agree', () => {
   it.each<[string, Outcome, number]>([
     ['refuses', answered(0x9101, 1), 200],

@@ -1,5 +1,14 @@
 import { randomInt } from 'node:crypto';
-import { type Bus, DeviceCommandServer, type IncomingCommand, type Outcome, openBus } from '@fleet/bus';
+import {
+  type Bus,
+  DeviceCommandServer,
+  type IncomingCommand,
+  mediaStreamOn,
+  type Outcome,
+  openBus,
+  serve,
+  servePing,
+} from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { claimDevice, claimStream, keepGatewayAlive, openRedis, type Redis, releaseStream } from '@fleet/storage';
 import { ServerProcess, testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
@@ -27,7 +36,7 @@ export const answered = (commandMessageId: number, result: number | null = 0): O
   answer: { commandMessageId, commandSerialNo: 1, result, message: null },
 });
 
-/** A device-api with a broker and a state store of its own, and a stand-in for the gateway. */
+/** A device-api with a broker and a state store of its own, and stand-ins for the gateway and for media pods. */
 export class World {
   readonly nats: ServerProcess;
   readonly redisServer: ServerProcess;
@@ -37,6 +46,7 @@ export class World {
   readonly #handlers = new Map<string, Handler>();
   readonly #gateway: DeviceCommandServer;
   readonly #services: DeviceApiService[] = [];
+  readonly #mediaPods = new Set<string>();
 
   private constructor(nats: ServerProcess, redisServer: ServerProcess, bus: Bus, redis: Redis) {
     this.nats = nats;
@@ -52,11 +62,13 @@ export class World {
     });
   }
 
-  static async open(): Promise<World> {
+  /** `media` false: no media server answers pings. */
+  static async open({ media = true }: { media?: boolean } = {}): Promise<World> {
     const nats = await (await ServerProcess.nats()).start();
     const redisServer = await (await ServerProcess.redis()).start();
     const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'test', log: silent });
     const redis = await openRedis(`redis://127.0.0.1:${redisServer.port}`, { name: 'test', onError: () => undefined });
+    if (media) servePing(bus, 'jt1078-media', { onError: () => undefined });
     return new World(nats, redisServer, bus, redis);
   }
 
@@ -116,6 +128,10 @@ export class World {
     pod = 'test-media',
   ): Promise<{ leave(): Promise<unknown> }> {
     const id = { kind: 'live', imei, channel } as const;
+    if (!this.#mediaPods.has(pod)) {
+      serve(this.bus, mediaStreamOn(pod), { queue: pod, onError: () => undefined }, async () => ({ isRunning: true }));
+      this.#mediaPods.add(pod);
+    }
     const claimed = await claimStream(this.redis, id, { podId: pod, url }, { acceptUnsolicited: true });
     return { leave: () => releaseStream(this.redis, id, claimed?.claim.generation ?? 0) };
   }

@@ -8,6 +8,7 @@ import {
   dropStreamRequest,
   keepStreamRequest,
   readStream,
+  releaseStream,
   reserveStream,
   type StreamId,
   type StreamRequest,
@@ -18,6 +19,7 @@ import { type GeneralAnswer, generalAnswerOf, isAccepted } from '../domain/outco
 import { within } from '../domain/within.ts';
 import { keepStreamOutcome, readStreamOutcome } from '../store/stream-outcomes.ts';
 import { askDevice, stateLimitMs, unlessStopped } from './ask-device.ts';
+import { isRunning, waitForMediaTier } from './media-tier.ts';
 
 export interface StartLive extends MediaAddressWish {
   /** Canonical number. */
@@ -27,7 +29,7 @@ export interface StartLive extends MediaAddressWish {
   readonly streamType: number;
 }
 
-type StartDeps = Pick<Deps, 'config' | 'asker' | 'redis' | 'stopped'>;
+type StartDeps = Pick<Deps, 'config' | 'asker' | 'bus' | 'redis' | 'stopped'>;
 
 /** Request to start live video, JT/T 1078 0x9101. */
 const alreadyStreaming: GeneralAnswer = { responseId: '0x9101', result: 'success' };
@@ -57,7 +59,11 @@ export async function startLive(deps: StartDeps, wanted: StartLive, context: Com
       correlationId: context.correlationId,
     };
     const reserved = await state(reserveStream(redis, id, request));
-    if (reserved.state === 'streaming') return alreadyStreaming;
+    if (reserved.state === 'streaming') {
+      if (await isRunning(deps.bus, id, reserved.claim)) return alreadyStreaming;
+      await state(releaseStream(redis, id, reserved.claim.generation));
+      continue;
+    }
     if (reserved.state === 'reserved') return ask(deps, id, request, address, context);
     if (reserved.request.status === 'acknowledged') return alreadyStreaming;
     const shared = await unlessStopped(deps.stopped, answerOfOther(redis, id, reserved.request, context));
@@ -91,6 +97,7 @@ async function ask(
         `The device streams on ${config.RATE_LIMIT_CHANNELS_PER_DEVICE} channels already.`,
         { headers: { 'Retry-After': '60' } },
       );
+    if (!address.isForeign) await unlessStopped(deps.stopped, waitForMediaTier(deps.bus));
     outcome = await askRenewing(deps, id, request, address, context);
     // False when the camera was faster than its answer and has connected: the stream runs, nothing is left to do.
     if (isAccepted(outcome)) await state(acknowledgeStream(redis, id, request.requestId));
