@@ -6,6 +6,7 @@ export { Counter, Gauge, Histogram, Registry } from 'prom-client';
 export function createMetrics(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
+  // The default of 10 ms alone costs an idle process one per cent of a core.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   return registry;
 }

@@ -82,6 +82,29 @@ describe('what a camera may send', () => {
     player.close();
   });
 
+  it('datagrams that overtake each other are put in order, lost ones cost their frames until the next key frame', async () => {
+    const id = await world.ask({ dataType: 1 });
+    const camera = new UdpCamera(world.service.livePort);
+    const voice = new CameraVoice(id);
+    const packets = firstFrames(voice, 25);
+    for (let i = 0; i + 1 < packets.length; i += 2)
+      [packets[i], packets[i + 1]] = [packets[i + 1] ?? Buffer.alloc(0), packets[i] ?? Buffer.alloc(0)];
+    await camera.send(...packets);
+    const player = await Player.open(world.url(id));
+    await waitFor('every picture', () => player.video.length === 25);
+    const rest = card.slice(25).flatMap((unit) => {
+      voice.timestampMs += 40;
+      return voice.video(unit);
+    });
+    const lost = rest.splice(1, 1);
+    await camera.send(...rest);
+    await waitFor('the loss to be noticed', async () => (await world.find(id))?.lostPackets === lost.length);
+    await waitFor('the next group of pictures', () => player.video.length === 50);
+    expect(await decodeErrors(player.flv)).toBe('');
+    camera.close();
+    player.close();
+  });
+
   it('several channels on one connection are several streams', async () => {
     const first = await world.ask({ channel: 1 });
     const second = { ...first, channel: 2 };

@@ -44,8 +44,6 @@ const HISTORY_QUEUE_BYTES = 2 * 1024 * 1024;
 const HISTORY_HARD_QUEUE_BYTES = 16 * 1024 * 1024;
 
 const TICK_MS = 250;
-/** A gap in the sequence over UDP is taken for a loss after 150 ms: this is how exactly. */
-const UDP_TICK_MS = 50;
 const KEEP_CLAIMS_EVERY_MS = 3_000;
 const SWEEP_EVERY_MS = 1_500;
 
@@ -138,7 +136,6 @@ async function assemble(config: Config, pod: string, parts: Parts): Promise<Medi
   const onError = (error: unknown): void => log.error({ err: error }, 'a regular task failed');
   for (const [name, periodMs, task] of [
     ['timers', TICK_MS, () => tick(registry, [live, history])],
-    ['udp gaps', UDP_TICK_MS, () => [live, history].forEach((port) => port.checkGaps(performance.now()))],
     ['claims', KEEP_CLAIMS_EVERY_MS, () => registry.keepClaims()],
     ['overdue requests', SWEEP_EVERY_MS, () => endOverdueStreams(parts, claims)],
   ] as const)

@@ -5,7 +5,6 @@ import { UdpIngest, type UdpIngestOptions } from './udp-ingest.ts';
 export interface IngestPort {
   readonly port: number;
   check(nowMs: number): void;
-  checkGaps(nowMs: number): void;
   stop(): Promise<void>;
 }
 
@@ -33,7 +32,6 @@ export async function openIngest(
         tcp.check(nowMs);
         udp.check(nowMs);
       },
-      checkGaps: (nowMs) => udp.checkGaps(nowMs),
       stop: async () => {
         await Promise.all([tcp.stop(), udp.stop()]);
       },

@@ -31,7 +31,6 @@ export class TcpIngest {
     this.#server = createServer({ keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS, noDelay: true });
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on('connection', (socket) => this.#onConnection(socket));
-    this.#server.on('error', (error) => options.log.error({ err: error }, 'the ingest port failed'));
   }
 
   listen(port: number, host: string): Promise<number> {
@@ -39,6 +38,7 @@ export class TcpIngest {
       this.#server.once('error', reject);
       this.#server.listen(port, host, () => {
         this.#server.off('error', reject);
+        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'the ingest port failed'));
         const address = this.#server.address();
         resolve(typeof address === 'object' && address !== null ? address.port : port);
       });

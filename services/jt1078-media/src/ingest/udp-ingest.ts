@@ -18,6 +18,8 @@ export interface UdpIngestOptions {
 
 /** A key frame is a burst of many datagrams: with the default buffer two thirds of it are lost (measured). */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
+/** A gap in the sequence is taken for a loss after 150 ms: this is how exactly. */
+const GAP_TICK_MS = 50;
 const MAX_PEERS = 4096;
 /** Refused peers make room sooner. */
 const UNWANTED_PEER_MS = 5_000;
@@ -27,6 +29,8 @@ export class UdpIngest {
   readonly #options: UdpIngestOptions;
   readonly #peers = new Map<string, UdpPeer>();
   #socket: Socket | undefined;
+  /** Runs only while a packet waits for one before it. */
+  #gapTimer: NodeJS.Timeout | undefined;
 
   constructor(options: UdpIngestOptions) {
     this.#options = options;
@@ -50,11 +54,6 @@ export class UdpIngest {
     return this.#peers.size;
   }
 
-  /** Takes gaps that have waited long enough for losses. */
-  checkGaps(nowMs: number): void {
-    for (const peer of this.#peers.values()) peer.checkGaps(nowMs);
-  }
-
   /** Regular look at half frames, and at peers that are gone. */
   check(nowMs: number): void {
     for (const [key, peer] of this.#peers) {
@@ -67,6 +66,7 @@ export class UdpIngest {
   }
 
   async stop(): Promise<void> {
+    clearTimeout(this.#gapTimer);
     for (const peer of this.#peers.values()) peer.end();
     this.#peers.clear();
     const socket = this.#socket;
@@ -84,6 +84,18 @@ export class UdpIngest {
       this.#peers.set(key, peer);
     }
     peer.push(datagram);
+    if (peer.hasGap) this.#gapTimer ??= setTimeout(() => this.#checkGaps(), GAP_TICK_MS);
+  }
+
+  #checkGaps(): void {
+    this.#gapTimer = undefined;
+    const nowMs = performance.now();
+    let hasGap = false;
+    for (const peer of this.#peers.values()) {
+      peer.checkGap(nowMs);
+      hasGap ||= peer.hasGap;
+    }
+    if (hasGap) this.#gapTimer = setTimeout(() => this.#checkGaps(), GAP_TICK_MS);
   }
 }
 
@@ -114,7 +126,12 @@ class UdpPeer implements Transport {
     this.#reader.push(datagram);
   }
 
-  checkGaps(nowMs: number): void {
+  get hasGap(): boolean {
+    return this.#window.deadlineMs !== null;
+  }
+
+  /** Takes a gap that has waited long enough for a loss. */
+  checkGap(nowMs: number): void {
     if (this.#window.deadlineMs === null || nowMs < this.#window.deadlineMs) return;
     this.#connection.nowMs = nowMs;
     this.#window.expire(nowMs);
