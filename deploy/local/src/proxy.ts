@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { Agent, createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createProxyServer } from 'http-proxy-3';
 import { errorCode } from './start-error.ts';
@@ -48,6 +48,8 @@ function answerBadGateway(res: ServerResponse | Socket): void {
 /** The one address of the local start: streams are piped as they come, and an end on either side reaches the other. */
 export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void): Server {
   const proxy = createProxyServer({ xfwd: true });
+  // A connection for each request would cost more than the command that it carries.
+  const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   proxy.on('error', (error, req, res) => {
     if (res instanceof ServerResponse && res.destroyed) return; // the client went first
     report(`${req.method} ${req.url?.split('?', 1)[0]}: ${errorCode(error) ?? error.message}`);
@@ -66,7 +68,8 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
   };
 
-  const server = createServer((req, res) => proxy.web(req, res, route(req)));
+  const server = createServer((req, res) => proxy.web(req, res, { ...route(req), agent }));
+  server.on('close', () => agent.destroy());
   server.on('upgrade', (req, socket, head) => {
     // A reset client needs no answer; without a listener it would end the process.
     socket.on('error', () => socket.destroy());
