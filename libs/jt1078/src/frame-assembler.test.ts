@@ -168,6 +168,17 @@ describe('FrameAssembler', () => {
     expect(frames).toEqual(['1112', '0102', '2122']);
   });
 
+  it('takes a second channel that counts by itself for no gap of the first', () => {
+    const { frames, assembler } = assemble([
+      { channel: 1, sequence: 500, subpackage: FIRST, body: bytes('01') },
+      { channel: 2, sequence: 9, body: bytes('11') },
+      { channel: 1, sequence: 501, subpackage: LAST, body: bytes('02') },
+      { channel: 2, sequence: 10, body: bytes('12') },
+    ]);
+    expect(frames).toEqual(['11', '0102', '12']);
+    expect(assembler.counters.sequenceGaps).toBe(0);
+  });
+
   it('bounds a frame in size and age', () => {
     const part = { subpackage: MIDDLE, body: Buffer.alloc(400) };
     const large = assemble([{ ...part, subpackage: FIRST }, part, part, { body: bytes('01') }], {

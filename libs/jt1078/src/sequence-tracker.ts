@@ -17,7 +17,8 @@ export class SequenceTracker {
   follows(sequence: number, ofChannel: number, ofKind: number, isContinuation: boolean): boolean {
     const last = this.#last;
     this.#last = sequence;
-    if (last < 0) return true;
+    // The first packet of a channel that counts by itself: it says nothing of the others.
+    if (last < 0 || ofChannel < 0) return true;
     const isNext = (previous: number): boolean => previous >= 0 && sequence === ((previous + 1) & 0xffff);
     // One number for a whole train: some count frames.
     if (isContinuation && sequence === ofKind) return true;
