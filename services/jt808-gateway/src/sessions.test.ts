@@ -128,12 +128,19 @@ describe('a repeated ask', () => {
     return JSON.parse(new TextDecoder().decode(reply.data)) as Outcome;
   }
 
-  it('of a command that nobody has on record is not connected, and no frame is written', async () => {
+  it('of a command that nobody has written sends it once, and later asks find its outcome on whatever pod', async () => {
     const phone = freePhone();
     const terminal = await login(first, phone);
-    expect(await reAsk(phone, randomBytes(16).toString('hex'))).toEqual({ kind: 'notConnected' });
-    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
-    expect(terminal.received).toEqual([]);
+    const commandId = randomBytes(16).toString('hex');
+    const asked = reAsk(phone, commandId);
+    const command = await terminal.next(0x9101);
+    terminal.answer(command);
+    const outcome = await asked;
+    expect(outcome).toMatchObject({ kind: 'answered', answer: { result: 0, commandSerialNo: command.serial } });
+    const moved = await login(second, phone);
+    expect(await reAsk(phone, commandId)).toEqual(outcome);
+    await moved.result(moved.send(0x0002), 0x0002);
+    expect([...terminal.received, ...moved.received].filter((frame) => frame.messageId === 0x9101)).toEqual([]);
   });
 
   it('of a command that a dead pod has written waits for its answer, else times out', async () => {

@@ -1,3 +1,4 @@
+import type { Outcome } from '@fleet/bus';
 import type { Redis } from '@fleet/storage';
 import type { RedisGate } from './redis-gate.ts';
 
@@ -14,8 +15,20 @@ export interface CommandRecord {
 /** Longer than any caller waits. */
 const ttlMs = 150_000;
 const key = (imei: string): string => `device-commands:${imei}`;
+const endedKey = (commandId: string): string => `device-command-ended:${commandId}`;
+/** A longer outcome (a list of recordings) is not kept: a caller who has to ask for it again waits in vain. */
+const maxOutcomeLength = 8_192;
 
-/** Commands under way, in Redis by terminal: hash `device-commands:<imei>`, field = Command-Id. Every call throws StateAwayError while Redis is away. */
+/** What is known of a command that this pod does not have: under way elsewhere, ended (with its outcome where that was kept), or never sent by anybody. */
+export type CommandTrace =
+  | { readonly state: 'underWay'; readonly record: CommandRecord }
+  | { readonly state: 'ended'; readonly outcome: Outcome | null }
+  | { readonly state: 'neverSent' };
+
+/**
+ * Commands under way, in Redis by terminal: hash `device-commands:<imei>`, field = Command-Id; those that have ended: `device-command-ended:<Command-Id>`.
+ * Every call throws StateAwayError while Redis is away.
+ */
 export class CommandRecords {
   readonly #redis: Redis;
   readonly #gate: RedisGate;
@@ -25,7 +38,16 @@ export class CommandRecords {
     this.#gate = gate;
   }
 
-  /** To be awaited before the frame is written. */
+  /** To be awaited before the first frame is written; false when another pod has the command, which must then not be sent here. */
+  async claim(imei: string, record: CommandRecord): Promise<boolean> {
+    const { commandId, ...rest } = record;
+    const [isNew] = await this.#gate.run(() =>
+      this.#redis.multi().hSetNX(key(imei), commandId, JSON.stringify(rest)).pExpire(key(imei), ttlMs).exec(),
+    );
+    return Number(isNew) === 1;
+  }
+
+  /** To be awaited before a further frame of the same command is written. */
   async save(imei: string, record: CommandRecord): Promise<void> {
     const { commandId, ...rest } = record;
     await this.#gate.run(() =>
@@ -33,10 +55,13 @@ export class CommandRecords {
     );
   }
 
-  /** The record of one command, or null when Redis says that there is none. */
-  async read(imei: string, commandId: string): Promise<CommandRecord | null> {
-    const text = await this.#gate.run(() => this.#redis.hGet(key(imei), commandId));
-    return text === null ? null : parse(commandId, text);
+  /** What became of a command. */
+  async trace(imei: string, commandId: string): Promise<CommandTrace> {
+    const [text, ended] = await this.#gate.run(() =>
+      Promise.all([this.#redis.hGet(key(imei), commandId), this.#redis.get(endedKey(commandId))]),
+    );
+    if (ended !== null) return { state: 'ended', outcome: ended === '' ? null : (JSON.parse(ended) as Outcome) };
+    return text === null ? { state: 'neverSent' } : { state: 'underWay', record: parse(commandId, text) };
   }
 
   /** All commands of a terminal that somebody may still wait for. */
@@ -48,8 +73,17 @@ export class CommandRecords {
       .filter((record) => record.deadlineAtMs > now);
   }
 
-  async remove(imei: string, commandId: string): Promise<void> {
-    await this.#gate.run(() => this.#redis.hDel(key(imei), commandId));
+  /** Notes that a command has ended, so that a repeated ask finds its outcome and never sends it again. */
+  async end(imei: string, commandId: string, outcome: Outcome): Promise<void> {
+    const text = JSON.stringify(outcome);
+    const kept = text.length > maxOutcomeLength ? '' : text;
+    await this.#gate.run(() =>
+      this.#redis
+        .multi()
+        .set(endedKey(commandId), kept, { expiration: { type: 'PX', value: ttlMs } })
+        .hDel(key(imei), commandId)
+        .exec(),
+    );
   }
 }
 

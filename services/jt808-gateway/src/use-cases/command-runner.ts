@@ -6,7 +6,7 @@ import { type CommandMessage, commandMessage } from '../domain/command-message.t
 import type { Device, Devices } from '../domain/device.ts';
 import { PendingCommand } from '../domain/pending-commands.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import type { CommandRecord, CommandRecords } from '../store/command-records.ts';
+import type { CommandRecord, CommandRecords, CommandTrace } from '../store/command-records.ts';
 
 /** No caller waits longer. */
 const maxTimeoutMs = 120_000;
@@ -34,6 +34,8 @@ interface Job {
   readonly message: CommandMessage;
   readonly deadlineAtMs: number;
   repeat: NodeJS.Timeout | undefined;
+  /** True when another pod was first to claim it. */
+  isElsewhere: boolean;
 }
 
 /** Takes commands from the bus to terminals and answers each exactly once. */
@@ -84,7 +86,7 @@ export class CommandRunner {
 
   /** Follows the commands of a terminal; to be called once for each Device. */
   watch(device: Device): void {
-    device.pending.onEnd = (command) => this.#ended(device, command);
+    device.pending.onEnd = (command, outcome) => this.#ended(device, command, outcome);
   }
 
   /** Takes over a command that an earlier session left on another pod, so that the terminal's answer finds it. */
@@ -126,29 +128,37 @@ export class CommandRunner {
       answerRule(message.messageId, session.edition),
     );
     const timeoutMs = Math.min(maxTimeoutMs, Math.max(1, incoming.timeoutMs));
-    this.#jobs.set(command, { incoming, message, deadlineAtMs: Date.now() + timeoutMs, repeat: undefined });
+    this.#jobs.set(command, {
+      incoming,
+      message,
+      deadlineAtMs: Date.now() + timeoutMs,
+      repeat: undefined,
+      isElsewhere: false,
+    });
     device.pending.add(command, timeoutMs);
     if (!device.pending.mustWait(command)) this.#sendInBackground(device, command);
     return command.outcome;
   }
 
-  /** A repeated ask of a command that this pod does not know: no frame is written, but the answer to an earlier one may still come. */
+  /** A repeated ask of a command that this pod does not know: a frame is written only where Redis says that nobody has written one. */
   async #rejoin(incoming: IncomingCommand): Promise<Outcome> {
     const { imei, commandId, timeoutMs } = incoming;
     const known = this.#o.devices.get(imei)?.pending.find(commandId) ?? this.#adopted.get(adoptedKey(imei, commandId));
     if (known !== undefined) return known.outcome;
-    let record: CommandRecord | null;
+    let trace: CommandTrace;
     try {
-      record = await this.#o.records.read(imei, commandId);
+      trace = await this.#o.records.trace(imei, commandId);
     } catch (error) {
       this.#stateFailed('readCommand', error);
       return this.#waitInVain(timeoutMs);
     }
-    if (record === null) return { kind: 'notConnected' };
+    // Nobody has written a frame for it: it was lost with the broker. `claim` keeps two pods from sending it both.
+    if (trace.state === 'neverSent') return this.#start(incoming);
+    if (trace.state === 'ended') return trace.outcome ?? this.#waitInVain(timeoutMs);
     const device = this.#o.devices.get(imei);
     if (device === undefined) return this.#waitInVain(timeoutMs);
-    const deadlineAtMs = Math.min(record.deadlineAtMs, Date.now() + timeoutMs);
-    return this.adopt(device, { ...record, deadlineAtMs }).outcome;
+    const deadlineAtMs = Math.min(trace.record.deadlineAtMs, Date.now() + timeoutMs);
+    return this.adopt(device, { ...trace.record, deadlineAtMs }).outcome;
   }
 
   #waitInVain(timeoutMs: number): Promise<Outcome> {
@@ -177,7 +187,8 @@ export class CommandRunner {
       command,
       Array.from({ length: parts }, (_, index) => (serial + index) & 0xffff),
     );
-    await this.#save(device, command, job);
+    // Another pod that has it answers the caller.
+    if (!(await this.#save(device, command, job))) return;
     const { session } = device;
     if (command.isEnded) return;
     if (session === null) {
@@ -196,30 +207,28 @@ export class CommandRunner {
       job.repeat ??= setInterval(() => this.#sendInBackground(device, command), this.#o.wakeUpIntervalMs);
   }
 
-  async #save(device: Device, command: PendingCommand, job: Job): Promise<void> {
+  /** False when another pod has the command. */
+  async #save(device: Device, command: PendingCommand, job: Job): Promise<boolean> {
     const { serials, partSerials, messageId, commandId } = command;
+    const record = { commandId, messageId, serials, partSerials, deadlineAtMs: job.deadlineAtMs };
     try {
-      await this.#o.records.save(device.imei, {
-        commandId,
-        messageId,
-        serials,
-        partSerials,
-        deadlineAtMs: job.deadlineAtMs,
-      });
+      if (command.isWritten) await this.#o.records.save(device.imei, record);
+      else job.isElsewhere = !(await this.#o.records.claim(device.imei, record));
     } catch (error) {
       // Without Redis the command goes out all the same: only a crash of this pod would then cost its answer.
       this.#stateFailed('saveCommand', error);
     }
+    return !job.isElsewhere;
   }
 
-  #ended(device: Device, command: PendingCommand): void {
+  #ended(device: Device, command: PendingCommand, outcome: Outcome): void {
     const job = this.#jobs.get(command);
     clearInterval(job?.repeat);
     this.#jobs.delete(command);
-    if (command.serials.length > 0)
+    if (command.serials.length > 0 && job?.isElsewhere !== true)
       this.#o.records
-        .remove(device.imei, command.commandId)
-        .catch((error: unknown) => this.#stateFailed('removeCommand', error));
+        .end(device.imei, command.commandId, outcome)
+        .catch((error: unknown) => this.#stateFailed('endCommand', error));
     const next = device.pending.nextAfter(command);
     if (next !== undefined) this.#sendInBackground(device, next);
     this.#o.devices.forgetIfIdle(device);
