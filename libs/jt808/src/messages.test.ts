@@ -1,31 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as jt from './index.ts';
-
-const time = '2026-08-01T10:00:00';
-const TIME = '260801100000';
-const text = (value: string): string => Buffer.from(value).toString('hex');
-const nul = (value: string, size: number): string => text(value).padEnd(size * 2, '0');
-
-const location = {
-  alarm: 0x0010_0001,
-  status: 0x0004_0003,
-  latitudeDeg: 31.5,
-  longitudeDeg: 121.25,
-  altitudeM: 18,
-  speedKmh: 60.5,
-  directionDeg: 90,
-  time,
-  extras: [],
-};
-const LOCATION = `00100001 00040003 01e0a6e0 073a20d0 0012 025d 005a ${TIME}`;
-
-type Golden = [
-  name: string,
-  definition: jt.MessageDefinition,
-  edition: jt.Edition,
-  body: Record<string, unknown>,
-  hex: string,
-];
+import { bothWays, type Golden, LOCATION, location, nul, TIME, text, time } from './testing/golden.ts';
 
 const golden: Golden[] = [
   [
@@ -367,9 +342,9 @@ const golden: Golden[] = [
 
 describe('golden bodies', () => {
   it.each(golden)('%s: encodes to the bytes and back', (_name, definition, edition, body, hex) => {
-    const bytes = hex.replaceAll(' ', '').toLowerCase();
-    expect(jt.encodeBody(definition, body, edition).toString('hex')).toBe(bytes);
-    expect(jt.decodeBody(definition, Buffer.from(bytes, 'hex'), edition)).toEqual(body);
+    const { encoded, bytes, decoded } = bothWays(definition, edition, body, hex);
+    expect(encoded).toBe(bytes);
+    expect(decoded).toEqual(body);
   });
 });
 

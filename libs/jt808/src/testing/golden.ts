@@ -1,0 +1,39 @@
+import * as jt from '../index.ts';
+
+/** Parts that golden bodies are built of: values as code has them in small letters, their bytes in capitals. */
+export const time = '2026-08-01T10:00:00';
+export const TIME = '260801100000';
+export const text = (value: string): string => Buffer.from(value).toString('hex');
+export const nul = (value: string, size: number): string => text(value).padEnd(size * 2, '0');
+
+export const location = {
+  alarm: 0x0010_0001,
+  status: 0x0004_0003,
+  latitudeDeg: 31.5,
+  longitudeDeg: 121.25,
+  altitudeM: 18,
+  speedKmh: 60.5,
+  directionDeg: 90,
+  time,
+  extras: [],
+};
+export const LOCATION = `00100001 00040003 01e0a6e0 073a20d0 0012 025d 005a ${TIME}`;
+
+/** A body and its bytes, in one edition. */
+export type Golden = [
+  name: string,
+  definition: jt.MessageDefinition,
+  edition: jt.Edition,
+  body: Record<string, unknown>,
+  hex: string,
+];
+
+/** Both ways of a golden row: `encoded` must equal `bytes`, `decoded` the body. */
+export function bothWays(definition: jt.MessageDefinition, edition: jt.Edition, body: Golden[3], hex: string) {
+  const bytes = hex.replaceAll(' ', '').toLowerCase();
+  return {
+    encoded: jt.encodeBody(definition, body, edition).toString('hex'),
+    bytes,
+    decoded: jt.decodeBody(definition, Buffer.from(bytes, 'hex'), edition),
+  };
+}
