@@ -10,7 +10,7 @@ import {
   hexId,
   ifLeft,
   magnitude,
-  readFields,
+  readExactly,
   rest,
   signMagnitude,
   struct,
@@ -23,7 +23,7 @@ import {
   writeFields,
 } from './fields/index.ts';
 import { TAG_SIZES, tagField } from './fields/tag.ts';
-import { Reader } from './reader.ts';
+import type { Reader } from './reader.ts';
 import { Writer } from './writer.ts';
 
 /** Additional-information item of a location: id and raw value. `readExtra` gives the typed value. */
@@ -346,14 +346,7 @@ export function extraById(id: number): ExtraDefinition | undefined {
 /** Typed value of an item; undefined for another id, or when the length is not the standard one (vendors reuse ids). */
 export function readExtra<F extends Fields>(definition: ExtraDefinition<F>, extra: Extra): ValuesOf<F> | undefined {
   if (extra.id !== definition.id || !lengthFits(definition, extra.bytes.length)) return undefined;
-  try {
-    const reader = new Reader(extra.bytes);
-    const values = readFields(Object.entries(definition.fields), reader, EDITION);
-    return reader.remaining === 0 ? (values as ValuesOf<F>) : undefined;
-  } catch (error) {
-    if (error instanceof BodyError) return undefined;
-    throw error;
-  }
+  return readExactly(definition.fields, extra.bytes, EDITION);
 }
 
 /** Typed value of the first item of its kind that has the standard form. */

@@ -1,11 +1,11 @@
-import { BodyError, EncodeError } from './errors.ts';
+import { EncodeError } from './errors.ts';
 import {
   bytes,
   counted,
   type Field,
   type Fields,
   hexId,
-  readFields,
+  readExactly,
   struct,
   u8,
   u16,
@@ -13,7 +13,6 @@ import {
   type ValuesOf,
   writeFields,
 } from './fields/index.ts';
-import { Reader } from './reader.ts';
 import { decodeGbk, encodeGbk } from './text.ts';
 import { Writer } from './writer.ts';
 
@@ -249,14 +248,7 @@ export function readParameter<F extends Fields>(
   item: ParameterItem,
 ): ValuesOf<F> | undefined {
   if (item.id !== structure.id) return undefined;
-  try {
-    const reader = new Reader(item.bytes);
-    const values = readFields(Object.entries(structure.fields), reader, '2019');
-    return reader.remaining === 0 ? (values as ValuesOf<F>) : undefined;
-  } catch (error) {
-    if (error instanceof BodyError) return undefined;
-    throw error;
-  }
+  return readExactly(structure.fields, item.bytes, '2019');
 }
 
 /** Structured parameter for 0x8103. */

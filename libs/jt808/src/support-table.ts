@@ -66,6 +66,9 @@ export function supportTable(): string {
 Made from the definitions in \`libs/jt808\` by \`node libs/jt808/dist/write-support-table.js\`; a test compares. Messages, items and
 parameters that are not listed are kept as bytes and sent on unchanged.
 
+The layouts are held to captured and published frames. Of the numbers under "Defined in", only a few could be compared with the printed standards:
+check one there before you rely on it.
+
 ## From the terminal
 
 ${messageTable('terminal')}

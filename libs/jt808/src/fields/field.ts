@@ -1,6 +1,6 @@
 import type { Edition } from '../edition.ts';
 import { BodyError, EncodeError } from '../errors.ts';
-import type { Reader } from '../reader.ts';
+import { Reader } from '../reader.ts';
 import type { Writer } from '../writer.ts';
 
 /** What a field may look at besides its own bytes: the edition and the fields before it. */
@@ -86,6 +86,18 @@ export function readFields(entries: readonly (readonly [string, Field<unknown>])
     throw error;
   }
   return body;
+}
+
+/** Fields that must fill the bytes exactly; undefined where they do not. */
+export function readExactly<F extends Fields>(fields: F, bytes: Buffer, edition: Edition): ValuesOf<F> | undefined {
+  try {
+    const reader = new Reader(bytes);
+    const values = readFields(Object.entries(fields), reader, edition);
+    return reader.remaining === 0 ? (values as ValuesOf<F>) : undefined;
+  } catch (error) {
+    if (error instanceof BodyError) return undefined;
+    throw error;
+  }
 }
 
 /** Writes fields in order; an error names the field whose value does not fit. */
