@@ -18,9 +18,15 @@ const secretPaths = [
   'headers.authorization',
 ];
 
-/** The logger of a service: JSON lines on standard output, secrets removed by name. */
-export function createLogger(service: string, level: string): Logger {
-  return pino({ level, base: { service }, redact: { paths: secretPaths, censor: '***' } });
+const isLevel = (level: string): boolean => level === 'silent' || Object.hasOwn(pino.levels.values, level);
+
+/**
+ * The logger of a service: JSON lines on standard output, secrets removed by name. A level that does not exist logs as `info`, so that the check of the
+ * configuration, which comes after, can say so.
+ */
+export function createLogger(service: string, level: string | undefined): Logger {
+  const known = level !== undefined && isLevel(level) ? level : 'info';
+  return pino({ level: known, base: { service }, redact: { paths: secretPaths, censor: '***' } });
 }
 
 /** A URL as it may be logged: without the values of `token` and `signature`. */

@@ -2,5 +2,5 @@ import { createLogger, runService } from '@fleet/service-kit';
 import { loadConfig } from './config.ts';
 import { create } from './service.ts';
 
-const log = createLogger('device-api', process.env['LOG_LEVEL'] || 'info');
+const log = createLogger('device-api', process.env['LOG_LEVEL']);
 await runService(log, () => create(loadConfig(process.env), { log }));

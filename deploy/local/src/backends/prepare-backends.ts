@@ -60,7 +60,7 @@ async function checkUrl(kind: ServerKind, variable: string, url: string): Promis
   try {
     answers = await probeUrl(kind, url);
   } catch (cause) {
-    throw new StartError(`${variable} is not a URL: correct it or unset it.`, '', { cause });
+    throw new StartError(`${variable} is not a ${kind}:// URL: correct it or unset it.`, '', { cause });
   }
   if (!answers)
     throw new StartError(`No server answers at ${variable}: start it, correct the URL, or unset ${variable}.`);

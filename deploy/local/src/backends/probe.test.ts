@@ -78,5 +78,6 @@ describe('probeUrl', () => {
   it('believes encrypted servers, and throws at what is no URL', async () => {
     expect(await probeUrl('redis', 'rediss://127.0.0.1:1')).toBe(true);
     await expect(probeUrl('redis', 'redis://127.0.0.1:port')).rejects.toThrow(/Invalid URL/);
+    await expect(probeUrl('mongodb', 'http://127.0.0.1')).rejects.toThrow(/http: is not a scheme of mongodb/);
   });
 });

@@ -67,13 +67,16 @@ export function probe(kind: ServerKind, host: string, port: number): Promise<boo
 
 const defaultPorts: Record<ServerKind, number> = { nats: 4222, redis: 6379, mongodb: 27_017 };
 
+const believed = new Set(['tls:', 'ws:', 'wss:', 'rediss:', 'mongodb+srv:']);
+
 /**
  * Whether the server of a URL from the environment answers. Encrypted and looked-up ones (`tls:`, `rediss:`,
- * `mongodb+srv:`) are believed: the services say what is wrong with them.
+ * `mongodb+srv:`) are believed: the services say what is wrong with them. Throws a TypeError on what is no URL of this kind.
  */
 export async function probeUrl(kind: ServerKind, url: string): Promise<boolean> {
   const [first = ''] = url.split(',');
   const parsed = new URL(first.includes('://') ? first : `${kind}://${first}`);
-  if (!['nats:', 'redis:', 'mongodb:'].includes(parsed.protocol)) return true;
+  if (believed.has(parsed.protocol)) return true;
+  if (parsed.protocol !== `${kind}:`) throw new TypeError(`${parsed.protocol} is not a scheme of ${kind}`);
   return probe(kind, parsed.hostname.replaceAll(/^\[|\]$/g, ''), Number(parsed.port) || defaultPorts[kind]);
 }
