@@ -148,6 +148,22 @@ describe('PacketSplitter', () => {
     }
   });
 
+  it('does not believe garbage that begins with the magic: its length would swallow the next packets', () => {
+    const garbage = packet({ sequence: 3, body: slice(...Buffer.alloc(600)) }).subarray(0, 200);
+    garbage[10] = 0xca; // no digit of a terminal number
+    const bytes = Buffer.concat([
+      packet({ sequence: 1 }),
+      packet({ sequence: 2 }),
+      garbage,
+      ...[4, 5, 6, 7].map((sequence) => packet({ sequence })),
+    ]);
+    for (const size of [1, 7, 64, bytes.length]) {
+      const { sequences, splitter } = split(inChunks(bytes, size));
+      expect(sequences).toEqual([1, 2, 4, 5, 6, 7]);
+      expect(splitter.counters).toMatchObject({ skippedBytes: 200, resyncs: 1 });
+    }
+  });
+
   it('starts in the middle of a packet', () => {
     const bytes = Buffer.concat([
       packet({ sequence: 1 }).subarray(13),

@@ -1,5 +1,5 @@
 import { isMagic, type MediaPacket, MIN_PACKET_BYTES, packetLength, readPacket } from './packet.ts';
-import { readAs, SimWidth } from './sim-width.ts';
+import { isBcd, readAs, SimWidth } from './sim-width.ts';
 import type { SimBytes } from './tables.ts';
 
 /** Why a connection should be closed: never a valid packet, or too many bytes in a row that belong to none. */
@@ -149,7 +149,8 @@ export class PacketSplitter {
         return at;
       }
       const length = packetLength(buffer, at, end, simBytes);
-      if (length === 0) {
+      // Garbage may begin with the magic: its length would swallow packets that follow it.
+      if (length === 0 || !this.#isTerminalNumber(buffer, at + 8, Math.min(at + 8 + simBytes, end))) {
         this.#loseSync();
         continue;
       }
@@ -162,6 +163,12 @@ export class PacketSplitter {
       at += length;
     }
     return end;
+  }
+
+  #isTerminalNumber(buffer: Buffer, from: number, to: number): boolean {
+    const isTheLast =
+      this.#sim.length === (to - from) * 2 && this.#simCopy.compare(buffer, from, to, 0, to - from) === 0;
+    return isTheLast || isBcd(buffer, from, to);
   }
 
   #emit(buffer: Buffer, at: number, simBytes: SimBytes): void {

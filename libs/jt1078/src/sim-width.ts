@@ -14,7 +14,8 @@ const IMPOSSIBLE: Reading = { verdict: 'impossible', missingBytes: 0 };
 const FOLLOWED: Reading = { verdict: 'followed', missingBytes: 0 };
 const MAGIC = [0x30, 0x31, 0x63, 0x64];
 
-function isBcd(buffer: Buffer, from: number, to: number): boolean {
+/** True when every half byte is a decimal digit, as in a SIM number. */
+export function isBcd(buffer: Buffer, from: number, to: number): boolean {
   for (let i = from; i < to; i++) {
     const byte = buffer[i] ?? 0;
     if ((byte & 0x0f) > 9 || byte >> 4 > 9) return false;
