@@ -47,4 +47,5 @@ export {
   type TelemetryReport,
   telemetrySubject,
 } from './telemetry.ts';
+export { grantUpload, removeUploadFiles, uploadChanged, uploadRevoked, uploadSubject } from './upload-requests.ts';
 export { callUseCase, defineUseCase, serveUseCase } from './use-case.ts';

@@ -24,6 +24,12 @@ const streams: readonly Partial<StreamConfig>[] = [
     description: 'everything else that terminals say on their own',
     max_age: nanos(3 * day),
   },
+  {
+    name: 'UPLOADS',
+    subjects: ['upload.*.closed'],
+    description: 'clip uploads that have reached a final status',
+    max_age: nanos(3 * day),
+  },
 ];
 
 /** Makes the streams that are missing; those that exist keep what an operator has set. Idempotent, any service may call it. */

@@ -27,3 +27,13 @@ export {
   streamTtlMs,
   takeOverdueStreams,
 } from './stream-state.ts';
+export {
+  type Clip,
+  clipKey,
+  type UploadedFile,
+  type UploadRecord,
+  UploadRecords,
+  type UploadStatus,
+  uploadStatuses,
+  uploadUserName,
+} from './upload-records.ts';

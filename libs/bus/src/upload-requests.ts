@@ -1,0 +1,60 @@
+import { Type } from 'typebox';
+import { defineAnnouncement } from './contract.ts';
+import { defineUseCase } from './use-case.ts';
+
+const uploadId = Type.String({ pattern: '^[0-9a-f]{24}$' });
+const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
+const podId = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** Asks any upload-ftp pod for a credential: it is stored (hashed) with the reservation, and works for that upload alone. */
+export const grantUpload = defineUseCase({
+  subject: 'upload-ftp.grant',
+  request: Type.Object({ uploadId }),
+  result: Type.Object({
+    /** Where the camera is to connect, unless the caller names another host or port. */
+    host: Type.String({ minLength: 1, maxLength: 255 }),
+    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+    username: Type.String({ minLength: 1, maxLength: 64 }),
+    password: Type.String({ minLength: 1, maxLength: 64 }),
+    path: Type.String({ maxLength: 255 }),
+  }),
+});
+
+/** Asks the pod that has an upload's files to remove them, all or none; `any` once they are in object storage. Removing what is not there succeeds. */
+export const removeUploadFiles = (pod: string) => {
+  if (!podId.test(pod)) throw new RangeError(`${pod} is no pod id`);
+  return defineUseCase({
+    subject: `upload-ftp.pod.${pod}.remove-files`,
+    request: Type.Object({ uploadId }),
+    result: Type.Object({}),
+  });
+};
+
+/** Tells every upload-ftp pod that an upload has ended or is gone: its FTP sessions are closed. */
+export const uploadRevoked = defineAnnouncement({
+  subject: 'upload-ftp.revoked',
+  schema: Type.Object({ uploadId }),
+});
+
+/** Says how an upload goes on, for whoever shows it. Subject: `uploadSubject`; `closed` (a final status) is stored in the stream UPLOADS, `progress` is not. */
+export const uploadChanged = defineAnnouncement({
+  subject: 'upload.*.*',
+  schema: Type.Object({
+    uploadId,
+    imei,
+    channel: Type.Integer({ minimum: 0, maximum: 255 }),
+    status: Type.Union([
+      Type.Literal('uploading'),
+      Type.Literal('paused'),
+      Type.Literal('completed'),
+      Type.Literal('failed'),
+      Type.Literal('cancelled'),
+    ]),
+    filesize: Type.Integer({ minimum: 0 }),
+    filename: Type.Union([Type.String(), Type.Null()]),
+    atMs: Type.Integer({ minimum: 0 }),
+  }),
+});
+
+/** Where changes of one upload are told. */
+export const uploadSubject = (id: string, what: 'progress' | 'closed'): string => `upload.${id}.${what}`;

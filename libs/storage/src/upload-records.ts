@@ -1,0 +1,236 @@
+import type { Filter, UpdateFilter } from 'mongodb';
+import { type Collection, type Database, isDuplicateKey } from './mongo.ts';
+
+/** The statuses that the interface shows. */
+export const uploadStatuses = ['uploading', 'paused', 'completed', 'failed', 'cancelled'] as const;
+
+/** Status of an upload that the interface shows. */
+export type UploadStatus = (typeof uploadStatuses)[number];
+
+/** What identifies a clip: host, port and networks do not count. Values are those of JT/T 1078 table 22 (0x9205). */
+export interface Clip {
+  /** Canonical terminal number. */
+  readonly imei: string;
+  readonly channel: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly mediaType: number;
+  readonly streamType: number;
+  readonly storageType: number;
+  /** Unsigned 64-bit number in decimal. */
+  readonly alarmFlags: string;
+}
+
+/** One file that a camera has sent, or is sending, for an upload. */
+export interface UploadedFile {
+  /** Path below the upload's own directory, as the camera named it. */
+  readonly path: string;
+  readonly bytes: number;
+  /** `whole`: its last transfer ended as a transfer should; `broken`: it was cut off. */
+  readonly state: 'receiving' | 'whole' | 'broken';
+  /** When its first transfer began; files are downloaded in this order. */
+  readonly startedAtMs: number;
+}
+
+/** One clip upload, a document of the collection `uploads`. */
+export interface UploadRecord {
+  /** 24 hex digits: the interface's `video_id`. */
+  readonly _id: string;
+  /** `clipKey()` of the clip; unique. */
+  readonly clipKey: string;
+  readonly clip: Clip;
+  /** The terminal's number as it sends it, or as the caller wrote it while it is not known. */
+  readonly shownImei: string;
+  /** The camera's clock when the upload was requested, such as `+08:00`. */
+  readonly cameraUtcOffset: string;
+  /** `reserved`: the camera has not answered yet; nobody is shown it, and it ends at `reservedUntilMs`. */
+  readonly status: 'reserved' | UploadStatus;
+  readonly reservedUntilMs: number;
+  /** Whether the camera may upload over the mobile network: silence then counts from the request. */
+  readonly mobileNetwork: boolean;
+  /** Header serial of the 0x9206, which 0x9207 and 0x1206 repeat; null when its answer was lost with a process. */
+  readonly commandSerialNo: number | null;
+  /** A control command that the camera has not answered yet. */
+  readonly control: { readonly token: string; readonly untilMs: number } | null;
+  /** What the camera logs in with; the user name is `uploadUserName(_id)`. */
+  readonly credential: { readonly passwordSha256: string; readonly expiresAtMs: number } | null;
+  /** The upload-ftp pod that has the files, and where its HTTP side is reached; pod `any` once they are in object storage. */
+  readonly server: { readonly podId: string; readonly httpUrl: string } | null;
+  readonly files: readonly UploadedFile[];
+  /** Sum of the files' bytes. */
+  readonly filesize: number;
+  /** Newest file that has bytes, or the first to be opened. */
+  readonly filename: string | null;
+  /** The camera's 0x1206: 0 success, 1 failure. */
+  readonly result: { readonly code: number; readonly atMs: number } | null;
+  /** The camera ended its FTP session with QUIT after a transfer. */
+  readonly hasQuit: boolean;
+  readonly lastByteAtMs: number | null;
+  /** Time without a byte during which the device was connected. */
+  readonly silentMs: number;
+  readonly createdAtMs: number;
+  /** When the status last changed. */
+  readonly changedAtMs: number;
+}
+
+/** Who holds a camera for an upload: a document of `upload_locks`, `_id` is the canonical terminal number. */
+interface UploadLock {
+  readonly _id: string;
+  readonly uploadId: string;
+  /** Until then the lock counts whatever the upload's status; afterwards only while that is `uploading`. */
+  readonly reservedUntilMs: number;
+}
+
+/** The identity of a clip as one string. */
+export const clipKey = (clip: Clip): string =>
+  [
+    clip.imei,
+    clip.channel,
+    clip.startMs,
+    clip.endMs,
+    clip.mediaType,
+    clip.streamType,
+    clip.storageType,
+    clip.alarmFlags,
+  ].join(':');
+
+/** FTP user name of an upload: letters and digits only, as cameras need it. */
+export const uploadUserName = (uploadId: string): string => `u${uploadId}`;
+
+/** Records of clip uploads. Every change is a compare-and-set on one document: no transaction, so the same on every MongoDB. */
+export class UploadRecords {
+  readonly #uploads: Collection<UploadRecord>;
+  readonly #locks: Collection<UploadLock>;
+  #indexes: Promise<unknown> | undefined;
+
+  constructor(database: Database) {
+    this.#uploads = database.collection<UploadRecord>('uploads');
+    this.#locks = database.collection<UploadLock>('upload_locks');
+  }
+
+  /** Makes the indexes; the unique one has to stand before the first reservation. A failure is tried again by the next call. */
+  async ensureIndexes(): Promise<void> {
+    this.#indexes ??= this.#uploads.createIndexes([
+      { key: { clipKey: 1 }, unique: true },
+      { key: { 'clip.imei': 1 } },
+      { key: { status: 1 } },
+    ]);
+    try {
+      await this.#indexes;
+    } catch (error) {
+      this.#indexes = undefined;
+      throw error;
+    }
+  }
+
+  /** Stores a reservation; false when the clip has a record already. */
+  async reserve(record: UploadRecord): Promise<boolean> {
+    await this.ensureIndexes();
+    try {
+      await this.#uploads.insertOne(record);
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  find(id: string): Promise<UploadRecord | null> {
+    return this.#uploads.findOne({ _id: id });
+  }
+
+  findByClip(key: string): Promise<UploadRecord | null> {
+    return this.#uploads.findOne({ clipKey: key });
+  }
+
+  /** Every upload of a device but reservations, newest first. */
+  listOf(imei: string, channel?: number): Promise<UploadRecord[]> {
+    const filter: Filter<UploadRecord> = { 'clip.imei': imei, status: { $ne: 'reserved' } };
+    if (channel !== undefined) filter['clip.channel'] = channel;
+    return this.#uploads.find(filter).sort({ createdAtMs: -1 }).toArray();
+  }
+
+  /** Uploads in any of the statuses, oldest change first. */
+  listIn(statuses: readonly UploadRecord['status'][], limit: number): Promise<UploadRecord[]> {
+    return this.#uploads
+      .find({ status: { $in: [...statuses] } })
+      .sort({ changedAtMs: 1 })
+      .limit(limit)
+      .toArray();
+  }
+
+  /** Changes the status if it still is one of `from`; the record after the change, or null when the race was lost. */
+  transition(
+    id: string,
+    from: readonly UploadRecord['status'][],
+    to: UploadStatus,
+    set: Partial<UploadRecord> = {},
+  ): Promise<UploadRecord | null> {
+    return this.#update({ _id: id, status: { $in: [...from] } }, { ...set, status: to, changedAtMs: Date.now() });
+  }
+
+  /** Sets fields without a change of status, if that still is one of `from`; null when it is not. */
+  set(
+    id: string,
+    from: readonly UploadRecord['status'][],
+    fields: Partial<UploadRecord>,
+  ): Promise<UploadRecord | null> {
+    return this.#update({ _id: id, status: { $in: [...from] } }, fields);
+  }
+
+  /** Takes the right to command the camera about an upload; null when another command is out or the status is another. */
+  beginControl(id: string, status: UploadStatus, token: string, untilMs: number): Promise<UploadRecord | null> {
+    return this.#update(
+      { _id: id, status, $or: [{ control: null }, { 'control.untilMs': { $lt: Date.now() } }] },
+      { control: { token, untilMs } },
+    );
+  }
+
+  async endControl(id: string, token: string): Promise<void> {
+    await this.#uploads.updateOne({ _id: id, 'control.token': token }, { $set: { control: null } });
+  }
+
+  /** Removes a record if its status is one of `from`; false when it is not there (any more) in such a status. */
+  async remove(id: string, from: readonly UploadRecord['status'][]): Promise<boolean> {
+    const { deletedCount } = await this.#uploads.deleteOne({ _id: id, status: { $in: [...from] } });
+    return deletedCount === 1;
+  }
+
+  /**
+   * Takes the camera for an upload; false when another upload has it: reserved and in time, or `uploading`. A lock that a crash has left behind gives way, as
+   * the record it names decides.
+   */
+  async takeCamera(imei: string, uploadId: string, reservedUntilMs: number): Promise<boolean> {
+    for (;;) {
+      try {
+        await this.#locks.insertOne({ _id: imei, uploadId, reservedUntilMs });
+        return true;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+      }
+      const lock = await this.#locks.findOne({ _id: imei });
+      if (lock === null) continue;
+      if (lock.uploadId !== uploadId && (await this.#isHeld(lock))) return false;
+      const { matchedCount } = await this.#locks.updateOne(
+        { _id: imei, uploadId: lock.uploadId, reservedUntilMs: lock.reservedUntilMs },
+        { $set: { uploadId, reservedUntilMs } },
+      );
+      if (matchedCount === 1) return true;
+    }
+  }
+
+  /** Gives the camera back, if this upload has it. */
+  async returnCamera(imei: string, uploadId: string): Promise<void> {
+    await this.#locks.deleteOne({ _id: imei, uploadId });
+  }
+
+  async #isHeld(lock: UploadLock): Promise<boolean> {
+    if (lock.reservedUntilMs > Date.now()) return true;
+    return (await this.find(lock.uploadId))?.status === 'uploading';
+  }
+
+  async #update(filter: Filter<UploadRecord>, fields: Partial<UploadRecord>): Promise<UploadRecord | null> {
+    const update: UpdateFilter<UploadRecord> = { $set: fields };
+    return this.#uploads.findOneAndUpdate(filter, update, { returnDocument: 'after' });
+  }
+}
