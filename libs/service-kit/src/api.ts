@@ -9,6 +9,7 @@ import express, {
   type Router,
 } from 'express';
 import { AppError } from './errors.ts';
+import { writeJson } from './exact-json.ts';
 import { readJsonBody } from './json-body.ts';
 import { type Logger, shownUrl } from './log.ts';
 import { Reply, type RequestContext, type Route } from './route.ts';
@@ -176,8 +177,8 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     };
     const result = await withLimit(work(), route.limitMs, context);
     if (response.headersSent || result === undefined) return;
-    if (result instanceof Reply) response.status(result.status).set(result.headers).json(result.body);
-    else response.json(result);
+    const { status, headers, body: answer } = result instanceof Reply ? result : new Reply(200, result);
+    response.status(status).set(headers).type('json').send(writeJson(answer));
   };
   // Content-Type is not looked at: clients often leave it out for JSON.
   const requiredBody = async (request: Request): Promise<unknown> => {

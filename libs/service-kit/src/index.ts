@@ -12,6 +12,7 @@ export {
 } from './config.ts';
 export { docsPage } from './docs-page.ts';
 export { AppError, type ErrorCode, errorCodes } from './errors.ts';
+export { writeJson } from './exact-json.ts';
 export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
 export { createLogger, type Logger, shownUrl } from './log.ts';
 export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './media-signature.ts';

@@ -10,6 +10,10 @@ const query = compileParameters(
     flag: Type.Optional(Type.Boolean()),
     kind: Type.Optional(Type.Integer({ enum: [0, 2] })),
     at: Type.Optional(Type.String({ format: 'date-time' })),
+    mask: Type.Optional(Type.Unsafe<bigint>({ type: 'integer', format: 'uint64', minimum: 0 })),
+    word: Type.Optional(
+      Type.String({ maxLength: 3, errorMessage: (text: unknown) => `is too long with ${String(text).length} letters` }),
+    ),
   }),
   'query',
 );
@@ -31,6 +35,26 @@ describe('compileParameters', () => {
       expect(() => query({ id: 'a', count })).toThrow(/query parameter count/);
     },
   );
+
+  it('reads an integer of 64 bits with all its digits', () => {
+    expect(query({ id: 'a', mask: '18446744073709551615' })).toEqual({ id: 'a', count: 7, mask: 2n ** 64n - 1n });
+    expect(query({ id: 'a', mask: '0' })).toMatchObject({ mask: 0n });
+    const other = Type.Unsafe<bigint>({ type: 'integer', format: 'uint64', default: 0 });
+    expect(compileParameters(Type.Object({ other: Type.Optional(other) }), 'query')({})).toEqual({ other: 0n });
+  });
+
+  it.each(['18446744073709551616', '99999999999999999999', '-1', '-0', '1e3', '0x1', '1.0', '', ' 1', '٣', 'NaN'])(
+    'does not take %j for an integer of 64 bits',
+    (mask) => {
+      expect(() => query({ id: 'a', mask })).toThrow(
+        'The query parameter mask must be an integer from 0 to 18446744073709551615.',
+      );
+    },
+  );
+
+  it('says what the schema makes of what was given', () => {
+    expect(() => query({ id: 'a', word: 'long' })).toThrow('The query parameter word is too long with 4 letters.');
+  });
 
   it.each(['', '1', 'TRUE', 'yes', 'null'])('does not take %j for a boolean', (flag) => {
     expect(() => query({ id: 'a', flag })).toThrow(/query parameter flag/);

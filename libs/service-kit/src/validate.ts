@@ -6,6 +6,14 @@ import { AppError } from './errors.ts';
 // verbose: the sentence for the caller may stand in the schema (errorMessage).
 const ajv = new Ajv({ allErrors: false, useDefaults: true, strict: false, verbose: true });
 addFormats.default(ajv);
+const uint64Max = 2n ** 64n - 1n;
+// Ajv knows no bigint: a parameter of this kind is checked by this keyword in the place of its type.
+ajv.addKeyword({
+  keyword: 'isUint64',
+  validate: (_schema: unknown, value: unknown) => typeof value === 'bigint',
+  error: { message: `must be an integer from 0 to ${uint64Max}` },
+});
+ajv.addFormat('uint64', true);
 
 /** Compiles a check that fills in defaults and answers the value, or throws a 400 whose sentence names the faulty part. */
 export function compileBody(schema: TSchema): (value: unknown) => unknown {
@@ -18,19 +26,26 @@ export function compileBody(schema: TSchema): (value: unknown) => unknown {
 
 /**
  * Compiles a check for query or path parameters: text becomes integers and booleans by the schema's type alone (no `1e2`, no blanks),
- * a parameter given twice is refused, unknown ones are left out.
+ * a parameter given twice is refused, unknown ones are left out. An integer of the format `uint64` is a bigint, exact up to 2^64 - 1.
  */
 export function compileParameters(
   schema: TObject,
   kind: 'query' | 'path',
 ): (raw: Readonly<Record<string, unknown>>) => unknown {
-  const check = ajv.compile(schema);
-  const properties = Object.entries(schema.properties as Record<string, TSchema & { type?: string }>);
+  const properties = Object.entries(schema.properties as Record<string, ParameterSchema>);
+  const check = ajv.compile({
+    ...schema,
+    properties: Object.fromEntries(properties.map(([name, property]) => [name, checkable(property)])),
+  });
   return (raw) => {
     const value: Record<string, unknown> = {};
     for (const [name, property] of properties) {
       const text = raw[name];
-      if (text === undefined) continue;
+      if (text === undefined) {
+        // Ajv fills in all other defaults.
+        if (isUint64(property) && property.default !== undefined) value[name] = BigInt(property.default as number);
+        continue;
+      }
       if (typeof text !== 'string')
         throw new AppError('validation_failed', `The ${kind} parameter ${name} is given more than once.`);
       value[name] = fromText(property, text);
@@ -40,7 +55,14 @@ export function compileParameters(
   };
 }
 
-function fromText(schema: TSchema & { type?: string }, text: string): unknown {
+type ParameterSchema = TSchema & { type?: string; format?: string; default?: unknown };
+
+const isUint64 = (schema: ParameterSchema): boolean => schema.type === 'integer' && schema.format === 'uint64';
+
+const checkable = (schema: ParameterSchema): unknown => (isUint64(schema) ? { isUint64: true } : schema);
+
+function fromText(schema: ParameterSchema, text: string): unknown {
+  if (isUint64(schema)) return /^\d{1,20}$/.test(text) && BigInt(text) <= uint64Max ? BigInt(text) : text;
   if (schema.type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
   if (schema.type === 'number') return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
   if (schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
@@ -54,8 +76,14 @@ function sentence(whole: string, part: string, error: ErrorObject | undefined): 
   if (error.keyword === 'required') return `The ${part} ${String(error.params['missingProperty'])} is missing.`;
   const name = error.instancePath.slice(1).replaceAll('/', '.');
   const subject = name === '' ? whole : `The ${part} ${name}`;
-  const described = (error.parentSchema as { errorMessage?: string } | undefined)?.errorMessage;
+  const described = describedBy(error);
   const allowed = error.params['allowedValues'] as readonly unknown[] | undefined;
   const list = allowed === undefined ? '' : ` (${allowed.map(String).join(', ')})`;
   return `${subject} ${described ?? `${error.message ?? 'is invalid'}${list}`}.`;
+}
+
+/** The schema's own words, which may depend on what was given. */
+function describedBy({ parentSchema, data }: ErrorObject): string | undefined {
+  const { errorMessage } = (parentSchema ?? {}) as { errorMessage?: string | ((value: unknown) => string | undefined) };
+  return typeof errorMessage === 'function' ? errorMessage(data) : errorMessage;
 }

@@ -2,6 +2,7 @@ import type { Bus, DeviceAsker } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import type { Database, Redis } from '@fleet/storage';
 import type { Config } from './config.ts';
+import type { CameraClocks } from './use-cases/camera-clock.ts';
 
 /** What use cases work with. */
 export interface Deps {
@@ -11,6 +12,7 @@ export interface Deps {
   readonly redis: Redis;
   readonly database: Database;
   readonly asker: DeviceAsker;
+  readonly clocks: CameraClocks;
   /** Aborted when the service stops and its grace is over: what still waits ends. */
   readonly stopped: AbortSignal;
   /** Aborted when the service begins to stop: open streams end. */

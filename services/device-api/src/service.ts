@@ -21,6 +21,7 @@ import { createDeviceApi, createVideoService } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveUseCases } from './handlers/serve-use-cases.ts';
+import { CameraClocks } from './use-cases/camera-clock.ts';
 
 const name = 'device-api';
 
@@ -68,6 +69,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     redis,
     database,
     asker,
+    clocks: new CameraClocks(bus),
     stopping: stopping.signal,
     stopped: stopped.signal,
   };

@@ -1,4 +1,6 @@
+import { AppError } from '@fleet/service-kit';
 import { Type } from 'typebox';
+import { faultOfTime, instantOf } from '../domain/camera-time.ts';
 
 /** A choice among integers; the meaning of each stands in the description. */
 export const choice = (values: readonly number[], options: { description: string; default?: number }) =>
@@ -41,6 +43,60 @@ export const dataType = choice([0, 1, 2, 3, 4, 5], {
 });
 
 export const realtimeStreamType = (description: string) => choice([0, 1], { default: 0, description });
+
+/** A time as text; `instant` makes a number of what has passed. */
+export const time = (description: string, example = '2026-08-01T10:00:00+08:00') =>
+  Type.String({
+    format: 'date-time',
+    // Ajv's date-time also takes a space for the T.
+    pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt][0-9:.]+([Zz]|[+-]\\d\\d:\\d\\d)$',
+    errorMessage: (text: unknown) => faultOfTime(String(text)),
+    description: `${description} RFC 3339 in any offset; a + in it must be sent as %2B. Fractions of a second are dropped; 2000 to 2099 on the camera's clock.`,
+    examples: [example],
+  });
+
+/** The instant of a time parameter, in milliseconds. */
+export function instant(name: string, text: string): number {
+  const instantMs = instantOf(text);
+  // Where our calendar is stricter than the schema's.
+  if (instantMs === undefined) throw new AppError('validation_failed', `The parameter ${name} ${faultOfTime(text)}.`);
+  return instantMs;
+}
+
+export const startTime = time('Where the span begins; before end_time.');
+export const endTime = time('Where the span ends.', '2026-08-01T11:00:00+08:00');
+
+/** What recordings consist of. A request of `start-stream` has to name it, the others default to 3. */
+export const resourceType = choice([0, 1, 2, 3], {
+  description: '0 audio and video, 1 audio only, 2 video only, 3 video with or without audio.',
+});
+export const resourceTypeOrAny = choice([0, 1, 2, 3], {
+  default: 3,
+  description: '0 audio and video, 1 audio only, 2 video only, 3 video with or without audio.',
+});
+export const historyStreamType = choice([1, 2], {
+  description: '1 main stream, 2 sub stream (other numbers than for live video).',
+});
+export const historyStreamTypeOrAny = choice([0, 1, 2], {
+  default: 0,
+  description: '0 any, 1 main stream, 2 sub stream (other numbers than for live video).',
+});
+export const memoryType = choice([1, 2], { description: '1 main storage, 2 backup (disaster-recovery) storage.' });
+export const memoryTypeOrAny = choice([0, 1, 2], {
+  default: 0,
+  description: '0 any storage, 1 main storage, 2 backup (disaster-recovery) storage.',
+});
+
+/** A bitmask of 64 bits: a bigint in code. */
+export const alarm = Type.Unsafe<bigint>({
+  type: 'integer',
+  format: 'uint64',
+  minimum: 0,
+  default: 0,
+  description:
+    'Alarm flags, bitmask: bits 0 to 31 as in JT/T 808 location reports, bits 32 to 63 the video alarms of JT/T 1078. 0 means all.',
+  examples: [0],
+});
 
 /** Query of every request about one device. */
 export const deviceQuery = Type.Object({ imei });

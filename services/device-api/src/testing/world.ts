@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import {
   type Bus,
   DeviceCommandServer,
+  findDevice,
   type IncomingCommand,
   mediaStreamOn,
   type Outcome,
@@ -47,6 +48,8 @@ export class World {
   readonly #gateway: DeviceCommandServer;
   readonly #services: DeviceApiService[] = [];
   readonly #mediaPods = new Set<string>();
+  /** Offsets of the cameras' clocks on record, by canonical number. */
+  readonly offsets = new Map<string, string>();
 
   private constructor(nats: ServerProcess, redisServer: ServerProcess, bus: Bus, redis: Redis) {
     this.nats = nats;
@@ -62,14 +65,24 @@ export class World {
     });
   }
 
-  /** `media` false: no media server answers pings. */
-  static async open({ media = true }: { media?: boolean } = {}): Promise<World> {
+  /** `media` false: no media server answers pings. `platform`: a stand-in for platform-api says what is on record about devices. */
+  static async open({ media = true, platform = false }: { media?: boolean; platform?: boolean } = {}): Promise<World> {
     const nats = await (await ServerProcess.nats()).start();
     const redisServer = await (await ServerProcess.redis()).start();
     const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'test', log: silent });
     const redis = await openRedis(`redis://127.0.0.1:${redisServer.port}`, { name: 'test', onError: () => undefined });
     if (media) servePing(bus, 'jt1078-media', { onError: () => undefined });
-    return new World(nats, redisServer, bus, redis);
+    const world = new World(nats, redisServer, bus, redis);
+    if (platform) world.#servePlatform();
+    return world;
+  }
+
+  #servePlatform(): void {
+    serve(this.bus, findDevice, { queue: 'platform-api', onError: () => undefined }, async ({ imei }) => ({
+      known: this.offsets.has(imei),
+      accountId: null,
+      cameraUtcOffset: this.offsets.get(imei) ?? '+08:00',
+    }));
   }
 
   /** Starts a replica; limits are high unless the test says otherwise. */
