@@ -77,7 +77,7 @@ export interface UploadRecord {
 interface UploadLock {
   readonly _id: string;
   readonly uploadId: string;
-  /** Until then the lock counts whatever the upload's status; afterwards only while that is `uploading`. */
+  /** Until then the lock counts while the upload is `reserved`. */
   readonly reservedUntilMs: number;
 }
 
@@ -110,11 +110,7 @@ export class UploadRecords {
 
   /** Makes the indexes; the unique one has to stand before the first reservation. A failure is tried again by the next call. */
   async ensureIndexes(): Promise<void> {
-    this.#indexes ??= this.#uploads.createIndexes([
-      { key: { clipKey: 1 }, unique: true },
-      { key: { 'clip.imei': 1 } },
-      { key: { status: 1 } },
-    ]);
+    this.#indexes ??= this.#makeIndexes();
     try {
       await this.#indexes;
     } catch (error) {
@@ -197,8 +193,8 @@ export class UploadRecords {
   }
 
   /**
-   * Takes the camera for an upload; false when another upload has it: reserved and in time, or `uploading`. A lock that a crash has left behind gives way, as
-   * the record it names decides.
+   * Takes the camera for an upload; false when another upload has it: reserved and in time, `uploading`, or being resumed. A lock that a crash has left behind
+   * gives way, as the record it names decides. Its own record has to stand before: reserved, or paused with a control command begun.
    */
   async takeCamera(imei: string, uploadId: string, reservedUntilMs: number): Promise<boolean> {
     for (;;) {
@@ -224,9 +220,21 @@ export class UploadRecords {
     await this.#locks.deleteOne({ _id: imei, uploadId });
   }
 
+  /** What a crash has left behind holds nothing: the record says who is waiting for the camera's answer. */
   async #isHeld(lock: UploadLock): Promise<boolean> {
-    if (lock.reservedUntilMs > Date.now()) return true;
-    return (await this.find(lock.uploadId))?.status === 'uploading';
+    const record = await this.find(lock.uploadId);
+    if (record === null) return false;
+    if (record.status === 'uploading') return true;
+    if (record.status === 'reserved') return lock.reservedUntilMs > Date.now();
+    // A resume whose answer is awaited.
+    return record.status === 'paused' && record.control !== null && record.control.untilMs > Date.now();
+  }
+
+  /** One after another: FerretDB 1 drops the connection that asks for several at once of which some stand already. */
+  async #makeIndexes(): Promise<void> {
+    await this.#uploads.createIndex({ clipKey: 1 }, { unique: true });
+    await this.#uploads.createIndex({ 'clip.imei': 1 });
+    await this.#uploads.createIndex({ status: 1 });
   }
 
   async #update(filter: Filter<UploadRecord>, fields: Partial<UploadRecord>): Promise<UploadRecord | null> {
