@@ -130,20 +130,22 @@ describe('404 and 405', () => {
 
   it('another method of a known path is 405 and says which it takes', async () => {
     const allowed: [path: string, allow: string][] = [
-      ['/health', 'GET, HEAD'],
-      ['/health/device', 'GET, HEAD'],
-      ['/health/camera', 'GET, HEAD'],
-      ['/wakeup', 'GET'],
-      ['/realtime/start-stream', 'GET'],
-      ['/realtime/control-stream', 'GET'],
-      ['/realtime/stream.flv', 'GET, HEAD'],
+      ['/health', 'GET, HEAD, OPTIONS'],
+      ['/health/device', 'GET, HEAD, OPTIONS'],
+      ['/health/camera', 'GET, HEAD, OPTIONS'],
+      ['/wakeup', 'GET, OPTIONS'],
+      ['/realtime/start-stream', 'GET, OPTIONS'],
+      ['/realtime/control-stream', 'GET, OPTIONS'],
+      ['/realtime/stream.flv', 'GET, HEAD, OPTIONS'],
     ];
     for (const [path, allow] of allowed) {
-      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
         const reply = await api(`${path}?${camera(good)}`, { method });
         expectApiError(reply, 405);
         expect(reply.headers.allow).toBe(allow);
       }
+      const options = await api(path, { method: 'OPTIONS' });
+      expect(options).toMatchObject({ status: 204, text: '', headers: { allow } });
     }
   });
 
@@ -154,7 +156,7 @@ describe('404 and 405', () => {
     expect(await api(`/realtime/stream.flv?${camera(good, 7)}`, { method: 'HEAD' })).toMatchObject({ status: 404 });
     for (const path of ['/wakeup', '/realtime/start-stream', '/realtime/control-stream']) {
       const reply = await api(`${path}?${camera(good)}&ctrl_instruction=0`, { method: 'HEAD' });
-      expect(reply).toMatchObject({ status: 405, text: '', headers: { allow: 'GET' } });
+      expect(reply).toMatchObject({ status: 405, text: '', headers: { allow: 'GET, OPTIONS' } });
     }
     for (const command of [0x9101, 0x9102, 0x8204]) expect(good.received(command)).toEqual([]);
   });

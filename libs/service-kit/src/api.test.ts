@@ -163,12 +163,23 @@ describe('a body', () => {
     ['"text"', 'The body must be object.'],
     ['null', 'The body must be object.'],
     ['{}', 'The body field text is missing.'],
+    ['{"text":"x","text":"y"}', 'The body field text is given more than once.'],
+    ['{"text":"x","more":[{"a":1},{"b":{"\\u0063":1,"c":2}}]}', 'The body field more.1.b.c is given more than once.'],
+    ['{"text":NaN}', 'The request body is not valid JSON.'],
+    ['{"text":01}', 'The request body is not valid JSON.'],
+    ['['.repeat(1000), 'The request body is not valid JSON.'],
+    [`${'['.repeat(500)}${']'.repeat(500)}`, 'The body must be object.'],
   ])('%s is 400: %s', async (body, error) => {
     expect(await post(body)).toMatchObject({ status: 400, body: { status: 400, error } });
   });
 
   it('that is missing is 400', async () => {
     expect(await ask('/body', { method: 'POST' })).toMatchObject({ status: 400, body: { status: 400 } });
+  });
+
+  it('may have one key in several of its objects, and texts that look like keys', async () => {
+    const sent = '{"text":"\\"text\\":1,{[","a":{"text":"a"},"b":["text","text",{"a":{}},{"a":1}],"\\\\":"\\\\"}';
+    expect(await post(sent)).toMatchObject({ status: 201, body: JSON.parse(sent) });
   });
 
   it('that may be missing is an empty object then', async () => {
@@ -241,9 +252,21 @@ describe('a body', () => {
 describe('methods', () => {
   it('that a path does not have are 405 with those that it has', async () => {
     const { status, headers, body } = await ask('/act', { method: 'POST' });
-    expect([status, headers.get('allow')]).toEqual([405, 'GET, DELETE']);
-    expect(body).toEqual({ status: 405, error: 'POST is not a method of this path; it takes GET, DELETE.' });
-    expect((await ask('/echo/a', { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD');
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, DELETE, OPTIONS']);
+    expect(body).toEqual({ status: 405, error: 'POST is not a method of this path; it takes GET, DELETE, OPTIONS.' });
+    expect((await ask('/echo/a', { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it('OPTIONS says what a path takes, and asks for nothing', async () => {
+    seen.length = 0;
+    const { status, headers, body } = await ask('/act', { method: 'OPTIONS' });
+    expect([status, headers.get('allow'), body]).toEqual([204, 'GET, DELETE, OPTIONS', undefined]);
+    expect((await ask('/body', { method: 'OPTIONS' })).headers.get('allow')).toBe('POST, OPTIONS');
+    expect((await ask('/nowhere', { method: 'OPTIONS' })).body).toEqual({
+      status: 404,
+      error: 'There is no OPTIONS /nowhere.',
+    });
+    expect(seen).toEqual([]);
   });
 
   it('HEAD is GET without the body, and 405 where GET acts', async () => {

@@ -55,7 +55,7 @@ export function createApi(options: ApiOptions): Router {
   const byPath = new Map<string, Route[]>();
   for (const route of options.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
   for (const [path, routes] of byPath) {
-    const allowed = routes.flatMap(methodsOf).join(', ');
+    const allowed = [...routes.flatMap(methodsOf), 'OPTIONS'].join(', ');
     const refuse: RequestHandler = (request) => {
       throw new AppError('method_not_allowed', `${request.method} is not a method of this path; it takes ${allowed}.`, {
         headers: { Allow: allowed },
@@ -64,6 +64,7 @@ export function createApi(options: ApiOptions): Router {
     // Express would answer HEAD by the GET route.
     if (!allowed.includes('HEAD')) router.head(path, refuse);
     for (const route of routes) router[route.method](path, ...routeHandlers(route, options));
+    router.options(path, (_request, response) => void response.status(204).set('Allow', allowed).end());
     router.all(path, refuse);
   }
   return router;

@@ -4,6 +4,7 @@ import { AppError } from './errors.ts';
 /** A caller who goes on sending what has been refused gets this far. */
 const discardLimitBytes = 1024 * 1024;
 const discardLimitMs = 5_000;
+const shownKeyLength = 100;
 
 /**
  * Reads a JSON body; undefined when there is none. A body above the limit is refused as soon as that is known: by its announced length, or by the byte
@@ -31,12 +32,71 @@ export async function readJsonBody(request: IncomingMessage, limitBytes: number)
       reject(new AppError('validation_failed', 'The request body broke off.', { cause })),
     );
   });
-  if (size === 0) return undefined;
+  return size === 0 ? undefined : parseBody(Buffer.concat(chunks));
+}
+
+function parseBody(bytes: Buffer): unknown {
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))) as unknown;
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new AppError('malformed_json', 'The request body is not valid JSON.', { cause });
   }
+  const twice = repeatedKey(text);
+  if (twice === undefined) return value;
+  const shown = twice.length > shownKeyLength ? `${twice.slice(0, shownKeyLength)}…` : twice;
+  throw new AppError('validation_failed', `The body field ${shown} is given more than once.`);
+}
+
+interface OpenValue {
+  /** Of an object; null in an array. */
+  readonly keys: Set<string> | null;
+  isKeyNext: boolean;
+  at: string;
+}
+
+/** The way to the first key that an object of a JSON text has twice: parsers keep either value, and so may mean another than the caller. The text is valid. */
+function repeatedKey(text: string): string | undefined {
+  const open: OpenValue[] = [];
+  for (let i = 0; i < text.length; i += 1) {
+    const top = open.at(-1);
+    switch (text[i]) {
+      case '{':
+        open.push({ keys: new Set(), isKeyNext: true, at: '' });
+        break;
+      case '[':
+        open.push({ keys: null, isKeyNext: false, at: '0' });
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        break;
+      case ',':
+        if (top?.keys === null) top.at = String(Number(top.at) + 1);
+        else if (top !== undefined) top.isKeyNext = true;
+        break;
+      case '"': {
+        const end = endOfString(text, i);
+        if (top?.isKeyNext === true && top.keys !== null) {
+          top.at = JSON.parse(text.slice(i, end + 1)) as string;
+          top.isKeyNext = false;
+          if (top.keys.has(top.at)) return open.map(({ at }) => at).join('.');
+          top.keys.add(top.at);
+        }
+        i = end;
+        break;
+      }
+    }
+  }
+  return undefined;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = start + 1;
+  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+  return end;
 }
 
 function checkEncoding({ headers }: IncomingMessage): void {

@@ -65,7 +65,13 @@ describe('openApiDocument', () => {
     const base = { summary: 's', errors: {}, handle } as const;
     const { paths } = documentOf(
       defineRoute({ ...base, method: 'get', path: '/x', operationId: 'a', contentType: 'video/x-flv', secured: false }),
-      defineRoute({ ...base, method: 'post', path: '/x', operationId: 'b', body: Type.Object({ t: Type.String() }) }),
+      defineRoute({
+        ...base,
+        method: 'post',
+        path: '/x',
+        operationId: 'b',
+        body: Type.Object({ t: Type.String({ errorMessage: 'must be t' }) }),
+      }),
     );
     expect(Object.keys(paths)).toEqual(['/base/x']);
     expect(paths['/base/x']?.['get']).toMatchObject({
@@ -75,5 +81,6 @@ describe('openApiDocument', () => {
     expect(paths['/base/x']?.['post']).toMatchObject({
       requestBody: { required: true, content: { 'application/json': { schema: { required: ['t'] } } } },
     });
+    expect(JSON.stringify(paths)).not.toContain('errorMessage');
   });
 });

@@ -58,21 +58,26 @@ function operation(route: Route): Record<string, unknown> {
       : {
           requestBody: {
             required: route.bodyIsOptional !== true,
-            content: { 'application/json': { schema: route.body } },
+            content: { 'application/json': { schema: published(route.body) } },
           },
         }),
     responses,
   };
 }
 
+/** A schema without `errorMessage`, our validator's own keyword. */
+function published(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(published);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.entries(schema).filter(([key]) => key !== 'errorMessage');
+  return Object.fromEntries(parts.map(([key, part]) => [key, published(part)]));
+}
+
 function parameters(schema: Route['query'], where: 'path' | 'query'): unknown[] {
   if (schema === undefined) return [];
   const required = new Set<string>(schema.required ?? []);
-  return Object.entries(
-    schema.properties as Record<string, TSchema & { description?: string; errorMessage?: string }>,
-  ).map(
-    // errorMessage is our validator's own keyword.
-    ([name, { description, errorMessage: _errorMessage, ...rest }]) => ({
+  return Object.entries(published(schema.properties) as Record<string, TSchema & { description?: string }>).map(
+    ([name, { description, ...rest }]) => ({
       name,
       in: where,
       required: where === 'path' || required.has(name),

@@ -29,12 +29,27 @@ describe('compileParameters', () => {
     });
   });
 
-  it.each(['', ' 1', '1 ', '1e1', '0x1', '1.0', '+1', '--1', '1_0', '99999999999999999999', 'NaN'])(
-    'does not take %j for an integer',
-    (count) => {
-      expect(() => query({ id: 'a', count })).toThrow(/query parameter count/);
-    },
-  );
+  it.each([
+    '',
+    ' 1',
+    '1 ',
+    '1e1',
+    '0x1',
+    '1.0',
+    '+1',
+    '--1',
+    '1_0',
+    '-0',
+    '00',
+    '01',
+    '-01',
+    '\u0661',
+    '1\n',
+    '99999999999999999999',
+    'NaN',
+  ])('does not take %j for an integer', (count) => {
+    expect(() => query({ id: 'a', count })).toThrow(/query parameter count/);
+  });
 
   it('reads an integer of 64 bits with all its digits', () => {
     expect(query({ id: 'a', mask: '18446744073709551615' })).toEqual({ id: 'a', count: 7, mask: 2n ** 64n - 1n });
@@ -54,6 +69,15 @@ describe('compileParameters', () => {
 
   it('says what the schema makes of what was given', () => {
     expect(() => query({ id: 'a', word: 'long' })).toThrow('The query parameter word is too long with 4 letters.');
+  });
+
+  it.each(['', '1e1', '01.5', '1.', '.5', '+1', 'NaN', 'Infinity', '0x1'])('does not take %j for a number', (ratio) => {
+    expect(() => query({ id: 'a', ratio })).toThrow(/query parameter ratio/);
+  });
+
+  it('takes a negative zero for a number, such as a longitude', () => {
+    expect(query({ id: 'a', ratio: '-0.5' })).toMatchObject({ ratio: -0.5 });
+    expect(query({ id: 'a', ratio: '-0.0' })).toMatchObject({ ratio: -0 });
   });
 
   it.each(['', '1', 'TRUE', 'yes', 'null'])('does not take %j for a boolean', (flag) => {
@@ -78,6 +102,7 @@ describe('compileBody', () => {
       text: Type.String({ minLength: 1 }),
       level: Type.Optional(Type.Integer({ default: 3 })),
       options: Type.Optional(Type.Object({ loud: Type.Boolean() })),
+      levels: Type.Optional(Type.Array(Type.Object({ at: Type.Integer(), gain: Type.Number() }))),
     }),
   );
 
@@ -92,6 +117,19 @@ describe('compileBody', () => {
     [{}, 'The body field text is missing.'],
     [{ text: '' }, 'The body field text must NOT have fewer than 1 characters.'],
     [{ text: 'x', options: { loud: 'yes' } }, 'The body field options.loud must be boolean.'],
+    [{ text: 'x', options: {} }, 'The body field options.loud is missing.'],
+    [{ text: 'x', level: -0 }, 'The body field level must be an integer, not negative zero.'],
+    [
+      {
+        text: 'x',
+        levels: [
+          { at: 1, gain: -0 },
+          { at: -0, gain: 0 },
+        ],
+      },
+      'The body field levels.1.at must be an integer, not negative zero.',
+    ],
+    [{ text: 'x', level: Number.POSITIVE_INFINITY }, 'The body field level must be integer.'],
   ])('says of %j: %s', (value, message) => {
     expect(() => body(value)).toThrow(expect.objectContaining({ status: 400, message }));
   });

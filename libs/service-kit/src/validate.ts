@@ -3,8 +3,8 @@ import addFormats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import { AppError } from './errors.ts';
 
-// verbose: the sentence for the caller may stand in the schema (errorMessage).
-const ajv = new Ajv({ allErrors: false, useDefaults: true, strict: false, verbose: true });
+// verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity.
+const ajv = new Ajv({ allErrors: false, useDefaults: true, strict: false, strictNumbers: true, verbose: true });
 addFormats.default(ajv);
 const uint64Max = 2n ** 64n - 1n;
 // Ajv knows no bigint: a parameter of this kind is checked by this keyword in the place of its type.
@@ -19,14 +19,35 @@ ajv.addFormat('uint64', true);
 export function compileBody(schema: TSchema): (value: unknown) => unknown {
   const check = ajv.compile(schema);
   return (value) => {
-    if (check(value)) return value;
-    throw new AppError('validation_failed', sentence('The body', 'body field', firstError(check)));
+    if (!check(value)) throw new AppError('validation_failed', sentence('The body', 'body field', firstError(check)));
+    const name = negativeZero(schema, value);
+    if (name === undefined) return value;
+    const subject = name === '' ? 'The body' : `The body field ${name}`;
+    throw new AppError('validation_failed', `${subject} must be an integer, not negative zero.`);
   };
 }
 
+type BodySchema = TSchema & { type?: unknown; properties?: Record<string, TSchema>; items?: TSchema };
+
+/** The way to an integer that JSON gives as `-0`: to the schema it is 0, but nobody who means 0 writes that. */
+function negativeZero(schema: BodySchema, value: unknown, path: readonly string[] = []): string | undefined {
+  if (Object.is(value, -0)) return schema.type === 'integer' ? path.join('.') : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  const parts = Array.isArray(value)
+    ? value.map((item: unknown, at) => [String(at), schema.items, item] as const)
+    : Object.entries(schema.properties ?? {}).map(
+        ([name, part]) => [name, part, (value as Record<string, unknown>)[name]] as const,
+      );
+  for (const [name, part, inner] of parts) {
+    const found = part === undefined ? undefined : negativeZero(part, inner, [...path, name]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /**
- * Compiles a check for query or path parameters: text becomes integers and booleans by the schema's type alone (no `1e2`, no blanks),
- * a parameter given twice is refused, unknown ones are left out. An integer of the format `uint64` is a bigint, exact up to 2^64 - 1.
+ * Compiles a check for query or path parameters: text becomes integers and booleans by the schema's type alone, numbers in the one
+ * way in which they are written (no `1e2`, `01`, `-0`, blanks), a parameter given twice is refused, unknown ones are left out. An integer of the format `uint64` is a bigint, exact up to 2^64 - 1.
  */
 export function compileParameters(
   schema: TObject,
@@ -62,9 +83,9 @@ const isUint64 = (schema: ParameterSchema): boolean => schema.type === 'integer'
 const checkable = (schema: ParameterSchema): unknown => (isUint64(schema) ? { isUint64: true } : schema);
 
 function fromText(schema: ParameterSchema, text: string): unknown {
-  if (isUint64(schema)) return /^\d{1,20}$/.test(text) && BigInt(text) <= uint64Max ? BigInt(text) : text;
-  if (schema.type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
-  if (schema.type === 'number') return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
+  if (isUint64(schema)) return /^(0|[1-9]\d{0,19})$/.test(text) && BigInt(text) <= uint64Max ? BigInt(text) : text;
+  if (schema.type === 'integer') return /^(0|-?[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
+  if (schema.type === 'number') return /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) ? Number(text) : text;
   if (schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   return text;
 }
@@ -73,8 +94,10 @@ const firstError = (check: ValidateFunction): ErrorObject | undefined => check.e
 
 function sentence(whole: string, part: string, error: ErrorObject | undefined): string {
   if (error === undefined) return `${whole} is invalid.`;
-  if (error.keyword === 'required') return `The ${part} ${String(error.params['missingProperty'])} is missing.`;
-  const name = error.instancePath.slice(1).replaceAll('/', '.');
+  const way = error.instancePath.split('/').slice(1);
+  if (error.keyword === 'required')
+    return `The ${part} ${[...way, String(error.params['missingProperty'])].join('.')} is missing.`;
+  const name = way.join('.');
   const subject = name === '' ? whole : `The ${part} ${name}`;
   const described = describedBy(error);
   const allowed = error.params['allowedValues'] as readonly unknown[] | undefined;

@@ -168,16 +168,23 @@ describe('what is no operation', () => {
     expect((await api.get('/%zz')).body).toEqual({ status: 400, error: 'The path is not valid percent-encoding.' });
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
-    'answers %s on a GET path with 405 and Allow',
-    async (method) => {
-      const { status, headers, body } = await api.get(`/wakeup?imei=${imei}`, { method });
-      expect(status).toBe(405);
-      expect(headers.get('allow')).toBe('GET');
-      expect(body).toEqual({ status: 405, error: expect.any(String) });
-      expect((await api.get('/health', { method })).headers.get('allow')).toBe('GET, HEAD');
-    },
-  );
+  it('answers OPTIONS with what a path takes, without a credential or a parameter', async () => {
+    const { status, headers, body } = await api.get('/wakeup', { method: 'OPTIONS' });
+    expect([status, headers.get('allow'), body]).toEqual([204, 'GET, OPTIONS', undefined]);
+    expect((await api.get('/health', { method: 'OPTIONS' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+    expect((await api.get('/nothing', { method: 'OPTIONS' })).body).toEqual({
+      status: 404,
+      error: 'There is no OPTIONS /api/v1/nothing.',
+    });
+  });
+
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('answers %s on a GET path with 405 and Allow', async (method) => {
+    const { status, headers, body } = await api.get(`/wakeup?imei=${imei}`, { method });
+    expect(status).toBe(405);
+    expect(headers.get('allow')).toBe('GET, OPTIONS');
+    expect(body).toEqual({ status: 405, error: expect.any(String) });
+    expect((await api.get('/health', { method })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+  });
 
   it('never commands a device by HEAD', async () => {
     const other = await world.device(() => answered(0x8204));
