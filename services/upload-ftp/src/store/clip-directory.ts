@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+/** Whose files are meant; both come from the upload's record. */
+export interface UploadPlace {
+  /** Canonical terminal number. */
+  readonly imei: string;
+  /** The upload's `_id`. */
+  readonly id: string;
+}
+
+const imeiShape = /^[1-9][0-9A-F]{0,19}$/;
+const idShape = /^[0-9a-f]{24}$/;
+/** Where directories go to be deleted; no terminal number begins with a dot. */
+const removedName = '.removed';
+
+/**
+ * Where the files of uploads lie: `<root>/<imei>/<id>/files/<path as the camera named it>`. What is made of them (an MP4) lies beside `files`, so that
+ * removing the upload's directory removes everything.
+ */
+export class ClipDirectory {
+  readonly root: string;
+
+  constructor(root: string) {
+    this.root = resolve(root);
+  }
+
+  /** The upload's own directory: `files` and whatever is made of them. */
+  uploadDir({ imei, id }: UploadPlace): string {
+    if (!imeiShape.test(imei) || !idShape.test(id)) throw new RangeError('no place of an upload');
+    return join(this.root, imei, id);
+  }
+
+  /** The camera's root directory. */
+  filesDir(place: UploadPlace): string {
+    return join(this.uploadDir(place), 'files');
+  }
+
+  /** One file of an upload, by the path in its record; refuses what would lie outside. */
+  filePath(place: UploadPlace, path: string): string {
+    const segments = path.split('/');
+    if (path.includes('\0') || segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
+      throw new RangeError('no path of an uploaded file');
+    return join(this.filesDir(place), ...segments);
+  }
+
+  /** Makes the root, so that a place that can not be written shows at the start. */
+  async prepare(): Promise<void> {
+    await mkdir(join(this.root, removedName), { recursive: true, mode: 0o750 });
+  }
+
+  async makeFilesDir(place: UploadPlace): Promise<string> {
+    const dir = this.filesDir(place);
+    await mkdir(dir, { recursive: true, mode: 0o750 });
+    return dir;
+  }
+
+  /** Bytes on disk of one file; null when it is not there. */
+  async sizeOf(place: UploadPlace, path: string): Promise<number | null> {
+    try {
+      const found = await stat(this.filePath(place, path));
+      return found.isFile() ? found.size : null;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Removes an upload's directory, all or nothing: it is renamed away first, and from then on does not exist. What can not be deleted behind that is left to
+   * `emptyRemoved`. Removing what is not there succeeds.
+   */
+  async remove(place: UploadPlace): Promise<void> {
+    await this.prepare();
+    const aside = join(this.root, removedName, `${place.id}-${randomBytes(6).toString('hex')}`);
+    try {
+      await rename(this.uploadDir(place), aside);
+    } catch (error) {
+      if (isMissing(error)) return;
+      throw error;
+    }
+    await rm(aside, { recursive: true, force: true }).catch(() => undefined);
+  }
+
+  /** Deletes what an interrupted removal has left. */
+  async emptyRemoved(): Promise<void> {
+    const dir = join(this.root, removedName);
+    for (const name of await namesIn(dir)) await rm(join(dir, name), { recursive: true, force: true });
+  }
+
+  /** Every upload that has a directory here, terminal by terminal. */
+  async *places(): AsyncGenerator<UploadPlace> {
+    for (const imei of await namesIn(this.root)) {
+      if (!imeiShape.test(imei)) continue;
+      for (const id of await namesIn(join(this.root, imei))) if (idShape.test(id)) yield { imei, id };
+    }
+  }
+}
+
+/** True for the error of a file or directory that does not exist. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+
+async function namesIn(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
