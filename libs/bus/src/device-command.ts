@@ -9,6 +9,22 @@ const cameraTime = Type.Union([Type.String({ pattern: '^\\d{12}$' }), Type.Null(
 /** Unsigned 64-bit number in decimal: JSON numbers are not exact there. */
 const uint64 = Type.String({ pattern: '^\\d{1,20}$' });
 
+/** What is said of a text message, 0x8300; `options` null: an emergency message. */
+export const textMessage = {
+  text: Type.String({ minLength: 1, maxLength: 1024 }),
+  textType: Type.Union([Type.Literal('Notification'), Type.Literal('Service'), Type.Null()]),
+  options: Type.Union([
+    Type.Object({
+      emergency: Type.Boolean(),
+      displayByTerminal: Type.Boolean(),
+      tts: Type.Boolean(),
+      displayByAdvertisingScreen: Type.Boolean(),
+      centralNavigationInfo: Type.Boolean(),
+    }),
+    Type.Null(),
+  ]),
+};
+
 /**
  * What a gateway can be asked to do to a terminal, by meaning and not by frame: the gateway knows the terminal's edition and encodes accordingly.
  * Field values are those of the JT/T 808 and 1078 tables.
@@ -90,18 +106,7 @@ export const deviceCommand = Type.Union([
   /** 0x8300, flags and text type by edition (JT/T 808 reference, section 11). */
   Type.Object({
     kind: Type.Literal('sendText'),
-    text: Type.String({ minLength: 1, maxLength: 1024 }),
-    textType: Type.Union([Type.Literal('Notification'), Type.Literal('Service'), Type.Null()]),
-    options: Type.Union([
-      Type.Object({
-        emergency: Type.Boolean(),
-        displayByTerminal: Type.Boolean(),
-        tts: Type.Boolean(),
-        displayByAdvertisingScreen: Type.Boolean(),
-        centralNavigationInfo: Type.Boolean(),
-      }),
-      Type.Null(),
-    ]),
+    ...textMessage,
   }),
   /** 0x9003 */
   Type.Object({ kind: Type.Literal('queryAvAttributes') }),

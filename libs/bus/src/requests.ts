@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { defineAnnouncement, defineRequest } from './contract.ts';
+import { textMessage } from './device-command.ts';
 import { defineUseCase } from './use-case.ts';
 
 const sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -110,6 +111,23 @@ export const deviceApi = {
     subject: 'device-api.wake-up',
     request: Type.Object({ imei }),
     result: Type.Object({ result: Type.Literal('success') }),
+  }),
+  /** POST /send-control-command. */
+  sendControlCommand: defineUseCase({
+    subject: 'device-api.send-control-command',
+    request: Type.Object({
+      imei,
+      command: byte,
+      /** Separated by `;`, as the interface has them. */
+      parameters: Type.Union([Type.String({ maxLength: 2048 }), Type.Null()]),
+    }),
+    result: generalAnswer,
+  }),
+  /** POST /send-text. */
+  sendText: defineUseCase({
+    subject: 'device-api.send-text',
+    request: Type.Object({ imei, ...textMessage }),
+    result: generalAnswer,
   }),
   /** GET /realtime/start-stream; without `host` and ports the camera streams to us. */
   startLive: defineUseCase({

@@ -41,9 +41,9 @@ describe('openapi.json', () => {
   });
 
   it.each([
-    ['/api/v1', deviceApiRoutes, apiDocument, 7],
-    ['', videoRoutes, videoDocument, 4],
-  ] as const)('has an operation for each route of Express below "%s", and no other', (base, table, make, count) => {
+    ['/api/v1', deviceApiRoutes, apiDocument],
+    ['', videoRoutes, videoDocument],
+  ] as const)('has an operation for each route of Express below "%s", and no other', (base, table, make) => {
     const routes = table({ config: loadConfig({}) } as Deps);
     const router = createApi({ log: createLogger('test', 'silent'), routes, bodyLimitBytes: 1 });
     const paths = router.stack.flatMap(({ route }) =>
@@ -54,7 +54,7 @@ describe('openapi.json', () => {
       Object.keys(operations).map((method) => `${method} ${path}`),
     );
     expect(served.toSorted()).toEqual(described.toSorted());
-    expect(served).toHaveLength(count);
+    expect(served).toHaveLength(routes.length);
   });
 
   it('is served, with a page over it that takes nothing from elsewhere', async () => {

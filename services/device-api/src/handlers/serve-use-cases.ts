@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type BusContext, deviceApi, serveUseCase } from '@fleet/bus';
 import type { CommandContext, Deps } from '../deps.ts';
 import { controlLive } from '../use-cases/control-live.ts';
+import { sendControlCommand } from '../use-cases/send-control-command.ts';
+import { sendText } from '../use-cases/send-text.ts';
 import { startLive } from '../use-cases/start-live.ts';
 import { wakeUp } from '../use-cases/wake-up.ts';
 
@@ -24,6 +26,10 @@ export function serveUseCases(deps: Deps): { stop(): Promise<void> } {
   };
   const served = [
     serveUseCase(deps.bus, deviceApi.wakeUp, options, (body, bus) => wakeUp(deps, body, context(bus))),
+    serveUseCase(deps.bus, deviceApi.sendControlCommand, options, (body, bus) =>
+      sendControlCommand(deps, body, context(bus)),
+    ),
+    serveUseCase(deps.bus, deviceApi.sendText, options, (body, bus) => sendText(deps, body, context(bus))),
     serveUseCase(deps.bus, deviceApi.startLive, options, (body, bus) => startLive(deps, body, context(bus))),
     serveUseCase(deps.bus, deviceApi.controlLive, options, (body, bus) => controlLive(deps, body, context(bus))),
   ];

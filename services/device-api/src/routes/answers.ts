@@ -55,6 +55,14 @@ export const commandErrors: Route['errors'] = {
   504: 'The device did not reply within 90 seconds.',
 };
 
+/** The errors of a command that comes with a body. */
+export const bodyErrors: Route['errors'] = {
+  ...commandErrors,
+  400: 'A parameter or the body is missing or invalid, or the command does not fit the device.',
+  413: 'The body is larger than 16 KiB.',
+  415: 'The body is compressed, or in another charset than UTF-8.',
+};
+
 /** The errors of a stream. */
 export const streamErrors: Route['errors'] = {
   400: 'A parameter is missing or invalid.',

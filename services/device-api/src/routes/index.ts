@@ -6,6 +6,8 @@ import { healthDevice } from './health-device.ts';
 import { realtimeControlStream } from './realtime-control-stream.ts';
 import { realtimeStartStream } from './realtime-start-stream.ts';
 import { realtimeStreamFlv } from './realtime-stream-flv.ts';
+import { sendControlCommand } from './send-control-command.ts';
+import { sendText } from './send-text.ts';
 import { wakeup } from './wakeup.ts';
 
 /** The route table of the Device API, below `/api/v1`. */
@@ -13,6 +15,8 @@ export const deviceApiRoutes = (deps: Deps): Route[] => [
   health(deps),
   healthCamera(deps),
   healthDevice(deps),
+  sendControlCommand(deps),
+  sendText(deps),
   wakeup(deps),
   realtimeStartStream(deps),
   realtimeStreamFlv(deps),

@@ -1,0 +1,66 @@
+import { defineRoute } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import { sendText as sendTextToDevice, textLimitBytes } from '../use-cases/send-text.ts';
+import { bodyErrors, shownAnswer, terminalGeneralResponse } from './answers.ts';
+import { commandContext, commandRoute } from './command-context.ts';
+import { deviceQuery } from './parameters.ts';
+
+const flag = (description: string) => Type.Boolean({ description });
+
+const body = Type.Object({
+  text: Type.String({
+    minLength: 1,
+    maxLength: textLimitBytes,
+    description: `At most ${textLimitBytes} bytes in GBK: an ASCII character takes 1 byte, any other 2. Characters that GBK does not have are refused.`,
+    examples: ['Please call the dispatcher.'],
+  }),
+  text_type: Type.Optional(
+    Type.Unsafe<'Notification' | 'Service' | null>({
+      type: ['string', 'null'],
+      enum: ['Notification', 'Service', null],
+      description: 'Left out or null for none. Only devices of edition 2019 are told.',
+    }),
+  ),
+  options: Type.Optional(
+    Type.Object(
+      {
+        emergency: flag('Flag the message as an emergency.'),
+        display_by_terminal: flag("Show it on the device's own display."),
+        tts: flag('Read it aloud (text-to-speech).'),
+        display_by_advertising_screen: flag('Show it on an attached advertising screen.'),
+        central_navigation_info: flag('Mark it as navigation information from the control centre.'),
+      },
+      { description: 'Presentation. When left out, the message is sent as an emergency message.' },
+    ),
+  ),
+});
+
+export const sendText = (deps: Deps) =>
+  defineRoute({
+    ...commandRoute(deps),
+    method: 'post',
+    path: '/send-text',
+    operationId: 'sendText',
+    summary: 'Send a text message to a device',
+    tags: ['Utilities'],
+    query: deviceQuery,
+    body,
+    response: terminalGeneralResponse,
+    errors: bodyErrors,
+    handle: async ({ query, body: { text, text_type = null, options }, context }) => {
+      const shown =
+        options === undefined
+          ? null
+          : {
+              emergency: options.emergency,
+              displayByTerminal: options.display_by_terminal,
+              tts: options.tts,
+              displayByAdvertisingScreen: options.display_by_advertising_screen,
+              centralNavigationInfo: options.central_navigation_info,
+            };
+      const wanted = { imei: canonicalImei(query.imei), text, textType: text_type, options: shown };
+      return shownAnswer(await sendTextToDevice(deps, wanted, commandContext(deps, context)));
+    },
+  });

@@ -1,0 +1,22 @@
+import type { CommandContext, Deps } from '../deps.ts';
+import { controlParameters } from '../domain/control-parameters.ts';
+import { type GeneralAnswer, generalAnswerOf } from '../domain/outcome.ts';
+import { askDevice } from './ask-device.ts';
+
+export interface SendControlCommand {
+  /** Canonical number. */
+  readonly imei: string;
+  /** JT/T 808-2013 table 18; numbers that it does not have go out as they are. */
+  readonly command: number;
+  readonly parameters: string | null;
+}
+
+/** Sends a terminal control command (0x8105). Edition 2019 has only 2, 4 and 5: what a terminal makes of the others is its answer. */
+export async function sendControlCommand(
+  deps: Pick<Deps, 'asker' | 'redis' | 'stopped'>,
+  { imei, command, parameters }: SendControlCommand,
+  context: CommandContext,
+): Promise<GeneralAnswer> {
+  const wanted = { kind: 'terminalControl', command, parameters: controlParameters(command, parameters) } as const;
+  return generalAnswerOf(await askDevice(deps, imei, wanted, context));
+}
