@@ -20,4 +20,6 @@ export type { TerminalState } from './session.ts';
 export { SimulatedTerminal } from './terminal.ts';
 export type * from './terminal-options.ts';
 export * from './track.ts';
-export type { UploadRecord } from './uploads.ts';
+export type { UploadFile } from './uploads/upload-files.ts';
+export type { UploadRecord } from './uploads/upload-job.ts';
+export type * from './uploads/upload-options.ts';

@@ -5,6 +5,7 @@ import type { Clip } from './media/clip.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
 import type { Recording } from './recordings.ts';
 import type { Track } from './track.ts';
+import type { UploadOptions } from './uploads/upload-options.ts';
 
 /** Message that a terminal sends: id and whole body, split into parts where it is long. */
 export interface TerminalMessage {
@@ -31,7 +32,7 @@ export interface CameraCodecs {
 }
 
 /** Settings of a simulated terminal; only the address and the number are needed. */
-export interface TerminalOptions {
+export interface TerminalOptions extends UploadOptions {
   host: string;
   port: number;
   /** 12 or 20 digits. */
@@ -75,10 +76,6 @@ export interface TerminalOptions {
   unpacedPlayback?: boolean | undefined;
   /** What is on the disk. */
   recordings?: readonly Recording[] | undefined;
-  /** Speed of FTP uploads; unlimited by default. */
-  uploadBytesPerSecond?: number | undefined;
-  /** How a paused upload goes on: behind what the server has (APPE), or from zero. */
-  uploadResume?: 'append' | 'fromZero' | undefined;
   /** How a restart (0x8105) and the like keep the terminal away. */
   restartMs?: number | undefined;
   respond?: RespondHook | undefined;

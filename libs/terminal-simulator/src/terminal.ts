@@ -9,14 +9,15 @@ import { FrameLog, type FrameRecord, type PlatformMessage, WaitTimeoutError } fr
 import type { ReportRecord } from './location-journal.ts';
 import { Outbox, type OutgoingFrame } from './outbox.ts';
 import { ParameterStore } from './parameter-store.ts';
-import type { Recording } from './recordings.ts';
+import { type Recording, type RecordingQuery, stretchesOf } from './recordings.ts';
 import { ReliableQueue } from './reliable-queue.ts';
 import { Reporter } from './reporter.ts';
 import { resolveOptions } from './resolve-options.ts';
 import { Session, type TerminalState } from './session.ts';
 import type { ResolvedOptions, TerminalMessage, TerminalOptions } from './terminal-options.ts';
 import { Timers } from './timers.ts';
-import { Uploads } from './uploads.ts';
+import type { UploadFile } from './uploads/upload-files.ts';
+import { Uploads } from './uploads/uploads.ts';
 import { Vehicle } from './vehicle.ts';
 
 /** Events of a terminal. */
@@ -227,6 +228,13 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   clearAlarm(alarm: AlarmName | number): ReportRecord {
     this.vehicle.alarms.clear(alarm);
     return this.report();
+  }
+
+  /** The files that an upload of a clip consists of, in order: the same bytes as the platform is to have at its end. */
+  clipFiles(clip: Partial<RecordingQuery> & { channel: number }): Promise<UploadFile[]> {
+    const any = { startTime: null, endTime: null, alarmFlags: 0n, mediaType: 3, streamType: 0, storageType: 0 };
+    const stretches = stretchesOf(this.recordings, { ...any, ...clip }, this.options.zoneMinutes);
+    return this.uploads.filesOf(clip.channel, stretches);
   }
 
   /** What answers and events (`events.ts`) may do to this terminal. */

@@ -14,7 +14,7 @@ import type { OutgoingFrame } from '../outbox.ts';
 import type { ParameterStore } from '../parameter-store.ts';
 import type { Recording } from '../recordings.ts';
 import type { ResolvedOptions, TerminalMessage } from '../terminal-options.ts';
-import type { Uploads } from '../uploads.ts';
+import type { Uploads } from '../uploads/uploads.ts';
 import type { Vehicle } from '../vehicle.ts';
 
 /** What handlers may do to the terminal they answer for. */

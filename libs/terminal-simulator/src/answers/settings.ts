@@ -38,7 +38,10 @@ function connectToServer(terminal: TerminalContext, parameters: string): void {
 
 function obey(terminal: TerminalContext, command: number, parameters: string): void {
   const { restartMs } = terminal.options;
-  if (command !== Command.connectToServer) terminal.cameras.closeAll('restart');
+  if (command !== Command.connectToServer) {
+    terminal.cameras.closeAll('restart');
+    terminal.uploads.interrupt();
+  }
   if (command === Command.connectToServer) connectToServer(terminal, parameters);
   else if (command === Command.reset || command === Command.wirelessUpgrade)
     terminal.dropAndReturn({ awayMs: restartMs });

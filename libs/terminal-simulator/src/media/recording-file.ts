@@ -39,27 +39,45 @@ async function repeat(source: string, target: string, times: number): Promise<st
   return target;
 }
 
-/** MP4 that shows a clip over and over for a while: what the camera uploads as a recording. */
+/** What a recording has beside its clip's picture and sound. */
+export interface RecordingFileOptions {
+  ffmpegPath?: string;
+  hasVideo?: boolean;
+  hasAudio?: boolean;
+}
+
+/** MP4 that shows a clip over and over for a while: what the camera uploads as a recording. The same bytes whenever it is made by the same ffmpeg. */
 export async function recordingFile(
   clip: Clip,
   seconds: number,
   sizeBytes: number,
-  options: { ffmpegPath?: string } = {},
+  options: RecordingFileOptions = {},
 ): Promise<Buffer> {
   const { codec, fps, audio } = clip.spec;
+  const { hasVideo = true, hasAudio = true } = options;
   const times = Math.ceil(seconds / clip.spec.seconds);
   const soundInput = AUDIO_INPUT[audio];
   const directory = await mkdtemp(path.join(os.tmpdir(), 'recording-'));
   try {
     const picture = await repeat(clip.videoFile, path.join(directory, 'video'), times);
-    const video = ['-framerate', String(fps), '-f', codec === 'h264' ? 'h264' : 'hevc', '-i', picture];
+    const format = codec === 'h264' ? 'h264' : 'hevc';
+    const video = hasVideo ? ['-framerate', String(fps), '-f', format, '-i', picture] : [];
     const sound =
-      clip.audioFile === null || soundInput === undefined
+      clip.audioFile === null || soundInput === undefined || !hasAudio
         ? []
         : [...soundInput, '-i', await repeat(clip.audioFile, path.join(directory, 'audio'), times)];
     const coding = ['-c:v', 'copy', '-c:a', 'aac', '-b:a', '24k', '-t', String(seconds), '-movflags', '+faststart'];
+    const sameEachTime = ['-fflags', '+bitexact', '-flags:v', '+bitexact', '-flags:a', '+bitexact'];
     const file = path.join(directory, 'recording.mp4');
-    await runFfmpeg(ffmpegPath(options.ffmpegPath), [...video, ...sound, ...coding, '-f', 'mp4', file]);
+    await runFfmpeg(ffmpegPath(options.ffmpegPath), [
+      ...video,
+      ...sound,
+      ...coding,
+      ...sameEachTime,
+      '-f',
+      'mp4',
+      file,
+    ]);
     return padMp4(await readFile(file), sizeBytes);
   } finally {
     await rm(directory, { recursive: true, force: true });

@@ -1,78 +1,103 @@
 import net from 'node:net';
+import tls from 'node:tls';
 
-/** An FTP server just big enough for the simulator's own upload tests: files live in memory. */
+/** An FTP server just big enough for the simulator's own upload tests: files live in memory, and stay when it is closed and listens again. */
 export class FtpSink {
   readonly files = new Map<string, Buffer>();
   readonly commands: string[] = [];
+  /** How each transfer has ended, as the server sees it. */
+  readonly transfers: ('whole' | 'broken')[] = [];
+  /** Given: AUTH TLS is understood. */
+  secureContext: tls.SecureContext | null = null;
   readonly #sockets = new Set<net.Socket>();
   readonly #server = net.createServer((socket) => this.#onControl(socket));
+  #port = 0;
 
   get port(): number {
-    return (this.#server.address() as net.AddressInfo).port;
+    return this.#port;
+  }
+
+  /** Connections that stand, of both kinds. */
+  get openConnections(): number {
+    return this.#sockets.size;
   }
 
   async listen(): Promise<this> {
     await new Promise<void>((resolve) => {
-      this.#server.listen(0, '127.0.0.1', resolve);
+      this.#server.listen(this.#port, '127.0.0.1', resolve);
     });
+    this.#port = (this.#server.address() as net.AddressInfo).port;
     return this;
   }
 
+  /** As if the process was killed. */
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise<void>((resolve) => {
+    const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
   }
 
-  #track(socket: net.Socket): void {
+  /** Remembers a socket until it closes. */
+  track(socket: net.Socket): void {
     this.#sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
   }
 
   #onControl(control: net.Socket): void {
-    this.#track(control);
-    const session = new FtpSession(this, control, (socket) => this.#track(socket));
-    control.write('220 ready\r\n');
-    let pending = '';
-    control.on('data', (chunk: Buffer) => {
-      const lines = (pending + chunk.toString()).split('\r\n');
-      pending = lines.pop() ?? '';
-      for (const line of lines) session.command(line);
-    });
+    this.track(control);
+    const session = new FtpSession(this, control);
+    control.write('220-a greeting\r\n220 of two lines\r\n');
+    session.listen(control);
   }
 }
 
 class FtpSession {
   readonly #sink: FtpSink;
-  readonly #control: net.Socket;
-  readonly #track: (socket: net.Socket) => void;
-  #directory = '';
-  #passive: net.Server | null = null;
-  #data: Promise<net.Socket> | null = null;
+  #control: net.Socket;
+  #steps: string[] = [];
+  #listener: net.Server | null = null;
+  #data: (() => Promise<net.Socket>) | null = null;
+  #offset: number | null = null;
 
-  constructor(sink: FtpSink, control: net.Socket, track: (socket: net.Socket) => void) {
+  constructor(sink: FtpSink, control: net.Socket) {
     this.#sink = sink;
     this.#control = control;
-    this.#track = track;
-    control.on('close', () => this.#passive?.close());
+    control.on('close', () => this.#listener?.close());
   }
 
-  command(line: string): void {
+  listen(control: net.Socket): void {
+    let pending = '';
+    control.on('data', (chunk: Buffer) => {
+      const lines = (pending + chunk.toString()).split('\r\n');
+      pending = lines.pop() ?? '';
+      for (const line of lines) this.#command(line);
+    });
+  }
+
+  #command(line: string): void {
     const [verb = '', ...rest] = line.split(' ');
     const argument = rest.join(' ');
     this.#sink.commands.push(verb === 'PASS' ? 'PASS' : line);
     if (verb === 'USER') this.#reply('331 password');
     else if (verb === 'PASS') this.#reply(argument === 'secret' ? '230 in' : '530 no');
-    else if (verb === 'EPSV') this.#openPassive();
+    else if (verb === 'AUTH') this.#secure();
+    else if (verb === 'EPSV' || verb === 'PASV') this.#openPassive(verb);
+    else if (verb === 'PORT' || verb === 'EPRT') this.#takeAddress(argument);
     else if (verb === 'CWD') {
-      this.#directory = argument === '/' ? '' : `${argument.startsWith('/') ? '' : `${this.#directory}/`}${argument}`;
+      if (argument === '/') this.#steps = [];
+      else this.#steps.push(argument);
       this.#reply('250 there');
-    } else if (verb === 'MKD' || verb === 'TYPE' || verb === 'STRU' || verb === 'OPTS') this.#reply('250 fine');
-    else if (verb === 'PWD') this.#reply('257 "/"');
+    } else if (verb === 'CDUP') {
+      this.#steps.pop();
+      this.#reply('250 there');
+    } else if (['MKD', 'TYPE', 'PBSZ', 'PROT'].includes(verb)) this.#reply('250 fine');
+    else if (verb === 'REST') this.#restAt(Number(argument));
     else if (verb === 'SIZE') this.#size(argument);
     else if (verb === 'STOR' || verb === 'APPE') this.#receive(argument, verb === 'APPE');
+    else if (verb === 'QUIT') this.#reply('221 bye');
     else this.#reply('502 no');
   }
 
@@ -81,7 +106,7 @@ class FtpSession {
   }
 
   #path(name: string): string {
-    return `${this.#directory}/${name}`;
+    return ['', ...this.#steps, name].join('/');
   }
 
   #size(name: string): void {
@@ -89,33 +114,75 @@ class FtpSession {
     this.#reply(file === undefined ? '550 none' : `213 ${file.length}`);
   }
 
-  #openPassive(): void {
+  #restAt(offset: number): void {
+    this.#offset = offset;
+    this.#reply('350 go on');
+  }
+
+  #secure(): void {
+    const { secureContext } = this.#sink;
+    if (secureContext === null) {
+      this.#reply('502 no');
+      return;
+    }
+    this.#reply('234 go on');
+    this.#control.removeAllListeners('data');
+    const secured = new tls.TLSSocket(this.#control, { isServer: true, secureContext });
+    secured.on('error', () => secured.destroy());
+    this.#control = secured;
+    this.listen(secured);
+  }
+
+  #openPassive(verb: 'EPSV' | 'PASV'): void {
     const server = net.createServer();
-    this.#passive?.close();
-    this.#passive = server;
-    this.#data = new Promise((resolve) => {
-      server.once('connection', (socket) => {
-        this.#track(socket);
-        resolve(socket);
-      });
+    this.#listener?.close();
+    this.#listener = server;
+    const incoming = new Promise<net.Socket>((resolve) => {
+      server.once('connection', resolve);
     });
+    this.#data = () => incoming;
     server.listen(0, '127.0.0.1', () => {
-      this.#reply(`229 ok (|||${(server.address() as net.AddressInfo).port}|)`);
+      const { port } = server.address() as net.AddressInfo;
+      const numbers = ['127,0,0,1', port >> 8, port & 0xff].join(',');
+      this.#reply(verb === 'EPSV' ? `229 ok (|||${port}|)` : `227 ok (${numbers})`);
     });
+  }
+
+  #takeAddress(argument: string): void {
+    const numbers = argument.split(',').map(Number);
+    const port = argument.startsWith('|')
+      ? Number(argument.split('|')[3])
+      : (numbers[4] ?? 0) * 256 + (numbers[5] ?? 0);
+    this.#data = () => Promise.resolve(net.connect(port, '127.0.0.1'));
+    this.#reply('200 fine');
   }
 
   #receive(name: string, append: boolean): void {
     const path = this.#path(name);
-    if (!append) this.#sink.files.set(path, Buffer.alloc(0));
+    const old = this.#sink.files.get(path) ?? Buffer.alloc(0);
+    const kept = append ? old : old.subarray(0, this.#offset ?? 0);
+    this.#offset = null;
+    this.#sink.files.set(path, kept);
     this.#reply('150 go');
-    void this.#data?.then((socket) => {
-      socket.on('data', (chunk: Buffer) => {
-        this.#sink.files.set(path, Buffer.concat([this.#sink.files.get(path) ?? Buffer.alloc(0), chunk]));
-      });
-      socket.on('end', () => {
-        socket.end();
-        this.#reply('226 stored');
-      });
+    void this.#data?.().then((plain) => this.#store(path, plain));
+  }
+
+  #store(path: string, plain: net.Socket): void {
+    this.#sink.track(plain);
+    const isSecure = this.#control instanceof tls.TLSSocket;
+    const secureContext = this.#sink.secureContext ?? undefined;
+    const socket = isSecure ? new tls.TLSSocket(plain, { isServer: true, secureContext }) : plain;
+    socket.on('data', (chunk: Buffer) => {
+      this.#sink.files.set(path, Buffer.concat([this.#sink.files.get(path) ?? Buffer.alloc(0), chunk]));
+    });
+    socket.once('end', () => {
+      socket.end();
+      this.#sink.transfers.push('whole');
+      this.#reply('226 stored');
+    });
+    socket.once('error', () => {
+      this.#sink.transfers.push('broken');
+      this.#reply('426 broken');
     });
   }
 }

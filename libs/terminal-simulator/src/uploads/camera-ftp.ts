@@ -1,0 +1,139 @@
+import type net from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { FtpControl, FtpRefusalError } from './ftp-control.ts';
+import { type DataMode, openData } from './ftp-data.ts';
+
+/** Where and as whom a camera uploads. */
+export interface FtpAccess {
+  server: string;
+  port: number;
+  username: string;
+  password: string;
+  secure: boolean;
+  dataMode: DataMode;
+}
+
+/** How a file is sent: from its first byte, or behind what the server has. */
+export type StoreCommand = { verb: 'STOR' | 'APPE' } | { verb: 'REST'; offset: number };
+
+/** How long the server may take to say why it has broken a transfer. */
+const LAST_WORD_MS = 2000;
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+
+/** One FTP session of a camera. */
+export class CameraFtp {
+  readonly #control: FtpControl;
+  readonly #dataMode: DataMode;
+  #data: net.Socket | null = null;
+  #isControlBroken = false;
+  #depth = 0;
+
+  private constructor(control: FtpControl, dataMode: DataMode) {
+    this.#control = control;
+    this.#dataMode = dataMode;
+  }
+
+  /** Connects and logs in. */
+  static async open(access: FtpAccess): Promise<CameraFtp> {
+    const control = await FtpControl.open(access.server, access.port);
+    try {
+      if (access.secure) await control.secure();
+      await control.logIn(access.username, access.password);
+    } catch (error) {
+      control.close('finish');
+      throw error;
+    }
+    return new CameraFtp(control, access.dataMode);
+  }
+
+  /** Enters a directory step by step, making what is not there: MKD of what is there is refused, and that is fine. */
+  async enter(directory: string): Promise<void> {
+    if (directory.startsWith('/')) await this.#control.command('CWD /');
+    for (const step of directory.split('/').filter((one) => one !== '')) {
+      await this.#unlessRefused(this.#control.command(`MKD ${step}`));
+      await this.#control.command(`CWD ${step}`);
+    }
+  }
+
+  /** Enters a directory below the one of `enter`, from whatever one was moved to before. */
+  async moveTo(directory: string): Promise<void> {
+    for (; this.#depth > 0; this.#depth -= 1) await this.#control.command('CDUP');
+    await this.enter(directory);
+    this.#depth = directory.split('/').filter((one) => one !== '').length;
+  }
+
+  /** Bytes that the server has of a file; 0 when it has none. */
+  async sizeOf(name: string): Promise<number> {
+    const reply = await this.#unlessRefused(this.#control.command(`SIZE ${name}`));
+    return reply === undefined ? 0 : Number(reply.text.slice(4));
+  }
+
+  /** Sends a file; resolves when the server has confirmed it. */
+  async store(name: string, command: StoreCommand, chunks: AsyncIterable<Buffer>): Promise<void> {
+    const data = await openData(this.#control, this.#dataMode);
+    try {
+      if (command.verb === 'REST') await this.#control.command(`REST ${command.offset}`);
+      await this.#control.command(`${command.verb === 'REST' ? 'STOR' : command.verb} ${name}`);
+      this.#data = await data.connected();
+      const isSent = pipeline(chunks, this.#data).then(() => null, asError);
+      const error = await Promise.race([isSent, this.#lost()]);
+      if (error !== null) throw await this.#reasonOf(error);
+      await this.#control.expect();
+    } catch (error) {
+      if (!this.#isControlBroken) data.abandon();
+      throw error;
+    }
+  }
+
+  /** RST of the data connection alone, in the middle of a file. */
+  breakData(): void {
+    this.#data?.resetAndDestroy();
+  }
+
+  /** Loses the control connection alone: the data connection stays open until `close`. */
+  breakControl(): void {
+    this.#isControlBroken = true;
+    this.#control.close('reset');
+  }
+
+  quit(): Promise<void> {
+    return this.#control.quit();
+  }
+
+  /** Closes both connections without a word. */
+  close(how: 'finish' | 'reset'): void {
+    if (how === 'reset') this.#data?.resetAndDestroy();
+    else this.#data?.destroy();
+    this.#control.close(how);
+  }
+
+  /** Resolves, with the reason, when the control connection goes while a file is on its way. */
+  #lost(): Promise<Error> {
+    const { socket } = this.#control;
+    if (socket.destroyed) return Promise.resolve(new Error('the control connection is lost'));
+    return new Promise((resolve) => {
+      socket.once('close', () => resolve(new Error('the control connection is lost')));
+    });
+  }
+
+  /** The server's word about a broken transfer is worth more than the error of its data connection. */
+  async #reasonOf(error: Error): Promise<Error> {
+    if (this.#control.isClosed) return error;
+    try {
+      await this.#control.expect(LAST_WORD_MS);
+      return error;
+    } catch (refusal) {
+      return refusal instanceof FtpRefusalError ? refusal : error;
+    }
+  }
+
+  async #unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
+    try {
+      return await reply;
+    } catch (error) {
+      if (error instanceof FtpRefusalError) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import net from 'node:net';
+import tls from 'node:tls';
+
+/** One reply of an FTP server. */
+export interface FtpReply {
+  code: number;
+  text: string;
+}
+
+/** The server said no. */
+export class FtpRefusalError extends Error {
+  override readonly name = 'FtpRefusalError';
+  readonly code: number;
+
+  constructor(reply: FtpReply) {
+    super(reply.text);
+    this.code = reply.code;
+  }
+}
+
+/** How long a terminal waits for a reply. */
+const REPLY_TIMEOUT_MS = 30_000;
+
+/** Terminals do not know any authority. */
+const TLS_OPTIONS: tls.ConnectionOptions = { rejectUnauthorized: false };
+
+/** A socket speaks TLS from here on; resolves once that is agreed. */
+export async function secured(socket: net.Socket, session?: Buffer): Promise<tls.TLSSocket> {
+  const upgraded = tls.connect({ ...TLS_OPTIONS, socket, ...(session === undefined ? {} : { session }) });
+  await new Promise<void>((resolve, reject) => {
+    upgraded.once('secureConnect', resolve);
+    upgraded.once('error', reject);
+    upgraded.once('close', () => reject(new Error('connection closed instead of a TLS handshake')));
+  });
+  return upgraded;
+}
+
+/**
+ * Control connection of an FTP client that closes in every way a camera can: with QUIT and without, by FIN and by RST. (basic-ftp sends QUIT whenever it
+ * closes, and knows neither PORT nor REST with STOR.)
+ */
+export class FtpControl {
+  #socket: net.Socket;
+  #session: Buffer | undefined;
+  #pending = '';
+  #lines: string[] = [];
+  readonly #replies: FtpReply[] = [];
+  #waiter: (() => void) | null = null;
+  #error: Error | null = null;
+
+  private constructor(socket: net.Socket) {
+    this.#socket = socket;
+    this.#listen();
+  }
+
+  /** Connects and takes the greeting. */
+  static async open(host: string, port: number): Promise<FtpControl> {
+    const socket = net.connect({ host, port });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    const control = new FtpControl(socket);
+    await control.expect();
+    return control;
+  }
+
+  get socket(): net.Socket {
+    return this.#socket;
+  }
+
+  /** For data connections: servers want to see the same TLS session there. */
+  get tlsSession(): Buffer | undefined {
+    return this.#session ?? (this.#socket instanceof tls.TLSSocket ? this.#socket.getSession() : undefined);
+  }
+
+  get isSecure(): boolean {
+    return this.#socket instanceof tls.TLSSocket;
+  }
+
+  /** AUTH TLS, and TLS for the data connections too. */
+  async secure(): Promise<void> {
+    await this.command('AUTH TLS');
+    this.#socket.removeAllListeners();
+    const upgraded = await secured(this.#socket);
+    upgraded.on('session', (session: Buffer) => {
+      this.#session = session;
+    });
+    this.#socket = upgraded;
+    this.#listen();
+    await this.command('PBSZ 0');
+    await this.command('PROT P');
+  }
+
+  async logIn(username: string, password: string): Promise<void> {
+    const { code } = await this.command(`USER ${username}`);
+    if (code === 331) await this.command(`PASS ${password}`);
+    await this.command('TYPE I');
+  }
+
+  /** Sends a command and takes its first reply; throws FtpRefusalError on 4xx and 5xx. */
+  command(line: string): Promise<FtpReply> {
+    this.#socket.write(`${line}\r\n`);
+    return this.expect();
+  }
+
+  /** Takes the next reply. */
+  async expect(timeoutMs = REPLY_TIMEOUT_MS): Promise<FtpReply> {
+    const timer = setTimeout(() => this.#fail(new Error('the FTP server does not reply')), timeoutMs);
+    while (this.#replies.length === 0 && this.#error === null) {
+      await new Promise<void>((resolve) => {
+        this.#waiter = resolve;
+      });
+    }
+    clearTimeout(timer);
+    const reply = this.#replies.shift();
+    if (reply === undefined) throw this.#error ?? new Error('no reply');
+    if (reply.code >= 400) throw new FtpRefusalError(reply);
+    return reply;
+  }
+
+  /** True once the connection is gone or has been given up. */
+  get isClosed(): boolean {
+    return this.#error !== null;
+  }
+
+  /** Says good-bye and closes. */
+  async quit(): Promise<void> {
+    await this.command('QUIT');
+    this.close('finish');
+  }
+
+  /** Closes without a word. */
+  close(how: 'finish' | 'reset'): void {
+    if (how === 'reset') this.#socket.resetAndDestroy();
+    else this.#socket.destroy();
+    this.#fail(new Error('closed by the terminal'));
+  }
+
+  #listen(): void {
+    this.#socket.setEncoding('utf8');
+    this.#socket.on('data', (chunk: string) => this.#take(chunk));
+    this.#socket.on('error', (error) => this.#fail(error));
+    this.#socket.on('close', () => this.#fail(new Error('the control connection is lost')));
+  }
+
+  #fail(error: Error): void {
+    this.#error ??= error;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#waiter?.();
+    this.#waiter = null;
+  }
+
+  #take(chunk: string): void {
+    const lines = (this.#pending + chunk).split('\r\n');
+    this.#pending = lines.pop() ?? '';
+    for (const line of lines) {
+      this.#lines.push(line);
+      // A reply of many lines ends with the one that has a blank behind the code.
+      const match = /^(\d{3}) /.exec(line);
+      if (match === null) continue;
+      this.#replies.push({ code: Number(match[1]), text: this.#lines.join('\n') });
+      this.#lines = [];
+    }
+    this.#wake();
+  }
+}
