@@ -35,6 +35,7 @@ export {
   verifyKey,
 } from './requests.ts';
 export { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
+export { RetryLater, StoredConsumer, type StoredConsumerOptions, type StoredMessage } from './stored-consumer.ts';
 export { StoredPublisher, type StoredPublisherOptions } from './stored-publisher.ts';
 export { ensureStreams } from './streams.ts';
 export {

@@ -1,0 +1,151 @@
+import { createLogger } from '@fleet/service-kit';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess, until } from '../../service-kit/src/testing/server-process.ts';
+import { type Bus, openBus } from './connection.ts';
+import { RetryLater, StoredConsumer, type StoredConsumerOptions, type StoredMessage } from './stored-consumer.ts';
+import { ensureStreams } from './streams.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const log = createLogger('stored-consumer-test', 'silent');
+const textOf = (message: StoredMessage): string => Buffer.from(message.data).toString();
+
+describe('reading what is stored', () => {
+  let nats: ServerProcess;
+  let bus: Bus;
+  const running: StoredConsumer[] = [];
+
+  beforeEach(async () => {
+    nats = await (await ServerProcess.nats()).start();
+    bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'stored-consumer-test', log });
+    await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((consumer) => consumer.stop()));
+    await bus.close();
+    await nats.remove();
+  });
+
+  const publish = (text: string, subject = 'event.1.1206') => bus.js.publish(subject, Buffer.from(text));
+  function consume(handler: StoredConsumerOptions['handler'], more: Partial<StoredConsumerOptions> = {}) {
+    const consumer = new StoredConsumer(bus, {
+      stream: 'EVENTS',
+      durable: 'test',
+      subject: 'event.*.1206',
+      handler,
+      onError: () => undefined,
+      retryMs: 20,
+      ...more,
+    });
+    running.push(consumer);
+    return consumer;
+  }
+  const unacknowledged = async (): Promise<number> => {
+    const info = await (await bus.jetstreamManager()).consumers.info('EVENTS', 'test');
+    return info.num_ack_pending + info.num_pending;
+  };
+
+  it('gives what was stored before it began and what comes later, of its subject alone, once', async () => {
+    const seen: string[] = [];
+    await publish('before');
+    await publish('another', 'event.1.0704');
+    consume(async (message) => {
+      seen.push(`${textOf(message)} ${message.subject} ${message.header('X')} ${message.deliveryCount}`);
+    });
+    await until(() => seen.length === 1);
+    await publish('later', 'event.2.1206');
+    await until(async () => seen.length === 2 && (await unacknowledged()) === 0);
+    expect(seen).toEqual(['before event.1.1206  1', 'later event.2.1206  1']);
+  });
+
+  it('gives a message again until its handler succeeds, and says which time it is', async () => {
+    const counts: number[] = [];
+    const errors: unknown[] = [];
+    consume(
+      async ({ deliveryCount }) => {
+        counts.push(deliveryCount);
+        if (deliveryCount === 1) throw new RetryLater(50);
+        if (deliveryCount < 4) throw new Error('not yet');
+      },
+      { onError: (error) => errors.push(error) },
+    );
+    await publish('x');
+    await until(async () => counts.length === 4 && (await unacknowledged()) === 0);
+    expect(counts).toEqual([1, 2, 3, 4]);
+    expect(errors).toHaveLength(2);
+  });
+
+  it('lets a handler take longer than the wait for an acknowledgement', async () => {
+    const counts: number[] = [];
+    let release: (() => void) | undefined;
+    const startedAt = performance.now();
+    consume(
+      async ({ deliveryCount }) => {
+        counts.push(deliveryCount);
+        await new Promise<void>((resolve) => (release = resolve));
+      },
+      { ackWaitMs: 900 },
+    );
+    await publish('slow');
+    await until(() => performance.now() - startedAt > 3_000);
+    release?.();
+    await until(async () => (await unacknowledged()) === 0);
+    expect(counts).toEqual([1]);
+  });
+
+  it('waits for the handlers at work when it stops, takes nothing more, and another goes on', async () => {
+    const seen: string[] = [];
+    let release: (() => void) | undefined;
+    const first = consume(async (message) => {
+      await new Promise<void>((resolve) => (release = resolve));
+      seen.push(`first ${textOf(message)}`);
+    });
+    await publish('a');
+    await until(() => release !== undefined);
+    const stopping = first.stop();
+    await publish('b');
+    release?.();
+    await stopping;
+    expect([seen, first.inFlight]).toEqual([['first a'], 0]);
+    consume(async (message) => void seen.push(`second ${textOf(message)}`));
+    await until(() => seen.length === 2);
+    expect(seen).toEqual(['first a', 'second b']);
+  });
+
+  it('goes on after the broker was killed, with what was stored and not acknowledged', async () => {
+    const seen = new Set<string>();
+    let isFailing = true;
+    consume(
+      async (message) => {
+        if (isFailing) throw new Error('the database is away');
+        seen.add(textOf(message));
+      },
+      { ackWaitMs: 2_000 },
+    );
+    for (let i = 0; i < 20; i += 1) await publish(`before ${i}`);
+    await nats.kill();
+    await until(() => !bus.isUp());
+    isFailing = false;
+    await nats.start();
+    await until(() => bus.isUp());
+    await until(async () => (await publish('after').catch(() => undefined)) !== undefined);
+    await until(() => seen.size === 21);
+    expect(seen).toContain('after');
+  });
+
+  it('makes its consumer again when it was removed, and begins once its stream is there', async () => {
+    const manager = await bus.jetstreamManager();
+    await manager.streams.delete('EVENTS');
+    const seen: string[] = [];
+    const errors: unknown[] = [];
+    consume(async (message) => void seen.push(textOf(message)), { onError: (error) => errors.push(error) });
+    await until(() => errors.length > 0);
+    await ensureStreams(manager, { replicas: 1 });
+    await publish('first');
+    await until(() => seen.includes('first'));
+    await manager.consumers.delete('EVENTS', 'test');
+    await publish('second');
+    await until(() => seen.includes('second'));
+  });
+});
