@@ -13,6 +13,8 @@ export const errorCodes = {
   camera_busy: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  unreadable_document: 422,
   rate_limited: 429,
   quota_exceeded: 429,
   internal: 500,

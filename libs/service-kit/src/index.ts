@@ -1,6 +1,13 @@
 export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
 export { type ApiOptions, apiError, apiErrors, contextOf, createApi, createApp } from './api.ts';
 export {
+  type ClipFormat,
+  type ClipPath,
+  clipFormats,
+  signClipPath,
+  verifyClipPath,
+} from './clip-signature.ts';
+export {
   ConfigError,
   type ConfigOf,
   commonEnv,
@@ -19,4 +26,5 @@ export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath }
 export { Counter, createMetrics, Gauge, Histogram, Registry } from './metrics.ts';
 export { type OpenApiInfo, openApiDocument } from './openapi.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
+export { type SignatureVerdict } from './signed-query.ts';
 export { compileBody, compileParameters } from './validate.ts';

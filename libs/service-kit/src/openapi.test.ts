@@ -83,4 +83,29 @@ describe('openApiDocument', () => {
     });
     expect(JSON.stringify(paths)).not.toContain('errorMessage');
   });
+
+  it('shows each content type, and the successes beside 200', () => {
+    const { paths } = documentOf(
+      defineRoute({
+        method: 'get',
+        path: '/file',
+        operationId: 'c',
+        summary: 's',
+        contentType: ['video/mp4', 'application/octet-stream'],
+        otherSuccesses: { 206: 'The part that was asked for.' },
+        errors: {},
+        handle,
+      }),
+    );
+    const content = {
+      'video/mp4': { schema: { type: 'string', format: 'binary' } },
+      'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+    };
+    expect(paths['/base/file']?.['get']).toMatchObject({
+      responses: {
+        200: { description: 'Success', content },
+        206: { description: 'The part that was asked for.', content },
+      },
+    });
+  });
 });

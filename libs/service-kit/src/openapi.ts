@@ -30,12 +30,13 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly Route[]): Re
 }
 
 function operation(route: Route): Record<string, unknown> {
-  const content = (schema: unknown): Record<string, unknown> => ({
-    [route.contentType ?? 'application/json']: { schema },
-  });
-  const responses: Record<string, unknown> = {
-    200: { description: 'Success', content: content(route.response ?? { type: 'string', format: 'binary' }) },
-  };
+  const schema = route.response ?? { type: 'string', format: 'binary' };
+  const content = Object.fromEntries(
+    [route.contentType ?? 'application/json'].flat().map((type) => [type, { schema }]),
+  );
+  const responses: Record<string, unknown> = { 200: { description: 'Success', content } };
+  for (const [status, description] of Object.entries(route.otherSuccesses ?? {}))
+    responses[status] = { description, content };
   for (const [status, error] of Object.entries(route.errors)) {
     const schema = typeof error === 'string' ? { $ref: '#/components/schemas/Error' } : error.schema;
     responses[status] = {

@@ -43,8 +43,10 @@ export interface Route {
   readonly bodyIsOptional?: boolean;
   /** Body of the successful answer; absent when the handler writes the response itself (a stream). */
   readonly response?: TSchema;
-  /** Content type of the successful answer, default application/json. */
-  readonly contentType?: string;
+  /** Content types of the successful answer, default application/json. */
+  readonly contentType?: string | readonly string[];
+  /** Successful statuses beside 200, with the same body; a sentence each. */
+  readonly otherSuccesses?: Readonly<Record<number, string>>;
   /** Other statuses by number: a sentence, or a schema where the body is not the API's error. */
   readonly errors: Readonly<Record<number, string | { readonly description: string; readonly schema: TSchema }>>;
   /** After this time the caller gets 503; absent for streams. */
