@@ -96,21 +96,30 @@ async function unitTests() {
   await backends.stop();
 }
 
-/** What the end-to-end tests need beside the product: a browser. */
+/** What the end-to-end tests need beside the product: a browser, and the fuzzer that reads the OpenAPI documents. */
 async function endToEndTests() {
   const title = 'End-to-end tests';
-  let chromium;
-  try {
-    const [{ prepareChromium }, { createProgress }] = await Promise.all([
-      import('../deploy/local/dist/test-browser.js'),
-      import('../deploy/local/dist/progress.js'),
-    ]);
-    chromium = await prepareChromium(createProgress((text) => process.stdout.write(text)));
-  } catch (error) {
-    console.error([error.message, error.details].filter(Boolean).join('\n'));
-    addResult(`${title}: browser`, 0, { failed: 1 });
-  }
-  await jest(title, 'e2e', chromium === undefined ? {} : { CHROMIUM_PATH: chromium }, '--runInBand');
+  const env = {};
+  const { createProgress } = await import('../deploy/local/dist/progress.js');
+  const progress = createProgress((text) => process.stdout.write(text));
+  const prepare = async (what, work) => {
+    try {
+      Object.assign(env, await work());
+    } catch (error) {
+      console.error([error.message, error.details].filter(Boolean).join('\n'));
+      addResult(`${title}: ${what}`, 0, { failed: 1 });
+    }
+  };
+  await prepare('browser', async () => {
+    const { prepareChromium } = await import('../deploy/local/dist/test-browser.js');
+    return { CHROMIUM_PATH: await prepareChromium(progress) };
+  });
+  await prepare('contract fuzzer', async () => {
+    const { prepareFuzzer } = await import('../deploy/local/dist/test-fuzzer.js');
+    const { python, home } = await prepareFuzzer(progress);
+    return { SCHEMATHESIS_PYTHON: python, SCHEMATHESIS_HOME: home };
+  });
+  await jest(title, 'e2e', env, '--runInBand');
 }
 
 function printSummary() {

@@ -20,6 +20,10 @@ export function originForm(url: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
+/** Above what the services take: they say in their own words what is too large. */
+const maxHeaderSize = 128 * 1024;
+
+const badRequest = JSON.stringify({ status: 400, error: 'The request is not valid HTTP, or too large.' });
 const badGateway = JSON.stringify({ status: 502, error: 'The service behind this address does not answer.' });
 
 /** This is the edge: what a client claims about its own way here is not passed on. */
@@ -41,9 +45,11 @@ function answerBadGateway(res: ServerResponse | Socket): void {
       .end(badGateway);
     return;
   }
-  const head = `HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${badGateway.length}\r\n`;
-  res.end(`${head}Connection: close\r\n\r\n${badGateway}`);
+  res.end(rawAnswer('502 Bad Gateway', badGateway));
 }
+
+const rawAnswer = (status: string, body: string): string =>
+  `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
 
 /** The one address of the local start: streams are piped as they come, and an end on either side reaches the other. */
 export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void): Server {
@@ -68,7 +74,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
   };
 
-  const server = createServer((req, res) => proxy.web(req, res, { ...route(req), agent }));
+  const server = createServer({ maxHeaderSize }, (req, res) => proxy.web(req, res, { ...route(req), agent }));
   server.on('close', () => agent.destroy());
   server.on('upgrade', (req, socket, head) => {
     // A reset client needs no answer; without a listener it would end the process.
@@ -77,7 +83,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     else socket.destroy();
   });
   server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    if (socket.writable) socket.end(rawAnswer('400 Bad Request', badRequest));
     else socket.destroy();
   });
   // Neither uploads nor the 95 s of a command nor a stream that runs for days may be cut here.

@@ -38,6 +38,9 @@ async function settled(check: () => boolean | Promise<boolean>): Promise<boolean
   }
 }
 
+/** Larger than any parameter's limit: what is too long for its parameter is told so by name, not cut off as too large a request. */
+const maxHeaderSize = 64 * 1024;
+
 /**
  * Listens with an app; the answer knows the real port. `close` takes no more connections, lets the requests under way end, and cuts what is left after
  * `limitMs`.
@@ -46,7 +49,7 @@ export async function listen(
   app: Express | RequestListener,
   options: { host: string; port: number; configure?: (server: Server) => void },
 ): Promise<{ server: Server; port: number; close(limitMs?: number): Promise<void> }> {
-  const server = createServer(app);
+  const server = createServer({ maxHeaderSize }, app);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);

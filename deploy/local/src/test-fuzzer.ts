@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findOnPath } from './backends/find-on-path.ts';
+import { installPackages, type PackageRequest } from './backends/install-packages.ts';
+import { repoRoot } from './paths.ts';
+import type { Progress } from './progress.ts';
+import { outputOf, runCommand } from './run-command.ts';
+import { StartError } from './start-error.ts';
+import { logTail } from './supervised-process.ts';
+
+/** A Python and the folder of packages that it runs schemathesis from: `PYTHONPATH=<home> <python> -m schemathesis.cli`. */
+export interface Fuzzer {
+  python: string;
+  home: string;
+}
+
+/** What schemathesis itself asks for. */
+const neededPython = [3, 11] as const;
+const advice =
+  'The contract fuzzer (schemathesis) needs Python 3.11 or later with pip: install it (Debian 12, Ubuntu 24.04 or later: sudo apt-get install python3-pip; elsewhere https://www.python.org/downloads) so that python3 is on the PATH.';
+const debianPython: PackageRequest = { packageName: 'python3-pip', program: 'python3', advice };
+
+/** Whether `python3 --version` names one that can run schemathesis. */
+export function isPythonRecentEnough(versionLine: string): boolean {
+  const match = /^Python (\d+)\.(\d+)/.exec(versionLine);
+  if (match === null) return false;
+  const [major, minor] = [Number(match[1]), Number(match[2])];
+  return major > neededPython[0] || (major === neededPython[0] && minor >= neededPython[1]);
+}
+
+async function findPython(): Promise<string | undefined> {
+  for (const name of ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11']) {
+    const python = findOnPath(name);
+    if (python === undefined) continue;
+    if (isPythonRecentEnough((await outputOf(python, ['--version'])) ?? '')) return python;
+  }
+  return undefined;
+}
+
+interface Context {
+  progress: Progress;
+  cacheDir: string;
+  logDir: string;
+}
+
+/** A Python with pip: its own, that of a virtual environment where it can make one, else Debian's. */
+async function pythonWithPip(context: Context): Promise<{ python: string; installer: string }> {
+  const hasPip = async (python: string): Promise<boolean> =>
+    (await outputOf(python, ['-m', 'pip', '--version'])) !== undefined;
+  const found = await findPython();
+  if (found !== undefined) {
+    if (await hasPip(found)) return { python: found, installer: found };
+    const venv = join(context.cacheDir, 'python-venv');
+    const logFile = join(context.logDir, 'schemathesis.log');
+    const made = await runCommand(found, ['-m', 'venv', '--clear', venv], { logFile });
+    if (made === 0) return { python: found, installer: join(venv, 'bin', 'python') };
+  }
+  await installPackages([debianPython], context);
+  const python = await findPython();
+  if (python === undefined || !(await hasPip(python))) throw new StartError(advice);
+  return { python, installer: python };
+}
+
+/** The pinned packages, with their hashes. */
+export const requirementsFile = join(repoRoot, 'test-e2e', 'contract-fuzz', 'requirements.txt');
+
+/** Schemathesis for the end-to-end tests: in the cache already, else from PyPI. */
+export async function prepareFuzzer(progress: Progress, cacheDir = join(repoRoot, '.cache')): Promise<Fuzzer> {
+  const home = join(cacheDir, 'schemathesis');
+  const stamp = join(cacheDir, 'schemathesis.installed-from');
+  const logDir = join(cacheDir, 'logs');
+  mkdirSync(logDir, { recursive: true });
+  const requirements = readFileSync(requirementsFile);
+  const fingerprintOf = async (python: string): Promise<string> =>
+    createHash('sha256')
+      .update(`${python}\n${await outputOf(python, ['--version'])}\n`)
+      .update(requirements)
+      .digest('hex');
+  const known = await findPython();
+  if (known !== undefined && existsSync(stamp) && readFileSync(stamp, 'utf8') === (await fingerprintOf(known)))
+    return { python: known, home };
+
+  const { python, installer } = await pythonWithPip({ progress, cacheDir, logDir });
+  const logFile = join(logDir, 'schemathesis.log');
+  rmSync(home, { recursive: true, force: true });
+  const pip = ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '--only-binary=:all:'];
+  const outcome = await progress.step('Getting the contract fuzzer (PyPI package schemathesis)', () =>
+    runCommand(installer, [...pip, '--target', home, '-r', requirementsFile], { logFile }),
+  );
+  if (outcome !== 0)
+    throw new StartError(
+      'pip could not install schemathesis: check the network or the package index of pip. pip said:',
+      logTail(logFile),
+    );
+  writeFileSync(stamp, await fingerprintOf(python));
+  return { python, home };
+}

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** Values that are to be used for parameters of a name (`imei`, `body.text`), and how often (1: always). */
+export type KnownValues = Record<string, { values: readonly (string | number)[]; share: number }>;
+
+export interface FuzzOptions {
+  /** Address of the OpenAPI document. */
+  document: string;
+  /** Where its paths begin. */
+  baseUrl: string;
+  seed: number;
+  /** Cases that are made up for each operation, beside those at the bounds of the schemas. */
+  examples: number;
+  known: KnownValues;
+  /** Operations whose parameters a schema alone can not say to be right together: 400 is no fault there. */
+  furtherRules: readonly string[];
+}
+
+/** What was done to one operation. */
+export interface OperationCount {
+  positive: number;
+  negative: number;
+  statuses: Record<string, number>;
+}
+
+export interface FuzzResult {
+  exitCode: number | null;
+  output: string;
+  operations: Map<string, OperationCount>;
+}
+
+/** `npm test` installs it; without that it is looked for where that would have put it. */
+function program(): { python: string; home: string } {
+  const home = process.env['SCHEMATHESIS_HOME'] ?? resolve('.cache/schemathesis');
+  if (!existsSync(home)) throw new Error(`schemathesis is not in ${home}: npm test puts it there`);
+  return { python: process.env['SCHEMATHESIS_PYTHON'] ?? 'python3', home };
+}
+
+/** Settings in TOML, whose strings, numbers and lists are written as JSON's. */
+function settings({ known, furtherRules }: FuzzOptions): string {
+  const toml = JSON.stringify;
+  const names = Object.entries(known);
+  return [
+    readFileSync(resolve('test-e2e/contract-fuzz/schemathesis.toml'), 'utf8'),
+    ...names.map(([name, { values }]) => `[dictionaries.${toml(name)}]\nvalues = ${toml(values)}`),
+    '[parameters]',
+    ...names.map(([name, { share }]) => `${toml(name)} = { dictionary = ${toml(name)}, probability = ${share} }`),
+    ...furtherRules.map(
+      (id) => `[[operations]]\ninclude-operation-id = ${toml(id)}\nchecks.positive_data_acceptance.enabled = false`,
+    ),
+  ].join('\n');
+}
+
+/** Runs schemathesis over an OpenAPI document against what serves it. */
+export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
+  const { python, home } = program();
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-fuzz-'));
+  const config = join(folder, 'schemathesis.toml');
+  const report = join(folder, 'report.ndjson');
+  writeFileSync(config, settings(options));
+  const args = ['-m', 'schemathesis.cli', '--config-file', config, 'run', options.document, '--url', options.baseUrl];
+  const limits = [`--seed=${options.seed}`, `--max-examples=${options.examples}`];
+  const child = spawn(python, [...args, ...limits, `--report-ndjson-path=${report}`, '--no-color'], {
+    cwd: folder,
+    env: { ...process.env, PYTHONPATH: home, PYTHONDONTWRITEBYTECODE: '1', NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  try {
+    const exitCode = await new Promise<number | null>((done, fail) => {
+      child.once('error', fail);
+      child.once('close', done);
+    });
+    const output = Buffer.concat(chunks).toString('utf8');
+    return { exitCode, output, operations: existsSync(report) ? countCases(report) : new Map() };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The parts of schemathesis' events that are looked at. */
+interface ScenarioFinished {
+  recorder: {
+    label: string;
+    cases?: Record<
+      string,
+      { value?: { method: string; path: string; meta?: { generation?: { mode?: 'positive' | 'negative' } } } }
+    >;
+    interactions?: Record<string, { response?: { status_code: number } | null }>;
+  };
+}
+
+function countCases(report: string): Map<string, OperationCount> {
+  const counts = new Map<string, OperationCount>();
+  for (const line of readFileSync(report, 'utf8').split('\n')) {
+    const { ScenarioFinished: finished } = JSON.parse(line || '{}') as { ScenarioFinished?: ScenarioFinished };
+    if (finished === undefined) continue;
+    const { label, cases = {}, interactions = {} } = finished.recorder;
+    for (const [id, { value }] of Object.entries(cases)) {
+      // Several operations in a row have a label of another kind.
+      const operation = / \//.test(label) ? label : `${value?.method} ${value?.path}`;
+      const count = counts.get(operation) ?? { positive: 0, negative: 0, statuses: {} };
+      counts.set(operation, count);
+      const mode = value?.meta?.generation?.mode;
+      if (mode !== undefined) count[mode] += 1;
+      const status = interactions[id]?.response?.status_code ?? 0;
+      count.statuses[status] = (count.statuses[status] ?? 0) + 1;
+    }
+  }
+  return counts;
+}
+
+/** A table of what was done, for the log of a test run. */
+export function shownCounts({ operations }: FuzzResult): string {
+  const rows = [...operations].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const shown = rows.map(([label, { positive, negative, statuses }]) => {
+    const byStatus = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
+    return `${label.padEnd(42)} ${positive} positive, ${negative} negative (${byStatus.join(', ')})`;
+  });
+  const total = rows.reduce((sum, [, { positive, negative }]) => sum + positive + negative, 0);
+  return [`${rows.length} operations, ${total} cases`, ...shown].join('\n');
+}
