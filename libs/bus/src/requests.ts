@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { defineAnnouncement, defineRequest } from './contract.ts';
 import { textMessage } from './device-command.ts';
+import { uploadUseCases } from './upload-requests.ts';
 import { defineUseCase } from './use-case.ts';
 
 const sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -62,14 +63,18 @@ export const mediaControl = defineAnnouncement({
     kind: Type.Union([Type.Literal('live'), Type.Literal('history')]),
     imei: Type.String(),
     channel: Type.Integer({ minimum: 0, maximum: 255 }),
-    /** ended: finish the viewers' responses, give up the claim. paused/resumed: no data is expected / is expected again. restarted: timestamps begin anew (seek, speed). */
+    /**
+     * ended: finish the viewers' responses, give up the claim. paused/resumed: no data is expected / is expected again. restarted: timestamps begin anew
+     * (seek, speed). restarting: they are about to, as the camera is being asked; its first frames may come before its answer, or it may refuse.
+     */
     change: Type.Union([
       Type.Literal('ended'),
       Type.Literal('paused'),
       Type.Literal('resumed'),
+      Type.Literal('restarting'),
       Type.Literal('restarted'),
     ]),
-    /** With restarted: `arrival` while the recording plays at a speed other than 1, or backwards. Default `device`. */
+    /** With restarting and restarted: `arrival` for a recording that plays at a speed other than 1, backwards or in leaps. As it was when left out. */
     pace: Type.Optional(Type.Union([Type.Literal('device'), Type.Literal('arrival')])),
   }),
 });
@@ -93,6 +98,11 @@ export const mediaStreamOn = (podId: string) =>
 const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
 const byte = Type.Integer({ minimum: 0, maximum: 255 });
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
+/** Milliseconds since 1970, whole seconds. */
+const instantMs = Type.Integer();
+/** Unsigned 64-bit number in decimal. */
+const uint64 = Type.String({ pattern: '^\\d{1,20}$' });
+const dateTime = Type.String();
 const generalAnswer = Type.Object({
   /** Message id of the command that was answered, as `0x9101`. */
   responseId: Type.String(),
@@ -149,4 +159,65 @@ export const deviceApi = {
     request: Type.Object({ imei, channel: byte, control: byte, closeType: byte, streamType: byte }),
     result: generalAnswer,
   }),
+  /** GET /history/list-videos; times are shown in the camera's offset, which stands in `cameraUtcOffset`. */
+  listRecordings: defineUseCase({
+    subject: 'device-api.list-recordings',
+    request: Type.Object({
+      imei,
+      channel: byte,
+      startMs: instantMs,
+      endMs: instantMs,
+      resourceType: byte,
+      streamType: byte,
+      memoryType: byte,
+      alarmFlags: uint64,
+    }),
+    result: Type.Object({
+      cameraUtcOffset: Type.String(),
+      recordings: Type.Array(
+        Type.Object({
+          channel: byte,
+          startTime: dateTime,
+          endTime: dateTime,
+          alarmFlags: uint64,
+          resourceType: byte,
+          streamType: byte,
+          memoryType: byte,
+          fileSizeBytes: Type.Integer(),
+        }),
+      ),
+    }),
+  }),
+  /** GET /history/start-stream; without `host` and ports the camera streams to us. */
+  startPlayback: defineUseCase({
+    subject: 'device-api.start-playback',
+    request: Type.Object({
+      imei,
+      channel: byte,
+      startMs: instantMs,
+      endMs: instantMs,
+      resourceType: byte,
+      streamType: byte,
+      memoryType: byte,
+      playbackMode: byte,
+      speed: byte,
+      host: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+      tcpPort: Type.Optional(port),
+      udpPort: Type.Optional(port),
+    }),
+    result: generalAnswer,
+  }),
+  /** GET /history/control-stream; `seekMs` with control 5. */
+  controlPlayback: defineUseCase({
+    subject: 'device-api.control-playback',
+    request: Type.Object({
+      imei,
+      channel: byte,
+      control: byte,
+      speed: byte,
+      seekMs: Type.Optional(instantMs),
+    }),
+    result: generalAnswer,
+  }),
+  ...uploadUseCases,
 };

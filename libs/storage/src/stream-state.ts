@@ -18,6 +18,8 @@ export interface StreamRequest {
   readonly status: 'asking' | 'acknowledged';
   readonly dataType: number;
   readonly streamType: number;
+  /** Recordings: `arrival` when it begins at a speed other than 1, backwards or in leaps; the device's clock otherwise. */
+  readonly pace?: 'device' | 'arrival';
   /** True when the camera was sent to a media server that is not ours: no packet will come here. */
   readonly isForeign: boolean;
   readonly requestedAtMs: number;

@@ -26,6 +26,53 @@ export const terminalGeneralResponse = Type.Object(
   { additionalProperties: false },
 );
 
+const byte = (description: string) => Type.Integer({ minimum: 0, maximum: 255, description });
+const dateTime = (description: string) =>
+  Type.String({
+    format: 'date-time',
+    description: `${description} RFC 3339 in the camera's UTC offset.`,
+    examples: ['2026-08-01T10:00:00+08:00'],
+  });
+
+/** One recording of a camera; `alarm` has 64 bits. */
+const videoResource = Type.Object(
+  {
+    logical_channel_no: byte('Camera channel.'),
+    playback_start_time: dateTime('Where the recording begins.'),
+    playback_end_time: dateTime('Where the recording ends.'),
+    alarm: Type.Unsafe<bigint>({
+      type: 'integer',
+      format: 'uint64',
+      minimum: 0,
+      description: 'Alarm flags raised during the recording, bitmask of 64 bits.',
+    }),
+    resource_type: Type.Integer({
+      enum: [0, 1, 2, 3],
+      description: '0 audio and video, 1 audio only, 2 video only, 3 video with or without audio.',
+    }),
+    stream_type: Type.Integer({ enum: [0, 1, 2], description: '0 any, 1 main stream, 2 sub stream.' }),
+    memory_type: Type.Integer({ enum: [0, 1, 2], description: '0 any storage, 1 main storage, 2 backup storage.' }),
+    file_size: Type.Integer({
+      minimum: 0,
+      maximum: 4_294_967_295,
+      description: "Bytes as the camera reports them; an uploaded file's size can differ.",
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export const terminalResourceListResponse = Type.Object(
+  {
+    total_resources: Type.Integer({
+      minimum: 0,
+      maximum: 4_294_967_295,
+      description: 'Number of recordings that the camera reported.',
+    }),
+    resources: Type.Array(videoResource),
+  },
+  { additionalProperties: false },
+);
+
 export const healthCheckEntityResponse = Type.Object(
   { healthy: Type.Boolean({ description: 'True when the device or camera is connected.' }) },
   { additionalProperties: false },

@@ -87,6 +87,12 @@ export const memoryTypeOrAny = choice([0, 1, 2], {
   description: '0 any storage, 1 main storage, 2 backup (disaster-recovery) storage.',
 });
 
+export const playbackSpeed = (used: string) =>
+  choice([0, 1, 2, 3, 4, 5], {
+    default: 0,
+    description: `0 none (normal speed), 1 1x, 2 2x, 3 4x, 4 8x, 5 16x. ${used}`,
+  });
+
 /** A bitmask of 64 bits: a bigint in code. */
 export const alarm = Type.Unsafe<bigint>({
   type: 'integer',

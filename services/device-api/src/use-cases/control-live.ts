@@ -1,9 +1,7 @@
-import { announce, mediaControl, mediaControlSubject } from '@fleet/bus';
-import { dropStreamRequest, readStream, type StreamId } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import { type GeneralAnswer, generalAnswerOf, isAccepted } from '../domain/outcome.ts';
-import { within } from '../domain/within.ts';
-import { askDevice, stateLimitMs } from './ask-device.ts';
+import { askDevice } from './ask-device.ts';
+import { type StreamChange, tellMedia } from './tell-media.ts';
 
 export interface ControlLive {
   /** Canonical number. */
@@ -28,26 +26,13 @@ export async function controlLive(
     { kind: 'controlLive', channel, control, closeType, streamType },
     context,
   );
-  const change = changeOf(control, closeType);
-  if (isAccepted(outcome) && change !== undefined) {
-    // The device has done it: what the media service does not hear now, it finds out by the packets that stay away.
-    await tellMedia(deps, { kind: 'live', imei, channel }, change).catch((error: unknown) =>
-      context.log.warn({ err: error }, 'the media service could not be told of a control command'),
-    );
-  }
+  if (isAccepted(outcome))
+    await tellMedia(deps, { kind: 'live', imei, channel }, changesOf(control, closeType), context);
   return generalAnswerOf(outcome);
 }
 
-type Change = 'ended' | 'paused' | 'resumed';
-
-function changeOf(control: number, closeType: number): Change | undefined {
-  if (control === 0) return closeType === 0 ? 'ended' : undefined;
-  if (control === 2) return 'paused';
-  return control === 3 ? 'resumed' : undefined;
-}
-
-async function tellMedia(deps: Pick<Deps, 'bus' | 'redis'>, id: StreamId, change: Change): Promise<void> {
-  if (change === 'ended') await within(stateLimitMs, dropStreamRequest(deps.redis, id));
-  const { claim } = await within(stateLimitMs, readStream(deps.redis, id));
-  if (claim !== null) announce(deps.bus, mediaControl, { ...id, change }, mediaControlSubject(claim.podId));
+function changesOf(control: number, closeType: number): StreamChange[] {
+  if (control === 0) return closeType === 0 ? [{ change: 'ended' }] : [];
+  if (control === 2) return [{ change: 'paused' }];
+  return control === 3 ? [{ change: 'resumed' }] : [];
 }

@@ -41,10 +41,11 @@ export function countRecordings(bodies: readonly Buffer[]): { items: number; tot
   return { items, total };
 }
 
-/** One 0x1205 body of all that came; its total is what it really holds. */
+/** One 0x1205 body of all that came; its total is what was announced, so that a list that is not whole can be told from one that is. */
 export function joinRecordings(bodies: readonly Buffer[]): Buffer {
   const first = bodies[0] ?? Buffer.alloc(listHeadBytes);
   const joined = Buffer.concat([first, ...bodies.slice(1).map((body) => body.subarray(listHeadBytes))]);
-  joined.writeUInt32BE((joined.length - listHeadBytes) / recordingBytes, 2);
+  const { items, total } = countRecordings(bodies);
+  joined.writeUInt32BE(Math.max(items, total), 2);
   return joined;
 }

@@ -1,0 +1,70 @@
+import { defineRoute } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import type { Recording } from '../domain/recordings.ts';
+import { listRecordings } from '../use-cases/list-recordings.ts';
+import { commandErrors, terminalResourceListResponse } from './answers.ts';
+import { commandContext, commandRoute } from './command-context.ts';
+import {
+  alarm,
+  channel,
+  endTime,
+  historyStreamTypeOrAny,
+  imei,
+  instant,
+  memoryTypeOrAny,
+  resourceTypeOrAny,
+  startTime,
+} from './parameters.ts';
+
+const query = Type.Object({
+  imei,
+  channel,
+  start_time: startTime,
+  end_time: endTime,
+  resource_type: Type.Optional(resourceTypeOrAny),
+  stream_type: Type.Optional(historyStreamTypeOrAny),
+  memory_type: Type.Optional(memoryTypeOrAny),
+  alarm: Type.Optional(alarm),
+});
+
+export const historyListVideos = (deps: Deps) =>
+  defineRoute({
+    ...commandRoute(deps),
+    method: 'get',
+    path: '/history/list-videos',
+    operationId: 'listRecordings',
+    summary: 'Recordings that a camera holds in a span of time',
+    description:
+      "Times are shown in the camera's UTC offset. None is an empty list; one that the device refuses, or that does not come whole, is 502. channel 0 asks for all channels.",
+    tags: ['History playback'],
+    query,
+    response: terminalResourceListResponse,
+    errors: { ...commandErrors, 502: 'The device refused, or its reply could not be read or is incomplete.' },
+    handle: async ({ query: asked, context }) => {
+      const wanted = {
+        imei: canonicalImei(asked.imei),
+        channel: asked.channel,
+        startMs: instant('start_time', asked.start_time),
+        endMs: instant('end_time', asked.end_time),
+        resourceType: asked.resource_type ?? 3,
+        streamType: asked.stream_type ?? 0,
+        memoryType: asked.memory_type ?? 0,
+        alarmFlags: asked.alarm ?? 0n,
+      };
+      const { recordings } = await listRecordings(deps, wanted, commandContext(deps, context));
+      return { total_resources: recordings.length, resources: recordings.map(shown) };
+    },
+  });
+
+const shown = (recording: Recording) => ({
+  logical_channel_no: recording.channel,
+  playback_start_time: recording.startTime,
+  playback_end_time: recording.endTime,
+  alarm: recording.alarmFlags,
+  resource_type: recording.resourceType,
+  stream_type: recording.streamType,
+  memory_type: recording.memoryType,
+  file_size: recording.fileSizeBytes,
+});

@@ -1,0 +1,31 @@
+import { defineRoute } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import { watchStream } from '../use-cases/watch-stream.ts';
+import { streamErrors } from './answers.ts';
+import { channel, imei } from './parameters.ts';
+import { playback } from './realtime-stream-flv.ts';
+
+export const historyStreamFlv = (deps: Deps) =>
+  defineRoute({
+    method: 'get',
+    path: '/history/stream.flv',
+    operationId: 'watchHistoryStream',
+    summary: 'A recording as HTTP-FLV',
+    description:
+      'Until the recording ends. A channel whose camera has agreed to play is waited for. HEAD answers whether the channel plays a recording.',
+    tags: ['History playback'],
+    query: Type.Object({ imei, channel, ...playback }),
+    contentType: 'video/x-flv',
+    errors: { ...streamErrors, 404: 'The channel plays no recording: none was started, or it has ended.' },
+    scopes: ['command', 'video'],
+    bucket: 'stream',
+    handle: ({ query, context }) =>
+      watchStream(
+        deps,
+        { kind: 'history', imei: canonicalImei(query.imei), channel: query.channel },
+        { audio: query.audio ?? 'aac', hevc: query.hevc },
+        context,
+      ),
+  });

@@ -1,0 +1,41 @@
+import { announce, mediaControl, mediaControlSubject } from '@fleet/bus';
+import { dropStreamRequest, readStream, type StreamId } from '@fleet/storage';
+import type { CommandContext, Deps } from '../deps.ts';
+import type { Pace } from '../domain/playback.ts';
+import { within } from '../domain/within.ts';
+import { stateLimitMs } from './ask-device.ts';
+
+/** What a command does, or is about to do, to a stream; without `pace` the clock of a recording goes on as it was. */
+export interface StreamChange {
+  readonly change: 'ended' | 'paused' | 'resumed' | 'restarting' | 'restarted';
+  readonly pace?: Pace;
+}
+
+type TellDeps = Pick<Deps, 'bus' | 'redis'>;
+
+/**
+ * Tells the media pod that has a stream of changes to it. Never fails: the device has done it, or will, and what the media service does not hear now it
+ * finds out by the packets that come or stay away.
+ */
+export async function tellMedia(
+  deps: TellDeps,
+  id: StreamId,
+  changes: readonly StreamChange[],
+  context: CommandContext,
+  limitMs = stateLimitMs,
+): Promise<void> {
+  if (changes.length === 0) return;
+  try {
+    await within(limitMs, tell(deps, id, changes));
+  } catch (error) {
+    context.log.warn({ err: error }, 'the media service could not be told of a control command');
+  }
+}
+
+async function tell(deps: TellDeps, id: StreamId, changes: readonly StreamChange[]): Promise<void> {
+  if (changes.some(({ change }) => change === 'ended')) await dropStreamRequest(deps.redis, id);
+  const { claim } = await readStream(deps.redis, id);
+  if (claim === null) return;
+  for (const change of changes)
+    announce(deps.bus, mediaControl, { ...id, ...change }, mediaControlSubject(claim.podId));
+}
