@@ -140,7 +140,9 @@ export class Commander {
   }
 
   #send(answer: TerminalMessage): void {
-    this.#port.transmit(this.#port.encode(answer));
+    const frames = this.#port.encode(answer);
+    const { lostParts = [] } = answer;
+    this.#port.transmit(frames.filter((frame) => !lostParts.includes(frame.subpackage?.no ?? 0)));
   }
 
   /** Runs the deed that follows an answer; what goes wrong with it shows in the log and in stream and upload records. */

@@ -11,6 +11,20 @@ import type { UploadOptions } from './uploads/upload-options.ts';
 export interface TerminalMessage {
   messageId: number;
   body: Buffer;
+  /** Parts that are lost on the way; the platform may ask for them again. */
+  lostParts?: readonly number[] | undefined;
+}
+
+/** How a terminal sends its list of recordings (0x1205) when 0x9205 asks for it. */
+export interface ListOptions {
+  /** Several whole messages with so many items each, all stating the total of the list, instead of one. */
+  listItemsPerMessage?: number | undefined;
+  /** Items that the total counts and that never come. */
+  listMissingItems?: number | undefined;
+  /** Parts of the (first) message that are lost on the way. */
+  listLostParts?: readonly number[] | undefined;
+  /** Says 0x0001 with success before the list. */
+  listAcknowledged?: boolean | undefined;
 }
 
 /** Full control over an answer: messages to send, an empty list for silence, undefined for what a good terminal does. */
@@ -32,7 +46,7 @@ export interface CameraCodecs {
 }
 
 /** Settings of a simulated terminal; only the address and the number are needed. */
-export interface TerminalOptions extends UploadOptions {
+export interface TerminalOptions extends UploadOptions, ListOptions {
   host: string;
   port: number;
   /** 12 or 20 digits. */

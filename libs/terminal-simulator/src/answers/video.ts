@@ -19,6 +19,7 @@ import { audioForm } from '../media/audio-frames.ts';
 import type { MediaTarget } from '../media/media-link.ts';
 import type { PlaybackMode } from '../media/playback-stream.ts';
 import { matchesQuery, type Recording, type RecordingQuery, stretchesOf } from '../recordings.ts';
+import type { TerminalMessage } from '../terminal-options.ts';
 import {
   accept,
   type Handler,
@@ -63,6 +64,25 @@ function listMessage(terminal: TerminalContext, message: PlatformMessage, record
   return messageOf(resourceList, { replySerial: message.serial, items }, terminal.options.edition);
 }
 
+/** Where the total stands in 0x1205, behind the reply serial. */
+const TOTAL_OFFSET = 2;
+
+/** 0x1205 in as many messages, with as wrong a total, as the options say. */
+function listMessages(
+  terminal: TerminalContext,
+  message: PlatformMessage,
+  recordings: readonly Recording[],
+): TerminalMessage[] {
+  const { listItemsPerMessage = Number.POSITIVE_INFINITY, listMissingItems = 0, listLostParts } = terminal.options;
+  const messages: TerminalMessage[] = [];
+  for (let at = 0; at < Math.max(1, recordings.length); at += listItemsPerMessage) {
+    const one = listMessage(terminal, message, recordings.slice(at, at + listItemsPerMessage));
+    one.body.writeUInt32BE(recordings.length + listMissingItems, TOTAL_OFFSET);
+    messages.push(at === 0 ? { ...one, lostParts: listLostParts } : one);
+  }
+  return messages;
+}
+
 const acceptOnly: Handler = (message) => accept(message);
 
 /** JT/T 1078 signalling. */
@@ -101,7 +121,8 @@ export const videoHandlers: Handlers = {
   ...handle(queryResourceList, (body, message, terminal) => {
     const query = { ...queryOf(body), mediaType: body.mediaType };
     const found = terminal.recordings.filter((recording) => matchesQuery(recording, query));
-    return { answers: [listMessage(terminal, message, found)] };
+    const acknowledged = terminal.options.listAcknowledged === true ? accept(message).answers : [];
+    return { answers: [...acknowledged, ...listMessages(terminal, message, found)] };
   }),
   ...handle(playbackRequest, (body, message, terminal) => {
     const { channel, mediaType } = body;
