@@ -147,5 +147,6 @@ describe('reading what is stored', () => {
     await manager.consumers.delete('EVENTS', 'test');
     await publish('second');
     await until(() => seen.includes('second'));
+    expect(seen).toEqual(['first', 'second']);
   });
 });

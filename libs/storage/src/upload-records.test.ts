@@ -255,6 +255,60 @@ describe('a camera', () => {
   });
 });
 
+describe('a conclusion from the files', () => {
+  const whole = { path: 'a.mp4', bytes: 10, state: 'whole', startedAtMs: 5 } as const;
+  const more: Partial<UploadRecord> = { status: 'uploading', files: [whole], filesize: 10, lastByteAtMs: 7 };
+
+  it.each<[string, Partial<UploadRecord>]>([
+    ['a file is being received again', { files: [{ ...whole, state: 'receiving' }] }],
+    ['there is another file', { files: [whole, { ...whole, path: 'b.mp4' }] }],
+    ['there is no file any more', { files: [] }],
+    ['bytes have come', { lastByteAtMs: 8 }],
+    ['it was paused', { status: 'paused' }],
+    ['it was paused and resumed', { changedAtMs: 9 }],
+  ])('counts only if nothing has happened since: %s', async (_what, fields) => {
+    const seen = await stored(more);
+    const other = await stored(more);
+    expect(await records.set(seen._id, ['uploading'], fields)).not.toBeNull();
+    expect(await records.conclude(seen, { filesize: 1 }, 'completed')).toBeNull();
+    expect(await records.find(seen._id)).toMatchObject({ ...more, ...fields });
+    expect(await records.conclude(other, { filesize: 1 }, 'completed')).toMatchObject({
+      status: 'completed',
+      filesize: 1,
+      files: [whole],
+    });
+  });
+
+  it('may leave the status, and the moment of its change', async () => {
+    const seen = await stored({ status: 'uploading' });
+    expect(await records.conclude(seen, { silentMs: 5 })).toEqual({ ...seen, silentMs: 5 });
+  });
+
+  it('is drawn by the pod that has them', async () => {
+    const podId = hex(4);
+    const mine = await stored({ status: 'uploading', server: { podId, httpUrl: 'http://x' } });
+    await stored({ status: 'completed', server: { podId, httpUrl: 'http://x' } });
+    await stored({ status: 'uploading', server: { podId: hex(4), httpUrl: 'http://x' } });
+    expect(await records.listOn(podId, ['uploading', 'paused'])).toEqual([mine]);
+  });
+});
+
+describe('locks that hold nothing', () => {
+  it('are removed, and no other', async () => {
+    const past = Date.now() - 1;
+    const idle = await stored({ status: 'failed' }, clipOf(newImei()));
+    const busy = await stored({ status: 'uploading' }, clipOf(newImei()));
+    const waiting = await stored({}, clipOf(newImei()));
+    await records.takeCamera(idle.clip.imei, idle._id, past);
+    await records.takeCamera(busy.clip.imei, busy._id, past);
+    await records.takeCamera(waiting.clip.imei, waiting._id, Date.now() + 60_000);
+    expect(await records.returnIdleCameras()).toBeGreaterThanOrEqual(1);
+    const left = await database.collection('upload_locks').find().toArray();
+    const ids = left.map((lock) => String(lock['uploadId']));
+    expect([idle, busy, waiting].map(({ _id }) => ids.includes(_id))).toEqual([false, true, true]);
+  });
+});
+
 describe('the indexes', () => {
   it('may be made by several processes at once, and stand already', async () => {
     await Promise.all([1, 2, 3].map(() => new UploadRecords(database).ensureIndexes()));

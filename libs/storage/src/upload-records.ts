@@ -174,6 +174,21 @@ export class UploadRecords {
     return this.#update({ _id: id, status: { $in: [...from] } }, fields);
   }
 
+  /**
+   * Changes a record only if it still is as it was seen: same status since the same moment, same files and bytes, no transfer begun meanwhile. For conclusions
+   * drawn from the files; null when something has happened since, and the conclusion has to be drawn anew. `to` is the status afterwards, if another.
+   */
+  async conclude(seen: UploadRecord, fields: Partial<UploadRecord>, to?: UploadStatus): Promise<UploadRecord | null> {
+    const { _id, status, changedAtMs, files, lastByteAtMs } = seen;
+    const change = to === undefined ? fields : { ...fields, status: to, changedAtMs: Date.now() };
+    return this.#update({ _id, status, changedAtMs, files: { $eq: files }, lastByteAtMs }, change);
+  }
+
+  /** Uploads in any of the statuses whose files one pod of upload-ftp has. */
+  listOn(podId: string, statuses: readonly UploadRecord['status'][]): Promise<UploadRecord[]> {
+    return this.#uploads.find({ 'server.podId': podId, status: { $in: [...statuses] } }).toArray();
+  }
+
   /** Takes the right to command the camera about an upload; null when another command is out or the status is another. */
   beginControl(id: string, status: UploadStatus, token: string, untilMs: number): Promise<UploadRecord | null> {
     return this.#update(
@@ -218,6 +233,17 @@ export class UploadRecords {
   /** Gives the camera back, if this upload has it. */
   async returnCamera(imei: string, uploadId: string): Promise<void> {
     await this.#locks.deleteOne({ _id: imei, uploadId });
+  }
+
+  /** Removes locks that hold nothing any more: their uploads have ended, or a crash has left them behind. Answers how many. */
+  async returnIdleCameras(): Promise<number> {
+    let returned = 0;
+    for await (const lock of this.#locks.find({ reservedUntilMs: { $lt: Date.now() } })) {
+      if (await this.#isHeld(lock)) continue;
+      const { _id, uploadId, reservedUntilMs } = lock;
+      returned += (await this.#locks.deleteOne({ _id, uploadId, reservedUntilMs })).deletedCount;
+    }
+    return returned;
   }
 
   /** What a crash has left behind holds nothing: the record says who is waiting for the camera's answer. */
