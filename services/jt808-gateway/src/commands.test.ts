@@ -381,6 +381,34 @@ describe('commands with other answers', () => {
     expect((await asked).kind).toBe('answered');
   });
 
+  it.each([
+    ['2011', 1022, 1],
+    ['2011', 1023, 2],
+    ['2013', 1022, 1],
+    ['2013', 1024, 2],
+    ['2019', 1021, 1],
+    ['2019', 1022, 2],
+  ] as const)(
+    'a text to a terminal of %s with %i bytes has %i parts, cut where bytes end',
+    async (edition, bytes, parts) => {
+      const phone = freePhone(edition);
+      const terminal = await login(phone, edition);
+      // Two bytes for each character, so that a part may end in the middle of one.
+      const text = `${bytes % 2 === 0 ? '' : 'x'}${'\u8f66'.repeat(bytes >> 1)}`;
+      const asked = caller.ask(keyOf(phone), { kind: 'sendText', text, textType: null, options: null });
+      const frames = [await terminal.next(0x8300)];
+      while (frames.length < parts) frames.push(await terminal.next(0x8300));
+      expect(frames.map(({ subpackage }) => subpackage)).toEqual(
+        parts === 1 ? [null] : frames.map((_frame, at) => ({ total: parts, no: at + 1 })),
+      );
+      const head = edition === '2019' ? '0201' : '01';
+      const hex = Buffer.concat(frames.map(({ body }) => body)).toString('hex');
+      expect(hex).toBe(`${head}${bytes % 2 === 0 ? '' : '78'}${'b3b5'.repeat(bytes >> 1)}`);
+      terminal.answer(frames.at(-1) as Received, 1);
+      expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 1 } });
+    },
+  );
+
   it('a text of two parts is completed by the answer to the last, and repeats parts unchanged', async () => {
     const phone = freePhone('2019');
     const terminal = await login(phone, '2019');

@@ -1,0 +1,103 @@
+import type { DeviceCommandOf } from '@fleet/bus';
+import type { Edition } from '@fleet/jt808';
+import { describe, expect, it } from '@jest/globals';
+import { commandMessage } from './command-message.ts';
+
+const editions: readonly Edition[] = ['2011', '2013', '2019'];
+type Text = DeviceCommandOf<'sendText'>;
+const none = {
+  emergency: false,
+  displayByTerminal: false,
+  tts: false,
+  displayByAdvertisingScreen: false,
+  centralNavigationInfo: false,
+};
+const text = (more: Partial<Omit<Text, 'kind'>>): Text => ({
+  kind: 'sendText',
+  text: 'A',
+  textType: null,
+  options: null,
+  ...more,
+});
+/** Everything before the text. */
+const headOf = (command: Text, edition: Edition): string => {
+  const { messageId, body } = commandMessage(command, edition);
+  expect(messageId).toBe(0x8300);
+  expect(body.toString('latin1').endsWith('A')).toBe(true);
+  return body.subarray(0, -1).toString('hex');
+};
+
+describe('0x8300, JT/T 808 reference section 11', () => {
+  it.each<[string, Text['options'], Text['textType'], before2019: string, in2019: string]>([
+    ['options left out', null, null, '01', '0201'],
+    ['options left out, a notification', null, 'Notification', '01', '0201'],
+    ['options left out, a service text', null, 'Service', '01', '0202'],
+    ['nothing chosen', none, null, '00', '0001'],
+    ['a notification', none, 'Notification', '00', '0301'],
+    ['a service text', none, 'Service', '00', '0102'],
+    ['an emergency', { ...none, emergency: true }, null, '01', '0201'],
+    ['an emergency of the service kind', { ...none, emergency: true }, 'Service', '01', '0202'],
+    ['an emergency of the notification kind', { ...none, emergency: true }, 'Notification', '01', '0201'],
+    ['the display', { ...none, displayByTerminal: true }, null, '04', '0401'],
+    ['reading aloud', { ...none, tts: true }, null, '08', '0801'],
+    ['the advertising screen', { ...none, displayByAdvertisingScreen: true }, null, '10', '1001'],
+    [
+      'navigation information, which is what bit 5 says at 0',
+      { ...none, centralNavigationInfo: true },
+      null,
+      '00',
+      '0001',
+    ],
+    [
+      'everything at once',
+      {
+        emergency: true,
+        displayByTerminal: true,
+        tts: true,
+        displayByAdvertisingScreen: true,
+        centralNavigationInfo: true,
+      },
+      'Service',
+      '1d',
+      '1e02',
+    ],
+  ])('flags of %s', (_what, options, textType, before2019, in2019) => {
+    const command = text({ options, textType });
+    expect(editions.map((edition) => headOf(command, edition))).toEqual([before2019, before2019, in2019]);
+  });
+
+  it('carries the text in GBK, to its last byte', () => {
+    for (const edition of editions) {
+      const long = commandMessage(text({ text: '车'.repeat(512) }), edition).body;
+      expect(long.length).toBe((edition === '2019' ? 2 : 1) + 1024);
+      expect(long.subarray(-2).toString('hex')).toBe('b3b5');
+      expect(() => commandMessage(text({ text: '😀' }), edition)).toThrow(/😀/);
+    }
+  });
+});
+
+describe('0x8105, JT/T 808 reference section 9', () => {
+  it.each([
+    [4, null, '04'],
+    [255, null, 'ff'],
+    [0, null, '00'],
+    [
+      2,
+      '0;车;;;;host;7808;0;60',
+      `02${Buffer.from('0;').toString('hex')}b3b5${Buffer.from(';;;;host;7808;0;60').toString('hex')}`,
+    ],
+    [123, 'as;123;zxc;123;', '7b61733b3132333b7a78633b3132333b'],
+  ])('command %i with %j is the same in every edition', (command, parameters, hex) => {
+    for (const edition of editions) {
+      const { messageId, body } = commandMessage({ kind: 'terminalControl', command, parameters }, edition);
+      expect({ messageId, body: body.toString('hex') }).toEqual({ messageId: 0x8105, body: hex });
+    }
+  });
+});
+
+describe('waking up', () => {
+  it('is link detection in 2019, and a location query before', () => {
+    const ids = editions.map((edition) => commandMessage({ kind: 'wakeUp' }, edition));
+    expect(ids).toEqual([0x8201, 0x8201, 0x8204].map((messageId) => ({ messageId, body: Buffer.alloc(0) })));
+  });
+});
