@@ -36,7 +36,6 @@ export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
 export function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
   const told = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
   const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
-  const ftp = { FTP_PUBLIC_HOST: told('FTP_PUBLIC_HOST'), FTP_PORT: String(ports.ftp) };
   const mediaHttp = `http://${inUrl(localAddress(options.host))}:${ports.mediaHttp}`;
   return [
     {
@@ -62,7 +61,6 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       isPublic: true,
       env: {
         ...media,
-        ...ftp,
         VIDEO_HTTP_PORT: String(ports.video),
         MEDIA_PUBLIC_HOST: told('MEDIA_PUBLIC_HOST'),
         MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret,
@@ -84,7 +82,8 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       httpPort: ports.ftpHttp,
       isPublic: true,
       env: {
-        ...ftp,
+        FTP_PORT: String(ports.ftp),
+        FTP_PUBLIC_HOST: told('FTP_PUBLIC_HOST'),
         FTP_PASV_MIN: String(ports.ftpPasvMin),
         FTP_PASV_MAX: String(ports.ftpPasvMax),
         CLIPS_DIR: join(options.dataDir, 'clips'),

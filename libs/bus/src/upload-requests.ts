@@ -4,6 +4,15 @@ import { defineUseCase } from './use-case.ts';
 
 const uploadId = Type.String({ pattern: '^[0-9a-f]{24}$' });
 const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
+const byte = Type.Integer({ minimum: 0, maximum: 255 });
+const instantMs = Type.Integer();
+const status = Type.Union([
+  Type.Literal('uploading'),
+  Type.Literal('paused'),
+  Type.Literal('completed'),
+  Type.Literal('failed'),
+  Type.Literal('cancelled'),
+]);
 const podId = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** Asks any upload-ftp pod for a credential: it is stored (hashed) with the reservation, and works for that upload alone. */
@@ -43,13 +52,7 @@ export const uploadChanged = defineAnnouncement({
     uploadId,
     imei,
     channel: Type.Integer({ minimum: 0, maximum: 255 }),
-    status: Type.Union([
-      Type.Literal('uploading'),
-      Type.Literal('paused'),
-      Type.Literal('completed'),
-      Type.Literal('failed'),
-      Type.Literal('cancelled'),
-    ]),
+    status,
     filesize: Type.Integer({ minimum: 0 }),
     filename: Type.Union([Type.String(), Type.Null()]),
     atMs: Type.Integer({ minimum: 0 }),
@@ -58,3 +61,65 @@ export const uploadChanged = defineAnnouncement({
 
 /** Where changes of one upload are told. */
 export const uploadSubject = (id: string, what: 'progress' | 'closed'): string => `upload.${id}.${what}`;
+
+const upload = Type.Object({
+  videoId: uploadId,
+  /** As the terminal sends it. */
+  imei: Type.String(),
+  channel: byte,
+  startMs: instantMs,
+  endMs: instantMs,
+  /** The camera's clock when the upload was requested. */
+  cameraUtcOffset: Type.String(),
+  filesize: Type.Integer({ minimum: 0 }),
+  status,
+  /** null until the camera starts sending the file. */
+  filename: Type.Union([Type.String(), Type.Null()]),
+});
+
+/** What device-api does about uploads; a part of `deviceApi`. */
+export const uploadUseCases = {
+  /** GET /videos/upload; without `host` and `port` the camera uploads to us. */
+  requestUpload: defineUseCase({
+    subject: 'device-api.request-upload',
+    request: Type.Object({
+      imei,
+      channel: byte,
+      startMs: instantMs,
+      endMs: instantMs,
+      mediaType: byte,
+      streamType: byte,
+      storageType: byte,
+      /** Unsigned 64-bit number in decimal. */
+      alarmFlags: Type.String({ pattern: '^\\d{1,20}$' }),
+      /** Networks that the camera may use: bit 0 Wi-Fi, bit 1 LAN, bit 2 mobile network. */
+      conditions: Type.Integer({ minimum: 1, maximum: 7 }),
+      host: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
+      port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    }),
+    result: Type.Object({
+      responseId: Type.String(),
+      /** The status of the clip's upload where it has one already. */
+      result: Type.Union([Type.Literal('success'), status]),
+      videoId: uploadId,
+    }),
+  }),
+  /** GET /videos/control: 0 pause, 1 resume, 2 cancel. */
+  controlUpload: defineUseCase({
+    subject: 'device-api.control-upload',
+    request: Type.Object({ videoId: uploadId, action: Type.Integer({ minimum: 0, maximum: 2 }) }),
+    result: upload,
+  }),
+  /** GET /videos. */
+  findUpload: defineUseCase({
+    subject: 'device-api.find-upload',
+    request: Type.Object({ videoId: uploadId }),
+    result: upload,
+  }),
+  /** GET /videos/list. */
+  listUploads: defineUseCase({
+    subject: 'device-api.list-uploads',
+    request: Type.Object({ imei, channel: Type.Optional(byte) }),
+    result: Type.Object({ videos: Type.Array(upload) }),
+  }),
+};

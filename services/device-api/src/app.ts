@@ -10,7 +10,6 @@ import {
 } from '@fleet/service-kit';
 import type { Express } from 'express';
 import { admitByDevice } from './access/admit.ts';
-import type { Guard } from './access/guard.ts';
 import type { RateLimits } from './access/rate-limits.ts';
 import { apiBasePath, apiDocument, videoDocument } from './api-document.ts';
 import type { Deps } from './deps.ts';
@@ -23,7 +22,7 @@ export const bodyLimitBytes = 16 * 1024;
 /** The HTTP side: the Device API, its document and page, and the routes for operators. */
 export function createDeviceApi(
   deps: Deps,
-  parts: { guard: Guard; limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
+  parts: { limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
 ): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
   app.use(adminRoutes(parts.lifecycle, parts.metrics, { bus: () => deps.bus.isUp() }));
@@ -42,8 +41,8 @@ export function createDeviceApi(
       log: deps.log,
       routes: deviceApiRoutes(deps),
       bodyLimitBytes,
-      guard: (route, context) => parts.guard.enter(route, context),
-      admit: admitByDevice(parts.guard, parts.limits),
+      guard: (route, context) => deps.guard.enter(route, context),
+      admit: admitByDevice(deps, parts.limits),
     }),
   );
   app.use(...apiErrors(deps.log));
@@ -51,7 +50,7 @@ export function createDeviceApi(
 }
 
 /** The video service: the same use cases under paths of its own, on a port of its own. */
-export function createVideoService(deps: Deps, parts: { guard: Guard; limits: RateLimits }): Express {
+export function createVideoService(deps: Deps, parts: { limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
   const document = videoDocument();
   app.get('/openapi.json', (request, response) => {
@@ -64,8 +63,8 @@ export function createVideoService(deps: Deps, parts: { guard: Guard; limits: Ra
       log: deps.log,
       routes: videoRoutes(deps),
       bodyLimitBytes,
-      guard: (route, context) => parts.guard.enter(route, context),
-      admit: admitByDevice(parts.guard, parts.limits),
+      guard: (route, context) => deps.guard.enter(route, context),
+      admit: admitByDevice(deps, parts.limits),
     }),
   );
   app.use(...apiErrors(deps.log));

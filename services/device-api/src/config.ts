@@ -24,13 +24,6 @@ export const configSchema = envSchema({
     minLength: 16,
     description: 'signs stream URLs of the media service; the same there',
   },
-  FTP_PUBLIC_HOST: {
-    type: 'string',
-    default: '127.0.0.1',
-    description: 'host that cameras are told to upload to',
-    minLength: 1,
-  },
-  FTP_PORT: { ...port, default: 2121, description: 'port that cameras are told to upload to' },
   DEVICE_API_AUTH: {
     type: 'string',
     optional: true,
@@ -53,6 +46,11 @@ export const configSchema = envSchema({
     description: 'addresses or networks, separated by commas, whose X-Forwarded-For is believed',
   },
   DEVICE_REPLY_TIMEOUT_MS: { ...durationMs, default: 90_000, description: 'wait for a device; then 504' },
+  UPLOAD_CONTROL_TIMEOUT_MS: {
+    ...durationMs,
+    default: 15_000,
+    description: 'wait for a device that is told to pause, resume or cancel an upload; then 504',
+  },
   REQUEST_LIMIT_MS: { ...durationMs, default: 95_000, description: 'whole request; then 503' },
   FIRST_PACKET_WAIT_MS: {
     ...durationMs,

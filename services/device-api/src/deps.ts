@@ -1,6 +1,7 @@
 import type { Bus, DeviceAsker } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
-import type { Database, Redis } from '@fleet/storage';
+import type { Database, Redis, UploadRecords } from '@fleet/storage';
+import type { Guard } from './access/guard.ts';
 import type { Config } from './config.ts';
 import type { CameraClocks } from './use-cases/camera-clock.ts';
 
@@ -13,6 +14,8 @@ export interface Deps {
   readonly database: Database;
   readonly asker: DeviceAsker;
   readonly clocks: CameraClocks;
+  readonly uploads: UploadRecords;
+  readonly guard: Guard;
   /** Aborted when the service stops and its grace is over: what still waits ends. */
   readonly stopped: AbortSignal;
   /** Aborted when the service begins to stop: open streams end. */

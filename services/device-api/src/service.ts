@@ -12,7 +12,7 @@ import {
   type Running,
   shownConfig,
 } from '@fleet/service-kit';
-import { openDatabase, openRedis } from '@fleet/storage';
+import { openDatabase, openRedis, UploadRecords } from '@fleet/storage';
 import type { Express } from 'express';
 import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
@@ -62,6 +62,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const stopped = new AbortController();
   // One listener for each stream and each command under way.
   setMaxListeners(0, stopping.signal, stopped.signal);
+  const limits = new RateLimits(config, redis);
+  const guard = new Guard({ bus, config }, keys, limits);
   const deps: Deps = {
     config,
     log,
@@ -70,14 +72,14 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     database,
     asker,
     clocks: new CameraClocks(bus),
+    uploads: new UploadRecords(database),
+    guard,
     stopping: stopping.signal,
     stopped: stopped.signal,
   };
   watchCommands(asker, metrics);
   const useCases = serveUseCases(deps);
   lifecycle.onStop('use cases on the bus', () => useCases.stop());
-  const limits = new RateLimits(config, redis);
-  const guard = new Guard(deps, keys, limits);
   lifecycle.onStop('what still waits', () => stopped.abort());
   const servers: Awaited<ReturnType<typeof listen>>[] = [];
   lifecycle.onStop('http', async () => {
@@ -90,8 +92,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     servers.push(server);
     return server.port;
   };
-  const port = await serveHttp(createDeviceApi(deps, { guard, limits, lifecycle, metrics }), config.HTTP_PORT);
-  const videoPort = await serveHttp(createVideoService(deps, { guard, limits }), config.VIDEO_HTTP_PORT);
+  const port = await serveHttp(createDeviceApi(deps, { limits, lifecycle, metrics }), config.HTTP_PORT);
+  const videoPort = await serveHttp(createVideoService(deps, { limits }), config.VIDEO_HTTP_PORT);
   lifecycle.onStop('streams', () => stopping.abort());
   const ping = servePing(bus, name, { onError });
   lifecycle.onStop('ping', () => ping.stop());

@@ -1,8 +1,10 @@
 import { terminalKey } from '@fleet/jt808';
 import { AppError, type RequestContext, type Route } from '@fleet/service-kit';
+import type { Deps } from '../deps.ts';
 import { notConnected } from '../domain/outcome.ts';
+import { noSuchUpload } from '../domain/upload.ts';
 import { notStreaming } from '../use-cases/find-stream-source.ts';
-import type { Guard } from './guard.ts';
+import { findUpload } from '../use-cases/find-upload.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 /** The canonical number of a terminal; 400 for what is none. */
@@ -12,9 +14,16 @@ export function canonicalImei(imei: string): string {
   return key;
 }
 
-/** Checks and counts by the device that a request is about: its account, the commands to it, the openings of its channel. */
-export function admitByDevice(guard: Guard, limits: RateLimits) {
+/** Checks and counts by the device that a request is about, or whose upload it is about: its account, the commands to it, the openings of its channel. */
+export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'>, limits: RateLimits) {
+  const admitToUpload = async (uploadId: string, route: Route, context: RequestContext): Promise<void> => {
+    const { clip } = await findUpload({ uploads }, uploadId.toLowerCase());
+    await guard.checkDevice(clip.imei, route, context, noSuchUpload);
+    if (route.bucket === 'command') await limits.consume('command', clip.imei, context);
+  };
   return async (route: Route, input: { query: unknown; params: unknown }, context: RequestContext): Promise<void> => {
+    const { video_id: uploadId } = input.query as { video_id?: string };
+    if (uploadId !== undefined) return admitToUpload(uploadId, route, context);
     if (route.bucket !== 'command' && route.bucket !== 'stream') return;
     const { imei, channel } = { ...(input.query as object), ...(input.params as object) } as {
       imei: string;

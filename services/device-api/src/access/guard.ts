@@ -33,13 +33,18 @@ export class Guard {
 
   /** Refuses a device of another account as if it were not there; `absent` makes that answer. A device of no account is everybody's who has a key. */
   async checkDevice(imei: string, route: Route, context: RequestContext, absent: () => AppError): Promise<void> {
+    if (await this.isForeign(imei, route, context)) throw absent();
+  }
+
+  /** True for a device of another account than the caller's. */
+  async isForeign(imei: string, route: Pick<Route, 'errors'>, context: RequestContext): Promise<boolean> {
     const owner = this.#owners.get(context);
-    if (owner === undefined) return;
+    if (owner === undefined) return false;
     const { accountId } = await orUnavailable(
       route,
       call(this.#deps.bus, findDevice, { imei }, { timeoutMs: findLimitMs, correlationId: context.requestId }),
     );
-    if (accountId !== null && accountId !== owner.accountId) throw absent();
+    return accountId !== null && accountId !== owner.accountId;
   }
 
   async #authenticate(route: Route, context: RequestContext): Promise<void> {
@@ -80,7 +85,7 @@ export function isAddressAllowed(networks: readonly string[], address: string): 
 }
 
 /** Nobody could say: 503, or 500 where the interface lists no 503. */
-async function orUnavailable<T>(route: Route, answer: Promise<T>): Promise<T> {
+async function orUnavailable<T>(route: Pick<Route, 'errors'>, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {

@@ -36,7 +36,11 @@ export function mediaAddress(
 
 const isSameHost = (left: string, right: string): boolean => left.toLowerCase() === right.toLowerCase();
 
-function checkAllowed(host: string | undefined, own: { host: string; allowlist: string | undefined }): void {
+/** 400 for a host that is neither our own nor in the list of those that callers may send cameras to. */
+export function checkAllowed(
+  host: string | undefined,
+  own: { readonly host: string; readonly allowlist: string | undefined },
+): void {
   if (host === undefined || own.allowlist === undefined || isSameHost(host, own.host)) return;
   const allowed = own.allowlist.split(',').map((entry) => entry.trim());
   if (!allowed.some((entry) => isSameHost(entry, host)))

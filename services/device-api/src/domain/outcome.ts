@@ -16,6 +16,8 @@ export const shownMessageId = (id: number): string => `0x${id.toString(16).padSt
 /** What is said of a device that is not connected, and of one that is none of the caller's business. */
 export const notConnected = (): AppError => new AppError('device_not_connected', 'The device is not connected.');
 
+export const timedOut = (): AppError => new AppError('device_timeout', 'The device did not reply in time.');
+
 /**
  * The only place where the end of a command becomes a status: answered 200, not connected 404, timed out 504, unreadable 502, refused 400 (500 when the
  * fault is ours), busy 429, broker away 503.
@@ -27,7 +29,7 @@ export function answerOf(outcome: Outcome): DeviceAnswer {
     case 'notConnected':
       throw notConnected();
     case 'timedOut':
-      throw new AppError('device_timeout', 'The device did not reply in time.');
+      throw timedOut();
     case 'unreadable':
       throw new AppError('upstream_error', `The device's reply could not be read: ${sentence(outcome.detail)}`);
     case 'refused':

@@ -1,0 +1,43 @@
+import { type BusContext, deviceApi, serveUseCase } from '@fleet/bus';
+import type { CommandContext, Deps } from '../deps.ts';
+import type { VisibleUpload } from '../domain/upload.ts';
+import { controlUpload } from '../use-cases/control-upload.ts';
+import { findUpload, listUploads } from '../use-cases/find-upload.ts';
+import { requestUpload } from '../use-cases/request-upload.ts';
+
+/** Offers the use cases of uploads over the bus. */
+export function serveUploads(
+  deps: Deps,
+  options: { queue: string; onError: (error: unknown) => void },
+  context: (bus: BusContext, waitMs?: number) => CommandContext,
+): { stop(): Promise<void> }[] {
+  const controlMs = deps.config.UPLOAD_CONTROL_TIMEOUT_MS;
+  return [
+    serveUseCase(deps.bus, deviceApi.requestUpload, options, async (body, bus) => {
+      const shownImei = body.imei.padStart(body.imei.length > 12 ? 20 : 12, '0');
+      const { responseId, result, videoId } = await requestUpload(deps, { ...body, shownImei }, context(bus));
+      return { responseId, result, videoId };
+    }),
+    serveUseCase(deps.bus, deviceApi.controlUpload, options, async ({ videoId, action }, bus) =>
+      toldUpload(await controlUpload(deps, { uploadId: videoId, action }, context(bus, controlMs))),
+    ),
+    serveUseCase(deps.bus, deviceApi.findUpload, options, async ({ videoId }) =>
+      toldUpload(await findUpload(deps, videoId)),
+    ),
+    serveUseCase(deps.bus, deviceApi.listUploads, options, async (body) => ({
+      videos: (await listUploads(deps, body)).map(toldUpload),
+    })),
+  ];
+}
+
+const toldUpload = (upload: VisibleUpload) => ({
+  videoId: upload._id,
+  imei: upload.shownImei,
+  channel: upload.clip.channel,
+  startMs: upload.clip.startMs,
+  endMs: upload.clip.endMs,
+  cameraUtcOffset: upload.cameraUtcOffset,
+  filesize: upload.filesize,
+  status: upload.status,
+  filename: upload.filename,
+});

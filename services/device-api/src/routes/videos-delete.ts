@@ -1,0 +1,31 @@
+import { defineRoute } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import type { Deps } from '../deps.ts';
+import { deleteUpload } from '../use-cases/delete-upload.ts';
+import { shownUpload, uploadedVideo, uploadReadErrors, videoId } from './videos-answers.ts';
+
+export const videosDelete = (deps: Deps) =>
+  defineRoute({
+    method: 'delete',
+    path: '/videos',
+    operationId: 'deleteUpload',
+    summary: 'Delete an upload and its video file',
+    description: 'For an upload that is completed, failed or cancelled. Irreversible. Answers the upload as it was.',
+    tags: ['Video upload'],
+    query: Type.Object({ video_id: videoId }),
+    response: uploadedVideo,
+    errors: {
+      ...uploadReadErrors,
+      403: 'The upload is still uploading or paused: cancel it first. Also: the key lacks the scope, or is not valid from this address (only where keys are asked for).',
+      502: 'The video file could not be deleted. Nothing was removed: try again.',
+    },
+    scopes: ['command', 'video'],
+    bucket: 'reads',
+    handle: async ({ query, context }) =>
+      shownUpload(
+        await deleteUpload(deps, query.video_id.toLowerCase(), {
+          correlationId: context.requestId,
+          log: context.log,
+        }),
+      ),
+  });

@@ -1,0 +1,20 @@
+import { defineRoute } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import type { Deps } from '../deps.ts';
+import { findUpload } from '../use-cases/find-upload.ts';
+import { shownUpload, uploadedVideo, uploadReadErrors, videoId } from './videos-answers.ts';
+
+export const videosGet = (deps: Deps) =>
+  defineRoute({
+    method: 'get',
+    path: '/videos',
+    operationId: 'getUpload',
+    summary: 'One upload',
+    tags: ['Video upload'],
+    query: Type.Object({ video_id: videoId }),
+    response: uploadedVideo,
+    errors: uploadReadErrors,
+    scopes: ['command', 'video'],
+    bucket: 'reads',
+    handle: async ({ query }) => shownUpload(await findUpload(deps, query.video_id.toLowerCase())),
+  });

@@ -1,0 +1,42 @@
+import { defineRoute, type Route } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { canonicalImei } from '../access/admit.ts';
+import type { Deps } from '../deps.ts';
+import { listUploads } from '../use-cases/find-upload.ts';
+import { channel, imei } from './parameters.ts';
+import { shownUpload, uploadedVideo, uploadReadErrors } from './videos-answers.ts';
+
+const response = Type.Object(
+  {
+    total: Type.Integer({ minimum: 0, description: 'Number of uploads in `videos`.' }),
+    videos: Type.Array(uploadedVideo, { description: 'In no particular order.' }),
+  },
+  { additionalProperties: false },
+);
+
+const { 404: _absent, ...errors } = uploadReadErrors as Record<number, string>;
+
+export const videosList = (deps: Deps) => {
+  const route: Route = defineRoute({
+    method: 'get',
+    path: '/videos/list',
+    operationId: 'listUploads',
+    summary: 'Every upload requested for a device, in any status',
+    tags: ['Video upload'],
+    query: Type.Object({
+      imei,
+      channel: Type.Optional({ ...channel, description: 'Only this channel; all channels when left out.' }),
+    }),
+    response,
+    errors,
+    scopes: ['command', 'video'],
+    bucket: 'reads',
+    handle: async ({ query, context }) => {
+      const wanted = { imei: canonicalImei(query.imei), channel: query.channel };
+      // Of a foreign device as of one that never uploaded: nothing is told.
+      const videos = (await deps.guard.isForeign(wanted.imei, route, context)) ? [] : await listUploads(deps, wanted);
+      return { total: videos.length, videos: videos.map(shownUpload) };
+    },
+  });
+  return route;
+};

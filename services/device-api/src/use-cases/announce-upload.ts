@@ -1,0 +1,22 @@
+import { announce, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import type { Logger } from '@fleet/service-kit';
+import type { Deps } from '../deps.ts';
+import { isFinal, type VisibleUpload } from '../domain/upload.ts';
+
+/** Tells whoever shows uploads how one goes on. The record is the truth: what is not heard now is seen there. */
+export async function announceUpload(deps: Pick<Deps, 'bus'>, upload: VisibleUpload, log: Logger): Promise<void> {
+  const { _id: uploadId, status, filesize, filename, changedAtMs: atMs } = upload;
+  const { imei, channel } = upload.clip;
+  const body = { uploadId, imei, channel, status, filesize, filename, atMs };
+  if (!isFinal(status)) return announce(deps.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
+  const subject = uploadSubject(uploadId, 'closed');
+  try {
+    await deps.bus.js.publish(subject, JSON.stringify(body), { msgID: `${subject}:${status}`, timeout: 2_000 });
+  } catch (error) {
+    log.warn({ err: error, uploadId }, 'the end of an upload could not be announced');
+  }
+}
+
+/** Has the FTP sessions of an upload closed. */
+export const revokeUpload = (deps: Pick<Deps, 'bus'>, uploadId: string): void =>
+  announce(deps.bus, uploadRevoked, { uploadId });

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '@fleet/service-kit';
+import type { UploadRecord } from '@fleet/storage';
+import type { CommandContext, Deps } from '../deps.ts';
+import { generalAnswerOf, timedOut } from '../domain/outcome.ts';
+import { cameraBusy, isVisible, statusAfter, uploadAction, type VisibleUpload } from '../domain/upload.ts';
+import { announceUpload, revokeUpload } from './announce-upload.ts';
+import { askDevice } from './ask-device.ts';
+import { removeFiles } from './delete-upload.ts';
+import { findUpload } from './find-upload.ts';
+
+type ControlDeps = Pick<Deps, 'asker' | 'bus' | 'redis' | 'stopped' | 'uploads'>;
+
+export interface ControlUpload {
+  readonly uploadId: string;
+  /** `uploadAction` */
+  readonly action: number;
+}
+
+const askAgainEveryMs = 100;
+/** What follows the camera's answer still has the right to the upload. */
+const afterAnswerMs = 5_000;
+const removeLimitMs = 3_000;
+
+/**
+ * Pauses, resumes or cancels an upload (0x9207). One command at a time is out to the camera about an upload, on all replicas; one that comes meanwhile waits
+ * for its end, and is refused when that has changed the status.
+ */
+export async function controlUpload(
+  deps: ControlDeps,
+  { uploadId, action }: ControlUpload,
+  context: CommandContext,
+): Promise<VisibleUpload> {
+  const seen = await findUpload(deps, uploadId);
+  const target = statusAfter(action, seen.status);
+  if (target === undefined)
+    throw new AppError('state_conflict', `The action does not fit an upload that is ${seen.status}.`);
+  const token = randomUUID();
+  const { commandSerialNo } = await begin(deps, seen, token, context);
+  try {
+    const { imei } = seen.clip;
+    if (action === uploadAction.resume && !(await deps.uploads.takeCamera(imei, uploadId, untilMs(context))))
+      throw cameraBusy();
+    // A resume that fails leaves its lock behind: the record says that nobody has the camera.
+    const after = await command(deps, seen, { action, target, commandSerialNo }, context);
+    if (after.status !== 'uploading') await returnCamera(deps, after, context);
+    if (after.status === 'cancelled') await discard(deps, after, context);
+    if (after.status !== seen.status) await announceUpload(deps, after, context.log);
+    return after;
+  } finally {
+    await deps.uploads
+      .endControl(uploadId, token)
+      .catch((error: unknown) => context.log.warn({ err: error, uploadId }, 'an upload could not be released'));
+  }
+}
+
+const untilMs = (context: CommandContext): number =>
+  Date.now() + Math.max(0, context.deadlineAtMs - performance.now()) + afterAnswerMs;
+
+/** Waits for the right to command the camera about the upload, as long as its status is the one that was seen. */
+async function begin(
+  deps: Pick<Deps, 'uploads'>,
+  seen: VisibleUpload,
+  token: string,
+  context: CommandContext,
+): Promise<UploadRecord & { readonly commandSerialNo: number }> {
+  let known: UploadRecord = seen;
+  while (performance.now() < context.deadlineAtMs) {
+    if (known.commandSerialNo !== null) {
+      const begun = await deps.uploads.beginControl(seen._id, seen.status, token, untilMs(context));
+      if (begun !== null) return { ...begun, commandSerialNo: known.commandSerialNo };
+    } else if (known.reservedUntilMs < Date.now()) {
+      // The camera began to send, and its answer was lost with the process that waited for it.
+      throw new AppError('upstream_error', "The camera's answer to the upload request was lost: it can not be told.");
+    }
+    await delay(askAgainEveryMs);
+    known = await findUpload(deps, seen._id);
+    if (known.status !== seen.status) throw changedMeanwhile(known);
+  }
+  throw timedOut();
+}
+
+const changedMeanwhile = ({ status }: UploadRecord): AppError =>
+  new AppError('state_conflict', `The status of the upload has changed meanwhile: it is ${status}.`);
+
+/** Tells the camera, and has the record follow; the record is unchanged where the camera refuses. */
+async function command(
+  deps: ControlDeps,
+  seen: VisibleUpload,
+  { action, target, commandSerialNo }: { action: number; target: VisibleUpload['status']; commandSerialNo: number },
+  context: CommandContext,
+): Promise<VisibleUpload> {
+  const { _id: uploadId, clip } = seen;
+  const outcome = await askDevice(
+    deps,
+    clip.imei,
+    { kind: 'controlUpload', uploadSerialNo: commandSerialNo, control: action },
+    context,
+  );
+  const isAccepted = generalAnswerOf(outcome).result === 'success';
+  const after = isAccepted ? await deps.uploads.transition(uploadId, [seen.status], target, changes[target]) : null;
+  if (after !== null && isVisible(after)) return after;
+  const now = await findUpload(deps, uploadId);
+  if (isAccepted || now.status !== seen.status) throw changedMeanwhile(now);
+  return now;
+}
+
+/** What goes with a change of status. */
+const changes: Partial<Record<VisibleUpload['status'], Partial<UploadRecord>>> = {
+  // The wait for bytes begins anew.
+  uploading: { silentMs: 0 },
+  cancelled: { files: [], filesize: 0, filename: null, credential: null },
+};
+
+async function returnCamera(
+  deps: Pick<Deps, 'uploads'>,
+  { _id: uploadId, clip }: VisibleUpload,
+  context: CommandContext,
+): Promise<void> {
+  try {
+    await deps.uploads.returnCamera(clip.imei, uploadId);
+  } catch (error) {
+    // The next who wants the camera finds out by the record that nobody has it.
+    context.log.warn({ err: error, uploadId }, 'a camera could not be given back');
+  }
+}
+
+/** Has what a cancelled upload received deleted; what can not be deleted now is left to the sweep of upload-ftp. */
+async function discard(deps: ControlDeps, upload: VisibleUpload, context: CommandContext): Promise<void> {
+  revokeUpload(deps, upload._id);
+  try {
+    await removeFiles(deps, upload, removeLimitMs, context);
+    await deps.uploads.set(upload._id, ['cancelled'], { server: null });
+  } catch (error) {
+    context.log.warn({ err: error, uploadId: upload._id }, 'the files of a cancelled upload could not be removed yet');
+  }
+}

@@ -1,0 +1,41 @@
+import { callUseCase, removeUploadFiles } from '@fleet/bus';
+import { AppError } from '@fleet/service-kit';
+import type { CommandContext, Deps } from '../deps.ts';
+import { finalStatuses, isFinal, noSuchUpload, type VisibleUpload } from '../domain/upload.ts';
+import { revokeUpload } from './announce-upload.ts';
+import { findUpload } from './find-upload.ts';
+
+const removeLimitMs = 10_000;
+
+/** Deletes an upload that is over and its files: the files first, so that none is ever left without a record. Gives the upload as it was. */
+export async function deleteUpload(
+  deps: Pick<Deps, 'bus' | 'uploads'>,
+  uploadId: string,
+  context: Pick<CommandContext, 'correlationId' | 'log'>,
+): Promise<VisibleUpload> {
+  const upload = await findUpload(deps, uploadId);
+  if (!isFinal(upload.status))
+    throw new AppError('permission_denied', `The upload is ${upload.status}: cancel it first.`);
+  try {
+    await removeFiles(deps, upload, removeLimitMs, context);
+  } catch (cause) {
+    throw new AppError('upstream_error', 'The video file could not be deleted. Nothing was removed: try again.', {
+      cause,
+    });
+  }
+  // Somebody else was faster.
+  if (!(await deps.uploads.remove(uploadId, finalStatuses))) throw noSuchUpload();
+  revokeUpload(deps, uploadId);
+  return upload;
+}
+
+/** Has the pod that keeps an upload's files remove them; throws when it can not, or can not be asked. */
+export async function removeFiles(
+  deps: Pick<Deps, 'bus'>,
+  { _id: uploadId, server }: VisibleUpload,
+  timeoutMs: number,
+  { correlationId }: Pick<CommandContext, 'correlationId'>,
+): Promise<void> {
+  if (server === null) return;
+  await callUseCase(deps.bus, removeUploadFiles(server.podId), { uploadId }, { timeoutMs, correlationId });
+}
