@@ -150,6 +150,19 @@ describe('the reverse proxy', () => {
     expect(reports).toEqual(['GET /api/v1/health: ECONNREFUSED']);
   });
 
+  it('leaves it to the service to say that an address is too long, and answers what is no HTTP with an ApiError', async () => {
+    onDeviceApi = (_req, res) => res.end('not reached');
+    const long = await fetch(`${base}/api/v1/${'x'.repeat(100_000)}`);
+    expect(long.status).toBe(431);
+    const socket = connect(Number(new URL(base).port), '127.0.0.1', () => socket.write('NOT HTTP\r\n\r\n'));
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    await once(socket, 'close');
+    const [head, body = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1.1 400 Bad Request\r\nContent-Type: application\/json/);
+    expect(JSON.parse(body)).toEqual({ status: 400, error: 'The request is not valid HTTP, or too large.' });
+  });
+
   it('passes on an early refusal of a large body', async () => {
     onDeviceApi = (req, res) => {
       res.writeHead(413, { connection: 'close' }).end('too large');

@@ -353,10 +353,16 @@ describe('adminRoutes', () => {
 });
 
 describe('what is no request', () => {
+  it('does not begin with a parameter that is far too long: that is told by its name', async () => {
+    const response = await fetch(`${base}/echo/${'x'.repeat(50_000)}`);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: expect.stringMatching(/^The path parameter name /) });
+  });
+
   it.each([
     ['NOT HTTP\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
-    [`GET /echo/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    [`GET /echo/${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
   ])('is answered with the body of all errors: %.20s', async (text, status) => {
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(server.port, '127.0.0.1', () => socket.write(text));
