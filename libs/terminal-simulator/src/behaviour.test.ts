@@ -160,6 +160,57 @@ describe('behaviours', () => {
   });
 });
 
+describe('a terminal that wakes late', () => {
+  it('is deaf for a while after the first knock, and has lost what came meanwhile', async () => {
+    await behaving({ kind: 'sleeping', wakeAfterMs: 100 });
+    platform.command(PHONE, queryLocation, {});
+    await waitFor('awake', () => terminal.behaviours.general.kind === 'normal');
+    const serial = platform.command(PHONE, textMessage, TEXT);
+    await platform.next(0x0001);
+    expect(replies()).toEqual([{ serial, id: 0x8300, result: 0 }]);
+    expect(platform.of(0x0201)).toEqual([]);
+  });
+
+  it('answers what came meanwhile when its modem keeps that', async () => {
+    await behaving({ kind: 'sleeping', wakeAfterMs: 100, catchesUp: true });
+    const serial = platform.command(PHONE, queryLocation, {});
+    const answer = await platform.next(0x0201);
+    expect(answer.body.readUInt16BE(0)).toBe(serial);
+    expect(terminal.vehicle.isAsleep).toBe(false);
+  });
+});
+
+describe('a terminal in deep sleep', () => {
+  it('is away until an SMS comes', async () => {
+    await online();
+    terminal.hibernate();
+    await waitFor('gone', () => platform.openConnections === 0);
+    expect(terminal.state).toBe('asleep');
+    terminal.receiveSms('WAKEUP#');
+    await terminal.waitUntilOnline();
+    expect(platform.connections).toBe(2);
+    expect(terminal.shortMessages.map((sms) => sms.text)).toEqual(['WAKEUP#']);
+  });
+
+  it('may be so from the beginning, and takes a while to come', async () => {
+    terminal = new SimulatedTerminal({ host: '127.0.0.1', port: platform.port, phone: PHONE, reportIntervalMs: 0 });
+    terminal.hibernate();
+    terminal.receiveSms('WAKEUP#', { connectAfterMs: 50 });
+    expect(terminal.state).toBe('asleep');
+    expect(platform.connections).toBe(0);
+    await terminal.waitUntilOnline();
+    expect(platform.connections).toBe(1);
+  });
+
+  it('is woken by an SMS also while it only slumbers on its connection', async () => {
+    await online();
+    terminal.behave({ kind: 'sleeping' });
+    terminal.receiveSms('WAKEUP#');
+    await waitFor('awake', () => terminal.behaviours.general.kind === 'normal');
+    expect(platform.connections).toBe(1);
+  });
+});
+
 describe('respond hook', () => {
   it('has full control, and may leave a message to the good terminal', async () => {
     const own = { messageId: 0x0001, body: Buffer.from('0102030405', 'hex') };
@@ -172,13 +223,15 @@ describe('respond hook', () => {
 });
 
 describe('Sleep', () => {
-  it('wakes some time after the first knock, at the next one', () => {
+  it('counts waking messages only', () => {
+    const sleep = new Sleep({ wakeAfterTries: 3 });
+    const knocks = [0x8300, 0x8204, 0x8300, 0x8201, 0x8201].map((messageId) => sleep.knock(messageId));
+    expect(knocks).toEqual(['asleep', 'firstKnock', 'asleep', 'asleep', 'awake']);
+  });
+
+  it('is not ended by knocks when it has a time', () => {
     const sleep = new Sleep({ wakeAfterMs: 1000 });
-    expect(sleep.knock(0x8300, 0)).toBe(false);
-    expect(sleep.knock(0x8204, 500)).toBe(false);
-    expect(sleep.knock(0x8201, 1499)).toBe(false);
-    expect(sleep.knock(0x8300, 5000)).toBe(false);
-    expect(sleep.knock(0x8201, 1500)).toBe(true);
+    expect(Array.from({ length: 10 }, () => sleep.knock(0x8201)).includes('awake')).toBe(false);
   });
 });
 

@@ -1,8 +1,11 @@
 /** How a terminal takes what the platform asks. `normal` is a good terminal. */
 export type Behaviour =
   | { kind: 'normal' }
-  /** Ignores everything; wakes `wakeAfterMs` after the first 0x8201 or 0x8204, or at the n-th of them. */
-  | { kind: 'sleeping'; wakeAfterMs?: number; wakeAfterTries?: number }
+  /**
+   * Ignores everything; wakes `wakeAfterMs` after the first 0x8201 or 0x8204, or at the n-th of them. What came meanwhile is lost, or with `catchesUp`
+   * waits in its modem and is answered once it is awake.
+   */
+  | { kind: 'sleeping'; wakeAfterMs?: number; wakeAfterTries?: number; catchesUp?: boolean }
   /** Answers after a while; beyond the platform's time-out that is a late answer. */
   | { kind: 'slow'; delayMs: number }
   /** Answers 0x0001 with a result other than success, and does nothing. */
@@ -71,24 +74,21 @@ export const WAKING_MESSAGES: ReadonlySet<number> = new Set([0x8201, 0x8204]);
 
 /** Decides when a sleeping terminal wakes. */
 export class Sleep {
-  readonly #wakeAfterMs: number;
   readonly #wakeAfterTries: number;
   #tries = 0;
-  #firstTryMs: number | null = null;
 
   constructor(behaviour: { wakeAfterMs?: number; wakeAfterTries?: number }) {
-    this.#wakeAfterMs = behaviour.wakeAfterMs ?? Number.POSITIVE_INFINITY;
     // Without any limit given, the third knock wakes.
     const byDefault = behaviour.wakeAfterMs === undefined ? 3 : Number.POSITIVE_INFINITY;
     this.#wakeAfterTries = behaviour.wakeAfterTries ?? byDefault;
   }
 
-  /** Takes one message; true when the terminal is awake for it. */
-  knock(messageId: number, nowMs: number): boolean {
-    if (!WAKING_MESSAGES.has(messageId)) return false;
+  /** Takes one message: `awake` when the terminal is awake for it, `firstKnock` when its time to wake begins to run. */
+  knock(messageId: number): 'asleep' | 'firstKnock' | 'awake' {
+    if (!WAKING_MESSAGES.has(messageId)) return 'asleep';
     this.#tries += 1;
-    this.#firstTryMs ??= nowMs;
-    return this.#tries >= this.#wakeAfterTries || nowMs - this.#firstTryMs >= this.#wakeAfterMs;
+    if (this.#tries >= this.#wakeAfterTries) return 'awake';
+    return this.#tries === 1 ? 'firstKnock' : 'asleep';
   }
 }
 

@@ -3,9 +3,13 @@ import { generalResponse, type Handling, messageOf, type TerminalContext } from 
 import { handleMessage } from './answers/index.ts';
 import { type Behaviour, type BehaviourTable, garble, Sleep } from './behaviour.ts';
 import type { PlatformMessage } from './frame-log.ts';
+import { pushBounded } from './media/stream-record.ts';
 import type { OutgoingFrame } from './outbox.ts';
 import type { TerminalMessage } from './terminal-options.ts';
 import { Timers } from './timers.ts';
+
+/** Messages that the modem of a sleeping terminal has room for. */
+const MOST_MISSED = 50;
 
 /** Ways a commander reaches the connection. */
 export interface CommanderPort {
@@ -25,6 +29,8 @@ export class Commander {
   readonly #port: CommanderPort;
   readonly #timers = new Timers();
   #sleep: Sleep | null = null;
+  /** What came while the terminal slept, if it catches up. */
+  #missed: PlatformMessage[] = [];
 
   constructor(terminal: TerminalContext, behaviours: BehaviourTable, port: CommanderPort) {
     this.#terminal = terminal;
@@ -36,6 +42,7 @@ export class Commander {
   behaviourChanged(): void {
     const { general } = this.#behaviours;
     this.#sleep = general.kind === 'sleeping' ? new Sleep(general) : null;
+    this.#missed = [];
   }
 
   /** Forgets answers that were not sent yet. */
@@ -45,11 +52,34 @@ export class Commander {
 
   /** Takes one message from the platform. */
   take(message: PlatformMessage): void {
-    if (this.#sleep !== null) {
-      if (!this.#sleep.knock(message.messageId, Date.now())) return;
-      this.#sleep = null;
+    if (this.#sleep !== null && !this.#wakesFor(message, this.#sleep)) return;
+    this.#takeAwake(message);
+  }
+
+  #wakesFor(message: PlatformMessage, sleep: Sleep): boolean {
+    const knock = sleep.knock(message.messageId);
+    if (knock === 'awake') {
       this.#port.woke();
+      return true;
     }
+    const { general } = this.#behaviours;
+    if (general.kind !== 'sleeping') return false;
+    if (general.catchesUp === true) pushBounded(this.#missed, message, MOST_MISSED);
+    if (knock === 'firstKnock' && general.wakeAfterMs !== undefined) {
+      this.#timers.after(general.wakeAfterMs, () => this.#wake(sleep));
+    }
+    return false;
+  }
+
+  /** Its time has come, unless it was woken before. */
+  #wake(sleep: Sleep): void {
+    if (this.#sleep !== sleep) return;
+    const missed = this.#missed;
+    this.#port.woke();
+    for (const message of missed) this.#takeAwake(message);
+  }
+
+  #takeAwake(message: PlatformMessage): void {
     const custom = this.#terminal.options.respond?.(message);
     if (custom !== undefined) {
       for (const answer of custom) this.#send(answer);

@@ -15,6 +15,7 @@ export { FfmpegError, ffmpegPath, runFfmpeg } from './media/ffmpeg.ts';
 export * from './media/frame-hashes.ts';
 export type { SentFrame, StreamKind, StreamRecord } from './media/stream-record.ts';
 export type { OutgoingFrame } from './outbox.ts';
+export type { ReceivedControl, ReceivedText } from './received-commands.ts';
 export * from './recordings.ts';
 export type { TerminalState } from './session.ts';
 export { SimulatedTerminal } from './terminal.ts';

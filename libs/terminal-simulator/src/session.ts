@@ -15,8 +15,15 @@ import { TerminalLink } from './terminal-link.ts';
 import type { ResolvedOptions, TerminalMessage } from './terminal-options.ts';
 import { Timers } from './timers.ts';
 
-/** Life of a terminal: `waiting` is the pause before the next connection attempt. */
-export type TerminalState = 'stopped' | 'connecting' | 'registering' | 'authenticating' | 'online' | 'waiting';
+/** Life of a terminal: `waiting` is the pause before the next connection attempt, `asleep` lasts until an SMS comes. */
+export type TerminalState =
+  | 'stopped'
+  | 'connecting'
+  | 'registering'
+  | 'authenticating'
+  | 'online'
+  | 'waiting'
+  | 'asleep';
 
 /** Told about a session. */
 export interface SessionHandlers {
@@ -99,6 +106,22 @@ export class Session {
     });
   }
 
+  /** Leaves, and stays away until `wake`. */
+  hibernate(): void {
+    this.#waits.clear();
+    this.#timers.clear();
+    this.#setState('asleep', 'deep sleep');
+    this.#link?.end('deep sleep');
+  }
+
+  /** Connects again after `hibernate`. */
+  wake(): void {
+    if (this.#state !== 'asleep') return;
+    this.#link?.destroy('deep sleep');
+    this.#link = null;
+    this.#connect();
+  }
+
   /** Loses the connection at once, and comes back by the usual back-off. */
   drop(reason: string): void {
     this.#link?.destroy(reason);
@@ -173,7 +196,7 @@ export class Session {
     this.#timers.clear();
     this.#onClosed?.();
     this.#onClosed = null;
-    if (this.#state === 'stopped') return;
+    if (this.#state === 'stopped' || this.#state === 'asleep') return;
     const waitMs = this.#awayMs ?? this.#backOffMs();
     this.#awayMs = null;
     if (waitMs === null) {

@@ -7,8 +7,10 @@ import { Cameras } from './cameras.ts';
 import { Commander } from './commander.ts';
 import { FrameLog, type FrameRecord, type PlatformMessage, WaitTimeoutError } from './frame-log.ts';
 import type { ReportRecord } from './location-journal.ts';
+import { pushBounded } from './media/stream-record.ts';
 import { Outbox, type OutgoingFrame } from './outbox.ts';
 import { ParameterStore } from './parameter-store.ts';
+import { ReceivedCommands, type ReceivedControl, type ReceivedText } from './received-commands.ts';
 import { type Recording, type RecordingQuery, stretchesOf } from './recordings.ts';
 import { ReliableQueue } from './reliable-queue.ts';
 import { Reporter } from './reporter.ts';
@@ -50,6 +52,8 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   readonly #reliable: ReliableQueue;
   readonly #commander: Commander;
   readonly #timers = new Timers();
+  readonly #commands: ReceivedCommands;
+  readonly #shortMessages: { text: string; atMs: number }[] = [];
   #multimediaId = 0;
 
   constructor(options: TerminalOptions) {
@@ -61,6 +65,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     this.cameras = new Cameras(resolved);
     this.parameters = new ParameterStore(resolved);
     this.#log = new FrameLog(resolved.logLimit);
+    this.#commands = new ReceivedCommands(resolved.edition, resolved.logLimit);
     this.#outbox = new Outbox(resolved.phone, resolved.edition);
     this.#session = this.#newSession();
     this.#reliable = new ReliableQueue((message) => this.send(message), resolved.replyTimeoutMs);
@@ -104,6 +109,21 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     return this.reports.filter((report) => report.acknowledgedAtMs !== null);
   }
 
+  /** Texts (0x8300) as the terminal reads them, oldest first (bounded by `logLimit`). */
+  get texts(): readonly ReceivedText[] {
+    return this.#commands.texts;
+  }
+
+  /** Control commands (0x8105), also those it refused, oldest first (bounded by `logLimit`). */
+  get controls(): readonly ReceivedControl[] {
+    return this.#commands.controls;
+  }
+
+  /** SMS that it was sent, oldest first (bounded by `logLimit`). */
+  get shortMessages(): readonly { text: string; atMs: number }[] {
+    return this.#shortMessages;
+  }
+
   /** Frames that came from the platform with a message id. */
   received(messageId: number): FrameRecord[] {
     return this.#log.of('in', messageId);
@@ -143,6 +163,27 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   start(): void {
     if (this.state !== 'stopped') return;
     this.#session.start();
+    this.#begin();
+  }
+
+  /** Sleeps without a connection, also from the beginning, until an SMS wakes it. */
+  hibernate(): void {
+    if (this.state === 'stopped') this.#begin();
+    this.vehicle.isAsleep = true;
+    this.#session.hibernate();
+  }
+
+  /** An SMS has come: a sleeping terminal wakes, with or without a connection. */
+  receiveSms(text: string, { connectAfterMs = 0 } = {}): void {
+    pushBounded(this.#shortMessages, { text, atMs: Date.now() }, this.options.logLimit);
+    this.#timers.after(connectAfterMs, () => {
+      this.vehicle.isAsleep = false;
+      if (this.behaviours.general.kind === 'sleeping') this.behaveWell();
+      this.#session.wake();
+    });
+  }
+
+  #begin(): void {
     this.#reporter.start();
     this.#timers.every(Math.max(250, this.options.replyTimeoutMs / 3), () => {
       if (!this.isOnline) return;
@@ -293,7 +334,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   #onState(state: TerminalState, reason: string): void {
     this.options.onLog?.(`${this.phone} ${state}${reason === '' ? '' : `: ${reason}`}`);
-    if (state === 'waiting' || state === 'stopped') {
+    if (state === 'waiting' || state === 'stopped' || state === 'asleep') {
       this.#reporter.journal.connectionLost();
       this.emit('offline', reason);
     }
@@ -308,6 +349,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   #onMessage(message: PlatformMessage): void {
     this.#log.message(message);
+    this.#commands.note(message);
     this.emit('message', message);
     if (message.messageId === platformGeneralResponse.id) this.#onAcknowledged(message);
     else if (!PLATFORM_ANSWERS.has(message.messageId)) this.#commander.take(message);
