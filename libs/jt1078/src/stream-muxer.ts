@@ -92,6 +92,11 @@ export class StreamMuxer {
     this.#timeline.restart(options.pace);
   }
 
+  /** Other speed at the same place: the device's clock starts anew, pictures go on. */
+  retime(pace: Pace): void {
+    this.#timeline.restart(pace);
+  }
+
   /** A frame from the transcoder, ADTS header included, at a time of `TranscodeClock`. */
   pushTranscodedAac(adtsFrame: Buffer, timestampMs: number): void {
     this.#audio.pushTranscoded(adtsFrame, timestampMs);

@@ -1,10 +1,11 @@
-import { type FlvTag, type MediaFrame, StreamMuxer } from '@fleet/jt1078';
+import { type FlvTag, type MediaFrame, type Pace, StreamMuxer } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
 import { OUTPUT_RATE } from '../transcode/ffmpeg-transcoder.ts';
 import { StreamAudio } from '../transcode/stream-audio.ts';
 import type { Transcoders } from '../transcode/transcoders.ts';
 import { GopCache, type SequenceHeaders } from './gop-cache.ts';
+import { JumpWatch } from './jump-watch.ts';
 import { decideTracks, type PlayOptions, type Tracks, type WantedMedia, wantedMedia } from './play-options.ts';
 import type { Viewer } from './viewer.ts';
 import { WireCache } from './wire.ts';
@@ -96,6 +97,10 @@ export class MediaStream {
   #expectsViewer: boolean;
   #isHeld = false;
   #isFlushed = true;
+  #pace: Pace;
+  readonly #jumps: JumpWatch | null;
+  /** A control that its camera is being asked for: with which pace the recording goes on, and whether it has begun to. */
+  #control: { readonly pace: Pace; hasBegun: boolean } | null = null;
 
   constructor(
     id: StreamId,
@@ -108,6 +113,8 @@ export class MediaStream {
     this.#log = options.log;
     this.#cache = new GopCache({ maxTags: options.limits.cacheTags, maxBytes: options.limits.cacheBytes });
     this.#expectsViewer = options.expectsViewer;
+    this.#jumps = id.kind === 'history' ? new JumpWatch() : null;
+    this.#pace = claim.request?.pace ?? 'device';
     this.#updateKeeping();
     this.#audio = new StreamAudio({
       transcoders: options.transcoders,
@@ -115,6 +122,7 @@ export class MediaStream {
       log: options.log,
     });
     this.#muxer = new StreamMuxer({
+      pace: this.#pace,
       onTag: (tag) => this.#deliver(tag),
       onTranscode: (input) => this.#audio.push(input),
     });
@@ -161,7 +169,7 @@ export class MediaStream {
     if (previous !== null && this.#isHeld) previous.resume(this.id);
     previous?.leave(this.id, 'the camera has a new connection', 0);
     if (this.#isHeld) link.hold(this.id);
-    this.restart();
+    this.#muxer.restart();
     for (const viewer of this.#viewers) viewer.awaitKeyFrame();
   }
 
@@ -174,10 +182,23 @@ export class MediaStream {
     return true;
   }
 
-  /** The device's clock starts anew: a reconnect, a seek, another speed. */
-  restart(pace?: 'device' | 'arrival'): void {
-    this.#muxer.flush();
-    this.#muxer.restart(pace === undefined ? {} : { pace });
+  /** The camera is being asked to go on at another place or speed; without a pace at the same. */
+  expectControl(pace: Pace = this.#pace): void {
+    this.#control = { pace, hasBegun: false };
+    this.#jumps?.expect(performance.now());
+  }
+
+  /** The camera has said that it does. Where its frames have not shown it yet, they may still. */
+  confirmControl(pace?: Pace): void {
+    if (this.#control?.hasBegun === true) {
+      this.#control = null;
+      return;
+    }
+    this.expectControl(pace);
+    if (pace === undefined || pace === this.#pace) return;
+    // Another speed at the same place: the pictures go on, only their clock is another one.
+    this.#pace = pace;
+    this.#muxer.retime(pace);
   }
 
   /** A frame from the camera, whose data is valid only during the call. */
@@ -186,6 +207,7 @@ export class MediaStream {
     const wanted = this.#wanted;
     if (wanted !== 'any' && frame.kind !== wanted) return;
     this.#isFlushed = false;
+    if (this.#jumps?.isJump(frame) === true) this.#jump();
     this.#muxer.push(frame);
   }
 
@@ -268,6 +290,19 @@ export class MediaStream {
     if (this.#link !== null && !this.isPaused && !this.#isHeld && nowMs - this.#lastDataMs >= dataTimeoutMs)
       return 'noData';
     return null;
+  }
+
+  /** The recording goes on at another place, with a key frame; for viewers without a hole. */
+  #jump(): void {
+    if (this.#control !== null) {
+      this.#pace = this.#control.pace;
+      this.#control.hasBegun = true;
+    }
+    this.#muxer.restart({ pace: this.#pace });
+    if (this.#viewers.size > 0) return;
+    // Whoever comes now wants to see what was sought.
+    this.#cache.clear();
+    this.#updateHold();
   }
 
   #deliver(tag: FlvTag): void {

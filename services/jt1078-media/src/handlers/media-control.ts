@@ -19,7 +19,8 @@ export function listenForMediaControl(
       deps.log.info({ stream: streamName(id), change, isHere: stream !== undefined }, 'media control');
       if (stream === undefined) return;
       if (change === 'ended') deps.registry.end(stream, 'stopped');
-      else if (change === 'restarted') stream.restart(pace ?? 'device');
+      else if (change === 'restarting') stream.expectControl(pace);
+      else if (change === 'restarted') stream.confirmControl(pace);
       else stream.setPaused(change === 'paused');
     },
     mediaControlSubject(podId),

@@ -116,13 +116,14 @@ export const streamUrl = (service: MediaService, id: StreamId, query: Record<str
   signMediaPath(secret, { ...id, baseUrl: `http://127.0.0.1:${service.httpPort}`, lifetimeMs: 60_000, query });
 
 /** Does what device-api does before and after 0x9101. */
-export async function askFor(redis: Redis, id: StreamId, dataType = 0): Promise<void> {
+export async function askFor(redis: Redis, id: StreamId, dataType = 0, pace?: 'device' | 'arrival'): Promise<void> {
   const requestId = randomUUID();
   await reserveStream(redis, id, {
     requestId,
     status: 'asking',
     dataType,
     streamType: 0,
+    ...(pace === undefined ? {} : { pace }),
     isForeign: false,
     requestedAtMs: Date.now(),
     correlationId: requestId,

@@ -1,0 +1,240 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { announce, call, mediaControl, mediaControlSubject, mediaStreamOn } from '@fleet/bus';
+import type { AccessUnit } from '@fleet/jt1078';
+import type { StreamId } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CameraVoice, TcpCamera, testCard } from './testing/camera.ts';
+import { askFor, randomImei, startWorld, type World, waitFor } from './testing/harness.ts';
+import { decodeErrors, isKeyFrame, Player, statusOf } from './testing/player.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: World;
+/** Three seconds, a key frame each second. */
+let card: AccessUnit[];
+beforeAll(async () => {
+  card = await testCard();
+  world = await startWorld({ MEDIA_DATA_TIMEOUT_MS: '1500' });
+});
+afterAll(() => world.stop());
+
+type Control = { change: 'ended' | 'paused' | 'resumed' | 'restarting' | 'restarted'; pace?: 'device' | 'arrival' };
+
+/** Tells the pod, and waits until it has heard: one connection's messages stay in order. */
+async function control(id: StreamId, ...changes: Control[]): Promise<void> {
+  for (const change of changes)
+    announce(world.bus, mediaControl, { ...id, ...change }, mediaControlSubject(world.podId));
+  await call(world.bus, mediaStreamOn(world.podId), id, { timeoutMs: 5_000 });
+}
+
+/** A recording that plays to one viewer. */
+class Playback {
+  readonly id: StreamId;
+  readonly camera = new TcpCamera(world.service.historyPort);
+  readonly voice: CameraVoice;
+  sent = 0;
+  #player: Player | undefined;
+
+  constructor(id: StreamId) {
+    this.id = id;
+    this.voice = new CameraVoice(id);
+  }
+
+  static async watched(pace?: 'device' | 'arrival'): Promise<Playback> {
+    const id: StreamId = { kind: 'history', imei: randomImei(), channel: 1 };
+    await askFor(world.redis, id, 2, pace);
+    const playback = new Playback(id);
+    const opening = Player.open(world.url(id));
+    await playback.send(card.slice(0, 1));
+    playback.#player = await opening;
+    return playback;
+  }
+
+  get player(): Player {
+    if (this.#player === undefined) throw new Error('nobody watches');
+    return this.#player;
+  }
+
+  /** Sends pictures, each `stepMs` of recorded time and `everyMs` of real time after the one before. */
+  async send(units: readonly AccessUnit[], { stepMs = 40, everyMs = 0 } = {}): Promise<void> {
+    for (const unit of units) {
+      await this.camera.send(...this.voice.video(unit));
+      this.voice.timestampMs += stepMs;
+      this.sent += 1;
+      if (everyMs > 0) await delay(everyMs);
+    }
+  }
+
+  /** Waits until the viewer has as many pictures as were sent, less those that are lost. */
+  async arrive(lost = 0): Promise<void> {
+    await waitFor(`${this.sent - lost} pictures`, () => this.player.video.length === this.sent - lost);
+  }
+
+  /** Closes the camera's side; what the viewer got must decode, and its clock must never stand, leap or go back. */
+  async finish({ lost = 0, maxStepMs = 100 } = {}): Promise<void> {
+    this.camera.close();
+    await waitFor('the end of the response', () => this.player.ending === 'complete');
+    expect(this.player.video).toHaveLength(this.sent - lost);
+    const steps = stepsOf(this.player);
+    expect(Math.min(...steps)).toBeGreaterThan(0);
+    expect(Math.max(...steps)).toBeLessThanOrEqual(maxStepMs);
+    expect(await decodeErrors(this.player.flv)).toBe('');
+  }
+}
+
+const stepsOf = ({ video }: Player): number[] =>
+  video.slice(1).map((tag, index) => tag.timestampMs - (video[index]?.timestampMs ?? 0));
+
+const spanMs = ({ video }: Player, from: number): number =>
+  (video.at(-1)?.timestampMs ?? 0) - (video[from]?.timestampMs ?? 0);
+
+describe('a seek', () => {
+  it.each([
+    ['an hour on', 3_600_000],
+    ['two seconds on', 2_000],
+    ['half a second back', -500],
+    ['an hour back', -3_600_000],
+  ])('%s goes on without a hole, whether the frames or the answer come first', async (_what, byMs) => {
+    const playback = await Playback.watched();
+    await playback.send(card.slice(1));
+    await control(playback.id, { change: 'restarting' });
+    playback.voice.timestampMs += byMs;
+    await playback.send(card.slice(0, 50));
+    await playback.arrive();
+    // Its answer comes after the frames: no picture may be lost by it.
+    await control(playback.id, { change: 'restarted' });
+    await playback.send(card.slice(50));
+    await playback.arrive();
+    // And before them.
+    await control(playback.id, { change: 'restarting' }, { change: 'restarted' });
+    playback.voice.timestampMs -= byMs;
+    await playback.send(card);
+    await playback.finish();
+  });
+
+  it('whose camera does not begin with a key frame shows no torn pictures', async () => {
+    const playback = await Playback.watched();
+    await playback.send(card.slice(1));
+    await control(playback.id, { change: 'restarting' }, { change: 'restarted' });
+    playback.voice.timestampMs += 60_000;
+    const [first = [], second = []] = [card.slice(13, 25), card.slice(25)];
+    await playback.send(first);
+    await playback.send(second);
+    // The pictures that are left out take their time all the same: the next one came that much later.
+    await playback.finish({ lost: first.length, maxStepMs: (first.length + 2) * 40 });
+  });
+
+  it('that the camera refuses changes nothing', async () => {
+    const playback = await Playback.watched();
+    await playback.send(card.slice(1));
+    await control(playback.id, { change: 'restarting' });
+    await playback.send(card);
+    await playback.finish();
+    expect(stepsOf(playback.player).every((step) => step === 40)).toBe(true);
+  });
+
+  it('that nobody watches is where the first viewer begins', async () => {
+    const id = await world.ask({ kind: 'history', dataType: 2 });
+    const playback = new Playback(id);
+    await playback.send(card);
+    await waitFor('the stream', async () => (await world.find(id))?.videoFrames === card.length);
+    await control(id, { change: 'restarting' }, { change: 'restarted' });
+    playback.voice.timestampMs += 600_000;
+    await playback.send(card.slice(0, 25));
+    await waitFor('the sought pictures', async () => (await world.find(id))?.videoFrames === card.length + 25);
+    const player = await Player.open(world.url(id));
+    playback.camera.close();
+    await waitFor('the end', () => player.ending === 'complete');
+    expect(player.video).toHaveLength(25);
+    expect(player.video[0] && isKeyFrame(player.video[0])).toBe(true);
+  });
+});
+
+describe('another speed', () => {
+  it('shows what comes when it comes, and normal speed is by the camera’s clock again', async () => {
+    const playback = await Playback.watched();
+    await playback.send(card.slice(1));
+    await playback.arrive();
+    const slowAt = playback.sent;
+    await control(playback.id, { change: 'restarting', pace: 'arrival' }, { change: 'resumed' });
+    await control(playback.id, { change: 'restarted', pace: 'arrival' });
+    const startedMs = performance.now();
+    // Four times: twelve seconds of recording in three.
+    for (let i = 0; i < 4; i += 1) await playback.send(card, { everyMs: 10 });
+    const tookMs = performance.now() - startedMs;
+    await playback.arrive();
+    const recordedMs = 4 * card.length * 40;
+    expect(recordedMs).toBeGreaterThan(1.5 * tookMs);
+    expect(spanMs(playback.player, slowAt)).toBeGreaterThan(0.8 * tookMs);
+    expect(spanMs(playback.player, slowAt)).toBeLessThan(1.2 * tookMs);
+    const normalAt = playback.sent;
+    await control(playback.id, { change: 'restarting', pace: 'device' }, { change: 'resumed' });
+    await control(playback.id, { change: 'restarted', pace: 'device' });
+    // As fast as the network takes it: the camera's clock counts.
+    await playback.send(card);
+    await playback.arrive();
+    expect(spanMs(playback.player, normalAt)).toBe((card.length - 1) * 40);
+    await playback.finish({ maxStepMs: 1_500 });
+  });
+
+  it('backwards goes forward for the viewer, at the pace of arrival', async () => {
+    const playback = await Playback.watched();
+    await playback.send(card.slice(1));
+    await playback.arrive();
+    const rewindAt = playback.sent;
+    await control(playback.id, { change: 'restarting', pace: 'arrival' });
+    const keyFrames = card.filter((unit) => unit.isKeyFrame);
+    playback.voice.timestampMs -= 1_000;
+    const startedMs = performance.now();
+    for (let i = 0; i < 4; i += 1) {
+      await playback.send(keyFrames, { stepMs: -1_000, everyMs: 120 });
+      if (i === 0) await control(playback.id, { change: 'restarted', pace: 'arrival' });
+    }
+    const tookMs = performance.now() - startedMs;
+    await playback.arrive();
+    expect(spanMs(playback.player, rewindAt)).toBeGreaterThan(0.7 * tookMs);
+    expect(spanMs(playback.player, rewindAt)).toBeLessThan(1.2 * tookMs);
+    await playback.finish({ maxStepMs: 2_000 });
+  });
+
+  it('from the beginning counts by arrival', async () => {
+    const playback = await Playback.watched('arrival');
+    const startedMs = performance.now();
+    await playback.send(card.slice(1), { everyMs: 10 });
+    const tookMs = performance.now() - startedMs;
+    await playback.arrive();
+    expect(spanMs(playback.player, 1)).toBeLessThan(1.2 * tookMs);
+    await playback.finish({ maxStepMs: 2_000 });
+  });
+});
+
+describe('a pause', () => {
+  it('may be longer than a stream may be silent, and leaves no hole', async () => {
+    const playback = await Playback.watched();
+    await playback.send(card.slice(1));
+    await control(playback.id, { change: 'paused' });
+    await waitFor('the pause', async () => (await world.find(playback.id))?.isPaused);
+    await delay(2_500);
+    expect(await world.find(playback.id)).toBeDefined();
+    await control(playback.id, { change: 'restarting', pace: 'device' });
+    // As cameras do, from the key frame before the place where it was paused.
+    playback.voice.timestampMs -= 1_000;
+    await playback.send(card.slice(25));
+    await control(playback.id, { change: 'resumed' }, { change: 'restarted', pace: 'device' });
+    expect((await world.find(playback.id))?.isPaused).toBe(false);
+    await playback.finish();
+  });
+});
+
+describe('a stop', () => {
+  it('ends the response cleanly, and the stream is gone', async () => {
+    const playback = await Playback.watched();
+    await playback.send(card.slice(1));
+    await playback.arrive();
+    await control(playback.id, { change: 'ended' });
+    await waitFor('the end of the response', () => playback.player.ending === 'complete');
+    expect(await statusOf(world.url(playback.id))).toMatchObject({ status: 404 });
+    await waitFor('the camera to be closed', () => playback.camera.isClosed);
+  });
+});
