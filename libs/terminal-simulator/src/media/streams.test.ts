@@ -293,6 +293,61 @@ describe('playback (0x9201)', () => {
     expect(stream.endReason).toBe('stopped');
   });
 
+  it.each([
+    [2, 2],
+    [4, 8],
+    [5, 16],
+  ])('speed %i is %i times as fast as recorded, with every picture and its recorded time', async (speed, times) => {
+    const startedAt = performance.now();
+    play({ playbackMode: 1, speed });
+    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    // Never faster; how much slower is up to the machine.
+    expect(performance.now() - startedAt).toBeGreaterThan(6000 / times - 40);
+    const recorded = sink.of('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
+    expect(recorded).toEqual(Array.from({ length: 150 }, (_unused, index) => index * 40));
+  });
+
+  it('sends key frames alone, at their recorded times, in mode 3', async () => {
+    await restartTerminal({ recordings, playbackAnswer: 'general', unpacedPlayback: true });
+    play({ playbackMode: 3, speed: 0 });
+    await waitFor('end of the recording', () => sink.closedConnections === 1);
+    const stream = await record();
+    expect(stream.sentVideoFrames.every((frame) => frame.isKeyFrame)).toBe(true);
+    const times = sink.of('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
+    expect(times[0]).toBe(0);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(times).toHaveLength(stream.sentVideoFrames.length);
+    expect(sink.of('audio')).toEqual([]);
+  });
+
+  it('turns to rewind, key frames and fast forward on the way, each from where it was', async () => {
+    play({ playbackMode: 1, speed: 3 });
+    await waitFor('two seconds', () => sink.of('video').length >= 50);
+    const control = { channel: 1, speed: 5, seekTime: null };
+    const stream = await record();
+    const turn = async (how: number): Promise<number> => {
+      const answers = platform.of(0x0001).length;
+      const sent = stream.sentVideoFrames.length;
+      platform.command(PHONE, playbackControl, { ...control, control: how });
+      await waitFor('answer', () => platform.of(0x0001).length > answers);
+      await waitFor('pictures', () => stream.sentVideoFrames.length > sent + 2);
+      return sent;
+    };
+    const rewound = stream.sentVideoFrames.slice(await turn(4)).map((frame) => frame.timestampMs);
+    expect(rewound.at(-1)).toBeLessThan(rewound[0] ?? 0);
+    const keyFrames = stream.sentVideoFrames.slice((await turn(6)) + 1);
+    expect(keyFrames.every((frame) => frame.isKeyFrame)).toBe(true);
+    const fast = stream.sentVideoFrames.slice((await turn(3)) + 1).map((frame) => frame.timestampMs);
+    expect((fast[1] ?? 0) - (fast[0] ?? 0)).toBe(40);
+    expect(sink.connections).toBe(1);
+  });
+
+  it('sends the picture at an instant in single-frame mode, with its own time', async () => {
+    play({ playbackMode: 4, speed: 0, startTime: cameraTimeOf(until.getTime() - 3000), endTime: null });
+    await waitFor('end', () => sink.closedConnections === 1);
+    expect(sink.of('video').map((frame) => frame.timestampMs)).toEqual([until.getTime() - 3000]);
+  });
+
   it('refuses a window in which it has recorded nothing', async () => {
     play({ playbackMode: 0, speed: 0, startTime: '2020-01-01T00:00:00', endTime: '2020-01-02T00:00:00' });
     const answer = await platform.next(0x0001);
