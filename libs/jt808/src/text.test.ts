@@ -6,6 +6,12 @@ it('measures what goes on the wire', () => {
   expect(gbkLength('请靠边停车 stop')).toBe(15);
 });
 
+it('writes the euro in two bytes, as every sign that is not ASCII, and reads it in either form', () => {
+  expect(encodeGbk('€').toString('hex')).toBe('a2e3');
+  expect(gbkLength('€1')).toBe(3);
+  expect(decodeGbk(Buffer.from('80a2e3', 'hex'))).toBe('€€');
+});
+
 it('names the characters that GBK lacks, each once', () => {
   expect(unencodableInGbk('粤B88888')).toEqual([]);
   expect(unencodableInGbk('a😀b😀ñ')).toEqual(['😀', 'ñ']);

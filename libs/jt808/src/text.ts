@@ -1,12 +1,15 @@
 import iconv from 'iconv-lite';
 import { EncodeError } from './errors.ts';
 
+/** Of what GBK has, all but the euro is the same in both: that is a single 0x80 in Microsoft's GBK alone, and two bytes like any other sign here. */
+const wireCharset = 'gb18030';
+
 /** GBK bytes of a text; throws EncodeError naming the characters that GBK lacks. */
 export function encodeGbk(text: string): Buffer {
   if (isAscii(text)) return Buffer.from(text, 'latin1');
   const missing = unencodableInGbk(text);
   if (missing.length > 0) throw new EncodeError(`GBK has no ${missing.join(' ')}`);
-  return iconv.encode(text, 'gbk');
+  return iconv.encode(text, wireCharset);
 }
 
 /** Text of GBK bytes, read as GB18030, its superset; NULs at both ends are filler and go, spaces stay. */
@@ -21,9 +24,9 @@ export function decodeGbk(bytes: Buffer): string {
   return bytes.toString('latin1', start, end);
 }
 
-/** Size of a text on the wire in bytes (two for most non-ASCII characters). */
+/** Size of a text on the wire in bytes: one for an ASCII character, two for any other that GBK has. */
 export function gbkLength(text: string): number {
-  return isAscii(text) ? text.length : iconv.encode(text, 'gbk').length;
+  return isAscii(text) ? text.length : iconv.encode(text, wireCharset).length;
 }
 
 /** Characters of a text that GBK lacks, each once, in order; empty when the text can be sent. */
