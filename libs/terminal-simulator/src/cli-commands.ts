@@ -49,7 +49,7 @@ const FOR_EVER_MS = 2 ** 31 - 1;
 export async function runFleet(options: FleetOptions, say: Say): Promise<RunningCommand> {
   const terminals = options.phones.map((phone, index) => {
     const { host, port, reportIntervalMs } = options;
-    const connection = { host, port, phone, reportIntervalMs, onLog: say, logLimit: 1000 };
+    const connection = { host, port, phone, reportIntervalMs, onLog: say, logLimit: 1000, ...options.habits };
     return demoTerminal(connection, { ...options, index, onProgress: say });
   });
   await prepare(terminals, say);
@@ -71,7 +71,8 @@ export async function runFleet(options: FleetOptions, say: Say): Promise<Running
 export async function runTerminal(options: TerminalCommandOptions, say: Say): Promise<RunningCommand> {
   const { host, port, phone, edition, reportIntervalMs } = options;
   const track = options.track === undefined ? undefined : builtInTracks[options.track];
-  const connection = { host, port, phone, edition, reportIntervalMs, onLog: say, ...(track ? { track } : {}) };
+  const own = { ...(track ? { track } : {}), ...options.habits };
+  const connection = { host, port, phone, edition, reportIntervalMs, onLog: say, ...own };
   const terminal = demoTerminal(connection, { ...options, index: 0, onProgress: say });
   await prepare([terminal], say);
   terminal.on('message', ({ messageId, serial }) => {

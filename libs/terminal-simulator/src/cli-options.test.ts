@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cliOptions, demoPhones, durationMs, HELP } from './cli-options.ts';
+import { cliOptions, demoPhones, durationMs, HELP, OPTIONS } from './cli-options.ts';
 
 describe('command line', () => {
   it('fleet: the demo vehicles by default, the third a 2019 terminal', () => {
@@ -27,6 +27,44 @@ describe('command line', () => {
     expect(cliOptions(broken)).toMatchObject({ edition: '2011', behaviour: { kind: 'garbage', form: 'cutBody' } });
     const asleep = ['terminal', '--phone', '013800138009', '--behaviour', 'sleeping', '--wake-after', '5'];
     expect(cliOptions(asleep)).toMatchObject({ behaviour: { kind: 'sleeping', wakeAfterTries: 5 } });
+  });
+
+  it('terminal: one that wakes late', () => {
+    const late = ['terminal', '--phone', '013800138009', '--behaviour', 'sleeping', '--wake-time', '20s', '--catch-up'];
+    const behaviour = { kind: 'sleeping', wakeAfterMs: 20_000, catchesUp: true };
+    expect(cliOptions(late)).toMatchObject({ behaviour });
+  });
+
+  it('terminal: its way to upload and to list', () => {
+    const given =
+      '--upload-speed 50000 --upload-resume restart --upload-retries 3 --upload-retry 2s --upload-files perRecording ' +
+      '--upload-directory 2026/ch1 --upload-mode port --upload-tls --upload-pause hold --upload-break reset@1000 ' +
+      '--upload-break finish@5000x3 --upload-notice never --upload-no-quit --list-chunk 40';
+    expect(cliOptions(['terminal', '--phone', '013800138009', ...given.split(' ')])).toMatchObject({
+      habits: {
+        uploadBytesPerSecond: 50_000,
+        uploadResume: 'restart',
+        uploadRetries: 3,
+        uploadRetryMs: 2000,
+        uploadFiles: 'perRecording',
+        uploadDirectory: '2026/ch1',
+        uploadDataMode: 'port',
+        uploadTls: true,
+        uploadPause: 'hold',
+        uploadBreaks: [
+          { how: 'reset', afterBytes: 1000, times: 1 },
+          { how: 'finish', afterBytes: 5000, times: 3 },
+        ],
+        uploadNotice: 'never',
+        uploadQuits: false,
+        listItemsPerMessage: 40,
+      },
+    });
+  });
+
+  it('names every option in the help', () => {
+    const named = new Set(HELP.match(/--[a-z-]+/g));
+    for (const name of Object.keys(OPTIONS)) expect(named).toContain(`--${name}`);
   });
 
   it('load', () => {
@@ -57,6 +95,9 @@ describe('command line', () => {
     [['terminal'], /--phone is missing/],
     [['terminal', '--phone', '013800138009', '--edition', '2020'], /--edition "2020" is none of 2011, 2013, 2019/],
     [['terminal', '--phone', '013800138009', '--behaviour', 'rude'], /--behaviour "rude"/],
+    [['fleet', '--upload-break', 'reset'], /--upload-break "reset" is no accident such as reset@100000/],
+    [['fleet', '--upload-speed', '0'], /--upload-speed "0" is no whole number from 1 on/],
+    [['fleet', '--upload-notice', 'maybe'], /--upload-notice "maybe" is none of truth, success/],
     [['load', '--interval', '30'], /--interval "30" is no duration/],
   ])('%j is refused with a sentence that names the fault', (args, message) => {
     expect(() => cliOptions(args)).toThrow(message);

@@ -2,13 +2,12 @@ import { parseArgs } from 'node:util';
 import { EDITIONS, type Edition } from '@fleet/jt808';
 import type { Behaviour } from './behaviour.ts';
 import { builtInTracks } from './built-in-tracks.ts';
+import { UPLOAD_HELP, UPLOAD_OPTIONS, uploadOptions } from './cli-upload-options.ts';
 import { defaultCacheDir } from './media/clip.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
-
-/** The arguments make no sense; the message says why, and the command exits with 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+import type { ListOptions } from './terminal-options.ts';
+import type { UploadOptions } from './uploads/upload-options.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Where terminals connect to. */
 interface ServerOptions {
@@ -24,6 +23,8 @@ interface CameraOptions {
   cacheDir: string;
   mediaHost: string | undefined;
   recordings: number;
+  /** How they send lists of recordings, and the recordings. */
+  habits: UploadOptions & ListOptions;
 }
 
 /** `fleet`: a few complete vehicles. */
@@ -68,12 +69,15 @@ export const HELP = `Simulated JT/T 808 terminals with JT/T 1078 cameras.
 
 All:
   --host H            platform's address (127.0.0.1)          --port P   its JT/T 808 port (7808)
+  --help              this text
 fleet and terminal:
   --channels N        cameras of each terminal (2)            --interval T       a location each T (10s)
   --video h264|h265   --audio g711a|g711u|g726|adpcm|aac|none
   --media-host H      stream to H whatever the platform names
   --recordings N      recordings of a minute on each camera's disk (60)
+  --list-chunk N      lists of recordings in several whole messages of N items
   --cache-dir DIR     where made clips are kept (.cache/clips)
+${UPLOAD_HELP}
 fleet:
   --terminals N       vehicles (3); two of edition 2013, one of 2019, and so on
   --phones A,B        their numbers, instead of 013800138001 ...
@@ -83,7 +87,8 @@ terminal:
   --behaviour NAME    normal, sleeping, silent, mute, slow, refusing, twice, wrongSerial,
                       badChecksum, noise, halfGlued, cutBody, disconnecting, neverReading, halfOpen
   --delay T           of slow (5s)                            --result 1|2|3     of refusing (1)
-  --wake-after N      tries after which a sleeping one wakes (3)
+  --wake-after N      tries after which a sleeping one wakes (3), or
+  --wake-time T       how long after the first try it wakes   --catch-up         and answers what came meanwhile
 load:
   --terminals N       (1000)                                  --connect-rate N   new connections a second (500)
   --edition E         (2013)                                  --first-phone N    number of the first (019000000000)
@@ -95,7 +100,8 @@ Examples:
 
 Ctrl-C stops. Clips are made by ffmpeg (FFMPEG_PATH or the PATH) once and kept.`;
 
-const OPTIONS = {
+/** Every option, as `parseArgs` wants them. */
+export const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   host: { type: 'string' },
   port: { type: 'string' },
@@ -116,11 +122,24 @@ const OPTIONS = {
   delay: { type: 'string' },
   result: { type: 'string' },
   'wake-after': { type: 'string' },
+  'wake-time': { type: 'string' },
+  'catch-up': { type: 'boolean' },
+  'list-chunk': { type: 'string' },
   'connect-rate': { type: 'string' },
   'first-phone': { type: 'string' },
+  ...UPLOAD_OPTIONS,
 } as const;
 
-type Values = { [K in Exclude<keyof typeof OPTIONS, 'help'>]?: string | undefined };
+type Names = typeof OPTIONS;
+type TextName = {
+  [K in keyof Names]: Names[K] extends { type: 'string'; multiple?: never } ? K : never;
+}[keyof Names];
+type Values = { [K in TextName]?: string | undefined } & {
+  'catch-up'?: boolean | undefined;
+  'upload-tls'?: boolean | undefined;
+  'upload-no-quit'?: boolean | undefined;
+  'upload-break'?: string[] | undefined;
+};
 
 /** Duration such as 500ms, 30s or 2m. */
 export function durationMs(text: string, name: string): number {
@@ -130,7 +149,7 @@ export function durationMs(text: string, name: string): number {
   return Number(match[1]) * unit;
 }
 
-function whole(values: Values, name: keyof Values, fallback: number, [min, max]: readonly [number, number]): number {
+function whole(values: Values, name: TextName, fallback: number, [min, max]: readonly [number, number]): number {
   const text = values[name];
   if (text === undefined) return fallback;
   const value = Number(text);
@@ -140,7 +159,7 @@ function whole(values: Values, name: keyof Values, fallback: number, [min, max]:
   return value;
 }
 
-function oneOf<T extends string>(values: Values, name: keyof Values, fallback: T, allowed: readonly T[]): T {
+function oneOf<T extends string>(values: Values, name: TextName, fallback: T, allowed: readonly T[]): T {
   const text = values[name];
   if (text === undefined) return fallback;
   const value = allowed.find((one) => one === text);
@@ -148,7 +167,7 @@ function oneOf<T extends string>(values: Values, name: keyof Values, fallback: T
   return value;
 }
 
-function duration(values: Values, name: keyof Values, fallbackMs: number): number {
+function duration(values: Values, name: TextName, fallbackMs: number): number {
   const text = values[name];
   return text === undefined ? fallbackMs : durationMs(text, name);
 }
@@ -178,6 +197,10 @@ function cameraOptions(values: Values): CameraOptions {
     cacheDir: values['cache-dir'] ?? defaultCacheDir(),
     mediaHost: values['media-host'],
     recordings: whole(values, 'recordings', 60, [0, 20_000]),
+    habits: {
+      ...uploadOptions(values, values['upload-retry'] === undefined ? undefined : duration(values, 'upload-retry', 0)),
+      ...(values['list-chunk'] === undefined ? {} : { listItemsPerMessage: whole(values, 'list-chunk', 1, [1, 1000]) }),
+    },
   };
 }
 
@@ -211,6 +234,13 @@ const BEHAVIOURS = [
   'halfOpen',
 ] as const;
 
+function sleeping(values: Values): Behaviour {
+  if (values['wake-time'] === undefined) {
+    return { kind: 'sleeping', wakeAfterTries: whole(values, 'wake-after', 3, [1, 1000]) };
+  }
+  return { kind: 'sleeping', wakeAfterMs: duration(values, 'wake-time', 0), catchesUp: values['catch-up'] === true };
+}
+
 function behaviourOptions(values: Values): Behaviour {
   const kind = oneOf(values, 'behaviour', 'normal', BEHAVIOURS);
   switch (kind) {
@@ -219,7 +249,7 @@ function behaviourOptions(values: Values): Behaviour {
     case 'refusing':
       return { kind, result: whole(values, 'result', 1, [1, 3]) as 1 | 2 | 3 };
     case 'sleeping':
-      return { kind, wakeAfterTries: whole(values, 'wake-after', 3, [1, 1000]) };
+      return sleeping(values);
     case 'disconnecting':
       return { kind, when: 'before' };
     case 'badChecksum':

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { type RunningCommand, runFleet, runLoad, runTerminal, type Say } from './cli-commands.ts';
-import { type CliOptions, cliOptions, HELP, UsageError } from './cli-options.ts';
+import { type CliOptions, cliOptions, HELP } from './cli-options.ts';
+import { UsageError } from './usage-error.ts';
 
 const say: Say = (line) => {
   process.stdout.write(`${line}\n`);

@@ -1,0 +1,80 @@
+import type { UploadBreak, UploadOptions } from './uploads/upload-options.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Options of the command line about uploads, as `parseArgs` wants them. */
+export const UPLOAD_OPTIONS = {
+  'upload-speed': { type: 'string' },
+  'upload-resume': { type: 'string' },
+  'upload-retries': { type: 'string' },
+  'upload-retry': { type: 'string' },
+  'upload-files': { type: 'string' },
+  'upload-directory': { type: 'string' },
+  'upload-mode': { type: 'string' },
+  'upload-tls': { type: 'boolean' },
+  'upload-pause': { type: 'string' },
+  'upload-break': { type: 'string', multiple: true },
+  'upload-notice': { type: 'string' },
+  'upload-no-quit': { type: 'boolean' },
+} as const;
+
+/** Part of --help about uploads. */
+export const UPLOAD_HELP = `uploads (fleet and terminal):
+  --upload-speed N    bytes a second (no limit)               --upload-mode      pasv, epsv, port or eprt
+  --upload-resume     append, restart (REST) or fromZero      --upload-tls       explicit TLS
+  --upload-retries N  after a broken transfer (10)            --upload-retry T   wait before each (1s)
+  --upload-files      one, or perRecording                    --upload-directory DIR  made below the given path
+  --upload-pause      close, reset or hold                    --upload-no-quit   closes without QUIT
+  --upload-notice     0x1206: truth, success, failure, never or early
+  --upload-break H@B  accident after B bytes of an attempt, H: reset, finish, controlLost, silent;
+                      H@BxN hits N attempts; may be given again`;
+
+/** Values of these options as they were given. */
+export type UploadValues = {
+  [K in keyof typeof UPLOAD_OPTIONS]?: string | boolean | string[] | undefined;
+};
+
+function oneOf<T extends string>(values: UploadValues, name: keyof UploadValues, allowed: readonly T[]): T | undefined {
+  const text = values[name];
+  if (text === undefined) return undefined;
+  const value = allowed.find((one) => one === text);
+  if (value === undefined) throw new UsageError(`--${name} "${String(text)}" is none of ${allowed.join(', ')}`);
+  return value;
+}
+
+function whole(values: UploadValues, name: keyof UploadValues, min: number): number | undefined {
+  const text = values[name];
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < min) {
+    throw new UsageError(`--${name} "${String(text)}" is no whole number from ${min} on`);
+  }
+  return value;
+}
+
+function breakOf(text: string): UploadBreak {
+  const match = /^(reset|finish|controlLost|silent)@(\d+)(?:x(\d+))?$/.exec(text);
+  if (match === null)
+    throw new UsageError(`--upload-break "${text}" is no accident such as reset@100000 or finish@5000x3`);
+  const [, how, afterBytes, times = '1'] = match;
+  return { how: how as UploadBreak['how'], afterBytes: Number(afterBytes), times: Number(times) };
+}
+
+/** How the terminals upload; `retryMs` is --upload-retry, read. Throws UsageError. */
+export function uploadOptions(values: UploadValues, retryMs: number | undefined): UploadOptions {
+  const breaks = values['upload-break'];
+  const directory = values['upload-directory'];
+  return {
+    uploadBytesPerSecond: whole(values, 'upload-speed', 1),
+    uploadResume: oneOf(values, 'upload-resume', ['append', 'restart', 'fromZero']),
+    uploadRetries: whole(values, 'upload-retries', 0),
+    uploadRetryMs: retryMs,
+    uploadFiles: oneOf(values, 'upload-files', ['one', 'perRecording']),
+    uploadDirectory: typeof directory === 'string' ? directory : undefined,
+    uploadDataMode: oneOf(values, 'upload-mode', ['pasv', 'epsv', 'port', 'eprt']),
+    uploadTls: values['upload-tls'] === true,
+    uploadPause: oneOf(values, 'upload-pause', ['close', 'reset', 'hold']),
+    uploadBreaks: Array.isArray(breaks) ? breaks.map(breakOf) : [],
+    uploadNotice: oneOf(values, 'upload-notice', ['truth', 'success', 'failure', 'never', 'early']),
+    uploadQuits: values['upload-no-quit'] !== true,
+  };
+}
