@@ -1,5 +1,6 @@
+import { shownConfig } from '@fleet/service-kit';
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from './config.ts';
+import { configSchema, loadConfig } from './config.ts';
 
 const secret = { MEDIA_SIGNING_SECRET: 'a-secret-of-this-deployment' };
 
@@ -48,5 +49,27 @@ describe('the defaults', () => {
       RATE_LIMIT_VIEWERS_PER_CHANNEL: 20,
       RATE_LIMIT_CHANNELS_PER_DEVICE: 16,
     });
+  });
+});
+
+describe('WAKE_SMS_*', () => {
+  it('are off unless there is a URL', () => {
+    expect(loadConfig({})).toMatchObject({ WAKE_SMS_AFTER_MS: 5_000, WAKE_SMS_EVERY_MS: 120_000 });
+    expect(loadConfig({}).WAKE_SMS_URL).toBeUndefined();
+  });
+
+  it.each([
+    ['WAKE_SMS_URL', 'ftp://sms.example.com?key=hidden'],
+    ['WAKE_SMS_URL', 'sms.example.com/hidden'],
+    ['WAKE_SMS_TOKEN', 'hidden\nx: y'],
+    ['WAKE_SMS_NUMBER_PREFIX', '0086a'],
+  ])('%s refuses %j and keeps secrets to itself', (name, value) => {
+    expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(name));
+    expect(() => loadConfig({ [name]: value })).not.toThrow(/hidden/);
+  });
+
+  it('are logged without the secrets', () => {
+    const config = loadConfig({ WAKE_SMS_URL: 'https://sms.example.com/?key=hidden', WAKE_SMS_TOKEN: 'hidden' });
+    expect(shownConfig(configSchema, config)).toMatchObject({ WAKE_SMS_URL: 'set', WAKE_SMS_TOKEN: 'set' });
   });
 });

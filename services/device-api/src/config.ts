@@ -57,6 +57,41 @@ export const configSchema = envSchema({
     default: 15_000,
     description: 'wait of a viewer for the first packet of a camera that said yes; then 502',
   },
+  WAKE_SMS_URL: {
+    type: 'string',
+    optional: true,
+    // A provider's key may stand in it.
+    secret: true,
+    pattern: '^https?://[^\\s]+$',
+    description: 'where SMS that wake devices are posted as JSON {to, text}; none are sent when absent',
+  },
+  WAKE_SMS_TOKEN: {
+    type: 'string',
+    optional: true,
+    secret: true,
+    pattern: '^[\\x21-\\x7e]+$',
+    description: 'sent to that provider as Authorization: Bearer',
+  },
+  WAKE_SMS_TEXT: {
+    type: 'string',
+    default: 'WAKEUP#',
+    minLength: 1,
+    description: 'text of such an SMS, as the makers of the terminals say',
+  },
+  WAKE_SMS_NUMBER_PREFIX: {
+    type: 'string',
+    default: '',
+    pattern: '^\\+?\\d{0,7}$',
+    description: 'stands before the terminal number, which is the phone number, in such an SMS: +86',
+  },
+  WAKE_SMS_AFTER_MS: {
+    ...durationMs,
+    default: 5_000,
+    description:
+      'silence of a connected device before it is sent such an SMS; one without a connection is sent it at once',
+  },
+  WAKE_SMS_EVERY_MS: { ...durationMs, default: 120_000, description: 'one such SMS to a device in this time' },
+  WAKE_SMS_TIMEOUT_MS: { ...durationMs, default: 5_000, description: 'wait for the provider of SMS' },
   DRAIN_DELAY_MS: {
     type: 'integer',
     minimum: 0,

@@ -3,6 +3,7 @@ import type { Logger } from '@fleet/service-kit';
 import type { Database, Redis, UploadRecords } from '@fleet/storage';
 import type { Guard } from './access/guard.ts';
 import type { Config } from './config.ts';
+import type { SmsProvider } from './providers/sms-provider.ts';
 import type { CameraClocks } from './use-cases/camera-clock.ts';
 
 /** What use cases work with. */
@@ -16,6 +17,8 @@ export interface Deps {
   readonly clocks: CameraClocks;
   readonly uploads: UploadRecords;
   readonly guard: Guard;
+  /** Sends SMS that wake devices; null where no provider is configured. */
+  readonly sms: SmsProvider | null;
   /** Aborted when the service stops and its grace is over: what still waits ends. */
   readonly stopped: AbortSignal;
   /** Aborted when the service begins to stop: open streams end. */

@@ -21,6 +21,7 @@ import { createDeviceApi, createVideoService } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveUseCases } from './handlers/serve-use-cases.ts';
+import { SmsProvider } from './providers/sms-provider.ts';
 import { CameraClocks } from './use-cases/camera-clock.ts';
 
 const name = 'device-api';
@@ -64,6 +65,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   setMaxListeners(0, stopping.signal, stopped.signal);
   const limits = new RateLimits(config, redis);
   const guard = new Guard({ bus, config }, keys, limits);
+  const sms = SmsProvider.of(config);
+  lifecycle.onStop('sms', () => sms?.stop());
   const deps: Deps = {
     config,
     log,
@@ -74,6 +77,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     clocks: new CameraClocks(bus),
     uploads: new UploadRecords(database),
     guard,
+    sms,
     stopping: stopping.signal,
     stopped: stopped.signal,
   };

@@ -1,0 +1,82 @@
+import CircuitBreaker from 'opossum';
+import type { Config } from '../config.ts';
+
+type SmsConfig = Pick<
+  Config,
+  'WAKE_SMS_URL' | 'WAKE_SMS_TOKEN' | 'WAKE_SMS_TEXT' | 'WAKE_SMS_NUMBER_PREFIX' | 'WAKE_SMS_TIMEOUT_MS'
+>;
+
+/** Half of the last minute's messages failed, and they were at least this many: the provider is left alone for a while. */
+const failuresToOpen = 3;
+const leftAloneMs = 30_000;
+
+/** The provider did not take a message. */
+export class SmsError extends Error {
+  override readonly name = 'SmsError';
+  /** True when it was this one message that it would not take. */
+  readonly isOfMessage: boolean;
+  constructor(message: string, options: { isOfMessage?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.isOfMessage = options.isOfMessage ?? false;
+  }
+}
+
+/** Any provider of SMS that takes `POST {"to", "text"}` and answers 2xx when it has it. */
+export class SmsProvider {
+  readonly #config: SmsConfig;
+  readonly #breaker: CircuitBreaker<[imei: string, requestId: string], void>;
+
+  constructor(config: SmsConfig & { readonly WAKE_SMS_URL: string }) {
+    this.#config = config;
+    this.#breaker = new CircuitBreaker((imei, requestId) => this.#post(config.WAKE_SMS_URL, imei, requestId), {
+      // The request has a limit of its own, which also ends its connection.
+      timeout: false,
+      rollingCountTimeout: 60_000,
+      volumeThreshold: failuresToOpen,
+      errorThresholdPercentage: 50,
+      resetTimeout: leftAloneMs,
+      errorFilter: (error: unknown) => error instanceof SmsError && error.isOfMessage,
+    });
+  }
+
+  /** The configured provider, or null. */
+  static of(config: SmsConfig): SmsProvider | null {
+    const { WAKE_SMS_URL } = config;
+    return WAKE_SMS_URL === undefined ? null : new SmsProvider({ ...config, WAKE_SMS_URL });
+  }
+
+  /** Sends the wake-up text to a terminal: its number is its phone number. Throws when the provider has not taken it. */
+  wake(imei: string, requestId: string): Promise<void> {
+    return this.#breaker.fire(imei, requestId);
+  }
+
+  stop(): void {
+    this.#breaker.shutdown();
+  }
+
+  async #post(url: string, imei: string, requestId: string): Promise<void> {
+    const { WAKE_SMS_TOKEN, WAKE_SMS_TEXT, WAKE_SMS_NUMBER_PREFIX, WAKE_SMS_TIMEOUT_MS } = this.#config;
+    let response: Response;
+    try {
+      response = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-request-id': requestId,
+          ...(WAKE_SMS_TOKEN === undefined ? {} : { authorization: `Bearer ${WAKE_SMS_TOKEN}` }),
+        },
+        body: JSON.stringify({ to: `${WAKE_SMS_NUMBER_PREFIX}${imei}`, text: WAKE_SMS_TEXT }),
+        // The token is for this address alone.
+        redirect: 'error',
+        signal: AbortSignal.timeout(WAKE_SMS_TIMEOUT_MS),
+      });
+      await response.body?.cancel();
+    } catch (cause) {
+      throw new SmsError('the provider of SMS could not be reached', { cause });
+    }
+    if (!response.ok)
+      throw new SmsError(`the provider of SMS answered ${response.status}`, {
+        isOfMessage: [400, 404, 422].includes(response.status),
+      });
+  }
+}
