@@ -109,9 +109,8 @@ export class World {
     });
   }
 
-  /** Connects a device whose commands are answered by the handler; it has a number of its own. */
-  async device(handler: Handler): Promise<string> {
-    const imei = randomImei();
+  /** Connects a device whose commands are answered by the handler; it has a number of its own unless one is given. */
+  async device(handler: Handler, imei: string = randomImei()): Promise<string> {
     this.#handlers.set(imei, handler);
     this.#gateway.open(imei);
     await keepGatewayAlive(this.redis, podId);
@@ -139,8 +138,9 @@ export class World {
     channel: number,
     url: string,
     pod = 'test-media',
+    kind: 'live' | 'history' = 'live',
   ): Promise<{ leave(): Promise<unknown> }> {
-    const id = { kind: 'live', imei, channel } as const;
+    const id = { kind, imei, channel };
     if (!this.#mediaPods.has(pod)) {
       serve(this.bus, mediaStreamOn(pod), { queue: pod, onError: () => undefined }, async () => ({ isRunning: true }));
       this.#mediaPods.add(pod);

@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, type RequestContext, signMediaPath } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
@@ -8,6 +9,9 @@ import { findStreamSource } from './find-stream-source.ts';
 /** A media pod that does not even send its headers in this time is not working. */
 const answerLimitMs = 10_000;
 const urlLifetimeMs = 60_000;
+/** Viewers hear of a stream's end before Redis does. */
+const settleMs = 1_000;
+const settleEveryMs = 25;
 // A stream has its connection for itself.
 const agent = new Agent({ keepAlive: false });
 
@@ -58,13 +62,38 @@ async function openSource(
     const upstream = await open(deps, id, claim, options, signal);
     if (upstream.statusCode === 200) return upstream;
     upstream.resume();
-    throw new Error(`the media server answered ${upstream.statusCode}`);
+    throw new AnswerError(upstream.statusCode ?? 0);
   } catch (cause) {
     if (signal.aborted) throw cause;
     // The stream may have ended, or moved to another pod, since its state was read.
-    const current = await findStreamSource(deps, id, signal);
+    const isGone = cause instanceof AnswerError && cause.status === 404;
+    const current = await nextSource(deps, id, claim, isGone ? settleMs : 0, signal);
     if (current.generation !== claim.generation) return openSource(deps, id, options, signal);
     throw new AppError('upstream_error', 'The media server returned an error.', { cause });
+  }
+}
+
+/** The stream's source as it is now; a pod that has just let go of it is given the moment in which its claim goes. */
+async function nextSource(
+  deps: PipeDeps,
+  id: StreamId,
+  known: StreamClaim,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<StreamClaim> {
+  const until = performance.now() + withinMs;
+  for (;;) {
+    const current = await findStreamSource(deps, id, signal);
+    if (current.generation !== known.generation || performance.now() >= until) return current;
+    await delay(settleEveryMs, undefined, { signal });
+  }
+}
+
+class AnswerError extends Error {
+  readonly status: number;
+  constructor(status: number) {
+    super(`the media server answered ${status}`);
+    this.status = status;
   }
 }
 

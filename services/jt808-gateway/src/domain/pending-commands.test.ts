@@ -142,7 +142,7 @@ describe('a list in several messages', () => {
     expect(body).toHaveLength(6 + 3 * 28);
   });
 
-  it('that never reaches its total ends after a silence, with what came', async () => {
+  it('that never reaches its total ends after a silence, with what came and what was announced', async () => {
     const command = sent(0x9205, [1]);
     pending.takeSpecific(0x1205, list(1, 9, 2), '2013');
     await jest.advanceTimersByTimeAsync(2_999);
@@ -150,7 +150,11 @@ describe('a list in several messages', () => {
     await jest.advanceTimersByTimeAsync(2_999);
     expect(await outcomeOf(command)).toBeNull();
     await jest.advanceTimersByTimeAsync(1);
-    expect(await outcomeOf(command)).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1205 } } });
+    const outcome = await outcomeOf(command);
+    expect(outcome).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1205 } } });
+    const body = outcome?.kind === 'answered' ? Buffer.from(outcome.answer.message?.bodyBase64 ?? '', 'base64') : null;
+    expect(body?.readUInt32BE(2)).toBe(9);
+    expect(body).toHaveLength(6 + 3 * 28);
   });
 });
 

@@ -1,0 +1,223 @@
+import { callUseCase, type DeviceAnswer, deviceApi, type Outcome } from '@fleet/bus';
+import { type BodyOf, encodeBody, resourceList } from '@fleet/jt808';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { answered, World } from '../testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: World;
+let api: Awaited<ReturnType<World['service']>>;
+beforeAll(async () => {
+  world = await World.open({ platform: true });
+  api = await world.service();
+});
+afterAll(() => world.close());
+
+type Item = BodyOf<typeof resourceList>['items'][number];
+const item: Item = {
+  channel: 1,
+  startTime: '2026-08-01T10:00:00',
+  endTime: '2026-08-01T10:05:00',
+  alarmFlags: 0n,
+  mediaType: 0,
+  streamType: 1,
+  storageType: 1,
+  fileSize: 4_294_967_295,
+};
+const message = (body: Buffer): DeviceAnswer['message'] => ({
+  id: 0x1205,
+  edition: '2019',
+  bodyBase64: body.toString('base64'),
+});
+const list = (items: readonly Item[], total = items.length): Outcome => ({
+  kind: 'answered',
+  answer: {
+    commandMessageId: 0x9205,
+    commandSerialNo: 1,
+    result: null,
+    message: message(encodeBody(resourceList, { replySerial: 1, total, items: [...items] }, '2019')),
+  },
+});
+const hour = '&start_time=2026-08-01T02:00:00Z&end_time=2026-08-01T03:00:00Z';
+const ask = (imei: string, more = hour, client = api) =>
+  client.get(`/history/list-videos?imei=${imei}&channel=1${more}`);
+
+describe('what the camera is asked', () => {
+  const plain = {
+    kind: 'listRecordings',
+    channel: 1,
+    startTime: '260801100000',
+    endTime: '260801110000',
+    alarmFlags: '0',
+    mediaType: 3,
+    streamType: 0,
+    storageType: 0,
+  };
+  it.each([
+    [hour, {}],
+    [
+      `${hour}&resource_type=1&stream_type=2&memory_type=1&alarm=5`,
+      { mediaType: 1, streamType: 2, storageType: 1, alarmFlags: '5' },
+    ],
+    [`${hour}&alarm=18446744073709551615`, { alarmFlags: '18446744073709551615' }],
+    ['&start_time=2026-08-01T10:00:00.9%2B08:00&end_time=2026-07-31T23:00:00-04:00', {}],
+  ])('with %s', async (query, changed) => {
+    const imei = await world.device(() => list([]));
+    expect(await ask(imei, query)).toMatchObject({ status: 200, body: { total_resources: 0, resources: [] } });
+    expect(world.commandsOf(imei).map(({ command }) => command)).toEqual([{ ...plain, ...changed }]);
+  });
+
+  it('is channel 0 for all channels', async () => {
+    const imei = await world.device(() => list([]));
+    expect((await api.get(`/history/list-videos?imei=${imei}&channel=0${hour}`)).status).toBe(200);
+    expect(world.commandsOf(imei)[0]?.command).toMatchObject({ channel: 0 });
+  });
+
+  it("is in the time of the device's own clock", async () => {
+    const imei = await world.device(() => list([item]));
+    world.offsets.set(imei, '-03:30');
+    expect((await ask(imei)).body).toMatchObject({
+      resources: [{ playback_start_time: '2026-08-01T10:00:00-03:30', playback_end_time: '2026-08-01T10:05:00-03:30' }],
+    });
+    expect(world.commandsOf(imei)[0]?.command).toMatchObject({ startTime: '260731223000', endTime: '260731233000' });
+  });
+});
+
+describe('the list', () => {
+  it('shows each field, and alarms with all their digits', async () => {
+    const second = { ...item, channel: 2, alarmFlags: 2n ** 64n - 1n, mediaType: 2, streamType: 2, storageType: 2 };
+    const imei = await world.device(() => list([item, second]));
+    const response = await fetch(`${api.base}/api/v1/history/list-videos?imei=${imei}&channel=0${hour}`);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(await response.text()).toBe(
+      '{"total_resources":2,"resources":[' +
+        '{"logical_channel_no":1,"playback_start_time":"2026-08-01T10:00:00+08:00","playback_end_time":"2026-08-01T10:05:00+08:00",' +
+        '"alarm":0,"resource_type":0,"stream_type":1,"memory_type":1,"file_size":4294967295},' +
+        '{"logical_channel_no":2,"playback_start_time":"2026-08-01T10:00:00+08:00","playback_end_time":"2026-08-01T10:05:00+08:00",' +
+        '"alarm":18446744073709551615,"resource_type":2,"stream_type":2,"memory_type":2,"file_size":4294967295}]}',
+    );
+  });
+
+  it('may have thousands of entries', async () => {
+    const imei = await world.device(() => list(Array.from({ length: 12_000 }, () => item)));
+    const { body } = (await ask(imei)) as { body: { total_resources: number; resources: unknown[] } };
+    expect(body.total_resources).toBe(12_000);
+    expect(body.resources).toHaveLength(12_000);
+  });
+
+  it('takes what came for the number of recordings where a device announces fewer', async () => {
+    const imei = await world.device(() => list([item, item], 1));
+    expect(await ask(imei)).toMatchObject({ status: 200, body: { total_resources: 2 } });
+  });
+});
+
+describe('an answer that is no list', () => {
+  const cut: Outcome = {
+    kind: 'answered',
+    answer: {
+      commandMessageId: 0x9205,
+      commandSerialNo: 1,
+      result: null,
+      message: message(Buffer.from('0001', 'hex')),
+    },
+  };
+  it.each<[string, Outcome, number, RegExp]>([
+    ['a refusal', answered(0x9205, 1), 502, /refused to list its recordings: it answered failure\./],
+    ['an unknown command', answered(0x9205, 3), 502, /it answered unsupported\./],
+    ['another code', answered(0x9205, 77), 502, /it answered result code 77\./],
+    ['a yes without a list', answered(0x9205, 0), 502, /recordings/],
+    ['fewer recordings than announced', list([item, item], 5), 502, /incomplete: 2 of 5 came\./],
+    ['none of those announced', list([], 5), 502, /incomplete: 0 of 5 came\./],
+    ['a cut list', cut, 502, /could not be read/],
+    ['a recording without a time', list([{ ...item, startTime: null }]), 502, /recording 1 has no valid time\./],
+    [
+      'a time that is none',
+      list([item, { ...item, endTime: { bcd: '261301000000' } }]),
+      502,
+      /recording 2 has no valid/,
+    ],
+    ['a resource type of its own', list([{ ...item, mediaType: 4 }]), 502, /resource type 4/],
+    ['a stream type of its own', list([{ ...item, streamType: 3 }]), 502, /stream type 3/],
+    ['a memory type of its own', list([{ ...item, storageType: 3 }]), 502, /memory type 3/],
+    ['nothing readable', { kind: 'unreadable', detail: '0x1205 ends inside an item' }, 502, /ends inside an item\./],
+    ['no answer', { kind: 'timedOut' }, 504, /did not reply/],
+    ['no device', { kind: 'notConnected' }, 404, /not connected/],
+    ['a broker that is away', { kind: 'brokerAway' }, 503, /broker/],
+  ])('%s', async (_what, outcome, status, sentence) => {
+    const imei = await world.device(() => outcome);
+    expect(await ask(imei)).toMatchObject({
+      status,
+      body: { status, error: expect.stringMatching(sentence) },
+    });
+  });
+});
+
+describe('the camera clock', () => {
+  it('that nobody can look up is 503, and the camera is not asked', async () => {
+    const alone = await World.open();
+    try {
+      const service = await alone.service();
+      const imei = await alone.device(() => list([]));
+      expect(await ask(imei, hour, service)).toMatchObject({
+        status: 503,
+        body: { status: 503, error: "The camera's UTC offset can not be looked up at the moment." },
+      });
+      expect(alone.commandsOf(imei)).toEqual([]);
+    } finally {
+      await alone.close();
+    }
+  });
+
+  it('of a record that has changed counts after a moment', async () => {
+    const imei = await world.device(() => list([item]));
+    const shown = async () =>
+      ((await ask(imei)).body as { resources: { playback_start_time: string }[] }).resources[0]?.playback_start_time;
+    expect(await shown()).toBe('2026-08-01T10:00:00+08:00');
+    world.offsets.set(imei, '+00:00');
+    const deadlineMs = performance.now() + 20_000;
+    while ((await shown()) !== '2026-08-01T10:00:00+00:00' && performance.now() < deadlineMs)
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await shown()).toBe('2026-08-01T10:00:00+00:00');
+  });
+});
+
+describe('over the bus', () => {
+  const wanted = {
+    channel: 0,
+    startMs: Date.parse('2026-08-01T02:00:00Z'),
+    endMs: Date.parse('2026-08-01T03:00:00Z'),
+    resourceType: 3,
+    streamType: 0,
+    memoryType: 0,
+    alarmFlags: '9223372036854775808',
+  };
+
+  it('is the same, with alarms in decimal', async () => {
+    const imei = await world.device(() => list([{ ...item, alarmFlags: 2n ** 63n }]));
+    const options = { timeoutMs: 10_000 };
+    expect(await callUseCase(world.bus, deviceApi.listRecordings, { imei, ...wanted }, options)).toEqual({
+      cameraUtcOffset: '+08:00',
+      recordings: [
+        {
+          channel: 1,
+          startTime: '2026-08-01T10:00:00+08:00',
+          endTime: '2026-08-01T10:05:00+08:00',
+          alarmFlags: '9223372036854775808',
+          resourceType: 0,
+          streamType: 1,
+          memoryType: 1,
+          fileSizeBytes: 4_294_967_295,
+        },
+      ],
+    });
+    expect(world.commandsOf(imei)[0]?.command).toMatchObject({ channel: 0, alarmFlags: '9223372036854775808' });
+    const refused = callUseCase(
+      world.bus,
+      deviceApi.listRecordings,
+      { imei, ...wanted, endMs: wanted.startMs },
+      options,
+    );
+    await expect(refused).rejects.toMatchObject({ status: 400 });
+  });
+});
