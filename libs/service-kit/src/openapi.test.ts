@@ -1,13 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { openApiDocument } from './openapi.ts';
 import { defineRoute, type Route } from './route.ts';
 
-const errorSchema = Type.Object({ status: Type.Integer() });
+const errorSchema = Type.Object({ status: Type.Integer() }, { title: 'ApiError' });
 const handle = async (): Promise<undefined> => undefined;
 const documentOf = (...routes: Route[]) =>
-  openApiDocument({ title: 'T', version: '1', description: 'D', basePath: '/base', errorSchema }, routes) as {
+  openApiDocument(
+    {
+      title: 'T',
+      version: '1',
+      description: 'D',
+      basePath: '/base',
+      tags: { Things: 'What things are.' },
+      errorSchema,
+    },
+    routes,
+  ) as {
+    tags: unknown;
     paths: Record<string, Record<string, unknown>>;
+    components: { schemas: Record<string, unknown> };
   };
 
 const read = defineRoute({
@@ -18,9 +30,10 @@ const read = defineRoute({
   tags: ['Things'],
   params: Type.Object({ id: Type.Integer({ description: 'Number.' }) }),
   query: Type.Object({
-    name: Type.String({ pattern: 'x', errorMessage: 'must be x' }),
-    page: Type.Optional(Type.Integer({ default: 1 })),
+    name: Type.String({ pattern: 'x', errorMessage: 'must be x', examples: ['xx'] }),
+    page: Type.Optional(Type.Integer({ default: 1, examples: [3] })),
   }),
+  bucket: 'reads',
   response: Type.Object({ ok: Type.Boolean() }),
   errors: {
     404: 'Not there.',
@@ -29,6 +42,10 @@ const read = defineRoute({
   },
   handle,
 });
+
+const rateLimits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+const headers = (...names: string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 describe('openApiDocument', () => {
   it('describes path, parameters and answers by the schemas that validate', () => {
@@ -41,18 +58,24 @@ describe('openApiDocument', () => {
           security: [{ apiKey: [] }, {}],
           parameters: [
             { name: 'id', in: 'path', required: true, description: 'Number.', schema: { type: 'integer' } },
-            { name: 'name', in: 'query', required: true, schema: { type: 'string', pattern: 'x' } },
-            { name: 'page', in: 'query', required: false, schema: { type: 'integer', default: 1 } },
+            { name: 'name', in: 'query', required: true, example: 'xx', schema: { type: 'string', pattern: 'x' } },
+            { name: 'page', in: 'query', required: false, schema: { type: 'integer', default: 1, examples: [3] } },
           ],
           responses: {
-            200: { description: 'Success', content: { 'application/json': { schema: read.response } } },
+            200: {
+              description: 'Success.',
+              headers: headers('X-Request-Id', ...rateLimits),
+              content: { 'application/json': { schema: read.response } },
+            },
             404: {
               description: 'Not there.',
-              content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+              headers: headers('X-Request-Id'),
+              content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiError' } } },
             },
-            429: expect.objectContaining({ headers: { 'Retry-After': expect.anything() } }),
+            429: expect.objectContaining({ headers: headers('X-Request-Id', 'Retry-After', ...rateLimits) }),
             503: {
               description: 'Ill.',
+              headers: headers('X-Request-Id'),
               content: { 'application/json': { schema: expect.objectContaining({ required: ['ill'] }) } },
             },
           },
@@ -103,9 +126,31 @@ describe('openApiDocument', () => {
     };
     expect(paths['/base/file']?.['get']).toMatchObject({
       responses: {
-        200: { description: 'Success', content },
+        200: { description: 'Success.', content },
         206: { description: 'The part that was asked for.', content },
       },
     });
+  });
+
+  it('shows a schema that has a name once, and leaves properties of any name as they are', () => {
+    const part = Type.Object({ title: Type.String(), errorMessage: Type.Number() }, { title: 'Part' });
+    const row = (path: string, schema: TSchema) =>
+      defineRoute({ method: 'get', path, operationId: path, summary: 's', response: schema, errors: {}, handle });
+    const { paths, components } = documentOf(row('/one', part), row('/many', Type.Array(part)));
+    const answering = (schema: unknown) => ({ responses: { 200: { content: { 'application/json': { schema } } } } });
+    const schemaAt = (path: string) => paths[path]?.['get'];
+    const reference = { $ref: '#/components/schemas/Part' };
+    expect(schemaAt('/base/one')).toMatchObject(answering(reference));
+    expect(schemaAt('/base/many')).toMatchObject(answering({ type: 'array', items: reference }));
+    expect(components.schemas).toEqual({
+      ApiError: { type: 'object', required: ['status'], properties: { status: { type: 'integer' } } },
+      Part: {
+        type: 'object',
+        required: ['title', 'errorMessage'],
+        properties: { title: { type: 'string' }, errorMessage: { type: 'number' } },
+      },
+    });
+    const other = Type.Object({ other: Type.String() }, { title: 'Part' });
+    expect(() => documentOf(row('/one', part), row('/other', other))).toThrow('Two schemas have the title Part');
   });
 });

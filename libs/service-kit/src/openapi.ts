@@ -7,44 +7,85 @@ export interface OpenApiInfo {
   readonly version: string;
   readonly description: string;
   readonly basePath: string;
-  /** JSON Schema of the error body. */
+  /** The tags of the routes, in the order in which they are shown, and what they are about. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** JSON Schema of the error body, with a title. */
   readonly errorSchema: TSchema;
 }
 
-/** The OpenAPI 3.1 document of a route table: the same schemas that validate, so that the two cannot drift. */
+/**
+ * The OpenAPI 3.1 document of a route table: the same schemas that validate, so that the two cannot drift. A schema with a `title` in the form of a name
+ * (`UploadedVideo`) stands once, among the components.
+ */
 export function openApiDocument(info: OpenApiInfo, routes: readonly Route[]): Record<string, unknown> {
+  const schemas = new Schemas();
+  const error = schemas.published(info.errorSchema);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
     const path = info.basePath + route.path.replace(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method]: operation(route) };
+    paths[path] = { ...paths[path], [route.method]: operation(route, schemas, error) };
   }
   return {
     openapi: '3.1.0',
     info: { title: info.title, version: info.version, description: info.description },
+    servers: [{ url: '/', description: 'The host that this document comes from.' }],
+    tags: Object.entries(info.tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: { Error: info.errorSchema },
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+      schemas: schemas.named(),
+      headers,
+      securitySchemes: {
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-api-key',
+          description: 'Asked for where the service runs with DEVICE_API_AUTH=key; elsewhere the header is ignored.',
+        },
+      },
     },
   };
 }
 
-function operation(route: Route): Record<string, unknown> {
-  const schema = route.response ?? { type: 'string', format: 'binary' };
+const count = { type: 'integer', minimum: 0 };
+const headers = {
+  'X-Request-Id': {
+    description: "The caller's own X-Request-Id (1 to 64 of A-Z, a-z, 0-9, '.', '_', '-'), or one made here.",
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before asking again.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'X-RateLimit-Limit': { description: 'Requests that may come at once.', schema: count },
+  'X-RateLimit-Remaining': { description: 'Requests that may still come at once.', schema: count },
+  'X-RateLimit-Reset': { description: 'When all of them may come again, in seconds since 1970.', schema: count },
+};
+
+type HeaderName = keyof typeof headers;
+
+const headersOf = (...names: readonly HeaderName[]): Record<string, unknown> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+const rateLimits: readonly HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+
+function operation(route: Route, schemas: Schemas, error: unknown): Record<string, unknown> {
+  const schema =
+    route.response === undefined ? { type: 'string', format: 'binary' } : schemas.published(route.response);
   const content = Object.fromEntries(
     [route.contentType ?? 'application/json'].flat().map((type) => [type, { schema }]),
   );
-  const responses: Record<string, unknown> = { 200: { description: 'Success', content } };
+  const limits = route.bucket === undefined ? [] : rateLimits;
+  const headersOfSuccess = headersOf('X-Request-Id', ...limits);
+  const responses: Record<string, unknown> = { 200: { description: 'Success.', headers: headersOfSuccess, content } };
   for (const [status, description] of Object.entries(route.otherSuccesses ?? {}))
-    responses[status] = { description, content };
-  for (const [status, error] of Object.entries(route.errors)) {
-    const schema = typeof error === 'string' ? { $ref: '#/components/schemas/Error' } : error.schema;
+    responses[status] = { description, headers: headersOfSuccess, content };
+  for (const [status, answer] of Object.entries(route.errors)) {
+    const ownSchema = typeof answer === 'string' ? error : schemas.published(answer.schema);
     responses[status] = {
-      description: typeof error === 'string' ? error : error.description,
-      ...(status === '429'
-        ? { headers: { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds to wait' } } }
-        : {}),
-      content: { 'application/json': { schema } },
+      description: typeof answer === 'string' ? answer : answer.description,
+      headers: headersOf('X-Request-Id', ...(status === '429' ? (['Retry-After', ...limits] as const) : [])),
+      content: { 'application/json': { schema: ownSchema } },
     };
   }
   return {
@@ -53,37 +94,80 @@ function operation(route: Route): Record<string, unknown> {
     ...(route.description === undefined ? {} : { description: route.description }),
     tags: route.tags ?? [],
     ...(route.secured === false ? { security: [] } : { security: [{ apiKey: [] }, {}] }),
-    parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query')],
+    parameters: [...parameters(route.params, 'path', schemas), ...parameters(route.query, 'query', schemas)],
     ...(route.body === undefined
       ? {}
       : {
           requestBody: {
             required: route.bodyIsOptional !== true,
-            content: { 'application/json': { schema: published(route.body) } },
+            content: { 'application/json': { schema: schemas.published(route.body) } },
           },
         }),
     responses,
   };
 }
 
-/** A schema without `errorMessage`, our validator's own keyword. */
-function published(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(published);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const parts = Object.entries(schema).filter(([key]) => key !== 'errorMessage');
-  return Object.fromEntries(parts.map(([key, part]) => [key, published(part)]));
+/** Keywords that hold no schema but what instances look like. */
+const values = new Set(['const', 'default', 'enum', 'examples']);
+
+/** Schemas as a document shows them. */
+class Schemas {
+  readonly #named = new Map<string, unknown>();
+
+  /** A schema without `errorMessage`, our validator's own keyword; one with a name is referred to. */
+  published(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((part) => this.published(part));
+    if (typeof schema !== 'object' || schema === null) return schema;
+    const { title: name, ...rest } = schema as { title?: unknown };
+    const shown: Record<string, unknown> = {};
+    for (const [key, part] of Object.entries(rest)) {
+      if (key === 'errorMessage') continue;
+      shown[key] = key === 'properties' ? this.eachPublished(part) : values.has(key) ? part : this.published(part);
+    }
+    return typeof name === 'string' ? this.#referTo(name, shown) : shown;
+  }
+
+  /** The same for each of several schemas by name. */
+  eachPublished(schemas: unknown): Record<string, unknown> {
+    return Object.fromEntries(
+      Object.entries(schemas as object).map(([name, schema]) => [name, this.published(schema)]),
+    );
+  }
+
+  #referTo(name: string, shown: unknown): unknown {
+    const known = this.#named.get(name);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(shown))
+      throw new Error(`Two schemas have the title ${name}`);
+    this.#named.set(name, shown);
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  named(): Record<string, unknown> {
+    return Object.fromEntries([...this.#named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
 }
 
-function parameters(schema: Route['query'], where: 'path' | 'query'): unknown[] {
+type Published = Record<
+  string,
+  TSchema & { description?: string; examples?: unknown[]; default?: unknown; enum?: unknown[] }
+>;
+
+function parameters(schema: Route['query'], where: 'path' | 'query', schemas: Schemas): unknown[] {
   if (schema === undefined) return [];
   const required = new Set<string>(schema.required ?? []);
-  return Object.entries(published(schema.properties) as Record<string, TSchema & { description?: string }>).map(
-    ([name, { description, ...rest }]) => ({
-      name,
-      in: where,
-      required: where === 'path' || required.has(name),
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
-    }),
+  return Object.entries(schemas.eachPublished(schema.properties) as Published).map(
+    ([name, { description, examples, ...rest }]) => {
+      const isRequired = where === 'path' || required.has(name);
+      const example = examples?.[0] ?? rest.enum?.[0];
+      return {
+        name,
+        in: where,
+        required: isRequired,
+        ...(description === undefined ? {} : { description }),
+        // Pages send an example of the parameter itself along with a trial: only what has to be there is to be.
+        ...(isRequired && example !== undefined ? { example } : {}),
+        schema: { ...rest, ...(isRequired || examples === undefined ? {} : { examples }) },
+      };
+    },
   );
 }

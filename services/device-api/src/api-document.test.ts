@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { compileBody, createApi, createLogger } from '@fleet/service-kit';
+import { compileBody, compileParameters, createApi, createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Type } from 'typebox';
 import { apiDocument, videoDocument } from './api-document.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -14,11 +16,26 @@ jest.setTimeout(60_000);
 
 interface Operation {
   operationId: string;
-  parameters: { name: string; in: string; required: boolean; schema: Record<string, unknown> }[];
-  responses: Record<string, { content: Record<string, { schema: Record<string, unknown> }> }>;
+  description?: string;
+  tags: string[];
+  parameters: {
+    name: string;
+    in: string;
+    required: boolean;
+    description?: string;
+    example?: string | number;
+    schema: Record<string, unknown>;
+  }[];
+  responses: Record<string, Answer>;
+}
+interface Answer {
+  description: string;
+  headers: Record<string, unknown>;
+  content: Record<string, { schema: Record<string, unknown> }>;
 }
 const document = apiDocument() as {
   openapi: string;
+  tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Record<string, unknown>> };
 };
@@ -73,35 +90,124 @@ describe('openapi.json', () => {
   });
 });
 
-describe('the document', () => {
-  it('is OpenAPI 3.1 whose schemas compile and whose operations have names of their own', () => {
-    expect(document.openapi).toBe('3.1.0');
-    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+describe.each([
+  ['Device API', apiDocument],
+  ['video service', videoDocument],
+])('the document of the %s', (_name, make) => {
+  const all = make() as unknown as typeof document;
+  const operations = Object.values(all.paths).flatMap((path) => Object.values(path));
+
+  it('is valid OpenAPI 3.1 by its official schema, and every reference leads somewhere', async () => {
+    expect(await new Validator({}).validate(structuredClone(all) as never)).toEqual({ valid: true });
+    const validator = new Validator({});
+    await validator.validate(structuredClone(all) as never);
+    expect(validator.version).toBe('3.1');
+    expect(() => validator.resolveRefs()).not.toThrow(/./);
+  });
+
+  it('has schemas that compile, and operations with names of their own', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     for (const { parameters } of operations)
-      for (const { schema } of parameters) {
-        expect(() => compileBody(schema)).not.toThrow(/./);
-        expect(schema).not.toHaveProperty('errorMessage');
+      for (const { schema } of parameters) expect(() => compileBody(schema)).not.toThrow(/./);
+    expect(JSON.stringify(all)).not.toContain('errorMessage');
+  });
+
+  it('describes every operation, parameter, answer and field, with an example of all that has to be given', () => {
+    const tags = all.tags.map(({ name }) => name);
+    const silent: string[] = [];
+    for (const { operationId, description, parameters, responses, tags: own } of operations) {
+      expect(tags).toEqual(expect.arrayContaining(own));
+      if (description === undefined) silent.push(operationId);
+      for (const parameter of parameters) {
+        if (parameter.description === undefined) silent.push(`${operationId}: ${parameter.name}`);
+        const isShown = parameter.required
+          ? parameter.example !== undefined
+          : ['default', 'enum', 'examples'].some((keyword) => keyword in parameter.schema);
+        if (!isShown) silent.push(`${operationId}: example of ${parameter.name}`);
+      }
+      for (const answer of Object.values(responses)) expect(answer.description).toMatch(/^[A-Z`].+\.$/);
+    }
+    for (const [name, schema] of Object.entries(all.components.schemas))
+      for (const [field, part] of Object.entries((schema['properties'] ?? {}) as Record<string, object>))
+        if (!('description' in part) && !('$ref' in part)) silent.push(`${name}: ${field}`);
+    expect(silent).toEqual([]);
+  });
+
+  it('gives examples that pass the checks', () => {
+    for (const { parameters } of operations)
+      for (const { name, schema, example } of parameters) {
+        const check = compileParameters(Type.Object({ [name]: schema }), 'query');
+        const examples = [example, ...((schema['examples'] ?? []) as (string | number)[])];
+        for (const one of examples.filter((value) => value !== undefined))
+          expect(() => check({ [name]: String(one) })).not.toThrow(/./);
       }
   });
 
+  it('says how long to wait with every 429', () => {
+    const refusals = operations.flatMap(({ responses }) => responses[429] ?? []);
+    expect(refusals.length).toBe(operations.length);
+    for (const { headers } of refusals)
+      expect(headers['Retry-After']).toEqual({ $ref: '#/components/headers/Retry-After' });
+  });
+});
+
+describe('the document', () => {
+  it('has the records of the interface under their names', () => {
+    expect(Object.keys(document.components.schemas)).toEqual([
+      'ApiError',
+      'ComponentHealth',
+      'HealthCheckEntityResponse',
+      'HealthCheckResponse',
+      'SendCtrlCmd',
+      'SendText',
+      'SendTextOptions',
+      'TerminalGeneralResponse',
+      'TerminalResourceListResponse',
+      'UploadGeneralResponse',
+      'UploadedVideo',
+      'UploadedVideoListResp',
+      'VideoResource',
+      'WakeupResponse',
+    ]);
+  });
+
   it('lists the statuses that the interface lists', () => {
-    const statuses = (path: string) => Object.keys(document.paths[`/api/v1${path}`]?.['get']?.responses ?? {});
-    const command = ['200', '400', '401', '403', '404', '429', '500', '502', '503', '504'];
-    expect(statuses('/wakeup')).toEqual(command);
-    expect(statuses('/realtime/start-stream')).toEqual(command);
-    expect(statuses('/realtime/control-stream')).toEqual(command);
-    expect(statuses('/realtime/stream.flv')).toEqual(['200', '400', '401', '403', '404', '429', '500', '502']);
-    expect(statuses('/health')).toEqual(['200', '429', '503']);
-    expect(statuses('/health/camera')).toEqual(['200', '400', '429', '503']);
-    expect(statuses('/health/device')).toEqual(['200', '400', '429', '503']);
+    const command = '200 400 401 403 404 429 500 502 503 504';
+    const withBody = '200 400 401 403 404 413 415 429 500 502 503 504';
+    const stream = '200 400 401 403 404 429 500 502';
+    const statuses = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { responses }]) => [
+        `${method} ${path.replace('/api/v1', '')}`,
+        Object.keys(responses).join(' '),
+      ]),
+    );
+    expect(Object.fromEntries(statuses)).toEqual({
+      'get /health': '200 429 503',
+      'get /health/camera': '200 400 429 503',
+      'get /health/device': '200 400 429 503',
+      'post /send-control-command': withBody,
+      'post /send-text': withBody,
+      'get /wakeup': command,
+      'get /realtime/start-stream': command,
+      'get /realtime/stream.flv': stream,
+      'get /realtime/control-stream': command,
+      'get /history/list-videos': command,
+      'get /history/start-stream': command,
+      'get /history/stream.flv': stream,
+      'get /history/control-stream': command,
+      'get /videos/upload': '200 400 401 403 404 409 429 500 502 503 504',
+      'get /videos': '200 400 401 403 404 429 500',
+      'delete /videos': '200 400 401 403 404 429 500 502',
+      'get /videos/control': '200 400 401 403 404 409 429 500 502 504',
+      'get /videos/list': '200 400 401 403 429 500',
+    });
   });
 
   it('describes what is really answered', async () => {
     const schemaOf = (path: string, status: number): Record<string, unknown> => {
       const content = document.paths[`/api/v1${path}`]?.['get']?.responses[status]?.content['application/json'];
-      const schema = content?.schema ?? {};
-      return '$ref' in schema ? (document.components.schemas['Error'] ?? {}) : schema;
+      // References are into the document.
+      return { ...content?.schema, components: document.components };
     };
     for (const [path, query] of [
       ['/health', ''],

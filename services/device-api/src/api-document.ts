@@ -10,15 +10,32 @@ export const apiBasePath = '/api/v1';
 // Rows are declared, never called: nothing but the settings is looked at.
 const declared = (): Deps => ({ config: loadConfig({ HOST: '127.0.0.1' }) }) as Deps;
 
+const shared = [
+  'Unknown query parameters and body fields are ignored; a parameter that is given more than once is 400.',
+  'A number is written in digits alone: no blanks, no exponent, no leading zeros.',
+  'Every 4xx and 5xx answer has the body `ApiError`, except where the health endpoints answer 503 with their own.',
+  'Every answer carries `X-Request-Id`. 429 carries `Retry-After`, in seconds.',
+].join(' ');
+
 /** The OpenAPI document of the Device API; the same for every configuration. */
 export const apiDocument = (): Record<string, unknown> =>
   openApiDocument(
     {
       title: 'Device API',
       version: '1.0.0',
-      description:
-        'Device and camera control: health, wake-up, live video. Unknown query parameters are ignored. Every error carries the body `Error`.',
+      description: [
+        'Device and camera control: health, wake-up, commands, live video, recorded video, clip upload.',
+        shared,
+        "Times are RFC 3339 date-times in any UTC offset; a `+` must be sent as `%2B` in the query string. Fractions of a second are dropped. Answers show times in the offset of the camera's clock.",
+        'Integers of the format `uint64` have up to 20 digits and are exact in both directions: a reader that keeps them as floating point rounds them.',
+      ].join('\n\n'),
       basePath: apiBasePath,
+      tags: {
+        Utilities: 'Health, wake-up, commands and texts to a device.',
+        'Realtime playback': 'Live video of a camera as HTTP-FLV.',
+        'History playback': 'What a camera has recorded: listing it, and playing it as HTTP-FLV.',
+        'Video upload': 'Recorded clips that a camera uploads, and what becomes of them.',
+      },
       errorSchema: apiErrorSchema,
     },
     deviceApiRoutes(declared()),
@@ -30,9 +47,9 @@ export const videoDocument = (): Record<string, unknown> =>
     {
       title: 'Video service',
       version: '1.0.0',
-      description:
-        'Live video of a device by its number in the path. Unknown parameters and fields are ignored. Every error carries the body `Error`.',
+      description: ['The Device API by the number of a device in the path.', shared].join('\n\n'),
       basePath: '',
+      tags: { 'Video service': 'Video of a device whose number stands in the path.' },
       errorSchema: apiErrorSchema,
     },
     videoRoutes(declared()),

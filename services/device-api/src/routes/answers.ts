@@ -6,9 +6,9 @@ import type { GeneralAnswer } from '../domain/outcome.ts';
 export const apiErrorSchema = Type.Object(
   {
     status: Type.Integer({ minimum: 0, maximum: 65_535, description: 'HTTP status code, repeated from the response.' }),
-    error: Type.String({ description: 'What went wrong, in a sentence.' }),
+    error: Type.String({ description: 'What went wrong, in a sentence.', examples: ['The device is not connected.'] }),
   },
-  { additionalProperties: false },
+  { title: 'ApiError', additionalProperties: false },
 );
 
 export const terminalGeneralResponse = Type.Object(
@@ -23,7 +23,7 @@ export const terminalGeneralResponse = Type.Object(
       { description: 'What the device says; incorrectInfo: it found the command malformed.' },
     ),
   },
-  { additionalProperties: false },
+  { title: 'TerminalGeneralResponse', additionalProperties: false },
 );
 
 const byte = (description: string) => Type.Integer({ minimum: 0, maximum: 255, description });
@@ -58,7 +58,7 @@ const videoResource = Type.Object(
       description: "Bytes as the camera reports them; an uploaded file's size can differ.",
     }),
   },
-  { additionalProperties: false },
+  { title: 'VideoResource', additionalProperties: false },
 );
 
 export const terminalResourceListResponse = Type.Object(
@@ -68,14 +68,14 @@ export const terminalResourceListResponse = Type.Object(
       maximum: 4_294_967_295,
       description: 'Number of recordings that the camera reported.',
     }),
-    resources: Type.Array(videoResource),
+    resources: Type.Array(videoResource, { description: 'The recordings.' }),
   },
-  { additionalProperties: false },
+  { title: 'TerminalResourceListResponse', additionalProperties: false },
 );
 
 export const healthCheckEntityResponse = Type.Object(
   { healthy: Type.Boolean({ description: 'True when the device or camera is connected.' }) },
-  { additionalProperties: false },
+  { title: 'HealthCheckEntityResponse', additionalProperties: false },
 );
 
 /** The border between the code's spelling and the interface's. */

@@ -11,7 +11,7 @@ export const healthCamera = (deps: Deps) =>
     path: '/health/camera',
     operationId: 'getCameraHealth',
     summary: 'Whether a camera is connected to stream video',
-    description: 'True only while a stream is running.',
+    description: '200 when it is, else 503 with the same body. True only while a stream is running. Needs no key.',
     tags: ['Utilities'],
     query: cameraQuery,
     response: healthCheckEntityResponse,

@@ -11,6 +11,7 @@ export const healthDevice = (deps: Deps) =>
     path: '/health/device',
     operationId: 'getDeviceHealth',
     summary: 'Whether a device is connected and can take commands',
+    description: '200 when it is, else 503 with the same body. Needs no key.',
     tags: ['Utilities'],
     query: deviceQuery,
     response: healthCheckEntityResponse,

@@ -17,10 +17,10 @@ const healthCheckResponse = Type.Object(
         jt808_server: component('Server that devices connect to for commands and location.'),
         jt1078_server: component('Server that cameras stream video to.'),
       },
-      { additionalProperties: false, description: 'True means reachable and working.' },
+      { title: 'ComponentHealth', additionalProperties: false, description: 'True means reachable and working.' },
     ),
   },
-  { additionalProperties: false },
+  { title: 'HealthCheckResponse', additionalProperties: false },
 );
 
 export const health = (deps: Deps) =>
@@ -29,6 +29,7 @@ export const health = (deps: Deps) =>
     path: '/health',
     operationId: 'getHealth',
     summary: 'Health of the service and its components',
+    description: '200 when every component is healthy, else 503 with the same body. Needs no key.',
     tags: ['Utilities'],
     response: healthCheckResponse,
     errors: {

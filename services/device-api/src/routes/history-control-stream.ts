@@ -27,6 +27,8 @@ export const historyControlStream = (deps: Deps) =>
     path: '/history/control-stream',
     operationId: 'controlHistoryStream',
     summary: 'Pause, seek, speed up or stop the playback of a recording',
+    description:
+      'Viewers stay connected: pictures go on where and as fast as asked for. After a stop, stream.flv is 404.',
     tags: ['History playback'],
     query,
     response: terminalGeneralResponse,

@@ -24,16 +24,20 @@ export const host = Type.String({
   pattern: '^[A-Za-z0-9._:-]{1,253}$',
   errorMessage: 'must be a host name or an IP address',
   description: "Media server that the camera streams to; the server's own when left out.",
+  examples: ['media.example.com'],
 });
 
-const port = (description: string) => Type.Integer({ minimum: 0, maximum: 65_535, description });
+const port = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, maximum: 65_535, description, examples: [example] });
 
 export const tcpPort = port(
   "TCP port of that media server; the server's own when left out. 0: no TCP, so that the camera uses udp_port.",
+  7078,
 );
 
 export const udpPort = port(
   "UDP port of that media server. When left out: 0 (no UDP), or the server's own where tcp_port is 0.",
+  0,
 );
 
 export const dataType = choice([0, 1, 2, 3, 4, 5], {

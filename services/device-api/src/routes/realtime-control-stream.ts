@@ -32,6 +32,7 @@ export const realtimeControlStream = (deps: Deps) =>
     path: '/realtime/control-stream',
     operationId: 'controlRealtimeStream',
     summary: 'Stop, switch, pause or resume live video',
+    description: "The device's answer; what it refuses changes nothing.",
     tags: ['Realtime playback'],
     query,
     response: terminalGeneralResponse,

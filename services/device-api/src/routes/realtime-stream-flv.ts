@@ -12,6 +12,7 @@ export const playback = {
     Type.String({
       maxLength: 4096,
       description: 'Reserved for players that can not send headers; it does not replace x-api-key yet.',
+      examples: ['stream-token'],
     }),
   ),
   audio: Type.Optional(

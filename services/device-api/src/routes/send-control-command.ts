@@ -8,25 +8,28 @@ import { bodyErrors, shownAnswer, terminalGeneralResponse } from './answers.ts';
 import { commandContext, commandRoute } from './command-context.ts';
 import { deviceQuery } from './parameters.ts';
 
-const body = Type.Object({
-  command: Type.Integer({
-    minimum: 0,
-    maximum: 255,
-    description:
-      '1 firmware upgrade, 2 connect to another server, 3 power off, 4 restart, 5 factory reset, 6 stop data communication, 7 stop all wireless communication; other values are sent as they are.',
-    examples: [4],
-  }),
-  parameters: Type.Optional(
-    Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      maxLength: controlParametersLimitBytes,
-      errorMessage: `must be null or a string of at most ${controlParametersLimitBytes} characters`,
+const body = Type.Object(
+  {
+    command: Type.Integer({
+      minimum: 0,
+      maximum: 255,
       description:
-        'Arguments separated by ";". Command 1: URL; APN; user name; password; address; TCP port; UDP port; manufacturer id; hardware version; firmware version; time limit in minutes. Command 2: connection control (0 connect, 1 back to the own server, nothing follows then); authentication code; APN; user name; password; address; TCP port; UDP port; time limit in minutes (0: stay). Each may be empty, and those at the end left out. To be left out with commands 3 to 7; passed on as they are with other values.',
-      examples: ['0;;cmnet;;;fleet.example.com;7808;0;60'],
+        '1 firmware upgrade, 2 connect to another server, 3 power off, 4 restart, 5 factory reset, 6 stop data communication, 7 stop all wireless communication; other values are sent as they are.',
+      examples: [4],
     }),
-  ),
-});
+    parameters: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        maxLength: controlParametersLimitBytes,
+        errorMessage: `must be null or a string of at most ${controlParametersLimitBytes} characters`,
+        description:
+          'Arguments separated by ";". Command 1: URL; APN; user name; password; address; TCP port; UDP port; manufacturer id; hardware version; firmware version; time limit in minutes. Command 2: connection control (0 connect, 1 back to the own server, nothing follows then); authentication code; APN; user name; password; address; TCP port; UDP port; time limit in minutes (0: stay). Each may be empty, and those at the end left out. To be left out with commands 3 to 7; passed on as they are with other values.',
+        examples: ['0;;cmnet;;;fleet.example.com;7808;0;60'],
+      }),
+    ),
+  },
+  { title: 'SendCtrlCmd' },
+);
 
 export const sendControlCommand = (deps: Deps) =>
   defineRoute({

@@ -9,33 +9,39 @@ import { deviceQuery } from './parameters.ts';
 
 const flag = (description: string) => Type.Boolean({ description });
 
-const body = Type.Object({
-  text: Type.String({
-    minLength: 1,
-    maxLength: textLimitBytes,
-    description: `At most ${textLimitBytes} bytes in GBK: an ASCII character takes 1 byte, any other 2. Characters that GBK does not have are refused.`,
-    examples: ['Please call the dispatcher.'],
-  }),
-  text_type: Type.Optional(
-    Type.Unsafe<'Notification' | 'Service' | null>({
-      type: ['string', 'null'],
-      enum: ['Notification', 'Service', null],
-      description: 'Left out or null for none. Only devices of edition 2019 are told.',
+const body = Type.Object(
+  {
+    text: Type.String({
+      minLength: 1,
+      maxLength: textLimitBytes,
+      description: `At most ${textLimitBytes} bytes in GBK: an ASCII character takes 1 byte, any other 2. Characters that GBK does not have are refused.`,
+      examples: ['Please call the dispatcher.'],
     }),
-  ),
-  options: Type.Optional(
-    Type.Object(
-      {
-        emergency: flag('Flag the message as an emergency.'),
-        display_by_terminal: flag("Show it on the device's own display."),
-        tts: flag('Read it aloud (text-to-speech).'),
-        display_by_advertising_screen: flag('Show it on an attached advertising screen.'),
-        central_navigation_info: flag('Mark it as navigation information from the control centre.'),
-      },
-      { description: 'Presentation. When left out, the message is sent as an emergency message.' },
+    text_type: Type.Optional(
+      Type.Unsafe<'Notification' | 'Service' | null>({
+        type: ['string', 'null'],
+        enum: ['Notification', 'Service', null],
+        description: 'Left out or null for none. Only devices of edition 2019 are told.',
+      }),
     ),
-  ),
-});
+    options: Type.Optional(
+      Type.Object(
+        {
+          emergency: flag('Flag the message as an emergency.'),
+          display_by_terminal: flag("Show it on the device's own display."),
+          tts: flag('Read it aloud (text-to-speech).'),
+          display_by_advertising_screen: flag('Show it on an attached advertising screen.'),
+          central_navigation_info: flag('Mark it as navigation information from the control centre.'),
+        },
+        {
+          title: 'SendTextOptions',
+          description: 'Presentation. When left out, the message is sent as an emergency message.',
+        },
+      ),
+    ),
+  },
+  { title: 'SendText' },
+);
 
 export const sendText = (deps: Deps) =>
   defineRoute({
@@ -44,6 +50,7 @@ export const sendText = (deps: Deps) =>
     path: '/send-text',
     operationId: 'sendText',
     summary: 'Send a text message to a device',
+    description: 'The success of a device means that it has taken the message, not that somebody has read it.',
     tags: ['Utilities'],
     query: deviceQuery,
     body,

@@ -37,7 +37,7 @@ export const uploadedVideo = Type.Object(
       Type.Union([Type.String(), Type.Null()], { description: 'Absent until the camera starts sending the file.' }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'UploadedVideo', additionalProperties: false },
 );
 
 /** The border between the code's spelling and the interface's. */
@@ -66,7 +66,7 @@ export const uploadGeneralResponse = Type.Object(
     }),
     video_id: shownVideoId,
   },
-  { additionalProperties: false },
+  { title: 'UploadGeneralResponse', additionalProperties: false },
 );
 
 const { 400: _badCommand, 502: _unreadable, 503: _late, 504: _silent, ...shared } = commandErrors;

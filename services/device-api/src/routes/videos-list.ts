@@ -11,7 +11,7 @@ const response = Type.Object(
     total: Type.Integer({ minimum: 0, description: 'Number of uploads in `videos`.' }),
     videos: Type.Array(uploadedVideo, { description: 'In no particular order.' }),
   },
-  { additionalProperties: false },
+  { title: 'UploadedVideoListResp', additionalProperties: false },
 );
 
 const { 404: _absent, ...errors } = uploadReadErrors as Record<number, string>;
@@ -22,6 +22,7 @@ export const videosList = (deps: Deps) => {
     path: '/videos/list',
     operationId: 'listUploads',
     summary: 'Every upload requested for a device, in any status',
+    description: 'Empty for a device that never uploaded, or that the key may not see.',
     tags: ['Video upload'],
     query: Type.Object({
       imei,

@@ -33,12 +33,14 @@ const query = Type.Object({
   host: Type.Optional({
     ...host,
     description: "FTP server that the camera uploads to; the server's own when left out.",
+    examples: ['ftp.example.com'],
   }),
   port: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 65_535,
       description: "Port of that FTP server; the server's own when left out.",
+      examples: [21],
     }),
   ),
   resource_type: Type.Optional(resourceTypeOrAny),

@@ -9,7 +9,7 @@ import { deviceQuery } from './parameters.ts';
 
 export const wakeupResponse = Type.Object(
   { result: Type.Literal('success', { description: 'The device answered.' }) },
-  { additionalProperties: false },
+  { title: 'WakeupResponse', additionalProperties: false },
 );
 
 export const wakeup = (deps: Deps) =>

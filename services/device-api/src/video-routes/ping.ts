@@ -12,12 +12,12 @@ const time = (description: string) => Type.Union([Type.String({ format: 'date-ti
 const response = Type.Object(
   {
     imei: Type.String({ description: 'As the caller wrote it.' }),
-    connected: Type.Boolean(),
+    connected: Type.Boolean({ description: 'Whether the device has a session.' }),
     last_seen: time('When the device was last heard.'),
     connected_since: time('When its session began.'),
     rtt_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'Round trip of the link test.' }),
   },
-  { additionalProperties: false },
+  { title: 'PingResponse', additionalProperties: false },
 );
 
 const shownTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());

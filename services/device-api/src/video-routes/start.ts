@@ -8,16 +8,19 @@ import { channel, dataType, host, realtimeStreamType, tcpPort, udpPort } from '.
 import { startLive } from '../use-cases/start-live.ts';
 import { devicePath } from './parameters.ts';
 
-const body = Type.Object({
-  channel: Type.Optional({ ...channel, default: 1 }),
-  data_type: Type.Optional(dataType),
-  stream_type: Type.Optional(
-    realtimeStreamType('0 main stream (full quality), 1 sub stream (lower quality, less bandwidth).'),
-  ),
-  host: Type.Optional(host),
-  tcp_port: Type.Optional(tcpPort),
-  udp_port: Type.Optional(udpPort),
-});
+const body = Type.Object(
+  {
+    channel: Type.Optional({ ...channel, default: 1 }),
+    data_type: Type.Optional(dataType),
+    stream_type: Type.Optional(
+      realtimeStreamType('0 main stream (full quality), 1 sub stream (lower quality, less bandwidth).'),
+    ),
+    host: Type.Optional(host),
+    tcp_port: Type.Optional(tcpPort),
+    udp_port: Type.Optional(udpPort),
+  },
+  { title: 'StartStream' },
+);
 
 const response = Type.Object(
   {
@@ -27,7 +30,7 @@ const response = Type.Object(
       description: 'When the token of stream_url ends; null: it has none.',
     }),
   },
-  { additionalProperties: false },
+  { title: 'StreamResponse', additionalProperties: false },
 );
 
 export const start = (deps: Deps) =>
@@ -38,6 +41,7 @@ export const start = (deps: Deps) =>
     path: '/:imei/start',
     operationId: 'startStream',
     summary: 'Start stream',
+    description: 'As /realtime/start-stream of the Device API; the answer also says where to watch.',
     tags: ['Video service'],
     params: devicePath,
     body,

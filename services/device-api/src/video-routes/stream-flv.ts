@@ -13,6 +13,7 @@ export const streamFlv = (deps: Deps) =>
     path: '/:imei/:channel/stream.flv',
     operationId: 'watchStream',
     summary: 'Direct FLV stream',
+    description: 'As /realtime/stream.flv and /history/stream.flv of the Device API.',
     tags: ['Video service'],
     params: Type.Object({ imei, channel }),
     query: Type.Object({

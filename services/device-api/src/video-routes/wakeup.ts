@@ -15,6 +15,7 @@ export const wakeup = (deps: Deps) =>
     path: '/:imei/wakeup',
     operationId: 'wakeCamera',
     summary: 'Wake camera before streaming',
+    description: 'As /wakeup of the Device API.',
     tags: ['Video service'],
     params: devicePath,
     response: wakeupResponse,
