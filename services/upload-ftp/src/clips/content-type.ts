@@ -1,0 +1,66 @@
+import { extname, posix } from 'node:path';
+
+const byExtension: Readonly<Record<string, string>> = {
+  '.mp4': 'video/mp4',
+  '.m4v': 'video/mp4',
+  '.mov': 'video/quicktime',
+  '.flv': 'video/x-flv',
+  '.avi': 'video/x-msvideo',
+  '.mkv': 'video/x-matroska',
+  '.ts': 'video/mp2t',
+  '.ps': 'video/mpeg',
+  '.mpg': 'video/mpeg',
+  '.mpeg': 'video/mpeg',
+  '.vob': 'video/mpeg',
+  '.264': 'video/h264',
+  '.h264': 'video/h264',
+  '.avc': 'video/h264',
+  '.265': 'video/h265',
+  '.h265': 'video/h265',
+  '.hevc': 'video/h265',
+};
+
+/** What is said of bytes that nobody knows; never a type that a browser would run. */
+export const unknownType = 'application/octet-stream';
+
+/** Every content type that a clip may have. */
+export const clipContentTypes: readonly string[] = [...new Set(Object.values(byExtension)), unknownType];
+
+/** How many bytes of the beginning `contentTypeOf` looks at. */
+export const sniffedBytes = 600;
+
+/** The content type of a file by its name; by its beginning where the name says nothing. */
+export function contentTypeOf(path: string, beginning: () => Promise<Buffer>): Promise<string> {
+  const known = byExtension[extname(path).toLowerCase()];
+  return known === undefined ? beginning().then(typeByContent) : Promise.resolve(known);
+}
+
+/** The content type by magic numbers. */
+export function typeByContent(bytes: Buffer): string {
+  const text = (start: number, end: number): string => bytes.toString('latin1', start, end);
+  if (text(4, 8) === 'ftyp') return 'video/mp4';
+  if (text(0, 3) === 'FLV') return 'video/x-flv';
+  if (text(0, 4) === 'RIFF' && text(8, 12) === 'AVI ') return 'video/x-msvideo';
+  if (text(0, 4) === '\x1a\x45\xdf\xa3') return 'video/x-matroska';
+  if ([0, 188, 376].every((at) => bytes[at] === 0x47)) return 'video/mp2t';
+  // A start code: 00 00 01, or 00 00 00 01.
+  const one = bytes.subarray(0, 4).indexOf(1);
+  if (one < 2 || bytes.readUIntBE(0, one) !== 0) return unknownType;
+  return typeByStartCode(bytes[one + 1] ?? 0, bytes[one + 2] ?? 0);
+}
+
+/** MPEG program stream (pack header 0xBA), or a parameter set, delimiter or SEI of H.264 (7, 9, 6) or H.265 (32 to 35, 39). */
+function typeByStartCode(first: number, second: number): string {
+  if (first === 0xba) return 'video/mpeg';
+  const hevcType = (first >> 1) & 0x3f;
+  if ((first & 0x81) === 0 && (second & 0xf8) === 0 && [32, 33, 34, 35, 39].includes(hevcType)) return 'video/h265';
+  return (first & 0x80) === 0 && [6, 7, 9].includes(first & 0x1f) ? 'video/h264' : unknownType;
+}
+
+/** Name that a clip is saved under: the camera's name without folders and without what a file system or a header may stumble over. */
+export function downloadName(path: string, extension?: string): string {
+  const base = posix.basename(path.replaceAll('\\', '/'));
+  const clean = base.replace(/[\p{Cc}\p{Cf}\p{Cs}"*/:<>?\\|]/gu, '_').replace(/^[. ]+|[. ]+$/g, '');
+  const named = Array.from(clean).slice(-120).join('') || 'clip';
+  return extension === undefined ? named : `${named.replace(/\.[^.]{1,5}$/, '')}${extension}`;
+}

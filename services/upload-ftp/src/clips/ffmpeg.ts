@@ -1,0 +1,91 @@
+import ffmpeg from 'fluent-ffmpeg';
+
+export interface FfmpegInput {
+  /** A path, or a URL of the protocol `concat`. */
+  readonly source: string;
+  readonly options: readonly string[];
+}
+
+export interface FfmpegRun {
+  readonly inputs: readonly FfmpegInput[];
+  readonly outputOptions: readonly string[];
+  /** A file, or null where only what ffmpeg says is of interest. */
+  readonly output: string | null;
+}
+
+/** ffmpeg has ended with an error, or was ended. */
+export class FfmpegError extends Error {
+  override readonly name = 'FfmpegError';
+  /** What it said last, for the log: it names paths. */
+  readonly said: readonly string[];
+  readonly isTimeout: boolean;
+  /** False when the program could not even be started. */
+  readonly hasRun: boolean;
+
+  constructor(message: string, end: { said: readonly string[]; isTimeout: boolean; hasRun: boolean }) {
+    super(message);
+    this.said = end.said;
+    this.isTimeout = end.isTimeout;
+    this.hasRun = end.hasRun;
+  }
+
+  /** True when the disk is full, which is no fault of the file. */
+  get isDiskFull(): boolean {
+    return this.said.some((line) => /No space left on device|Disk quota exceeded/i.test(line));
+  }
+}
+
+const maxLines = 200;
+
+/** The ffmpeg program: runs one command at a time for each caller, with a time limit. The only module that knows fluent-ffmpeg. */
+export class Ffmpeg {
+  readonly #limitMs: number;
+  readonly #path: string;
+
+  constructor(options: { path: string; limitMs: number }) {
+    this.#path = options.path;
+    this.#limitMs = options.limitMs;
+  }
+
+  /** Runs a command to its end; the lines that it wrote about it. An abort, or the time limit, kills the process. */
+  run({ inputs, outputOptions, output }: FfmpegRun, signal: AbortSignal): Promise<string[]> {
+    const said: string[] = [];
+    // What runs for a download waits for what receives from cameras.
+    const command = ffmpeg({ niceness: 10, stdoutLines: maxLines }).setFfmpegPath(this.#path);
+    for (const input of inputs) command.input(input.source).inputOptions([...input.options]);
+    command.outputOptions(['-threads 1', '-nostdin', ...outputOptions]).output(output ?? '-');
+    return new Promise((resolve, reject) => {
+      let isTimeout = false;
+      let isKilled = false;
+      let hasRun = false;
+      const kill = (): void => {
+        isKilled = true;
+        command.kill('SIGKILL');
+      };
+      const timer = setTimeout(() => {
+        isTimeout = true;
+        kill();
+      }, this.#limitMs);
+      signal.addEventListener('abort', kill, { once: true });
+      const finish = (error?: Error): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', kill);
+        if (error === undefined) resolve(said);
+        else reject(new FfmpegError(error.message, { said, isTimeout, hasRun }));
+      };
+      command
+        // The process is started after some asynchronous checks: it may have been given up by then.
+        .on('start', () => {
+          if (isKilled || signal.aborted) command.kill('SIGKILL');
+        })
+        .on('stderr', (line: string) => {
+          hasRun ||= line.startsWith('ffmpeg version');
+          said.push(line);
+          if (said.length > maxLines) said.shift();
+        })
+        .on('error', (error: Error) => finish(error))
+        .on('end', () => finish())
+        .run();
+    });
+  }
+}

@@ -1,0 +1,155 @@
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Ffmpeg, FfmpegInput } from './ffmpeg.ts';
+import { type ClipProbe, probeClip, rawFormats, rawFrameRate, untrustedInput } from './probe-clip.ts';
+
+/** A clip that can not become an MP4, whatever is tried; the message is a sentence for the caller. */
+export class NotConvertibleError extends Error {
+  override readonly name = 'NotConvertibleError';
+}
+
+/** What MP4 carries of the codecs that cameras have. Pictures are never encoded anew. */
+const videoCodecs: readonly string[] = ['h264', 'hevc', 'mpeg4'];
+/** What browsers play in an MP4; everything else becomes AAC. */
+const audioCodecs: readonly string[] = ['aac', 'mp3'];
+
+/** One input of the MP4: a file, or elementary streams that belong together byte by byte. */
+interface Part {
+  readonly paths: readonly string[];
+  readonly probes: readonly [ClipProbe, ...ClipProbe[]];
+}
+
+type Sound = 'none' | 'copy' | 'encode' | 'encodeAlike' | 'silence';
+
+export interface RemuxOptions {
+  readonly ffmpeg: Ffmpeg;
+  /** Files in order, as the camera sent them. */
+  readonly files: readonly string[];
+  readonly workDir: string;
+  /** The clip's length, for streams that do not say how fast they are. */
+  readonly clipMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Makes one MP4 of a clip's files, in `workDir`; its path. What is no video among them (pictures, indexes) is left out. */
+export async function remuxClip(options: RemuxOptions): Promise<string> {
+  const parts = await readParts(options);
+  const output = join(options.workDir, 'clip.mp4');
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1)
+    await remuxPart(options, only, soundOf(only), output, ['-movflags +faststart']);
+  else await joinParts(options, parts, output);
+  if ((await probeClip(options.ffmpeg, output, options.signal)) === null)
+    throw new NotConvertibleError('The clip has no picture that can be read.');
+  return output;
+}
+
+async function readParts({ ffmpeg, files, workDir, signal }: RemuxOptions): Promise<Part[]> {
+  const parts: Part[] = [];
+  for (const [index, file] of files.entries()) {
+    // A name that a camera has chosen is in no command line.
+    const path = join(workDir, `input-${index}`);
+    await symlink(file, path);
+    const probe = await probeClip(ffmpeg, path, signal);
+    if (probe === null || probe.video === 'mjpeg') continue;
+    if (!videoCodecs.includes(probe.video))
+      throw new NotConvertibleError(`The clip's video is ${probe.video}, which MP4 players can not show.`);
+    const last = parts.at(-1);
+    // A camera may cut an elementary stream anywhere, also within a picture.
+    if (last !== undefined && rawFormats.includes(probe.format) && last.probes[0].format === probe.format)
+      parts[parts.length - 1] = { paths: [...last.paths, path], probes: [...last.probes, probe] };
+    else parts.push({ paths: [path], probes: [probe] });
+  }
+  if (parts.length === 0) throw new NotConvertibleError('The clip has no video that can be read.');
+  return parts;
+}
+
+function soundOf({ probes: [probe] }: Part): Sound {
+  if (probe.audio === null) return 'none';
+  return audioCodecs.includes(probe.audio.codec) ? 'copy' : 'encode';
+}
+
+/** Remuxes each part, with sound of one kind in all of them, and joins the results, whose times then follow one another. */
+async function joinParts(options: RemuxOptions, parts: readonly Part[], output: string): Promise<void> {
+  const hasSound = parts.some(({ probes: [probe] }) => probe.audio !== null);
+  const names: string[] = [];
+  for (const [index, part] of parts.entries()) {
+    const name = `part-${index}.mp4`;
+    const sound = !hasSound ? 'none' : part.probes[0].audio === null ? 'silence' : 'encodeAlike';
+    // Joining takes the time base of the first part for that of all.
+    await remuxPart(options, part, sound, join(options.workDir, name), ['-video_track_timescale 90000']);
+    names.push(name);
+  }
+  const list = join(options.workDir, 'parts.txt');
+  await writeFile(list, names.map((name) => `file ${name}\n`).join(''));
+  await options.ffmpeg.run(
+    {
+      inputs: [{ source: list, options: ['-protocol_whitelist file', '-f concat'] }],
+      outputOptions: ['-map 0', '-c copy', ...tagOf(parts[0]), ...mp4Options, '-movflags +faststart'],
+      output,
+    },
+    options.signal,
+  );
+}
+
+const mp4Options = ['-map_metadata -1', '-map_chapters -1', '-fflags +bitexact', '-f mp4'];
+
+/** Players of Apple know H.265 in MP4 by this tag only. */
+const tagOf = (part: Part | undefined): string[] => (part?.probes[0].video === 'hevc' ? ['-tag:v hvc1'] : []);
+
+async function remuxPart(
+  { ffmpeg, clipMs, signal }: RemuxOptions,
+  part: Part,
+  sound: Sound,
+  output: string,
+  more: readonly string[],
+): Promise<void> {
+  const { format } = part.probes[0];
+  const isRaw = rawFormats.includes(format);
+  // Elementary streams have no times of their own.
+  const times = isRaw ? [`-bsf:v setts=ts=N/TB/${rawFrameRate(part.probes, clipMs)}`] : [];
+  await ffmpeg.run(
+    {
+      inputs: [
+        untrustedInput(sourceOf(part), isRaw ? [`-f ${format}`] : []),
+        ...(sound === 'silence' ? [silence] : []),
+      ],
+      outputOptions: [
+        '-map 0:v:0',
+        '-c:v copy',
+        ...times,
+        ...tagOf(part),
+        ...soundOptions(sound, part.probes[0].audio),
+        ...mp4Options,
+        ...more,
+      ],
+      output,
+    },
+    signal,
+  );
+}
+
+const sourceOf = ({ paths: [path = '', ...others] }: Part): string =>
+  others.length === 0 ? `file:${path}` : `concat:${[path, ...others].map((each) => `file:${each}`).join('|')}`;
+
+const silence: FfmpegInput = { source: 'anullsrc=r=16000:cl=mono', options: ['-f lavfi'] };
+
+function soundOptions(sound: Sound, audio: ClipProbe['audio']): string[] {
+  // The code words of G.726 are shorter than a byte: containers count them wrongly, their number alone is right.
+  const times = audio?.codec.startsWith('g726') === true ? ['-af asetpts=N/SR/TB'] : [];
+  const narrow = ['-c:a aac', '-ar 16000', '-b:a 32k'];
+  switch (sound) {
+    case 'none':
+      return [];
+    case 'copy':
+      return ['-map 0:a:0', '-c:a copy'];
+    case 'encode':
+      return ['-map 0:a:0', ...((audio?.sampleRate ?? 0) > 16_000 ? ['-c:a aac', '-b:a 96k'] : narrow), ...times];
+    case 'encodeAlike':
+      return ['-map 0:a:0', ...narrow, '-ac 1', ...times];
+    case 'silence':
+      return ['-map 1:a:0', ...narrow, '-shortest'];
+    default:
+      return sound satisfies never;
+  }
+}

@@ -1,0 +1,49 @@
+import { pipeline } from 'node:stream/promises';
+import { AppError, type RequestContext } from '@fleet/service-kit';
+import { type ByteRange, byteRange } from './byte-range.ts';
+import type { ClipContent } from './clip-content.ts';
+
+/** Answers a GET or HEAD with a clip, or with the range of it that was asked for; no faster than the caller reads, and no longer than it stays. */
+export async function sendContent(content: ClipContent, { request, response, log }: RequestContext): Promise<void> {
+  const range = rangeOf(content, request.get('range'), request.get('if-range'));
+  const sent = range === 'whole' ? { start: 0, end: content.sizeBytes - 1 } : range;
+  // The first bytes are opened before the status is said: what can not be read is an error, and no cut answer.
+  const [first, ...others] = request.method === 'HEAD' ? [] : content.open(sent);
+  const opened = await first?.();
+  response.attachment(content.fileName);
+  response.status(range === 'whole' ? 200 : 206).set({
+    'Content-Type': content.contentType,
+    'Content-Length': String(sent.end - sent.start + 1),
+    'Accept-Ranges': 'bytes',
+    ETag: content.etag,
+    'Cache-Control': 'private, no-cache',
+    // A clip is never a page, whatever its bytes say.
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${sent.start}-${sent.end}/${content.sizeBytes}` }),
+  });
+  try {
+    if (opened !== undefined) await pipeline(opened, response, { end: others.length === 0 });
+    for (const [index, open] of others.entries())
+      await pipeline(await open(), response, { end: index === others.length - 1 });
+    if (opened === undefined) response.end();
+  } catch (error) {
+    // The caller went, or the disk failed: an answer that has begun can only be cut.
+    log.info({ err: error }, 'a clip was cut');
+    response.destroy();
+  }
+}
+
+/** If-Range (RFC 9110 section 13.1.5): a range of another version is no help, so it gets the whole. */
+function rangeOf(content: ClipContent, header: string | undefined, ifRange: string | undefined): ByteRange | 'whole' {
+  if (ifRange !== undefined && ifRange !== content.etag) return 'whole';
+  const range = byteRange(header, content.sizeBytes);
+  if (range === 'unsatisfiable')
+    throw new AppError(
+      'range_not_satisfiable',
+      `The clip has ${content.sizeBytes} bytes: none of the range is there.`,
+      {
+        headers: { 'Content-Range': `bytes */${content.sizeBytes}`, 'Accept-Ranges': 'bytes' },
+      },
+    );
+  return range;
+}
