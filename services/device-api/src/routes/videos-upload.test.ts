@@ -1,0 +1,358 @@
+import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ftpServer, refusing, UploadWorld, uploading, uploadPath } from '../testing/upload-world.ts';
+import { randomImei } from '../testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(90_000);
+
+let uploads: UploadWorld;
+let api: Awaited<ReturnType<UploadWorld['service']>>;
+let replica: typeof api;
+beforeAll(async () => {
+  uploads = await UploadWorld.open();
+  [api, replica] = await Promise.all([uploads.service(), uploads.service()]);
+});
+afterAll(() => uploads.close());
+
+const videoId = expect.stringMatching(/^[0-9a-f]{24}$/);
+const success = { response_id: '0x9206', result: 'success', video_id: videoId };
+const error = (status: number, text = '') => ({ status, body: { status, error: expect.stringContaining(text) } });
+
+describe('what the camera is told', () => {
+  const all = {
+    kind: 'requestUpload',
+    server: ftpServer.host,
+    port: ftpServer.port,
+    password: 'secret',
+    path: '/',
+    channel: 1,
+    startTime: '260801090000',
+    endTime: '260801100000',
+    alarmFlags: '0',
+    mediaType: 3,
+    streamType: 0,
+    storageType: 0,
+    conditions: 7,
+  };
+  it.each([
+    ['', {}],
+    ['&resource_type=2&stream_type=1&memory_type=2', { mediaType: 2, streamType: 1, storageType: 2 }],
+    ['&alarm=18446744073709551615', { alarmFlags: '18446744073709551615' }],
+    ['&host=10.1.2.3', { server: '10.1.2.3' }],
+    ['&port=21', { port: 21 }],
+    ['&host=ftp.partner.example&port=65535', { server: 'ftp.partner.example', port: 65_535 }],
+    ['&mobile_network=false', { conditions: 3 }],
+    ['&wifi=false', { conditions: 6 }],
+    ['&wifi=false&lan=false', { conditions: 4 }],
+    ['&lan=false&mobile_network=false', { conditions: 1 }],
+    ['&wifi=true&lan=true&mobile_network=true', { conditions: 7 }],
+  ])('with %p', async (more, changed) => {
+    const camera = await uploads.camera();
+    const { status, body } = await api.get(uploadPath(camera.imei, { more }));
+    expect({ status, body }).toEqual({ status: 200, body: success });
+    const id = (body as { video_id: string }).video_id;
+    expect(camera.frames).toEqual([{ ...all, username: `u${id}`, ...changed }]);
+    expect(await uploads.record(id)).toMatchObject({
+      status: 'uploading',
+      commandSerialNo: 0x0101,
+      mobileNetwork: !more.includes('mobile_network=false'),
+    });
+  });
+
+  it("is in the camera's own time, which the upload keeps", async () => {
+    const camera = await uploads.camera();
+    uploads.world.offsets.set(camera.imei, '-03:30');
+    const id = await uploading(api, camera, { channel: 0 });
+    expect(camera.frames).toMatchObject([{ startTime: '260731213000', endTime: '260731223000', channel: 0 }]);
+    expect((await api.get(`/videos?video_id=${id}`)).body).toMatchObject({
+      video_start_time: '2026-07-31T21:30:00-03:30',
+      video_end_time: '2026-07-31T22:30:00-03:30',
+    });
+  });
+});
+
+describe('parameters', () => {
+  const strictEnv = { DEVICE_HOST_ALLOWLIST: 'ftp.partner.example' };
+  it.each([
+    ['&wifi=false&lan=false&mobile_network=false', 'mobile_network'],
+    ['&wifi=1', 'wifi'],
+    ['&port=0', 'port'],
+    ['&port=65536', 'port'],
+    ['&host=a%20b', 'host'],
+    ['&resource_type=4', 'resource_type'],
+    ['&stream_type=3', 'stream_type'],
+    ['&memory_type=3', 'memory_type'],
+    ['&alarm=18446744073709551616', 'alarm'],
+    ['&channel=2', 'channel'],
+  ])('%p is 400 and names %p', async (more, name) => {
+    const camera = await uploads.camera();
+    expect(await api.get(uploadPath(camera.imei, { more }))).toMatchObject(error(400, name));
+    expect(camera.frames).toEqual([]);
+    expect(await uploads.recordsOf(camera.imei)).toEqual([]);
+  });
+
+  it.each([
+    ['end_time', 'start_time=2026-08-01T10:00:00Z'],
+    ['start_time', 'start_time=2026-08-01T10:00:00Z&end_time=2026-08-01T18:00:00%2B08:00'],
+    ['start_time', 'start_time=1999-12-31T15:59:59Z&end_time=2026-08-01T10:00:00Z'],
+    ['end_time', 'start_time=2026-08-01T10:00:00Z&end_time=2099-12-31T16:00:00Z'],
+    ['%2B', 'start_time=2026-08-01T10:00:00+08:00&end_time=2026-08-01T11:00:00+08:00'],
+  ])('times: 400 says %p for %p', async (name, times) => {
+    const camera = await uploads.camera();
+    expect(await api.get(`/videos/upload?imei=${camera.imei}&channel=1&${times}`)).toMatchObject(error(400, name));
+    expect(camera.frames).toEqual([]);
+  });
+
+  it('host is 400 outside the allow-list', async () => {
+    const strict = await uploads.service(strictEnv);
+    const camera = await uploads.camera();
+    expect(await strict.get(uploadPath(camera.imei, { more: '&host=other.example' }))).toMatchObject(
+      error(400, 'host'),
+    );
+    expect((await strict.get(uploadPath(camera.imei, { more: '&host=FTP.partner.example' }))).status).toBe(200);
+    expect(camera.frames).toMatchObject([{ server: 'FTP.partner.example' }]);
+  });
+});
+
+describe('a clip that has an upload', () => {
+  it.each(['uploading', 'paused', 'completed', 'failed', 'cancelled'] as const)(
+    'answers its status %s, and the camera is not asked again',
+    async (status) => {
+      const camera = await uploads.camera();
+      const id = await uploading(api, camera);
+      await uploads.records.transition(id, ['uploading'], status);
+      const again = { status: 200, body: { response_id: '0x9206', result: status, video_id: id } };
+      expect(await api.get(uploadPath(camera.imei))).toMatchObject(again);
+      // Where it goes and over which network does not make it another clip; nor does the form of the number or of the times.
+      expect(await replica.get(uploadPath(camera.imei, { more: '&host=10.0.0.1&wifi=false' }))).toMatchObject(again);
+      const other = uploadPath(`00000000${camera.imei}`).replace('01:00:00Z', '09:00:00.9%2B08:00');
+      expect(await api.get(other)).toMatchObject(again);
+      expect(camera.requests).toBe(1);
+    },
+  );
+
+  it('is another clip in every other part', async () => {
+    const camera = await uploads.camera();
+    const ids = new Set<string>();
+    const parts = ['', '&resource_type=2', '&stream_type=1', '&memory_type=1', '&alarm=1'].map((more) => ({ more }));
+    for (const options of [...parts, { clip: 2 }, { channel: 2 }]) {
+      const id = await uploading(api, camera, options);
+      await uploads.records.transition(id, ['uploading'], 'completed');
+      ids.add(id);
+    }
+    expect(ids.size).toBe(7);
+    expect(camera.requests).toBe(7);
+  });
+});
+
+describe('a camera that is uploading another clip', () => {
+  it('is 409 on any channel, and not asked', async () => {
+    const camera = await uploads.camera();
+    await uploading(api, camera);
+    for (const options of [{ clip: 2 }, { channel: 2 }, { channel: 0, clip: 3 }])
+      expect(await replica.get(uploadPath(camera.imei, options))).toMatchObject(error(409, 'another clip'));
+    expect(camera.requests).toBe(1);
+    expect(await uploads.recordsOf(camera.imei)).toHaveLength(1);
+  });
+
+  it.each(['paused', 'completed', 'failed', 'cancelled'] as const)('is free when that one is %s', async (status) => {
+    const camera = await uploads.camera();
+    const id = await uploading(api, camera);
+    await uploads.records.transition(id, ['uploading'], status);
+    expect(await api.get(uploadPath(camera.imei, { clip: 2 }))).toMatchObject({ status: 200, body: success });
+  });
+});
+
+describe('requests at once', () => {
+  it.each<[string, Outcome | undefined, number, unknown]>([
+    ['success', undefined, 200, success],
+    ['refusal', { kind: 'unreadable', detail: 'x' }, 502, { status: 502, error: expect.any(String) }],
+    ['silence', { kind: 'timedOut' }, 504, { status: 504, error: 'The device did not reply in time.' }],
+    ['absence', { kind: 'notConnected' }, 404, { status: 404, error: 'The device is not connected.' }],
+  ])(
+    'for one clip: 50 of them over two replicas make one 0x9206 and share its %s',
+    async (_what, outcome, ...answer) => {
+      const camera = await uploads.camera();
+      const release = camera.hold();
+      const requests = Array.from({ length: 50 }, (_, index) =>
+        (index % 2 === 0 ? api : replica).get(uploadPath(camera.imei)),
+      );
+      await uploads.letIn(camera.imei, 50);
+      release(outcome && (() => outcome));
+      const [status, body] = answer;
+      const answers = await Promise.all(requests);
+      expect(answers.map((one) => [one.status, one.body])).toEqual(requests.map(() => [status, body]));
+      expect(camera.requests).toBe(1);
+      const records = await uploads.recordsOf(camera.imei);
+      expect(records.map((record) => record.status)).toEqual(status === 200 ? ['uploading'] : []);
+      expect(new Set(answers.map((one) => (one.body as { video_id?: string }).video_id)).size).toBe(1);
+    },
+  );
+
+  it('for clips of different channels: one is taken, the other is 409', async () => {
+    const camera = await uploads.camera();
+    const release = camera.hold();
+    const requests = [1, 2, 3, 4].map((channel) =>
+      (channel % 2 === 0 ? api : replica).get(uploadPath(camera.imei, { channel })),
+    );
+    await until(() => camera.requests === 1);
+    const refused = await Promise.race(requests);
+    expect(refused).toMatchObject(error(409, 'another clip'));
+    await uploads.letIn(camera.imei, 4);
+    release();
+    const statuses = (await Promise.all(requests)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(3);
+    expect(statuses).toContain(200);
+    expect(camera.requests).toBe(1);
+    expect(await uploads.recordsOf(camera.imei)).toHaveLength(1);
+  });
+});
+
+describe('a camera that does not take the clip', () => {
+  it.each<[string, Outcome | number, number]>([
+    ['refuses', 1, 502],
+    ['finds the command malformed', 2, 502],
+    ['does not know the command', 3, 502],
+    ['answers a result of its own', 9, 502],
+    ['answers nonsense', { kind: 'unreadable', detail: 'x' }, 502],
+    ['is gone', { kind: 'notConnected' }, 404],
+    ['is silent', { kind: 'timedOut' }, 504],
+    ['is busy', { kind: 'busy', detail: 'x' }, 429],
+    ['can not be told', { kind: 'refused', detail: 'x' }, 400],
+  ])('leaves nothing behind when it %s', async (_what, outcome, status) => {
+    const camera = await uploads.camera();
+    camera.answer = typeof outcome === 'number' ? refusing(outcome) : () => outcome;
+    expect(await api.get(uploadPath(camera.imei))).toMatchObject(error(status));
+    expect(await uploads.recordsOf(camera.imei)).toEqual([]);
+    expect((await api.get(`/videos/list?imei=${camera.imei}`)).body).toEqual({ total: 0, videos: [] });
+    await until(() => uploads.revoked.some((id) => camera.frames[0] && `u${id}` === usernameOf(camera.frames[0])));
+    camera.answer = () => undefined;
+    expect(await api.get(uploadPath(camera.imei, { channel: 2 }))).toMatchObject({ status: 200 });
+    expect(camera.requests).toBe(2);
+  });
+
+  it('is 404 when it is not there at all', async () => {
+    expect(await api.get(uploadPath(randomImei()))).toMatchObject(error(404, 'not connected'));
+  });
+
+  it('is shown nowhere while it has not answered', async () => {
+    const camera = await uploads.camera();
+    const release = camera.hold();
+    const request = api.get(uploadPath(camera.imei));
+    await until(() => camera.requests === 1);
+    const [record] = await uploads.recordsOf(camera.imei);
+    expect(record?.status).toBe('reserved');
+    expect((await api.get(`/videos/list?imei=${camera.imei}`)).body).toEqual({ total: 0, videos: [] });
+    const path = `/videos?video_id=${record?._id}`;
+    expect((await api.get(path)).status).toBe(404);
+    expect((await api.get(path, { method: 'DELETE' })).status).toBe(404);
+    expect((await api.get(`/videos/control?video_id=${record?._id}&action=2`)).status).toBe(404);
+    release();
+    expect((await request).status).toBe(200);
+    expect((await api.get(path)).status).toBe(200);
+  });
+});
+
+const usernameOf = (frame: object): string => ('username' in frame ? String(frame.username) : '');
+
+describe('a camera whose first bytes come before its answer', () => {
+  const bytesCome = async (imei: string): Promise<string> => {
+    const [record] = await uploads.recordsOf(imei);
+    const id = record?._id ?? '';
+    await uploads.records.transition(id, ['reserved'], 'uploading', { filesize: 1000, filename: 'a.mp4' });
+    return id;
+  };
+
+  it('uploads, and its answer gives the serial', async () => {
+    const camera = await uploads.camera();
+    const release = camera.hold();
+    const request = api.get(uploadPath(camera.imei));
+    await until(() => camera.requests === 1);
+    const id = await bytesCome(camera.imei);
+    release();
+    expect(await request).toMatchObject({ status: 200, body: { result: 'success', video_id: id } });
+    expect(await uploads.record(id)).toMatchObject({ status: 'uploading', filesize: 1000, commandSerialNo: 0x0200 });
+  });
+
+  it('uploads although its answer never comes', async () => {
+    const camera = await uploads.camera();
+    const release = camera.hold();
+    const request = api.get(uploadPath(camera.imei));
+    await until(() => camera.requests === 1);
+    const id = await bytesCome(camera.imei);
+    release(() => ({ kind: 'timedOut' }));
+    expect(await request).toMatchObject({ status: 200, body: { result: 'success', video_id: id } });
+    expect(await uploads.record(id)).toMatchObject({ status: 'uploading', commandSerialNo: null });
+    expect(await api.get(uploadPath(camera.imei, { clip: 2 }))).toMatchObject(error(409));
+  });
+});
+
+describe('a reservation of a process that died', () => {
+  it('is waited for until its time is over; then the camera is asked', async () => {
+    const camera = await uploads.camera();
+    const dead = await uploads.service();
+    camera.hold();
+    void dead.get(uploadPath(camera.imei)).catch(() => undefined);
+    await until(() => camera.requests === 1);
+    const [left] = await uploads.recordsOf(camera.imei);
+    camera.answer = () => undefined;
+    const request = api.get(uploadPath(camera.imei));
+    await uploads.records.set(left?._id ?? '', ['reserved'], { reservedUntilMs: Date.now() - 1 });
+    const { status, body } = await request;
+    expect({ status, body }).toEqual({ status: 200, body: success });
+    expect(body).not.toMatchObject({ video_id: left?._id });
+    expect(camera.requests).toBe(2);
+    expect(await uploads.recordsOf(camera.imei)).toHaveLength(1);
+  });
+
+  it('is 504 for who has no time left to wait', async () => {
+    const quick = await uploads.service({ DEVICE_REPLY_TIMEOUT_MS: '700' });
+    const camera = await uploads.camera();
+    const release = camera.hold();
+    const first = api.get(uploadPath(camera.imei));
+    await until(() => camera.requests === 1);
+    expect(await quick.get(uploadPath(camera.imei))).toMatchObject(error(504));
+    release();
+    expect((await first).status).toBe(200);
+  });
+});
+
+describe('an upload server that is away', () => {
+  it('is 503, the camera is not asked and nothing is left', async () => {
+    const camera = await uploads.camera();
+    uploads.isGranting = false;
+    const answer = await api.get(uploadPath(camera.imei));
+    uploads.isGranting = true;
+    expect(answer).toMatchObject(error(503));
+    expect(camera.frames).toEqual([]);
+    expect(await uploads.recordsOf(camera.imei)).toEqual([]);
+    expect((await api.get(uploadPath(camera.imei))).status).toBe(200);
+  });
+});
+
+describe('over the bus', () => {
+  it('does the same, and errors keep their status', async () => {
+    const camera = await uploads.camera();
+    const options = { timeoutMs: 20_000 };
+    const { bus } = uploads.world;
+    const startMs = Date.parse('2026-08-01T01:00:00Z');
+    const clip = { imei: camera.imei, channel: 1, startMs, endMs: startMs + 3_600_000, alarmFlags: '0', conditions: 7 };
+    const wanted = { ...clip, mediaType: 3, streamType: 0, storageType: 0 };
+    const { videoId: id } = await callUseCase(bus, deviceApi.requestUpload, wanted, options);
+    expect(await api.get(uploadPath(camera.imei))).toMatchObject({ body: { result: 'uploading', video_id: id } });
+    const upload = await callUseCase(bus, deviceApi.controlUpload, { videoId: id, action: 0 }, options);
+    expect(upload).toMatchObject({ videoId: id, status: 'paused', filesize: 0, filename: null, startMs });
+    expect(await callUseCase(bus, deviceApi.findUpload, { videoId: id }, options)).toEqual(upload);
+    const { videos } = await callUseCase(bus, deviceApi.listUploads, { imei: camera.imei }, options);
+    expect(videos).toEqual([upload]);
+    expect(await callUseCase(bus, deviceApi.requestUpload, wanted, options)).toMatchObject({ result: 'paused' });
+    await expect(callUseCase(bus, deviceApi.controlUpload, { videoId: id, action: 0 }, options)).rejects.toMatchObject({
+      status: 409,
+    });
+    await expect(callUseCase(bus, deviceApi.findUpload, { videoId: '0'.repeat(24) }, options)).rejects.toMatchObject({
+      status: 404,
+    });
+  });
+});

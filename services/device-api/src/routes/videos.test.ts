@@ -1,0 +1,208 @@
+import type { UploadStatus } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Camera, control, remove, UploadWorld, uploading, uploadPath } from '../testing/upload-world.ts';
+import { randomImei } from '../testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(90_000);
+
+let uploads: UploadWorld;
+let api: Awaited<ReturnType<UploadWorld['service']>>;
+beforeAll(async () => {
+  uploads = await UploadWorld.open();
+  api = await uploads.service();
+});
+afterAll(() => uploads.close());
+
+const error = (status: number, text = '') => ({ status, body: { status, error: expect.stringContaining(text) } });
+const statuses = ['uploading', 'paused', 'completed', 'failed', 'cancelled'] as const;
+const unknownId = '0123456789abcdef01234567';
+
+async function uploadIn(status: UploadStatus, camera: Camera, options?: { clip?: number; channel?: number }) {
+  const id = await uploading(api, camera, options);
+  if (status !== 'uploading') await uploads.records.transition(id, ['uploading'], status);
+  return id;
+}
+
+describe('GET /videos', () => {
+  it('shows an upload as it is, with a file name once the camera sends', async () => {
+    const camera = await uploads.camera();
+    uploads.world.offsets.set(camera.imei, '+05:30');
+    const id = await uploading(api, camera, { channel: 3 });
+    const before = {
+      video_id: id,
+      imei: camera.imei,
+      channel: 3,
+      video_start_time: '2026-08-01T06:30:00+05:30',
+      video_end_time: '2026-08-01T07:30:00+05:30',
+      filesize: 0,
+      status: 'uploading',
+    };
+    expect((await api.get(`/videos?video_id=${id}`)).body).toEqual(before);
+    // An upload keeps the offset of its request.
+    uploads.world.offsets.set(camera.imei, '+01:00');
+    await uploads.records.set(id, ['uploading'], { filesize: 5_000_000_000, filename: 'a.mp4' });
+    const during = { ...before, filesize: 5_000_000_000, filename: 'a.mp4' };
+    expect((await api.get(`/videos?video_id=${id}`)).body).toEqual(during);
+    await uploads.records.transition(id, ['uploading'], 'completed');
+    expect((await api.get(`/videos?video_id=${id.toUpperCase()}`)).body).toEqual({ ...during, status: 'completed' });
+  });
+
+  it.each(['GET', 'DELETE'])('%s is 400 without a proper id, and 404 for one of no upload', async (method) => {
+    for (const query of ['', '?video_id=', `?video_id=${unknownId}0`, `?video_id=${unknownId.replace('0', 'x')}`])
+      expect(await api.get(`/videos${query}`, { method })).toMatchObject(error(400, 'video_id'));
+    const twice = `/videos?video_id=${unknownId}&video_id=${unknownId}`;
+    expect(await api.get(twice, { method })).toMatchObject(error(400, 'video_id'));
+    expect(await api.get(`/videos?video_id=${unknownId}`, { method })).toMatchObject(error(404, 'no upload'));
+  });
+});
+
+describe('GET /videos/list', () => {
+  it('has every upload of a device in any status, or of one channel', async () => {
+    const camera = await uploads.camera();
+    const ids: string[] = [];
+    for (const [index, status] of [...statuses.slice(1), 'uploading' as const].entries())
+      ids.push(await uploadIn(status, camera, { clip: index, channel: index < 2 ? 1 : 2 }));
+    await uploading(api, await uploads.camera());
+    const list = async (more = '', imei = camera.imei) =>
+      (await api.get(`/videos/list?imei=${imei}${more}`)).body as { total: number; videos: { video_id: string }[] };
+    const all = await list();
+    expect(all.total).toBe(5);
+    expect(all.videos.map(({ video_id: id }) => id).toSorted()).toEqual(ids.toSorted());
+    for (const video of all.videos) expect(video).toEqual((await api.get(`/videos?video_id=${video.video_id}`)).body);
+    expect((await list('&channel=2')).videos.map(({ video_id: id }) => id).toSorted()).toEqual(ids.slice(2).toSorted());
+    expect(await list('&channel=0')).toEqual({ total: 0, videos: [] });
+    expect(await list('', `00000000${camera.imei}`)).toEqual(all);
+    expect(await list('', randomImei())).toEqual({ total: 0, videos: [] });
+  });
+
+  it('shows the number as the terminal sends it, whatever the caller wrote', async () => {
+    const camera = await uploads.camera();
+    const { status, body } = await api.get(uploadPath(`00000000${camera.imei}`));
+    expect(status).toBe(200);
+    const { body: list } = await api.get(`/videos/list?imei=00000000${camera.imei}`);
+    expect(list).toMatchObject({ videos: [{ imei: camera.imei, video_id: (body as { video_id: string }).video_id }] });
+  });
+
+  it.each([
+    ['', 'imei'],
+    ['?imei=1', 'imei'],
+    ['?imei=123456789012&channel=256', 'channel'],
+    ['?imei=123456789012&channel=-1', 'channel'],
+    ['?imei=123456789012&channel=1e1', 'channel'],
+  ])('%p is 400 and names %p', async (query, name) => {
+    expect(await api.get(`/videos/list${query}`)).toMatchObject(error(400, name));
+  });
+});
+
+describe('DELETE /videos', () => {
+  it.each(['completed', 'failed', 'cancelled'] as const)(
+    'removes an upload that is %s with its files, answers it as it was, and is 404 then',
+    async (status) => {
+      const camera = await uploads.camera();
+      const id = await uploadIn(status, camera);
+      await uploads.records.set(id, [status], { filesize: 7, filename: 'a.mp4' });
+      const { body } = await api.get(`/videos?video_id=${id}`);
+      expect(await remove(api, id)).toMatchObject({ status: 200, body });
+      expect(body).toMatchObject({ status, filesize: 7, filename: 'a.mp4' });
+      expect(uploads.removed).toContain(id);
+      await until(() => uploads.revoked.includes(id));
+      expect(await uploads.records.find(id)).toBeNull();
+      expect(await remove(api, id)).toMatchObject(error(404));
+      expect((await api.get(`/videos?video_id=${id}`)).status).toBe(404);
+      expect((await api.get(`/videos/list?imei=${camera.imei}`)).body).toEqual({ total: 0, videos: [] });
+      // The clip can be requested anew.
+      expect(await api.get(uploadPath(camera.imei))).toMatchObject({ status: 200, body: { result: 'success' } });
+    },
+  );
+
+  it.each(['uploading', 'paused'] as const)('is 403 for one that is %s, and nothing is removed', async (status) => {
+    const id = await uploadIn(status, await uploads.camera());
+    expect(await remove(api, id)).toMatchObject(error(403, 'cancel'));
+    expect(uploads.removed).not.toContain(id);
+    expect(await uploads.record(id)).toMatchObject({ status });
+  });
+
+  it('is 502 while the files can not be deleted, nothing is removed, and works afterwards', async () => {
+    const id = await uploadIn('completed', await uploads.camera());
+    uploads.isRemoving = false;
+    const refused = await remove(api, id);
+    uploads.isRemoving = true;
+    expect(refused).toMatchObject(error(502, 'Nothing was removed'));
+    expect(await uploads.record(id)).toMatchObject({ status: 'completed' });
+    expect((await remove(api, id)).status).toBe(200);
+  });
+
+  it('is 502 when the pod that has the files is not there', async () => {
+    const id = await uploadIn('completed', await uploads.camera());
+    await uploads.records.set(id, ['completed'], { server: { podId: 'gone', httpUrl: 'http://127.0.0.1:1' } });
+    expect(await remove(api, id)).toMatchObject(error(502));
+    expect((await api.get(`/videos?video_id=${id}`)).status).toBe(200);
+  });
+
+  it('needs no pod for an upload without files, such as a cancelled one', async () => {
+    const camera = await uploads.camera();
+    const id = await uploading(api, camera);
+    await control(api, id, 2);
+    uploads.isRemoving = false;
+    const answer = await remove(api, id);
+    uploads.isRemoving = true;
+    expect(answer).toMatchObject({ status: 200, body: { status: 'cancelled', filesize: 0 } });
+  });
+
+  it('is done once by one of many', async () => {
+    const id = await uploadIn('completed', await uploads.camera());
+    const answers = await Promise.all(Array.from({ length: 8 }, () => remove(api, id)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(7);
+  });
+});
+
+describe('methods', () => {
+  it('HEAD reads where reading is all, and is 405 where a camera would be told; others are 405', async () => {
+    const camera = await uploads.camera();
+    const id = await uploading(api, camera);
+    const head = async (path: string) => (await fetch(`${api.base}/api/v1${path}`, { method: 'HEAD' })).status;
+    expect(await head(`/videos?video_id=${id}`)).toBe(200);
+    expect(await head(`/videos/list?imei=${camera.imei}`)).toBe(200);
+    expect(await head(uploadPath(camera.imei, { clip: 5 }))).toBe(405);
+    expect(await head(`/videos/control?video_id=${id}&action=2`)).toBe(405);
+    const posted = await api.get(`/videos?video_id=${id}`, { method: 'POST' });
+    expect(posted).toMatchObject(error(405));
+    expect(posted.headers.get('allow')).toContain('DELETE');
+    expect(camera.frames).toHaveLength(1);
+  });
+});
+
+describe('limits', () => {
+  it('count a request and the control of an upload by device, in whatever form its number is', async () => {
+    const few = await uploads.service({ RATE_LIMIT_COMMANDS_BURST: '3' });
+    const camera = await uploads.camera();
+    const id = await uploading(few, camera);
+    expect((await control(few, id, 0)).status).toBe(200);
+    expect((await few.get(uploadPath(`00000000${camera.imei}`))).status).toBe(200);
+    for (const answer of [await control(few, id, 1), await few.get(uploadPath(camera.imei))]) {
+      expect(answer).toMatchObject(error(429));
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect((await few.get(`/videos?video_id=${id}`)).status).toBe(200);
+    expect((await uploading(few, await uploads.camera())).length).toBe(24);
+  });
+
+  it('count what is only read by address', async () => {
+    const few = await uploads.service({ RATE_LIMIT_READS_BURST: '3', RATE_LIMIT_READS_PER_SECOND: '1' });
+    const paths = [`/videos?video_id=${unknownId}`, '/videos/list?imei=123456789012', `/videos?video_id=${unknownId}`];
+    const ask = async () => {
+      const answers = [];
+      for (const path of [...paths, ...paths, ...paths]) answers.push((await few.get(path)).status);
+      return answers;
+    };
+    await uploads.world.redis.del(await uploads.world.redis.keys('rate-limit:reads:*'));
+    const answers = await ask();
+    expect(answers.slice(0, 3)).toEqual([404, 200, 404]);
+    expect(answers).toContain(429);
+    await uploads.world.redis.del(await uploads.world.redis.keys('rate-limit:reads:*'));
+    expect((await few.get(`/videos?video_id=${unknownId}`, { method: 'DELETE' })).status).toBe(404);
+  });
+});

@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type DeviceCommand,
+  ensureStreams,
+  grantUpload,
+  listenFor,
+  type Outcome,
+  removeUploadFiles,
+  serveUseCase,
+  uploadRevoked,
+} from '@fleet/bus';
+import { AppError } from '@fleet/service-kit';
+import { type Database, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Answer, type Client, World } from './world.ts';
+
+/** Where the stand-in for upload-ftp sends cameras. */
+export const ftpServer = { host: 'ftp.fleet.example', port: 2121 };
+export const ftpPod = 'test-ftp';
+
+const messageIds: Partial<Record<DeviceCommand['kind'], number>> = { requestUpload: 0x9206, controlUpload: 0x9207 };
+
+/** A camera that answers as the test says, success unless it says otherwise. */
+export class Camera {
+  readonly frames: DeviceCommand[] = [];
+  /** What becomes of the next command; undefined: it is accepted. */
+  answer: (command: DeviceCommand) => Promise<Outcome> | Outcome | undefined = () => undefined;
+  imei = '';
+  #serialNo = 0x0100;
+
+  async handle(command: DeviceCommand): Promise<Outcome> {
+    this.frames.push(command);
+    this.#serialNo += 1;
+    const serialNo = this.#serialNo;
+    return (await this.answer(command)) ?? said(command, 0, serialNo);
+  }
+
+  /** Lets commands wait until the function that this answers is called. */
+  hold(): (outcome?: (command: DeviceCommand) => Outcome) => void {
+    let release: (make: (command: DeviceCommand) => Outcome) => void = () => undefined;
+    const held = new Promise<(command: DeviceCommand) => Outcome>((resolve) => {
+      release = resolve;
+    });
+    this.answer = async (command) => (await held)(command);
+    return (outcome) => {
+      this.answer = () => undefined;
+      release(outcome ?? ((command) => said(command, 0)));
+    };
+  }
+
+  /** The actions of the 0x9207 that it got. */
+  get actions(): number[] {
+    return this.frames.flatMap((frame) => (frame.kind === 'controlUpload' ? [frame.control] : []));
+  }
+
+  /** How often it was asked to upload. */
+  get requests(): number {
+    return this.frames.filter(({ kind }) => kind === 'requestUpload').length;
+  }
+}
+
+/** The terminal general response of a camera. */
+export const said = (command: DeviceCommand, result: number | null, serialNo = 0x0200): Outcome => ({
+  kind: 'answered',
+  answer: { commandMessageId: messageIds[command.kind] ?? 0, commandSerialNo: serialNo, result, message: null },
+});
+
+export const refusing = (result: number) => (command: DeviceCommand) => said(command, result);
+
+/** device-api with a database of its own, a stand-in for upload-ftp on the real bus, and cameras. */
+export class UploadWorld {
+  readonly world: World;
+  readonly records: UploadRecords;
+  readonly databaseUrl: string;
+  /** Ids of the uploads whose files were removed. */
+  readonly removed: string[] = [];
+  readonly revoked: string[] = [];
+  isGranting = true;
+  isRemoving = true;
+  readonly #database: Database;
+  readonly #clients: Client[] = [];
+
+  private constructor(world: World, database: Database, databaseUrl: string) {
+    this.world = world;
+    this.#database = database;
+    this.databaseUrl = databaseUrl;
+    this.records = new UploadRecords(database);
+  }
+
+  static async open(options: { platform?: boolean } = {}): Promise<UploadWorld> {
+    const world = await World.open({ platform: options.platform ?? true });
+    await ensureStreams(await world.bus.jetstreamManager(), { replicas: 1 });
+    const url = new URL(testEnv('MONGODB_URL'));
+    url.pathname = `/device_api_${randomBytes(6).toString('hex')}`;
+    const uploads = new UploadWorld(world, openDatabase(url.href, { appName: 'device-api-test' }), url.href);
+    uploads.#serveUploadFtp();
+    await world.bus.nc.flush();
+    return uploads;
+  }
+
+  #serveUploadFtp(): void {
+    const options = { queue: 'upload-ftp', onError: () => undefined };
+    serveUseCase(this.world.bus, grantUpload, options, async ({ uploadId }) => {
+      if (!this.isGranting) throw new AppError('unavailable', 'No.');
+      await this.records.set(uploadId, ['reserved'], {
+        server: { podId: ftpPod, httpUrl: 'http://127.0.0.1:1' },
+        credential: { passwordSha256: 'x', expiresAtMs: Date.now() + 60_000 },
+      });
+      return { ...ftpServer, username: `u${uploadId}`, password: 'secret', path: '/' };
+    });
+    serveUseCase(this.world.bus, removeUploadFiles(ftpPod), options, async ({ uploadId }) => {
+      if (!this.isRemoving) throw new Error('disk');
+      this.removed.push(uploadId);
+      return {};
+    });
+    listenFor(
+      this.world.bus,
+      uploadRevoked,
+      () => undefined,
+      ({ uploadId }) => void this.revoked.push(uploadId),
+    );
+  }
+
+  async service(env: Record<string, string> = {}): ReturnType<World['service']> {
+    // A bucket that hardly refills counts the commands of a device.
+    const slowly = { RATE_LIMIT_COMMANDS_PER_MINUTE: '1' };
+    const service = await this.world.service({ MONGODB_URL: this.databaseUrl, ...slowly, ...env });
+    this.#clients.push(service);
+    return service;
+  }
+
+  /** Waits until so many commands about a device have been let in, and have had the time to look at the records. */
+  async letIn(imei: string, commands: number): Promise<void> {
+    await until(async () => {
+      const [spent = '0'] = ((await this.world.redis.get(`rate-limit:command:${imei}`)) ?? '').split(':');
+      return Math.round(Number(spent)) >= commands;
+    });
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(this.#clients.map((client) => client.get(`/videos/list?imei=${imei}`)));
+      // Writes take turns: theirs were before this one.
+      await this.records.set('none', ['reserved'], { filesize: 0 });
+    }
+  }
+
+  async camera(): Promise<Camera> {
+    const camera = new Camera();
+    camera.imei = await this.world.device(({ command }) => camera.handle(command));
+    return camera;
+  }
+
+  /** What is stored about an upload, which has to be there. */
+  async record(id: string): Promise<UploadRecord> {
+    const record = await this.records.find(id);
+    if (record === null) throw new Error(`there is no upload ${id}`);
+    return record;
+  }
+
+  /** Every record of a device, reservations too. */
+  recordsOf(imei: string): Promise<UploadRecord[]> {
+    return this.#database.collection<UploadRecord>('uploads').find({ 'clip.imei': imei }).toArray();
+  }
+
+  async close(): Promise<void> {
+    await this.world.close();
+    await this.#database.db.dropDatabase();
+    await this.#database.close();
+  }
+}
+
+const hour = (of: number): string => `2026-08-01T${String(of).padStart(2, '0')}:00:00Z`;
+
+/** The path that requests a clip; `clip` tells clips of one channel apart. */
+export const uploadPath = (imei: string, { channel = 1, clip = 1, more = '' } = {}): string =>
+  `/videos/upload?imei=${imei}&channel=${channel}&start_time=${hour(clip)}&end_time=${hour(clip + 1)}${more}`;
+
+/** Requests a clip that is to be accepted, and answers its id. */
+export async function uploading(
+  api: Client,
+  camera: Camera,
+  options?: Parameters<typeof uploadPath>[1],
+): Promise<string> {
+  const { status, body } = await api.get(uploadPath(camera.imei, options));
+  if (status !== 200) throw new Error(`the upload was not taken: ${JSON.stringify(body)}`);
+  return (body as { video_id: string }).video_id;
+}
+
+export const control = (api: Client, id: string, action: number): Promise<Answer> =>
+  api.get(`/videos/control?video_id=${id}&action=${action}`);
+
+export const remove = (api: Client, id: string): Promise<Answer> =>
+  api.get(`/videos?video_id=${id}`, { method: 'DELETE' });

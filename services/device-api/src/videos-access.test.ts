@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { findDevice, serve, verifyKey } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { control, remove, UploadWorld, uploading, uploadPath } from './testing/upload-world.ts';
+import type { Client } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const keys = { own: `fk_${'o'.repeat(43)}`, other: `fk_${'t'.repeat(43)}`, reader: `fk_${'r'.repeat(43)}` };
+const accounts = new Map<string, number>();
+
+let uploads: UploadWorld;
+let service: Awaited<ReturnType<UploadWorld['service']>>;
+beforeAll(async () => {
+  uploads = await UploadWorld.open({ platform: false });
+  const options = { queue: 'platform-api', onError: () => undefined };
+  const owners: [number, string[]][] = [
+    [1, ['command']],
+    [2, ['video']],
+    [1, ['read']],
+  ];
+  const hashes = Object.values(keys).map((key) => createHash('sha256').update(key).digest('hex'));
+  serve(uploads.world.bus, verifyKey, options, async ({ keySha256 }) => {
+    const keyId = hashes.indexOf(keySha256);
+    const owner = owners[keyId];
+    if (owner === undefined) return { valid: false as const };
+    return { valid: true as const, keyId, accountId: owner[0], scopes: owner[1], ipAllowlist: [] };
+  });
+  serve(uploads.world.bus, findDevice, options, async ({ imei }) => ({
+    known: accounts.has(imei),
+    accountId: accounts.get(imei) ?? null,
+    cameraUtcOffset: '+08:00',
+  }));
+  await uploads.world.bus.nc.flush();
+  service = await uploads.service({ DEVICE_API_AUTH: 'key' });
+});
+afterAll(() => uploads.close());
+
+/** The API as the holder of a key sees it. */
+const as = (key: string): Client => ({
+  base: service.base,
+  get: (path, init) => service.get(path, { ...init, headers: { 'x-api-key': key } }),
+});
+
+describe('with keys', () => {
+  it('an upload belongs to the account of its device: to others it is not there', async () => {
+    const camera = await uploads.camera();
+    accounts.set(camera.imei, 1);
+    const [own, other] = [as(keys.own), as(keys.other)];
+    expect((await other.get(uploadPath(camera.imei))).status).toBe(404);
+    const id = await uploading(own, camera);
+    expect((await other.get(`/videos?video_id=${id}`)).status).toBe(404);
+    expect((await control(other, id, 2)).status).toBe(404);
+    expect((await remove(other, id)).status).toBe(404);
+    expect(await other.get(uploadPath(camera.imei))).toMatchObject({ status: 404 });
+    expect(await other.get(`/videos/list?imei=${camera.imei}`)).toMatchObject({
+      status: 200,
+      body: { total: 0, videos: [] },
+    });
+    expect(camera.frames).toHaveLength(1);
+    const missing = await other.get(`/videos?video_id=${'0'.repeat(24)}`);
+    expect((await other.get(`/videos?video_id=${id}`)).body).toEqual(missing.body);
+
+    expect((await own.get(`/videos?video_id=${id}`)).status).toBe(200);
+    expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 1 });
+    expect((await control(own, id, 2)).status).toBe(200);
+    expect((await remove(own, id)).status).toBe(200);
+  });
+
+  it('a device of no account is open to every key', async () => {
+    const camera = await uploads.camera();
+    const id = await uploading(as(keys.own), camera);
+    expect((await as(keys.other).get(`/videos?video_id=${id}`)).status).toBe(200);
+  });
+
+  it('no key is 401, and a key without the scope is 403', async () => {
+    const camera = await uploads.camera();
+    const id = await uploading(as(keys.own), camera);
+    const requests: [string, string][] = [
+      ['GET', uploadPath(camera.imei)],
+      ['GET', `/videos?video_id=${id}`],
+      ['DELETE', `/videos?video_id=${id}`],
+      ['GET', `/videos/control?video_id=${id}&action=2`],
+      ['GET', `/videos/list?imei=${camera.imei}`],
+    ];
+    for (const [method, path] of requests) {
+      expect((await service.get(path, { method })).status).toBe(401);
+      expect((await as(keys.reader).get(path, { method })).status).toBe(403);
+    }
+    expect(await uploads.record(id)).toMatchObject({ status: 'uploading' });
+  });
+});
