@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { apiCollection } from './api-collection.ts';
 import { apiDocument, videoDocument } from './api-document.ts';
 
 for (const [name, document] of [
   ['openapi.json', apiDocument()],
   ['video-openapi.json', videoDocument()],
+  ['postman-collection.json', apiCollection()],
 ] as const) {
   const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
   await writeFile(file, `${JSON.stringify(document, null, 2)}\n`);

@@ -1,0 +1,132 @@
+import { apiDocument } from './api-document.ts';
+
+/** The parts of our OpenAPI document that a request is made of. */
+interface Document {
+  info: { title: string; description: string };
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+interface Operation {
+  summary: string;
+  description?: string;
+  tags: string[];
+  security: object[];
+  parameters: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { description: string }>;
+}
+interface Parameter {
+  name: string;
+  required: boolean;
+  description?: string;
+  example?: Plain;
+  schema: Schema;
+}
+interface Schema {
+  $ref?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  examples?: Plain[];
+  default?: Plain;
+  enum?: Plain[];
+}
+type Plain = string | number | boolean;
+
+/** What a partner fills in once; requests name them as `{{imei}}`. */
+const variables: Record<string, { value: string; description: string }> = {
+  base_url: { value: 'http://127.0.0.1:8080', description: 'Where the service is; this is that of npm start.' },
+  api_key: { value: '', description: 'Sent as x-api-key. Not looked at where the service asks for no keys.' },
+  imei: { value: '013800138001', description: 'Terminal number of 12 or 20 digits.' },
+  channel: { value: '1', description: 'Camera channel.' },
+  start_time: { value: '2026-08-01T02:00:00Z', description: 'In any offset; a + has to be written %2B.' },
+  end_time: { value: '2026-08-01T02:05:00Z', description: 'In any offset; a + has to be written %2B.' },
+  video_id: { value: '', description: 'Taken over from the answer of /videos/upload.' },
+};
+
+/** The Device API as a Postman collection (format 2.1), made of the OpenAPI document. */
+export function apiCollection(): Record<string, unknown> {
+  const document = apiDocument() as unknown as Document;
+  const { info, tags, paths } = document;
+  const items = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      tag: operation.tags[0],
+      item: itemOf(document, method, path, operation),
+    })),
+  );
+  return {
+    info: {
+      name: info.title,
+      description: info.description,
+      schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json',
+    },
+    auth: {
+      type: 'apikey',
+      apikey: Object.entries({ in: 'header', key: 'x-api-key', value: '{{api_key}}' }).map(([key, value]) => ({
+        key,
+        value,
+        type: 'string',
+      })),
+    },
+    variable: Object.entries(variables).map(([key, { value, description }]) => ({ key, value, description })),
+    item: tags.map(({ name, description }) => ({
+      name,
+      description,
+      item: items.filter(({ tag }) => tag === name).map(({ item }) => item),
+    })),
+  };
+}
+
+function itemOf(document: Document, method: string, path: string, operation: Operation): Record<string, unknown> {
+  const query = operation.parameters.map((parameter) => queryOf(parameter));
+  const sent = query.filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${value}`);
+  const body = operation.requestBody?.content['application/json']?.schema;
+  const answers = Object.entries(operation.responses).map(([status, { description }]) => `- ${status}: ${description}`);
+  return {
+    name: operation.summary,
+    ...(path.endsWith('/videos/upload') ? { event: [keepVideoId] } : {}),
+    request: {
+      method: method.toUpperCase(),
+      description: [operation.description, answers.join('\n')].filter(Boolean).join('\n\n'),
+      ...(operation.security.length === 0 ? { auth: { type: 'noauth' } } : {}),
+      ...(body === undefined ? {} : jsonBody(sampleOf(document, body))),
+      url: {
+        raw: `{{base_url}}${path}${sent.length === 0 ? '' : `?${sent.join('&')}`}`,
+        host: ['{{base_url}}'],
+        path: path.slice(1).split('/'),
+        query,
+      },
+    },
+  };
+}
+
+/** What may be left out is there to be switched on. */
+function queryOf({ name, required, description, example, schema }: Parameter) {
+  const value = name in variables ? `{{${name}}}` : String(example ?? exampleOf(schema) ?? '');
+  return { key: name, value, ...(description === undefined ? {} : { description }), disabled: !required };
+}
+
+const exampleOf = ({ examples, default: usual, enum: choices }: Schema): Plain | undefined =>
+  examples?.[0] ?? usual ?? choices?.[0];
+
+/** A body of the fields that have to be given. */
+function sampleOf(document: Document, schema: Schema): unknown {
+  if (schema.$ref !== undefined)
+    return sampleOf(document, document.components.schemas[schema.$ref.replace(/^.*\//, '')] ?? {});
+  if (schema.properties === undefined) return exampleOf(schema);
+  const required = Object.entries(schema.properties).filter(([name]) => schema.required?.includes(name));
+  return Object.fromEntries(required.map(([name, part]) => [name, sampleOf(document, part)]));
+}
+
+const jsonBody = (sample: unknown): Record<string, unknown> => ({
+  header: [{ key: 'Content-Type', value: 'application/json' }],
+  body: { mode: 'raw', raw: JSON.stringify(sample, null, 2), options: { raw: { language: 'json' } } },
+});
+
+const keepVideoId = {
+  listen: 'test',
+  script: {
+    type: 'text/javascript',
+    exec: ["if (pm.response.code === 200) pm.collectionVariables.set('video_id', pm.response.json().video_id);"],
+  },
+};
