@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { until } from './until.ts';
+import { type Answer, getJson, type World } from './world.ts';
+
+const script = resolve('services/device-api/dist/main.js');
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => {
+    server.listen(0, '127.0.0.1', done);
+  });
+  const address = server.address();
+  await new Promise<void>((done) => {
+    server.close(() => done());
+  });
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** A second device-api beside that of a running product, on the same backends. */
+export class DeviceApiReplica {
+  readonly #child: ChildProcess;
+  readonly #url: string;
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.#url = url;
+  }
+
+  static async start(world: World, env: Record<string, string> = {}): Promise<DeviceApiReplica> {
+    const { backends, jt1078 } = world.product.runtime;
+    const [httpPort, videoPort] = [await freePort(), await freePort()];
+    const child = spawn(process.execPath, [script], {
+      env: {
+        ...process.env,
+        ...env,
+        NODE_ENV: 'development',
+        HOST: '127.0.0.1',
+        HTTP_PORT: String(httpPort),
+        VIDEO_HTTP_PORT: String(videoPort),
+        NATS_URL: backends.nats_url,
+        REDIS_URL: backends.redis_url,
+        MONGODB_URL: backends.mongodb_url,
+        MEDIA_LIVE_PORT: String(jt1078.live_port),
+        MEDIA_HISTORY_PORT: String(jt1078.history_port),
+        RATE_LIMIT_READS_PER_SECOND: '100000',
+        RATE_LIMIT_READS_BURST: '100000',
+        RATE_LIMIT_COMMANDS_PER_MINUTE: '100000',
+        RATE_LIMIT_COMMANDS_BURST: '100000',
+      },
+      stdio: 'ignore',
+    });
+    // A test run that ends early leaves no process behind.
+    process.once('exit', () => child.kill('SIGKILL'));
+    const replica = new DeviceApiReplica(child, `http://127.0.0.1:${httpPort}`);
+    await until('the second device-api', () => replica.#isReady(), 60_000);
+    return replica;
+  }
+
+  get(path: string): Promise<Answer> {
+    return getJson(`${this.#url}/api/v1${path}`);
+  }
+
+  /** SIGTERM, or SIGKILL where told so; resolves when it has ended. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = new Promise<void>((done) => {
+      this.#child.once('exit', () => done());
+    });
+    this.#child.kill(signal);
+    await ended;
+  }
+
+  async #isReady(): Promise<boolean> {
+    try {
+      return (await fetch(`${this.#url}/readyz`)).status === 200;
+    } catch (error) {
+      if (error instanceof TypeError) return false;
+      throw error;
+    }
+  }
+}

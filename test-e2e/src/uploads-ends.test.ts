@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from './testing/until.ts';
+import { defects, UploadCamera, uploadAction } from './testing/upload-camera.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+jest.setTimeout(120_000);
+
+let world: World;
+
+beforeAll(async () => {
+  // The times of platform-contract.md, section 4, as seconds.
+  world = await startWorld({
+    UPLOAD_SILENCE_MS: '6000',
+    UPLOAD_PATIENCE_MS: '20000',
+    UPLOAD_PAUSED_MS: '6000',
+    UPLOAD_UNCONFIRMED_MS: '4000',
+    UPLOAD_SWEEP_MS: '500',
+  });
+}, 180_000);
+
+afterAll(() => world.stop(), 60_000);
+
+describe('0x1206', () => {
+  it('failure makes an upload failed, also when its file is whole; it can be deleted', async () => {
+    const camera = await UploadCamera.start(world, { uploadNotice: 'failure' });
+    const videoId = await camera.upload(camera.clip(0));
+    expect(await camera.becomes(videoId, 'failed')).toMatchObject({ status: 'failed' });
+    expect((await camera.download(videoId)).status).toBe(409);
+    expect(await camera.request(camera.clip(0))).toMatchObject({ status: 200, body: { result: 'failed' } });
+    expect(await camera.control(videoId, uploadAction.resume)).toMatchObject({ status: 409 });
+    expect(await camera.remove(videoId)).toMatchObject({ status: 200, body: { status: 'failed' } });
+    expect(await camera.stored(videoId)).toEqual([]);
+  });
+
+  it('failure, of a camera that gives up on the way, keeps what has come', async () => {
+    const camera = await UploadCamera.start(world, {
+      uploadRetries: 0,
+      uploadBreaks: [{ how: 'reset', afterBytes: 100_000 }],
+    });
+    const videoId = await camera.upload(camera.clip(0));
+    const { filesize } = await camera.becomes(videoId, 'failed');
+    expect(filesize).toBeGreaterThan(0);
+    expect(filesize).toBeLessThanOrEqual(100_000);
+  });
+
+  it('success over a transfer that was cut off by RST never makes an upload completed', async () => {
+    const camera = await UploadCamera.start(world, {
+      uploadRetries: 0,
+      uploadNotice: 'success',
+      uploadBreaks: [{ how: 'reset', afterBytes: 100_000 }],
+    });
+    const videoId = await camera.upload(camera.clip(0));
+    expect(await camera.becomes(videoId, 'failed')).toMatchObject({ status: 'failed' });
+  });
+
+  it('that never comes is made good by a QUIT', async () => {
+    const camera = await UploadCamera.start(world, { uploadNotice: 'never' });
+    const clip = camera.clip(0);
+    const videoId = await camera.upload(clip);
+    await camera.becomes(videoId, 'completed');
+    expect(await defects(camera, clip, videoId)).toEqual([]);
+  });
+
+  it('that never comes, without a QUIT, is made good by the size in the list of recordings', async () => {
+    const camera = await UploadCamera.start(world, { uploadNotice: 'never', uploadQuits: false });
+    const clip = camera.clip(0);
+    const videoId = await camera.upload(clip);
+    await camera.becomes(videoId, 'completed');
+    expect(await defects(camera, clip, videoId)).toEqual([]);
+    expect(camera.terminal.received(0x9205).length).toBeGreaterThan(0);
+  });
+
+  it('that never comes, after an early FIN without a QUIT, leaves the upload failed', async () => {
+    const camera = await UploadCamera.start(world, {
+      uploadRetries: 0,
+      uploadNotice: 'never',
+      uploadQuits: false,
+      uploadBreaks: [{ how: 'finish', afterBytes: 100_000 }],
+    });
+    const videoId = await camera.upload(camera.clip(0));
+    expect(await camera.becomes(videoId, 'failed')).toMatchObject({ status: 'failed' });
+  });
+});
+
+describe('silence', () => {
+  it('in the middle of a file makes an upload failed, and frees the camera', async () => {
+    const camera = await UploadCamera.start(world, {
+      uploadRetryMs: 600_000,
+      uploadBreaks: [{ how: 'reset', afterBytes: 100_000 }],
+    });
+    const videoId = await camera.upload(camera.clip(0));
+    expect(await camera.becomes(videoId, 'failed')).toMatchObject({ status: 'failed' });
+    camera.terminal.uploads.close();
+    const other = await camera.upload(camera.clip(1));
+    expect(await camera.becomes(other, 'completed')).toMatchObject({ status: 'completed' });
+  });
+
+  it('from the beginning does too, where the mobile network is allowed', async () => {
+    const camera = await UploadCamera.start(world, { uploadRetryMs: 600_000 });
+    const videoId = await camera.upload(camera.clip(0), '&host=127.0.0.1&port=9');
+    expect(await camera.becomes(videoId, 'failed')).toMatchObject({ status: 'failed' });
+  });
+
+  it('from the beginning ends one that waits for another network only by its age', async () => {
+    const camera = await UploadCamera.start(world, { uploadRetryMs: 600_000 });
+    const startedAt = performance.now();
+    const videoId = await camera.upload(camera.clip(0), '&host=127.0.0.1&port=9&mobile_network=false');
+    expect(await camera.becomes(videoId, 'failed')).toMatchObject({ status: 'failed' });
+    expect(performance.now() - startedAt).toBeGreaterThan(15_000);
+  });
+
+  it('of a paused upload counts by its age', async () => {
+    const camera = await UploadCamera.start(world, { uploadBytesPerSecond: 55_000 });
+    const videoId = await camera.upload(camera.clip(0));
+    await camera.received(videoId);
+    await camera.control(videoId, uploadAction.pause);
+    const { filesize } = await camera.becomes(videoId, 'failed');
+    expect(filesize).toBeGreaterThan(0);
+  });
+});
+
+describe('a credential', () => {
+  it('is refused once its upload is over: the camera is told so and gives up', async () => {
+    const camera = await UploadCamera.start(world, { uploadBytesPerSecond: 55_000 });
+    const videoId = await camera.upload(camera.clip(0));
+    await camera.received(videoId);
+    camera.terminal.behave({ kind: 'mute' }, 0x9207);
+    camera.terminal.behaveWell(0x9207);
+    await camera.control(videoId, uploadAction.cancel);
+    const other = await camera.upload(camera.clip(1));
+    await until('the other', async () => (await camera.show(other)).filesize > 0);
+    expect(await camera.show(videoId)).toMatchObject({ status: 'cancelled', filesize: 0 });
+    expect(await camera.stored(videoId)).toEqual([]);
+  });
+});
