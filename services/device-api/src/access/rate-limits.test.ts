@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
+import { findDevice, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Answer, answered, randomImei, World } from '../testing/world.ts';
+import { type Answer, answered, type Client, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -99,6 +101,100 @@ describe('at the defaults', () => {
   it('a request with a wrong parameter costs no token of a device', async () => {
     const { headers } = await api.get(`/realtime/start-stream?imei=${randomImei()}&channel=x`);
     expect(headers.get('x-ratelimit-limit')).toBeNull();
+  });
+});
+
+describe('reads', () => {
+  /** Asks on both replicas in turn until one refuses; how many were served, and the refusal. */
+  const readUntilRefused = async (
+    services: readonly Client[],
+    init: RequestInit,
+  ): Promise<{ served: number; refused: Answer; seconds: number }> => {
+    const startedAt = performance.now();
+    let served = 0;
+    for (;;) {
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_unused, at) =>
+          services[at % services.length]?.get(`/videos/list?imei=${randomImei()}`, init),
+        ),
+      );
+      served += answers.filter((answer) => answer?.status === 200).length;
+      const refused = answers.find((answer) => answer?.status === 429);
+      if (refused !== undefined) return { served, refused, seconds: (performance.now() - startedAt) / 1000 };
+    }
+  };
+  const rates = { RATE_LIMIT_READS_BURST: '200', RATE_LIMIT_READS_PER_SECOND: '1' };
+  const expectRefusal = ({ served, refused, seconds }: Awaited<ReturnType<typeof readUntilRefused>>): void => {
+    expect(served).toBeGreaterThanOrEqual(200);
+    expect(served).toBeLessThanOrEqual(201 + seconds);
+    expect(refused.body).toEqual({ status: 429, error: expect.stringMatching(/^Too many requests/) });
+    expect(refused.headers.get('x-ratelimit-limit')).toBe('200');
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
+    expect(refused.headers.get('retry-after')).toBe('1');
+  };
+
+  it('of an address without a key are 200 at once on all replicas together; another address is not touched', async () => {
+    const services = [await world.service(rates), await world.service(rates)];
+    expectRefusal(await readUntilRefused(services, newAddress()));
+    expect((await readUntilRefused(services, newAddress())).served).toBeGreaterThanOrEqual(200);
+  });
+
+  it('of a key are 200 at once on all replicas together, from whatever address; another key is not touched', async () => {
+    const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
+    const ids = new Map([hash('one'), hash('other')].map((keySha256, at) => [keySha256, at + 1]));
+    const options = { queue: 'platform-api', onError: () => undefined };
+    const platform = serve(world.bus, verifyKey, options, async ({ keySha256 }) => ({
+      valid: true as const,
+      keyId: ids.get(keySha256) ?? 0,
+      accountId: 1,
+      scopes: ['video'],
+      ipAllowlist: [],
+    }));
+    const records = serve(world.bus, findDevice, options, async () => ({
+      known: false,
+      accountId: null,
+      cameraUtcOffset: '+08:00',
+    }));
+    await world.bus.nc.flush();
+    const withKeys = { ...rates, DEVICE_API_AUTH: 'key' };
+    const services = [await world.service(withKeys), await world.service(withKeys)];
+    const by = (key: string) => ({ headers: { 'x-api-key': key, ...newAddress().headers } });
+    expectRefusal(await readUntilRefused(services, by('one')));
+    expect((await services[0]?.get(`/videos/list?imei=${randomImei()}`, by('one')))?.status).toBe(429);
+    expect((await services[1]?.get(`/videos/list?imei=${randomImei()}`, by('other')))?.status).toBe(200);
+    await Promise.all([platform.stop(), records.stop()]);
+  });
+});
+
+describe('Retry-After', () => {
+  it('is right to the second, on whatever replica', async () => {
+    // One token in three seconds.
+    const slow = { RATE_LIMIT_COMMANDS_BURST: '1', RATE_LIMIT_COMMANDS_PER_MINUTE: '20' };
+    const services = [await world.service(slow), await world.service(slow)];
+    const imei = await world.device(() => answered(0x8204));
+    const ask = async (no: number) => {
+      const fromMs = performance.now();
+      const answer = await services[no % 2]?.get(`/wakeup?imei=${imei}`);
+      return { answer, fromMs, toMs: performance.now() };
+    };
+    const first = await ask(0);
+    expect(first.answer?.status).toBe(200);
+    const told: string[] = [];
+    let last = await ask(1);
+    for (let no = 2; last.answer?.status === 429; no += 1) {
+      // The token comes back three seconds after the first was taken, at some time within that request.
+      const leastMs = first.fromMs + 3_000 - last.toMs - 5;
+      const mostMs = first.toMs + 3_000 - last.fromMs + 5;
+      const seconds = Number(last.answer.headers.get('retry-after'));
+      expect(seconds).toBeGreaterThanOrEqual(Math.max(1, Math.ceil(leastMs / 1000)));
+      expect(seconds).toBeLessThanOrEqual(Math.max(1, Math.ceil(mostMs / 1000)));
+      expect(last.answer.body).toMatchObject({ error: expect.stringContaining(`in ${seconds} second`) });
+      told.push(String(seconds));
+      last = await ask(no);
+    }
+    expect(told).not.toEqual([]);
+    expect(last.answer?.status).toBe(200);
+    expect(last.toMs - first.fromMs).toBeGreaterThanOrEqual(2_995);
   });
 });
 

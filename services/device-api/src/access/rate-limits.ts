@@ -92,9 +92,13 @@ export class RateLimits {
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-      throw new AppError('rate_limited', `Too many requests: ask again in ${seconds} seconds.`, {
-        headers: { ...headersOf(refusal, burst), 'Retry-After': String(seconds) },
-      });
+      throw new AppError(
+        'rate_limited',
+        `Too many requests: ask again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`,
+        {
+          headers: { ...headersOf(refusal, burst), 'Retry-After': String(seconds) },
+        },
+      );
     }
   }
 }
