@@ -34,9 +34,9 @@ export class CameraFtp {
     this.#dataMode = dataMode;
   }
 
-  /** Connects and logs in. */
-  static async open(access: FtpAccess): Promise<CameraFtp> {
-    const control = await FtpControl.open(access.server, access.port);
+  /** Connects and logs in; an abort destroys the session, also later on. */
+  static async open(access: FtpAccess, signal: AbortSignal): Promise<CameraFtp> {
+    const control = await FtpControl.open(access.server, access.port, signal);
     try {
       if (access.secure) await control.secure();
       await control.logIn(access.username, access.password);
@@ -75,9 +75,12 @@ export class CameraFtp {
     try {
       if (command.verb === 'REST') await this.#control.command(`REST ${command.offset}`);
       await this.#control.command(`${command.verb === 'REST' ? 'STOR' : command.verb} ${name}`);
-      this.#data = await data.connected();
-      const isSent = pipeline(chunks, this.#data).then(() => null, asError);
-      const error = await Promise.race([isSent, this.#lost()]);
+      const lost = this.#lost();
+      const connected = await Promise.race([data.connected(), lost]);
+      if (connected instanceof Error) throw connected;
+      this.#data = connected;
+      const isSent = pipeline(chunks, connected).then(() => null, asError);
+      const error = await Promise.race([isSent, lost]);
       if (error !== null) throw await this.#reasonOf(error);
       await this.#control.expect();
     } catch (error) {

@@ -53,16 +53,23 @@ export class FtpControl {
     this.#listen();
   }
 
-  /** Connects and takes the greeting. */
-  static async open(host: string, port: number): Promise<FtpControl> {
-    const socket = net.connect({ host, port });
+  /** Connects and takes the greeting; an abort destroys the connection, also later on. */
+  static async open(host: string, port: number, signal: AbortSignal): Promise<FtpControl> {
+    const socket = net.connect({ host, port, signal });
+    socket.setTimeout(REPLY_TIMEOUT_MS, () => socket.destroy(new Error('no connection to the FTP server in time')));
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', reject);
     });
+    socket.setTimeout(0);
     const control = new FtpControl(socket);
-    await control.expect();
-    return control;
+    try {
+      await control.expect();
+      return control;
+    } catch (error) {
+      control.close('finish');
+      throw error;
+    }
   }
 
   get socket(): net.Socket {

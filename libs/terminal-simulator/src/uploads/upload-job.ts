@@ -135,10 +135,11 @@ export class UploadJob {
   }
 
   #abort(how: 'finish' | 'reset'): void {
+    // First, as an abort closes by FIN alone.
+    this.#closeFtp(how);
     this.#running.abort();
     this.#unhold?.();
     this.#hold = null;
-    this.#closeFtp(how);
   }
 
   #closeFtp(how: 'finish' | 'reset'): void {
@@ -172,7 +173,7 @@ export class UploadJob {
 
   async #open(signal: AbortSignal): Promise<CameraFtp | null> {
     const { uploadTls = false, uploadDataMode = 'pasv' } = this.#port.options;
-    const ftp = await CameraFtp.open({ ...this.#request, secure: uploadTls, dataMode: uploadDataMode });
+    const ftp = await CameraFtp.open({ ...this.#request, secure: uploadTls, dataMode: uploadDataMode }, signal);
     if (signal.aborted) {
       ftp.close('finish');
       return null;
