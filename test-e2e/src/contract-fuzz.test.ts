@@ -2,7 +2,8 @@ import { makeRecordings, type PlatformMessage, type SimulatedTerminal } from '@f
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fuzz, type KnownValues, shownCounts } from './testing/fuzzer.ts';
 import { startStreamCutter } from './testing/stream-cutter.ts';
-import { getJson, newPhone, startWorld, type World } from './testing/world.ts';
+import { until } from './testing/until.ts';
+import { type Answer, getJson, newPhone, startWorld, type TerminalSetup, type World } from './testing/world.ts';
 
 /** FUZZ_SEED and FUZZ_EXAMPLES: another, or a longer, look at the same. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
@@ -11,13 +12,22 @@ const examples = Number(process.env['FUZZ_EXAMPLES'] ?? 40);
 const exampleImei =
   '013800138000'; /** Operations with rules that a schema does not have: a valid request by the document may be 400 there. */
 const furtherRules = [
-  // Hosts that cameras may be sent to.
+  // Hosts that cameras may be sent to; one of both ports.
   'startRealtimeStream',
   'startStream',
   // Commands with parameters of their own; characters of GBK.
   'sendControlCommand',
   'sendText',
+  // Times in the right order, and in a century of the camera's clock; a seek has a time, an upload a network.
+  'listRecordings',
+  'startHistoryStream',
+  'controlHistoryStream',
+  'requestUpload',
 ];
+const minuteMs = 60_000;
+/** Where the recordings of all devices end. */
+const untilMs = Math.floor(Date.now() / minuteMs) * minuteMs;
+const minutesBefore = (minutes: number): string => new Date(untilMs - minutes * minuteMs).toISOString();
 
 let world: World;
 let known: KnownValues;
@@ -31,27 +41,68 @@ function staysHere(message: PlatformMessage): { messageId: number; body: Buffer 
   return [{ messageId: 0x0001, body }];
 }
 
+/** Cameras that only stream to this machine, with recordings of the last minutes. */
+function camera(setup: TerminalSetup = {}): Promise<SimulatedTerminal> {
+  const plan = { channels: [1, 2], count: 10, seconds: 60, bitrateKbps: 100 };
+  const recordings = makeRecordings({ ...plan, until: new Date(untilMs) });
+  return world.terminal({ respond: staysHere, mediaHost: '127.0.0.1', recordings, ...setup });
+}
+
 async function startDevices(): Promise<string[]> {
-  const channels = [1, 2];
-  const recordings = makeRecordings({ channels, count: 5, seconds: 60, until: new Date(), bitrateKbps: 100 });
-  const setup = { respond: staysHere, mediaHost: '127.0.0.1', recordings };
-  const good: SimulatedTerminal[] = [
-    await world.terminal({ ...setup, phone: exampleImei, edition: '2013' }),
-    await world.terminal({ ...setup, phone: newPhone(20), edition: '2019' }),
+  const good = [
+    await camera({ phone: exampleImei, edition: '2013' }),
+    await camera({ phone: newPhone(20), edition: '2019' }),
   ];
-  const refusing = await world.terminal(setup);
+  const refusing = await camera();
   refusing.behave({ kind: 'refusing', result: 1 });
-  const silent = await world.terminal(setup);
+  const silent = await camera();
   silent.behave({ kind: 'silent' });
-  const garbled = await world.terminal(setup);
+  const garbled = await camera();
   garbled.behave({ kind: 'garbage', form: 'cutBody' });
   const often = [...good, ...good, ...good].map(({ phone }) => phone);
   return [...often, refusing.phone, silent.phone, garbled.phone, newPhone()];
 }
 
+const seeUpload = async (id: string): Promise<{ status: string }> =>
+  (await world.get(`/videos?video_id=${id}`)).body as { status: string };
+
+async function requestUpload({ phone }: SimulatedTerminal, minutesAgo: number): Promise<string> {
+  const span = `start_time=${minutesBefore(minutesAgo)}&end_time=${minutesBefore(minutesAgo - 1)}`;
+  const { status, body } = await world.get(`/videos/upload?imei=${phone}&channel=1&${span}`);
+  expect({ status, body }).toMatchObject({ status: 200, body: { result: 'success' } });
+  return (body as { video_id: string }).video_id;
+}
+
+/** Ids of uploads in each status. */
+async function makeUploads(): Promise<string[]> {
+  const act = (id: string, action: number): Promise<Answer> =>
+    world.get(`/videos/control?video_id=${id}&action=${action}`);
+  const slow = { uploadBytesPerSecond: 1_000 };
+  const ids: string[] = [];
+  const fast = await camera();
+  for (let minutes = 9; minutes > 5; minutes -= 1) {
+    const id = await requestUpload(fast, minutes);
+    await until('an upload to be complete', async () => (await seeUpload(id)).status === 'completed');
+    ids.push(id);
+  }
+  const cancelled = await camera(slow);
+  for (let minutes = 9; minutes > 5; minutes -= 1) {
+    const id = await requestUpload(cancelled, minutes);
+    expect((await act(id, 2)).status).toBe(200);
+    ids.push(id);
+  }
+  for (const actions of [[], [], [0], [0]]) {
+    const id = await requestUpload(await camera(slow), 5);
+    for (const action of actions) expect((await act(id, action)).status).toBe(200);
+    ids.push(id);
+  }
+  return ids;
+}
+
 beforeAll(async () => {
   world = await startWorld({
     DEVICE_REPLY_TIMEOUT_MS: '1000',
+    UPLOAD_CONTROL_TIMEOUT_MS: '1000',
     REQUEST_LIMIT_MS: '5000',
     FIRST_PACKET_WAIT_MS: '500',
     RATE_LIMIT_VIEWERS_PER_CHANNEL: '10000',
@@ -59,18 +110,22 @@ beforeAll(async () => {
     // Hosts that are made up are refused, so that no camera dials out of this machine.
     DEVICE_HOST_ALLOWLIST: '127.0.0.1',
   });
-  const { jt1078 } = world.product.runtime;
-  const imei = { values: await startDevices(), share: 0.8 };
+  const { jt1078, ftp } = world.product.runtime;
   const channel = { values: [1, 2], share: 0.7 };
   known = {
-    imei,
+    imei: { values: await startDevices(), share: 0.8 },
     channel,
     'body.channel': channel,
     'body.text': { values: ['Please call the dispatcher', '请回电'], share: 0.6 },
     host: { values: ['127.0.0.1'], share: 0.9 },
     tcp_port: { values: [jt1078.live_port], share: 0.9 },
+    port: { values: [ftp.port], share: 0.9 },
+    start_time: { values: [9, 8, 7].map(minutesBefore), share: 0.8 },
+    end_time: { values: [6, 5, 4].map(minutesBefore), share: 0.8 },
+    drag_playback_time: { values: [minutesBefore(6)], share: 0.5 },
+    video_id: { values: [...(await makeUploads()), 'f'.repeat(24)], share: 0.8 },
   };
-}, 180_000);
+}, 300_000);
 
 afterAll(() => world?.stop(), 60_000);
 

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type RunningProduct, startProduct } from '@fleet/local/product';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { consoleSteps, lasting, runInShell } from './testing/console-blocks.ts';
+
+const text = readFileSync(resolve('docs/device-api.md'), 'utf8');
+
+// What else it says is held by services/device-api/src/partner-document.test.ts.
+describe('docs/device-api.md', () => {
+  let product: RunningProduct;
+  beforeAll(async () => {
+    // As npm start does, but for the ports.
+    product = await startProduct({ simulator: true });
+  }, 180_000);
+  afterAll(() => product?.stop(), 60_000);
+
+  it('shows what its commands really print, one after the other', async () => {
+    const steps = consoleSteps(text);
+    expect(steps.length).toBeGreaterThan(30);
+    const commands = steps.map(({ command }) => command.replace('http://127.0.0.1:8080', product.runtime.base_url));
+    const printed = await runInShell(commands);
+    expect(printed.map((output, at) => ({ command: steps[at]?.command, prints: lasting(output) }))).toEqual(
+      steps.map(({ command, output }) => ({ command, prints: lasting(output) })),
+    );
+  }, 180_000);
+});

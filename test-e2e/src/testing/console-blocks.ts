@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A command of a document and what the document says that it prints. */
+export interface ConsoleStep {
+  readonly command: string;
+  readonly output: string;
+}
+
+/** The commands (`$ ...`) of all console blocks of a Markdown text, in order. */
+export function consoleSteps(markdown: string): ConsoleStep[] {
+  const blocks = [...markdown.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((step) => {
+        const [command = '', ...output] = step.split('\n');
+        return { command, output: output.join('\n').trim() };
+      }),
+  );
+}
+
+/** Runs the commands in one shell, in a folder of its own, and gives what each of them has printed. */
+export async function runInShell(commands: readonly string[]): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-doc-'));
+  const mark = '=== next command ===';
+  const script = commands.map((command) => `${command}\necho; echo '${mark}'\n`).join('');
+  const shell = spawn('bash', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const chunks: Buffer[] = [];
+  for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  try {
+    await new Promise((done, fail) => {
+      shell.once('error', fail);
+      shell.once('close', done);
+    });
+    const outputs = Buffer.concat(chunks).toString('utf8').split(`${mark}\n`).slice(0, -1);
+    return outputs.map((output) => output.trim());
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/;
+
+/** What stays the same from run to run of what a command prints: no ids, times, sizes and file names, and one of each kind in a list. */
+export function lasting(output: string): unknown {
+  try {
+    return lastingPart(JSON.parse(output));
+  } catch {
+    // Not JSON: shown as it is.
+    return output;
+  }
+}
+
+function lastingPart(value: unknown, name = ''): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => JSON.stringify(lastingPart(item)));
+    return [...new Set(items)].toSorted();
+  }
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, lastingPart(part, key)]));
+  if (typeof value === 'number') return name === 'status' ? value : '<number>';
+  if (typeof value !== 'string') return value;
+  if (name === 'filename') return '<name>';
+  if (time.test(value)) return '<time>';
+  return /^[0-9a-f]{24}$/.test(value) ? '<id>' : value;
+}
