@@ -6,5 +6,6 @@ const at = (relative: string): string => fileURLToPath(new URL(relative, import.
 export const repoRoot = at('../../..');
 export const reaperScript = at('../reaper.mjs');
 export const backendsModule = at('../backends');
+export const testServersModule = at('../test-servers');
 export const launcherScript = at('../dist/main.js');
 export const proxyScript = at('../dist/proxy-main.js');

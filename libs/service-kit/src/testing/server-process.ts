@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +35,9 @@ function isFree(port: number): Promise<boolean> {
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
+
+/** What the S3-compatible server of a test lets in. */
+export const s3Keys = { accessKeyId: 'test-access', secretAccessKey: 'test-secret' } as const;
 
 /** A backend of a test's own, to be killed and started again; its data directory goes with it. */
 export class ServerProcess {
@@ -75,6 +78,16 @@ export class ServerProcess {
   /** A MongoDB-compatible server. */
   static mongo = (): Promise<ServerProcess> =>
     ServerProcess.#make('FERRETDB_BIN', (port, dir) => ['-listen', `127.0.0.1:${port}`, '-dir', dir]);
+
+  /** An S3-compatible server without a bucket; its keys are `s3Keys`. */
+  static s3 = (): Promise<ServerProcess> =>
+    ServerProcess.#make('S3_SERVER_BIN', (port, dir) => {
+      const [data, meta] = [join(dir, 'data'), join(dir, 'meta')];
+      for (const folder of [data, meta]) mkdirSync(folder);
+      const { accessKeyId, secretAccessKey } = s3Keys;
+      const server = ['--port', `127.0.0.1:${port}`, '--access', accessKeyId, '--secret', secretAccessKey, '--quiet'];
+      return [...server, 'posix', '--sidecar', meta, data];
+    });
 
   static async #make(variable: string, args: (port: number, dir: string) => readonly string[]): Promise<ServerProcess> {
     const bin = testEnv(variable);
