@@ -8,6 +8,7 @@ import express, {
   type Response,
   type Router,
 } from 'express';
+import type { TObject, TSchema } from 'typebox';
 import { AppError } from './errors.ts';
 import { writeJson } from './exact-json.ts';
 import { readJsonBody } from './json-body.ts';
@@ -29,6 +30,17 @@ export interface ApiOptions {
     input: { query: unknown; params: unknown; body: unknown },
     context: RequestContext,
   ) => Promise<void>;
+  /** Compiles the check of bodies in the place of `compileBody`. */
+  readonly compileBody?: (schema: TSchema) => (raw: unknown, context: RequestContext) => unknown;
+  /** Runs around the handler, once the input has been checked and admitted: idempotency, what all answers have in common. */
+  readonly around?: (
+    route: Route,
+    input: { query: unknown; params: unknown; body: unknown },
+    context: RequestContext,
+    handle: () => Promise<unknown>,
+  ) => Promise<unknown>;
+  /** True where a path parameter of a wrong form means that there is no such thing: 404 in the place of 400. */
+  readonly hidesBadPaths?: boolean;
 }
 
 const contexts = new WeakMap<Request, RequestContext>();
@@ -160,8 +172,8 @@ export function contextOf(request: Request, response: Response, log: Logger): Re
 
 function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
   const parseQuery = route.query && compileParameters(route.query, 'query');
-  const parseParams = route.params && compileParameters(route.params, 'path');
-  const parseBody = route.body && compileBody(route.body);
+  const parseParams = route.params && pathParser(route.params, options.hidesBadPaths === true);
+  const parseBody = route.body && (options.compileBody ?? compileBody)(route.body);
   const guard: RequestHandler = async (request, response, next) => {
     const context = contextOf(request, response, options.log);
     if (options.guard !== undefined) await withLimit(options.guard(route, context), route.limitMs, context);
@@ -171,10 +183,13 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     const context = contextOf(request, response, options.log);
     const params = parseParams?.(request.params) ?? {};
     const query = parseQuery?.(request.query) ?? {};
-    const body = parseBody && parseBody(await requiredBody(request));
+    const body = parseBody && parseBody(await requiredBody(request), context);
     const work = async (): Promise<unknown> => {
       await options.admit?.(route, { query, params, body }, context);
-      return route.handle({ query, params, body, context });
+      const handleIt = (): Promise<unknown> => route.handle({ query, params, body, context });
+      return options.around === undefined
+        ? handleIt()
+        : options.around(route, { query, params, body }, context, handleIt);
     };
     const result = await withLimit(work(), route.limitMs, context);
     if (response.headersSent || result === undefined) return;
@@ -189,6 +204,18 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     throw new AppError('validation_failed', 'A JSON body is required.');
   };
   return [guard, handle];
+}
+
+function pathParser(schema: TObject, hidesBadPaths: boolean): (raw: Readonly<Record<string, unknown>>) => unknown {
+  const parse = compileParameters(schema, 'path');
+  if (!hidesBadPaths) return parse;
+  return (raw) => {
+    try {
+      return parse(raw);
+    } catch (cause) {
+      throw new AppError('not_found', 'There is no such record.', { cause });
+    }
+  };
 }
 
 async function withLimit<T>(work: Promise<T>, limitMs: number | undefined, context: RequestContext): Promise<T> {

@@ -18,13 +18,28 @@ export {
   shownConfig,
 } from './config.ts';
 export { docsPage } from './docs-page.ts';
-export { AppError, type ErrorCode, errorCodes } from './errors.ts';
+export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './errors.ts';
 export { writeJson } from './exact-json.ts';
+export { type IdempotencyStore, type KeptAnswer, type KeptRequest, onlyOnce } from './idempotency.ts';
+export { expectedVersion, versionMismatch } from './if-match.ts';
 export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
 export { createLogger, type Logger, shownUrl } from './log.ts';
 export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './media-signature.ts';
 export { Counter, createMetrics, Gauge, Histogram, Registry } from './metrics.ts';
 export { type OpenApiInfo, openApiDocument } from './openapi.ts';
+export {
+  oneOf,
+  type PageItems,
+  type Paging,
+  pageEnvelope,
+  pageOf,
+  pagingQuery,
+  readPaging,
+  readSorting,
+  type Sorting,
+  sortParameter,
+} from './paging.ts';
+export { compilePlatformBody, ignoredFieldsOf, invalid } from './platform-body.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
 export { type SignatureVerdict } from './signed-query.ts';
 export { compileBody, compileParameters } from './validate.ts';

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
-import { AppError } from './errors.ts';
+import { AppError, type ErrorDetail } from './errors.ts';
 
 // verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity.
 const ajv = new Ajv({ allErrors: false, useDefaults: true, strict: false, strictNumbers: true, verbose: true });
@@ -61,7 +61,7 @@ export function compileParameters(
   return (raw) => {
     const value: Record<string, unknown> = {};
     for (const [name, property] of properties) {
-      const text = raw[name];
+      const text = eitherOf(raw, name, property.alias);
       if (text === undefined) {
         // Ajv fills in all other defaults.
         if (isUint64(property) && property.default !== undefined) value[name] = BigInt(property.default as number);
@@ -72,11 +72,22 @@ export function compileParameters(
       value[name] = fromText(property, text);
     }
     if (check(value)) return value;
-    throw new AppError('validation_failed', sentence('The request', `${kind} parameter`, firstError(check)));
+    const error = firstError(check);
+    throw new AppError('validation_failed', sentence('The request', `${kind} parameter`, error), {
+      details: error === undefined ? [] : [faultOf(error)],
+    });
   };
 }
 
-type ParameterSchema = TSchema & { type?: string; format?: string; default?: unknown };
+type ParameterSchema = TSchema & { type?: string; format?: string; default?: unknown; alias?: string };
+
+/** The value under either spelling of a name. */
+function eitherOf(raw: Readonly<Record<string, unknown>>, name: string, alias: string | undefined): unknown {
+  const [value, other] = [raw[name], alias === undefined ? undefined : raw[alias]];
+  if (value !== undefined && other !== undefined && value !== other)
+    throw new AppError('conflicting_parameters', `The parameters ${name} and ${alias} say different things.`);
+  return value ?? other;
+}
 
 const isUint64 = (schema: ParameterSchema): boolean => schema.type === 'integer' && schema.format === 'uint64';
 
@@ -94,15 +105,18 @@ const firstError = (check: ValidateFunction): ErrorObject | undefined => check.e
 
 function sentence(whole: string, part: string, error: ErrorObject | undefined): string {
   if (error === undefined) return `${whole} is invalid.`;
-  const way = error.instancePath.split('/').slice(1);
+  const { path, message } = faultOf(error);
+  const name = path.slice(1).replaceAll('/', '.');
+  return `${name === '' ? whole : `The ${part} ${name}`} ${message}.`;
+}
+
+/** Where a fault is and what it is, in words for the caller. */
+export function faultOf(error: ErrorObject): ErrorDetail {
   if (error.keyword === 'required')
-    return `The ${part} ${[...way, String(error.params['missingProperty'])].join('.')} is missing.`;
-  const name = way.join('.');
-  const subject = name === '' ? whole : `The ${part} ${name}`;
-  const described = describedBy(error);
+    return { path: `${error.instancePath}/${String(error.params['missingProperty'])}`, message: 'is missing' };
   const allowed = error.params['allowedValues'] as readonly unknown[] | undefined;
   const list = allowed === undefined ? '' : ` (${allowed.map(String).join(', ')})`;
-  return `${subject} ${described ?? `${error.message ?? 'is invalid'}${list}`}.`;
+  return { path: error.instancePath, message: describedBy(error) ?? `${error.message ?? 'is invalid'}${list}` };
 }
 
 /** The schema's own words, which may depend on what was given. */

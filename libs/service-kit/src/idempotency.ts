@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from './errors.ts';
+import { Reply, type RequestContext } from './route.ts';
+
+/** An answer as it is kept. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What is known of a request that came with a key. */
+export type KeptRequest =
+  | { readonly state: 'running'; readonly bodySha256: string }
+  | { readonly state: 'answered'; readonly bodySha256: string; readonly answer: KeptAnswer };
+
+/** Where first answers are kept: a document for each key, 24 hours. */
+export interface IdempotencyStore {
+  /** Notes that a request runs; what stands there already in the place of null. A running one of a dead process gives way after its time. */
+  begin(id: string, bodySha256: string): Promise<KeptRequest | null>;
+  read(id: string): Promise<KeptRequest | null>;
+  keep(id: string, answer: KeptAnswer): Promise<void>;
+  /** The request failed: a repetition may run. */
+  forget(id: string): Promise<void>;
+}
+
+const waitLimitMs = 10_000;
+const pollEveryMs = 100;
+const keyShape = /^[\x20-\x7e]{1,255}$/;
+
+/** Fields that no store keeps: a replay has null there. */
+const secretFields = new Set([
+  'key',
+  'secret',
+  'token',
+  'access_token',
+  'refresh_token',
+  'password',
+  'client_secret',
+  'otpauth_url',
+]);
+
+/**
+ * Runs a request that creates or charges once for each `Idempotency-Key` (platform-contract.md, section 1.6): a repetition gets the first answer, with another
+ * body 422; one that comes while the first runs waits for it, and is 409 after ten seconds. Failures of ours (5xx) are not kept.
+ */
+export async function onlyOnce(
+  store: IdempotencyStore,
+  scope: { readonly caller: string; readonly body: unknown },
+  context: RequestContext,
+  handle: () => Promise<unknown>,
+): Promise<unknown> {
+  const key = context.request.get('idempotency-key');
+  if (key === undefined) return handle();
+  if (!keyShape.test(key))
+    throw new AppError('validation_failed', 'The header Idempotency-Key must have 1 to 255 printable characters.');
+  const { method, baseUrl, path } = context.request;
+  const id = sha256(JSON.stringify([scope.caller, method, `${baseUrl}${path}`, key]));
+  const bodySha256 = sha256(JSON.stringify(scope.body) ?? '');
+  const untilMs = performance.now() + waitLimitMs;
+  for (let known = await store.begin(id, bodySha256); known !== null; known = await store.begin(id, bodySha256)) {
+    if (known.bodySha256 !== bodySha256)
+      throw new AppError('idempotency_key_reused', 'The Idempotency-Key was used with another body.');
+    if (known.state === 'answered') return replay(known.answer);
+    if (performance.now() > untilMs)
+      throw new AppError('state_conflict', 'A request with this Idempotency-Key is still running.');
+    await delay(pollEveryMs);
+  }
+  return runFirst(store, id, handle);
+}
+
+async function runFirst(store: IdempotencyStore, id: string, handle: () => Promise<unknown>): Promise<unknown> {
+  try {
+    const result = await handle();
+    const reply = result instanceof Reply ? result : new Reply(200, result);
+    await store.keep(id, { status: reply.status, body: withoutSecrets(reply.body), headers: reply.headers });
+    return result;
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) {
+      const body = { code: error.code, message: error.message, details: error.details };
+      await store.keep(id, { status: error.status, body, headers: error.headers });
+    } else await store.forget(id);
+    throw error;
+  }
+}
+
+function replay({ status, body, headers }: KeptAnswer): Reply {
+  const shown = { ...headers, 'Idempotent-Replayed': 'true' };
+  if (status < 400) return new Reply(status, body, shown);
+  const { code, message, details } = body as Pick<AppError, 'code' | 'message' | 'details'>;
+  throw new AppError(code, message, { headers: shown, details });
+}
+
+function withoutSecrets(value: unknown): unknown {
+  if (value instanceof Date || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [name, secretFields.has(name) ? null : withoutSecrets(part)]),
+  );
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { Type } from 'typebox';
+import { pageEnvelope, pagingQuery, readPaging, readSorting, sortParameter } from './paging.ts';
+import { compileParameters } from './validate.ts';
+
+const parse = compileParameters(Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name']) }), 'query');
+const paging = (query: Record<string, string>) => readPaging(parse(query) as Parameters<typeof readPaging>[0]);
+
+describe('paging (platform-contract.md, section 1.5)', () => {
+  it('takes limit and offset, or page in the place of offset', () => {
+    expect(paging({})).toEqual({ limit: 50, offset: 0, page: 1 });
+    expect(paging({ limit: '10', offset: '25' })).toEqual({ limit: 10, offset: 25, page: 3 });
+    expect(paging({ limit: '10', page: '3' })).toEqual({ limit: 10, offset: 20, page: 3 });
+    expect(() => paging({ offset: '0', page: '1' })).toThrow('The parameters page and offset exclude each other.');
+  });
+
+  it('clamps a limit above the maximum, and refuses what is none', () => {
+    expect(paging({ limit: '100000' })).toMatchObject({ limit: 200 });
+    for (const limit of ['0', '-1', 'ten', '1.5']) expect(() => paging({ limit })).toThrow(/parameter limit/);
+    for (const page of ['0', '-1']) expect(() => paging({ page })).toThrow(/parameter page/);
+    expect(() => paging({ offset: '-1' })).toThrow(/parameter offset/);
+  });
+
+  it('tells what was applied; a page past the end is empty', () => {
+    expect(pageEnvelope({ items: [], total: 7 }, { limit: 5, offset: 10, page: 3 })).toEqual({
+      data: [],
+      meta: { pagination: { page: 3, pageSize: 5, pageCount: 2, total: 7 } },
+    });
+  });
+
+  it('sorts by a field of the list alone, newest first without one', () => {
+    expect(readSorting((parse({}) as { sort: string }).sort)).toEqual({ field: 'id', direction: -1 });
+    expect(readSorting('name')).toEqual({ field: 'name', direction: 1 });
+    expect(() => parse({ sort: 'password' })).toThrow(/parameter sort/);
+  });
+});

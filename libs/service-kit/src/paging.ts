@@ -1,0 +1,100 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { AppError } from './errors.ts';
+
+/** Items of a page when the caller does not say, and at most (platform-contract.md, section 1.5). */
+export const defaultPageSize = 50;
+export const maxPageSize = 200;
+
+/** Query parameters of every paged list: `limit` and `offset`, or `page` in the place of `offset`. */
+export const pagingQuery = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, description: `Items of a page, at most ${maxPageSize}.`, default: defaultPageSize }),
+  ),
+  offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Items to leave out at the start; 0 without it.' })),
+  page: Type.Optional(Type.Integer({ minimum: 1, description: 'Page from 1, in the place of offset.' })),
+};
+
+/** The part of a list that was asked for. */
+export interface Paging {
+  readonly limit: number;
+  readonly offset: number;
+  /** From 1. */
+  readonly page: number;
+}
+
+/** Reads the two ways of asking for a page; both at once are 400. A limit above the maximum is clamped. */
+export function readPaging(query: {
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+  readonly page?: number | undefined;
+}): Paging {
+  const limit = Math.min(query.limit ?? defaultPageSize, maxPageSize);
+  if (query.page !== undefined && query.offset !== undefined)
+    throw new AppError('conflicting_parameters', 'The parameters page and offset exclude each other.');
+  if (query.page !== undefined) return { limit, offset: (query.page - 1) * limit, page: query.page };
+  const offset = query.offset ?? 0;
+  return { limit, offset, page: Math.floor(offset / limit) + 1 };
+}
+
+const pagination = Type.Object(
+  {
+    page: Type.Integer({ minimum: 1 }),
+    pageSize: Type.Integer({ minimum: 1 }),
+    pageCount: Type.Integer({ minimum: 0 }),
+    total: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'Pagination', additionalProperties: false },
+);
+
+const ignoredFields = Type.Optional(
+  Type.Array(Type.String(), { description: 'JSON pointers to the fields of the body that were ignored.' }),
+);
+
+/** Schema of one record as an answer. */
+export const oneOf = <T extends TSchema>(item: T) =>
+  Type.Object({ data: item, meta: Type.Optional(Type.Object({ ignored_fields: ignoredFields })) });
+
+/** Schema of the paginated envelope. */
+export const pageOf = <T extends TSchema>(item: T) =>
+  Type.Object({
+    data: Type.Array(item),
+    meta: Type.Object({ pagination, ignored_fields: ignoredFields }),
+  });
+
+/** What a store answers for one page. */
+export interface PageItems<T> {
+  readonly items: readonly T[];
+  /** Of the whole list. */
+  readonly total: number;
+}
+
+/** The paginated envelope. A page past the end is empty, which is what a consumer stops on. */
+export const pageEnvelope = <T>({ items, total }: PageItems<T>, { page, limit }: Paging) => ({
+  data: items,
+  meta: {
+    pagination: { page, pageSize: limit, pageCount: Math.ceil(total / limit), total } satisfies Static<
+      typeof pagination
+    >,
+  },
+});
+
+/** How a list is sorted: a field and its direction; the id breaks ties, so that paging is stable. */
+export interface Sorting {
+  readonly field: string;
+  readonly direction: 1 | -1;
+}
+
+/** The `sort` parameter of a list whose records can be ordered by these fields; `-` in front for descending. */
+export const sortParameter = (fields: readonly string[]) =>
+  Type.Optional(
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: fields.flatMap((field) => [field, `-${field}`]),
+      description: 'Field to sort by, with - in front for descending.',
+      default: '-id',
+    }),
+  );
+
+/** Reads a value of `sortParameter`. */
+export const readSorting = (sort = '-id'): Sorting =>
+  sort.startsWith('-') ? { field: sort.slice(1), direction: -1 } : { field: sort, direction: 1 };
