@@ -48,5 +48,12 @@ export {
   type TelemetryReport,
   telemetrySubject,
 } from './telemetry.ts';
-export { grantUpload, removeUploadFiles, uploadChanged, uploadRevoked, uploadSubject } from './upload-requests.ts';
+export {
+  clipSource,
+  grantUpload,
+  removeUploadFiles,
+  uploadChanged,
+  uploadRevoked,
+  uploadSubject,
+} from './upload-requests.ts';
 export { callUseCase, defineUseCase, serveUseCase } from './use-case.ts';

@@ -39,6 +39,16 @@ export const removeUploadFiles = (pod: string) => {
   });
 };
 
+/** Asks the pod that has an upload's files where its HTTP side is; `any` once they are in object storage, which every pod reads. */
+export const clipSource = (pod: string) => {
+  if (!podId.test(pod)) throw new RangeError(`${pod} is no pod id`);
+  return defineUseCase({
+    subject: `upload-ftp.pod.${pod}.clip-source`,
+    request: Type.Object({}),
+    result: Type.Object({ httpUrl: Type.String({ pattern: '^https?://', maxLength: 1024 }) }),
+  });
+};
+
 /** Tells every upload-ftp pod that an upload has ended or is gone: its FTP sessions are closed. */
 export const uploadRevoked = defineAnnouncement({
   subject: 'upload-ftp.revoked',
