@@ -40,6 +40,9 @@ describe('the command', () => {
     ['ctrl_instruction=0', { control: 0, closeType: 0, streamType: 0 }],
     ['ctrl_instruction=0&close_stream_type=2', { control: 0, closeType: 2, streamType: 0 }],
     ['ctrl_instruction=1&stream_type=1', { control: 1, closeType: 0, streamType: 1 }],
+    ['ctrl_instruction=0&stream_type=1', { control: 0, closeType: 0, streamType: 0 }],
+    ['ctrl_instruction=1&close_stream_type=2', { control: 1, closeType: 0, streamType: 0 }],
+    ['ctrl_instruction=2&close_stream_type=1&stream_type=1', { control: 2, closeType: 0, streamType: 0 }],
     ['ctrl_instruction=4', { control: 4, closeType: 0, streamType: 0 }],
   ])('carries %s, whether or not the channel streams', async (query, fields) => {
     const imei = await world.device(() => answered(0x9102));

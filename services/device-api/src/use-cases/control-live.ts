@@ -19,7 +19,10 @@ export async function controlLive(
   wanted: ControlLive,
   context: CommandContext,
 ): Promise<GeneralAnswer> {
-  const { imei, channel, control, closeType, streamType } = wanted;
+  const { imei, channel, control } = wanted;
+  // What has no part in a control is 0 on the wire, JT/T 1078-2016 table 18.
+  const closeType = control === 0 ? wanted.closeType : 0;
+  const streamType = control === 1 ? wanted.streamType : 0;
   const outcome = await askDevice(
     deps,
     imei,
