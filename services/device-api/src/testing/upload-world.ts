@@ -10,7 +10,7 @@ import {
   uploadRevoked,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import { type Database, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { clipKey, type Database, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
 import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Client, World } from './world.ts';
 
@@ -129,12 +129,15 @@ export class UploadWorld {
     return service;
   }
 
+  /** Commands about a device that have been let in. */
+  async commandsOf(imei: string): Promise<number> {
+    const [spent = '0'] = ((await this.world.redis.get(`rate-limit:command:${imei}`)) ?? '').split(':');
+    return Math.round(Number(spent));
+  }
+
   /** Waits until so many commands about a device have been let in, and have had the time to look at the records. */
   async letIn(imei: string, commands: number): Promise<void> {
-    await until(async () => {
-      const [spent = '0'] = ((await this.world.redis.get(`rate-limit:command:${imei}`)) ?? '').split(':');
-      return Math.round(Number(spent)) >= commands;
-    });
+    await until(async () => (await this.commandsOf(imei)) >= commands);
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(this.#clients.map((client) => client.get(`/videos/list?imei=${imei}`)));
       // Writes take turns: theirs were before this one.
@@ -158,6 +161,42 @@ export class UploadWorld {
   /** Every record of a device, reservations too. */
   recordsOf(imei: string): Promise<UploadRecord[]> {
     return this.#database.collection<UploadRecord>('uploads').find({ 'clip.imei': imei }).toArray();
+  }
+
+  /** Leaves a reservation of one hour whose time is over, as of a process that has died. */
+  async leaveReservation(imei: string, channel: number, startMs: number): Promise<void> {
+    const times = { startMs, endMs: startMs + 3_600_000 };
+    const clip = { imei, channel, ...times, mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' };
+    const id = randomBytes(12).toString('hex');
+    const reserved = await this.records.reserve({
+      _id: id,
+      clipKey: clipKey(clip),
+      clip,
+      shownImei: imei,
+      cameraUtcOffset: '+08:00',
+      status: 'reserved',
+      reservedUntilMs: 1,
+      mobileNetwork: true,
+      commandSerialNo: null,
+      control: null,
+      credential: null,
+      server: null,
+      files: [],
+      filesize: 0,
+      filename: null,
+      result: null,
+      hasQuit: false,
+      lastByteAtMs: null,
+      silentMs: 0,
+      createdAtMs: 1,
+      changedAtMs: 1,
+    });
+    if (reserved) await this.records.takeCamera(imei, id, 1);
+  }
+
+  /** Removes every record of a device: the embedded database looks at all of them for each clip. */
+  async forget(imei: string): Promise<void> {
+    await this.#database.collection<UploadRecord>('uploads').deleteMany({ 'clip.imei': imei });
   }
 
   async close(): Promise<void> {
