@@ -217,6 +217,25 @@ describe('a camera that does not do it', () => {
   });
 });
 
+describe('an upload whose 0x9206 is not answered yet, though its first bytes have come', () => {
+  it('is controlled once the answer gives the serial to name', async () => {
+    const camera = await uploads.camera();
+    const release = camera.hold();
+    const request = api.get(uploadPath(camera.imei));
+    await until(() => camera.requests === 1);
+    const [record] = await uploads.recordsOf(camera.imei);
+    const id = record?._id ?? '';
+    await uploads.records.transition(id, ['reserved'], 'uploading', bytesOf);
+    const pausing = control(replica, id, pause);
+    await uploads.letIn(camera.imei, 2);
+    expect(camera.actions).toEqual([]);
+    release();
+    expect((await request).status).toBe(200);
+    expect(await pausing).toMatchObject(ok('paused', bytesOf));
+    expect(camera.frames.at(-1)).toEqual({ kind: 'controlUpload', uploadSerialNo: 0x0200, control: pause });
+  });
+});
+
 describe('a camera that is busy with another upload', () => {
   it('does not resume: 409, it is not told, and the other goes on', async () => {
     const camera = await uploads.camera();
