@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { announce, call, mediaControl, mediaControlSubject, mediaStreamOn } from '@fleet/bus';
-import type { AccessUnit } from '@fleet/jt1078';
+import { type AccessUnit, PayloadType } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { CameraVoice, TcpCamera, testCard } from './testing/camera.ts';
@@ -28,6 +28,9 @@ async function control(id: StreamId, ...changes: Control[]): Promise<void> {
   await call(world.bus, mediaStreamOn(world.podId), id, { timeoutMs: 5_000 });
 }
 
+/** 40 ms of G.711A. */
+const quietTone = Buffer.from(Uint8Array.from({ length: 320 }, (_unused, i) => ((i * 7) % 32) ^ 0xd5));
+
 /** A recording that plays to one viewer. */
 class Playback {
   readonly id: StreamId;
@@ -41,12 +44,15 @@ class Playback {
     this.voice = new CameraVoice(id);
   }
 
-  static async watched(pace?: 'device' | 'arrival'): Promise<Playback> {
+  static async watched(
+    options: { pace?: 'device' | 'arrival'; dataType?: number; audio?: string } = {},
+  ): Promise<Playback> {
+    const { pace, dataType = 2, audio = 'none' } = options;
     const id: StreamId = { kind: 'history', imei: randomImei(), channel: 1 };
-    await askFor(world.redis, id, 2, pace);
+    await askFor(world.redis, id, dataType, pace);
     const playback = new Playback(id);
-    const opening = Player.open(world.url(id));
-    await playback.send(card.slice(0, 1));
+    const opening = Player.open(world.url(id, { audio }));
+    await playback.send(card.slice(0, 1), { sound: dataType === 0 });
     playback.#player = await opening;
     return playback;
   }
@@ -57,8 +63,9 @@ class Playback {
   }
 
   /** Sends pictures, each `stepMs` of recorded time and `everyMs` of real time after the one before. */
-  async send(units: readonly AccessUnit[], { stepMs = 40, everyMs = 0 } = {}): Promise<void> {
+  async send(units: readonly AccessUnit[], { stepMs = 40, everyMs = 0, sound = false } = {}): Promise<void> {
     for (const unit of units) {
+      if (sound) await this.camera.send(this.voice.audio(quietTone, PayloadType.G711A));
       await this.camera.send(...this.voice.video(unit));
       this.voice.timestampMs += stepMs;
       this.sent += 1;
@@ -110,6 +117,29 @@ describe('a seek', () => {
     await control(playback.id, { change: 'restarting' }, { change: 'restarted' });
     playback.voice.timestampMs -= byMs;
     await playback.send(card);
+    expect(await playback.finish()).toBe('');
+  });
+
+  it('keeps sound and picture together', async () => {
+    const playback = await Playback.watched({ dataType: 0, audio: 'aac' });
+    for (let round = 0; round < 4; round += 1) {
+      await playback.send(card, { everyMs: 15, sound: true });
+      await control(playback.id, { change: 'restarting' });
+      playback.voice.timestampMs += round % 2 === 0 ? 3_600_000 : -5_000;
+      await playback.send(card.slice(0, 5), { everyMs: 15, sound: true });
+      await control(playback.id, { change: 'restarted' });
+    }
+    await playback.arrive();
+    const { player } = playback;
+    const lastPictureMs = player.video.at(-1)?.timestampMs ?? 0;
+    // The transcoder holds a little back.
+    await waitFor('the sound', () => (player.audio.at(-1)?.timestampMs ?? 0) > lastPictureMs - 400);
+    const times = player.audio.map((tag) => tag.timestampMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    const steps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+    // 1024 samples of 16 kHz are 64 ms; between two places may be a little silence.
+    expect(Math.max(...steps)).toBeLessThan(400);
+    expect(times.at(-1)).toBeLessThan(lastPictureMs + 400);
     expect(await playback.finish()).toBe('');
   });
 
@@ -199,7 +229,7 @@ describe('another speed', () => {
   });
 
   it('from the beginning counts by arrival', async () => {
-    const playback = await Playback.watched('arrival');
+    const playback = await Playback.watched({ pace: 'arrival' });
     const startedMs = performance.now();
     await playback.send(card.slice(1), { everyMs: 10 });
     const tookMs = performance.now() - startedMs;
@@ -215,7 +245,8 @@ describe('a pause', () => {
     await playback.send(card.slice(1));
     await control(playback.id, { change: 'paused' });
     await waitFor('the pause', async () => (await world.find(playback.id))?.isPaused);
-    await delay(2_500);
+    const pausedAtMs = performance.now();
+    await waitFor('a long silence', () => performance.now() - pausedAtMs > 2_500);
     expect(await world.find(playback.id)).toBeDefined();
     await control(playback.id, { change: 'restarting', pace: 'device' });
     // As cameras do, from the key frame before the place where it was paused.
