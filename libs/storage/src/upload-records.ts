@@ -146,6 +146,20 @@ export class UploadRecords {
     return this.#uploads.find(filter).sort({ createdAtMs: -1 }).toArray();
   }
 
+  /** The newest reservation of a device whose camera may still answer, or null. */
+  findReservation(imei: string): Promise<UploadRecord | null> {
+    return this.#uploads.findOne(
+      { 'clip.imei': imei, status: 'reserved', reservedUntilMs: { $gt: Date.now() } },
+      { sort: { createdAtMs: -1 } },
+    );
+  }
+
+  /** Statuses of those uploads that have a record. */
+  async statusesOf(ids: readonly string[]): Promise<Map<string, UploadRecord['status']>> {
+    const found = await this.#uploads.find({ _id: { $in: [...ids] } }).toArray();
+    return new Map(found.map(({ _id, status }) => [_id, status]));
+  }
+
   /** Uploads in any of the statuses, oldest change first. */
   listIn(statuses: readonly UploadRecord['status'][], limit: number): Promise<UploadRecord[]> {
     return this.#uploads

@@ -1,25 +1,135 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
+const durationMs = { type: 'integer', minimum: 1, maximum: 366 * 86_400_000 } as const;
+const bytes = { type: 'integer', minimum: 0 } as const;
+const minute = 60_000;
+const day = 24 * 60 * minute;
 
+/** Every setting of the service; the README's table lists the same. */
 export const schema = envSchema({
   ...commonEnv,
-  HTTP_PORT: { ...port, default: 8086, description: 'port of health and metrics; 0 picks a free one' },
+  HTTP_PORT: { ...port, default: 8086, description: 'port of health, metrics and clips; 0 picks a free one' },
+  UPLOAD_HTTP_URL: {
+    type: 'string',
+    optional: true,
+    pattern: '^https?://',
+    description: "this pod's own HTTP base, as device-api reaches it; http://HOST:HTTP_PORT when absent",
+  },
+  CLIPS_DIR: { type: 'string', default: '.data/clips', minLength: 1, description: 'directory of the clips' },
   FTP_PORT: { ...port, default: 2121, description: 'control port of the FTP server; 0 picks a free one' },
   FTP_PUBLIC_HOST: {
     type: 'string',
     default: '127.0.0.1',
-    description: 'address that cameras dial for passive transfers',
+    minLength: 1,
+    description: 'address of this pod that cameras are told, also for passive transfers',
+  },
+  FTP_PUBLIC_PORT: {
+    ...port,
+    minimum: 1,
+    optional: true,
+    description: 'port that cameras are told; FTP_PORT when absent',
   },
   FTP_PASV_MIN: { ...port, minimum: 1, default: 30_000, description: 'first passive port' },
   FTP_PASV_MAX: { ...port, minimum: 1, default: 30_099, description: 'last passive port' },
+  FTP_MAX_CONNECTIONS: { type: 'integer', minimum: 1, default: 1_000, description: 'control connections at a time' },
+  FTP_TLS_CERT_FILE: {
+    type: 'string',
+    optional: true,
+    description: 'PEM certificate chain; with it AUTH TLS is offered',
+  },
+  FTP_TLS_KEY_FILE: { type: 'string', optional: true, description: 'PEM key of the certificate' },
+  FTP_TLS_REQUIRED: { type: 'boolean', default: false, description: 'refuses logins without AUTH TLS' },
+  FTP_LOGIN_LIMIT_MS: {
+    ...durationMs,
+    default: minute,
+    description: 'a connection without a login is closed after this',
+  },
+  FTP_CONTROL_IDLE_MS: {
+    ...durationMs,
+    default: 5 * minute,
+    description: 'a control connection that says nothing and sends nothing is closed',
+  },
+  FTP_DATA_IDLE_MS: { ...durationMs, default: minute, description: 'a transfer without a byte is cut off' },
+  FTP_DATA_CONNECT_MS: { ...durationMs, default: 10_000, description: 'wait for a data connection; then 425' },
+  FTP_LOST_CONTROL_GRACE_MS: {
+    ...durationMs,
+    default: 2_000,
+    description: 'for bytes on their way when the control connection closes',
+  },
+  FTP_STOP_GRACE_MS: { ...durationMs, default: 25_000, description: 'for transfers under way at a stop' },
+  MAX_CLIP_BYTES: { ...bytes, minimum: 1, default: 10 * 1024 ** 3, description: 'bytes of one upload' },
+  MAX_CLIP_FILES: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 10_000,
+    default: 100,
+    description: 'files of one upload, and directories',
+  },
+  CLIPS_MIN_FREE_BYTES: {
+    ...bytes,
+    default: 256 * 1024 ** 2,
+    description: 'with less free space no upload is promised',
+  },
+  UPLOAD_CREDENTIAL_MS: { ...durationMs, default: 30 * day, description: 'validity of a credential' },
+  UPLOAD_SILENCE_MS: { ...durationMs, default: 10 * minute, description: 'connected time without a byte; then failed' },
+  UPLOAD_PATIENCE_MS: { ...durationMs, default: day, description: 'from the request without any byte; then failed' },
+  UPLOAD_PAUSED_MS: { ...durationMs, default: 7 * day, description: 'paused for this long; then failed' },
+  UPLOAD_UNCONFIRMED_MS: {
+    ...durationMs,
+    default: 10 * minute,
+    description: 'wait for 0x1206 after a clean close, or for whole files after 0x1206',
+  },
+  UPLOAD_SWEEP_MS: { ...durationMs, default: 30_000, description: 'between two looks at all uploads, by one replica' },
+  UPLOAD_ORPHANS_MS: {
+    ...durationMs,
+    default: 10 * minute,
+    description: 'between two searches for files that belong to no upload',
+  },
+  DEVICE_REPLY_TIMEOUT_MS: { ...durationMs, default: 90_000, description: 'wait for a recording list (0x9205)' },
+  JETSTREAM_REPLICAS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 5,
+    default: 1,
+    description: 'copies of streams that are made here',
+  },
 });
 
 export type Config = ConfigOf<typeof schema>;
 
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
-  if (config.FTP_PASV_MIN > config.FTP_PASV_MAX)
-    throw new ConfigError('The configuration is wrong: FTP_PASV_MIN is above FTP_PASV_MAX.');
+  const faults: string[] = [];
+  if (config.FTP_PASV_MIN > config.FTP_PASV_MAX) faults.push('FTP_PASV_MIN is above FTP_PASV_MAX');
+  if ((config.FTP_TLS_CERT_FILE === undefined) !== (config.FTP_TLS_KEY_FILE === undefined))
+    faults.push('FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE need each other');
+  if (config.FTP_TLS_REQUIRED && config.FTP_TLS_CERT_FILE === undefined)
+    faults.push('FTP_TLS_REQUIRED needs FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
+  if (faults.length > 0) throw new ConfigError(`The configuration is wrong: ${faults.join('; ')}.`);
   return config;
+}
+
+/** The certificate and key that the settings name, or null; says in one sentence what is wrong with them. */
+export function readTls(config: Config): { cert: Buffer; key: Buffer } | null {
+  const { FTP_TLS_CERT_FILE: certFile, FTP_TLS_KEY_FILE: keyFile } = config;
+  if (certFile === undefined || keyFile === undefined) return null;
+  const read = (name: string, file: string): Buffer => {
+    try {
+      return readFileSync(file);
+    } catch (cause) {
+      throw new ConfigError(`${name} can not be read.`, { cause });
+    }
+  };
+  const [cert, key] = [read('FTP_TLS_CERT_FILE', certFile), read('FTP_TLS_KEY_FILE', keyFile)];
+  let isPair: boolean;
+  try {
+    isPair = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch (cause) {
+    throw new ConfigError('FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE are not a PEM certificate and key.', { cause });
+  }
+  if (!isPair) throw new ConfigError('FTP_TLS_KEY_FILE is not the key of FTP_TLS_CERT_FILE.');
+  return { cert, key };
 }

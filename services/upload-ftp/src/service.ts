@@ -1,10 +1,9 @@
-import { type Bus, openBus, servePing } from '@fleet/bus';
+import { type Bus, DeviceAsker, ensureStreams, openBus, StoredPublisher, servePing } from '@fleet/bus';
 import {
   adminRoutes,
   apiErrors,
   createApp,
   createLogger,
-  createMetrics,
   Lifecycle,
   type Logger,
   listen,
@@ -12,70 +11,266 @@ import {
   type Running,
   shownConfig,
 } from '@fleet/service-kit';
-import { openDatabase } from '@fleet/storage';
-import { type Config, schema } from './config.ts';
-import { startFtp } from './ftp/server.ts';
+import { dialRedis, openDatabase, type Redis, readDevice, redisAnswers, UploadRecords } from '@fleet/storage';
+import { type Config, readTls, schema } from './config.ts';
+import { FtpError } from './ftp/ftp-error.ts';
+import { type RunningFtp, startFtp } from './ftp/server.ts';
+import { consumeUploadResults } from './handlers/upload-results.ts';
+import { serveUploads } from './handlers/uploads.ts';
+import { type UploadMetrics, uploadMetrics } from './metrics.ts';
+import type { OpenFile } from './receiving/open-upload.ts';
+import { OpenUploads } from './receiving/open-uploads.ts';
+import { ClipDirectory, type UploadPlace } from './store/clip-directory.ts';
+import { DiskCheck } from './store/disk-check.ts';
+import { SweepLock } from './store/sweep-lock.ts';
+import { every } from './ticker.ts';
+import { grant } from './use-cases/grant-upload.ts';
+import { logInWith } from './use-cases/log-in.ts';
+import { listedBytes } from './use-cases/prove-complete.ts';
+import { closeRevoked, removeFiles } from './use-cases/remove-files.ts';
+import { removeOrphans } from './use-cases/remove-orphans.ts';
+import { Settler } from './use-cases/settler.ts';
+import { mendOwnFiles, sweep } from './use-cases/sweep.ts';
 
 export interface UploadFtp extends Running {
   readonly httpPort: number;
   readonly ftpPort: number;
 }
 
-/** Starts the service: health answers from the first moment; it is ready once the broker, the database and the FTP port are there. */
-export async function create(
-  config: Config,
-  overrides: { log?: Logger; loginLimitMs?: number } = {},
-): Promise<UploadFtp> {
+export interface Overrides {
+  readonly log?: Logger;
+  readonly openFile?: OpenFile;
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly pod: string;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  readonly metrics: UploadMetrics;
+  readonly records: UploadRecords;
+  readonly redis: Redis;
+  readonly bus: Bus;
+  readonly clips: ClipDirectory;
+  readonly disk: DiskCheck;
+  readonly httpUrl: string;
+}
+
+/** Starts the service: health answers from the first moment; it is ready once its backends and the FTP port are there. */
+export async function create(config: Config, overrides: Overrides = {}): Promise<UploadFtp> {
   const log = overrides.log ?? createLogger('upload-ftp', config.LOG_LEVEL);
-  const name = podId(config.POD_ID);
+  const pod = podId(config.POD_ID);
   const lifecycle = new Lifecycle(log);
-  const metrics = createMetrics('upload-ftp');
-  log.info(shownConfig(schema, config), 'starting');
+  const metrics = uploadMetrics();
+  log.info({ ...shownConfig(schema, config), podId: pod }, 'starting');
   try {
-    const database = openDatabase(config.MONGODB_URL, { appName: name });
+    readTls(config);
+    const clips = new ClipDirectory(config.CLIPS_DIR);
+    await clips.prepare();
+    const disk = new DiskCheck(clips.root, config.CLIPS_MIN_FREE_BYTES);
+    metrics.watch('free_bytes', () => disk.freeBytes());
+    const database = openDatabase(config.MONGODB_URL, { appName: pod });
     lifecycle.onStop('database', () => database.close());
+    const redis = dialRedis(config.REDIS_URL, {
+      name: pod,
+      onError: (error) => log.debug({ err: error }, 'Redis connection failed'),
+    });
+    lifecycle.onStop('redis', () => redis.destroy());
 
     let bus: Bus | undefined;
-    let isListening = (): boolean => false;
+    let ftp: RunningFtp | undefined;
     const app = createApp();
     app.use(
-      adminRoutes(lifecycle, metrics, {
+      adminRoutes(lifecycle, metrics.registry, {
         message_broker: () => bus?.isUp() ?? false,
         database: () => database.ping(),
-        upload_server: () => isListening(),
+        state_store: () => redisAnswers(redis),
+        upload_server: async () => ftp?.isListening() === true && (await disk.obstacle()) === null,
       }),
     );
     app.use(...apiErrors(log));
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
     lifecycle.onStop('http', () => http.close());
+    const httpUrl = config.UPLOAD_HTTP_URL ?? `http://${config.HOST}:${http.port}`;
 
-    const opened = await openBus(config.NATS_URL, { name, log });
+    const opened = await openBus(config.NATS_URL, { name: pod, log });
     bus = opened;
     lifecycle.onStop('bus', () => opened.close());
-
-    const ftp = await startFtp(
-      {
-        host: config.HOST,
-        port: config.FTP_PORT,
-        publicHost: config.FTP_PUBLIC_HOST,
-        passivePorts: { min: config.FTP_PASV_MIN, max: config.FTP_PASV_MAX },
-        ...(overrides.loginLimitMs === undefined ? {} : { loginLimitMs: overrides.loginLimitMs }),
-      },
-      log,
-      metrics,
-    );
-    isListening = () => ftp.isListening();
-    lifecycle.onStop('ftp', () => ftp.stop());
-
-    const ping = servePing(opened, 'upload-ftp', {
-      onError: (error) => log.error({ err: error }, 'a ping failed'),
-      isWorking: () => isListening(),
-    });
-    lifecycle.onStop('ping', () => ping.stop());
-    log.info({ httpPort: http.port, ftpPort: ftp.port }, 'started');
+    const records = new UploadRecords(database);
+    const parts = { config, pod, lifecycle, log, metrics, records, redis, bus: opened, clips, disk, httpUrl };
+    ftp = await assemble(parts, overrides);
+    log.info({ httpPort: http.port, ftpPort: ftp.port, httpUrl }, 'started');
     return { httpPort: http.port, ftpPort: ftp.port, stop: () => lifecycle.stop() };
   } catch (error) {
     await lifecycle.stop();
     throw error;
   }
+}
+
+async function assemble(parts: Parts, overrides: Overrides): Promise<RunningFtp> {
+  const { config, lifecycle, log, metrics, records, clips } = parts;
+  const onError = (error: unknown): void => log.warn({ err: error }, 'a task failed and is tried again');
+  const settler = makeSettler(parts);
+  const uploads = new OpenUploads({
+    records,
+    clips,
+    limits: { maxBytes: config.MAX_CLIP_BYTES, maxFiles: config.MAX_CLIP_FILES },
+    log,
+    ...(overrides.openFile === undefined ? {} : { openFile: overrides.openFile }),
+    onSaved: (record) => {
+      settler.announceProgress(record);
+      if (record.result !== null) settler.settle(record).catch(onError);
+    },
+    onBytes: (count) => metrics.bytes.inc(count),
+    onTransferEnd: (error) => metrics.transfers.inc({ end: endOf(error) }),
+    onSaveFailure: () => metrics.saveFailures.inc(),
+  });
+  metrics.watch('transfers', () => uploads.transferCount());
+
+  startTasks(parts, settler, uploads, onError);
+  const ftp = await startFtp(ftpOptions(config), {
+    uploads,
+    metrics,
+    log,
+    logIn: logInWith(records, () => serverOf(parts)),
+  });
+  lifecycle.onStop('ftp', () => ftp.stop());
+  serve(parts, uploads, ftp, onError);
+  lifecycle.onStop('transfers', async () => {
+    ftp.refuse();
+    await uploads.drain(config.FTP_STOP_GRACE_MS);
+  });
+  return ftp;
+}
+
+const serverOf = ({ pod, httpUrl }: Parts) => ({ podId: pod, httpUrl });
+const endOf = (error: Error | null): string =>
+  error === null ? 'whole' : error instanceof FtpError ? String(error.code) : 'other';
+
+function makeSettler(parts: Parts): Settler {
+  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips } = parts;
+  const publisher = new StoredPublisher(bus, { onRefused: (detail) => log.debug({ detail }, 'not stored yet') });
+  lifecycle.onStop('publisher', async () => {
+    await publisher.flush(2_000);
+    publisher.stop();
+  });
+  const asker = new DeviceAsker(bus);
+  lifecycle.onStop('device asker', () => asker.stop());
+  return new Settler({
+    records,
+    bus,
+    publisher,
+    metrics,
+    log,
+    patience: {
+      silenceMs: config.UPLOAD_SILENCE_MS,
+      patienceMs: config.UPLOAD_PATIENCE_MS,
+      pausedMs: config.UPLOAD_PAUSED_MS,
+      unconfirmedMs: config.UPLOAD_UNCONFIRMED_MS,
+    },
+    listedBytes: (record) => listedBytes({ asker, redis, replyTimeoutMs: config.DEVICE_REPLY_TIMEOUT_MS }, record),
+    removeSuperseded: async (record, paths) => {
+      const place = { imei: record.clip.imei, id: record._id };
+      if (record.server?.podId === pod) for (const path of paths) await clips.removeFile(place, path);
+    },
+  });
+}
+
+/** What is done again and again: by one replica for all, and by each for its own files. */
+function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onError: (error: unknown) => void): void {
+  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips } = parts;
+  const lock = new SweepLock(redis, pod, Math.max(10_000, config.UPLOAD_SWEEP_MS * 2));
+  const sweepParts = {
+    records,
+    settler,
+    lock,
+    sweepMs: config.UPLOAD_SWEEP_MS,
+    staleTransferMs: config.FTP_DATA_IDLE_MS * 3,
+    isConnected: async (imei: string) => (await readDevice(redis, imei)) !== null,
+    log,
+  };
+  const stopSweep = every(config.UPLOAD_SWEEP_MS, () => sweep(sweepParts), onError);
+  lifecycle.onStop('sweep', async () => {
+    await stopSweep();
+    await lock.release().catch(onError);
+  });
+  const removals = { records, clips, uploads, remove: (place: UploadPlace) => clips.remove(place) };
+  lifecycle.onStop(
+    'orphans',
+    every(config.UPLOAD_ORPHANS_MS, () => removeOrphans(removals), onError),
+  );
+  // Before the first camera logs in, and tried until the backends are there.
+  lifecycle.onStop(
+    'start',
+    untilDone(async () => {
+      await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+      await records.ensureIndexes();
+      await mendOwnFiles({ records, settler, clips, uploads }, pod);
+      await removeOrphans(removals);
+    }, onError),
+  );
+  const results = consumeUploadResults(bus, { records, settler, metrics, log });
+  lifecycle.onStop('upload results', () => results.stop());
+}
+
+function serve(parts: Parts, uploads: OpenUploads, ftp: RunningFtp, onError: (error: unknown) => void): void {
+  const { config, pod, lifecycle, records, bus, clips, disk } = parts;
+  const removals = { records, uploads, remove: (place: UploadPlace) => clips.remove(place) };
+  const handlers = serveUploads(bus, pod, {
+    grant: (uploadId) =>
+      grant(
+        {
+          records,
+          server: () => serverOf(parts),
+          address: () => ({ host: config.FTP_PUBLIC_HOST, port: config.FTP_PUBLIC_PORT ?? ftp.port }),
+          credentialMs: config.UPLOAD_CREDENTIAL_MS,
+          obstacle: () => disk.obstacle(),
+        },
+        uploadId,
+      ),
+    removeFiles: (uploadId) => removeFiles(removals, uploadId),
+    closeRevoked: (uploadId) => closeRevoked(removals, uploadId),
+    onError,
+  });
+  lifecycle.onStop('bus requests', () => handlers.stop());
+  const ping = servePing(bus, 'upload-ftp', {
+    onError,
+    isWorking: async () => !lifecycle.isStopping && ftp.isListening() && (await disk.obstacle()) === null,
+  });
+  lifecycle.onStop('ping', () => ping.stop());
+}
+
+const ftpOptions = (config: Config) => ({
+  host: config.HOST,
+  port: config.FTP_PORT,
+  publicHost: config.FTP_PUBLIC_HOST,
+  passivePorts: { min: config.FTP_PASV_MIN, max: config.FTP_PASV_MAX },
+  maxConnections: config.FTP_MAX_CONNECTIONS,
+  tls: readTls(config),
+  limits: {
+    loginLimitMs: config.FTP_LOGIN_LIMIT_MS,
+    controlIdleMs: config.FTP_CONTROL_IDLE_MS,
+    dataIdleMs: config.FTP_DATA_IDLE_MS,
+    dataConnectMs: config.FTP_DATA_CONNECT_MS,
+    lostControlGraceMs: config.FTP_LOST_CONTROL_GRACE_MS,
+    isTlsRequired: config.FTP_TLS_REQUIRED,
+  },
+});
+
+const retryMs = 1_000;
+
+/** Does something as often as it takes to succeed once. */
+function untilDone(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
+  let isDone = false;
+  const attempt = async (): Promise<void> => {
+    if (isDone) return;
+    await task();
+    isDone = true;
+  };
+  const first = attempt().catch(onError);
+  const stop = every(retryMs, attempt, onError);
+  return async () => {
+    await first;
+    await stop();
+  };
 }

@@ -10,6 +10,11 @@ export class LineBuffer {
     this.#maxLineBytes = maxLineBytes;
   }
 
+  /** True when the last line has not ended. */
+  get hasRest(): boolean {
+    return this.#rest.length > 0;
+  }
+
   /** Takes what has arrived and answers the lines that are complete; null when a line is longer than any command. */
   push(chunk: Buffer): string[] | null {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);

@@ -1,17 +1,23 @@
 import type { EventEmitter } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
-import { Counter, type Logger, type Registry } from '@fleet/service-kit';
+import type { Logger } from '@fleet/service-kit';
 import { FtpSrv } from 'ftp-srv';
-import { type ControlConnection, limitLoginTime, readCommandLines } from './control-connection.ts';
+import type { UploadMetrics } from '../metrics.ts';
+import type { OpenUploads } from '../receiving/open-uploads.ts';
+import type { LogIn } from '../use-cases/log-in.ts';
+import { ClipFileSystem } from './clip-file-system.ts';
+import { passiveAddress } from './data-address.ts';
+import { FtpError } from './ftp-error.ts';
+import type { Connection } from './internals.ts';
+import { passivePorts } from './passive-ports.ts';
+import { Session, type SessionLimits } from './session.ts';
 
 /** What cameras use; any other command is answered 502. RETR and DELE are left out on purpose: clips only come in. */
 const allowedCommands = (
-  'USER PASS AUTH PBSZ PROT TYPE PASV EPSV PORT EPRT STOR APPE REST SIZE NOOP QUIT PWD XPWD CWD CDUP MKD XMKD RNFR RNTO ' +
-  'SYST FEAT OPTS MODE STRU ALLO ABOR LIST NLST'
+  'USER PASS AUTH PBSZ PROT TYPE PASV EPSV PORT EPRT STOR APPE REST SIZE NOOP QUIT PWD XPWD CWD XCWD CDUP XCUP MKD XMKD ' +
+  'RNFR RNTO SYST FEAT OPTS MODE STRU ALLO ABOR LIST NLST'
 ).split(' ');
 
-const maxConnections = 1_000;
-const loginLimitMs = 60_000;
 const maxRefusals = 3;
 
 export interface FtpOptions {
@@ -19,41 +25,52 @@ export interface FtpOptions {
   readonly port: number;
   readonly publicHost: string;
   readonly passivePorts: { readonly min: number; readonly max: number };
-  readonly loginLimitMs?: number;
+  readonly maxConnections: number;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
+  readonly limits: Omit<SessionLimits, 'isTlsOffered'>;
+}
+
+export interface FtpParts {
+  readonly uploads: OpenUploads;
+  readonly logIn: LogIn;
+  readonly metrics: UploadMetrics;
+  readonly log: Logger;
 }
 
 export interface RunningFtp {
   readonly port: number;
   isListening(): boolean;
+  /** Takes no connection and begins no transfer any more. */
+  refuse(): void;
   stop(): Promise<void>;
 }
 
-/** Listens for cameras. No upload has a credential yet, so every login is refused. */
-export async function startFtp(options: FtpOptions, log: Logger, metrics: Registry): Promise<RunningFtp> {
-  const refused = new Counter({
-    name: 'upload_ftp_logins_refused_total',
-    help: 'FTP logins that were refused',
-    registers: [metrics],
-  });
-  const ftp = construct(options, log);
+/** Listens for cameras. */
+export async function startFtp(options: FtpOptions, parts: FtpParts): Promise<RunningFtp> {
+  const { uploads, metrics, log } = parts;
+  const sessions = new Map<object, Session>();
+  metrics.watch('sessions', () => sessions.size);
+  const limits: SessionLimits = { ...options.limits, isTlsOffered: options.tls !== null };
+  const ftp = construct(options, parts);
   // The published types leave out the server's socket and some of its events.
   const events: EventEmitter = ftp as EventEmitter;
   const { server } = ftp as unknown as { server: Server };
-  server.maxConnections = maxConnections;
+  server.maxConnections = options.maxConnections;
 
-  events.on('connect', ({ connection }: { connection: ControlConnection }) => {
-    readCommandLines(connection, log);
-    limitLoginTime(connection, options.loginLimitMs ?? loginLimitMs);
+  const onClose = (session: Session): void => {
+    sessions.delete(session.connection);
+    if (session.upload !== null) uploads.leave(session.upload.id, session);
+  };
+  events.on('connect', ({ connection }: { connection: Connection }) => {
+    sessions.set(connection, new Session(connection, { limits, log, isDraining: () => uploads.isDraining, onClose }));
   });
-  const refusals = new WeakMap<object, number>();
-  ftp.on('login', (attempt, _resolve, reject) => {
-    const connection = attempt.connection as unknown as ControlConnection;
-    refused.inc();
-    const count = (refusals.get(connection) ?? 0) + 1;
-    refusals.set(connection, count);
-    log.info({ ip: connection.ip, count }, 'FTP login refused');
-    reject(new Error('Login incorrect'));
-    if (count >= maxRefusals) setImmediate(() => void connection.close(421, 'Too many refused logins'));
+  ftp.on('login', ({ connection, username, password }, resolve, reject) => {
+    const session = sessions.get(connection);
+    if (session === undefined) return reject(new Error('Login incorrect'));
+    void admit(session, username, password, parts).then(
+      (fs) => resolve({ fs: fs as never }),
+      (error: unknown) => reject(error instanceof Error ? error : new Error('Login incorrect')),
+    );
   });
   ftp.on('client-error', ({ connection, context, error }) =>
     log.info({ err: error, ip: connection.ip, context }, 'an FTP connection failed'),
@@ -61,25 +78,64 @@ export async function startFtp(options: FtpOptions, log: Logger, metrics: Regist
   events.on('server-error', ({ error }: { error: Error }) => log.error({ err: error }, 'the FTP server failed'));
 
   await ftp.listen();
+  const refuse = (): void => {
+    server.close();
+    for (const session of sessions.values()) if (!session.isReceiving) session.close(421, 'The server is stopping');
+  };
   return {
     port: (server.address() as AddressInfo).port,
     isListening: () => server.listening,
+    refuse,
     stop: async () => {
+      for (const session of sessions.values()) session.close(421, 'The server is stopping');
       await ftp.close();
     },
   };
 }
 
+/** Logs a connection in, or says no in one way for every reason; what goes wrong at our side is another. */
+async function admit(
+  session: Session,
+  username: string,
+  password: string,
+  { logIn, uploads, metrics, log }: FtpParts,
+): Promise<ClipFileSystem> {
+  const { connection } = session;
+  try {
+    const verdict = await logIn(username, password);
+    if (verdict.kind === 'refused') {
+      session.refusals += 1;
+      metrics.logins.inc({ result: 'refused' });
+      log.info({ ip: connection.ip, count: session.refusals }, 'FTP login refused');
+      if (session.refusals >= maxRefusals) setImmediate(() => session.close(421, 'Too many refused logins'));
+      throw new FtpError(530, 'Login incorrect');
+    }
+    const upload = await uploads.enter(verdict.record, session);
+    session.upload = upload;
+    metrics.logins.inc({ result: 'accepted' });
+    log.info({ ip: connection.ip, uploadId: upload.id, imei: upload.place.imei }, 'camera logged in');
+    return new ClipFileSystem(upload, (writer) => session.begin(writer));
+  } catch (error) {
+    if (error instanceof FtpError && error.code === 530) throw error;
+    metrics.logins.inc({ result: 'failed' });
+    if (!(error instanceof FtpError)) log.warn({ err: error, ip: connection.ip }, 'an FTP login failed');
+    setImmediate(() => session.close(421, 'Not possible now, try again'));
+    throw new FtpError(421, 'Not possible now, try again');
+  }
+}
+
 /** ftp-srv ends the process on signals by listeners of its own; stopping is the service's business, so they are taken away again. */
-function construct(options: FtpOptions, log: Logger): FtpSrv {
+function construct(options: FtpOptions, { log, metrics }: FtpParts): FtpSrv {
   const signals = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
   const before = new Map(signals.map((signal) => [signal, new Set(process.listeners(signal))]));
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   const ftp = new FtpSrv({
     url: `ftp://${host}:${options.port}`,
-    pasv_url: options.publicHost,
+    // A function is called with the client's address; the published types know the plain form only.
+    pasv_url: passiveAddress(options.publicHost) as unknown as string,
     pasv_min: options.passivePorts.min,
     pasv_max: options.passivePorts.max,
+    tls: options.tls ?? false,
     whitelist: allowedCommands,
     anonymous: false,
     // Its time-out counts the silence of the control connection, which is normal during a long upload.
@@ -87,6 +143,8 @@ function construct(options: FtpOptions, log: Logger): FtpSrv {
     // Its own lines repeat what the events say, and at trace level would show passwords.
     log: log.child({ part: 'ftp-srv' }, { level: 'fatal' }),
   });
+  const ports = passivePorts(options.host, options.passivePorts, () => metrics.passiveExhausted.inc());
+  Object.assign(ftp, { getNextPasvPort: ports });
   for (const signal of signals)
     for (const listener of process.listeners(signal))
       if (before.get(signal)?.has(listener) === false) process.removeListener(signal, listener);

@@ -56,6 +56,10 @@ export class ClipDirectory {
     return dir;
   }
 
+  async removeFile(place: UploadPlace, path: string): Promise<void> {
+    await rm(this.filePath(place, path), { force: true });
+  }
+
   /** Bytes on disk of one file; null when it is not there. */
   async sizeOf(place: UploadPlace, path: string): Promise<number | null> {
     try {
@@ -98,9 +102,12 @@ export class ClipDirectory {
   }
 }
 
+/** The code of a failed system call, such as ENOSPC; undefined for what is none. */
+export const errorCode = (error: unknown): unknown =>
+  typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+
 /** True for the error of a file or directory that does not exist. */
-export const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+export const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(String(errorCode(error)));
 
 async function namesIn(dir: string): Promise<string[]> {
   try {

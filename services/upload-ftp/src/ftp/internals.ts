@@ -1,0 +1,22 @@
+import type { Socket } from 'node:net';
+import type { FtpConnection } from 'ftp-srv';
+
+/** What ftp-srv 4 has for a data connection, active or passive; `type` is false before PASV, EPSV, PORT or EPRT. */
+export interface Connector {
+  readonly type: 'active' | 'passive' | false;
+  readonly dataSocket: (Socket & { connected?: boolean }) | null;
+  readonly dataServer: object | null;
+  closeSocket(): void;
+  end(): void;
+}
+
+/** What ftp-srv 4 has beside its published types. */
+export type Connection = Omit<FtpConnection, 'close' | 'reply'> & {
+  close(code: number, message: string): Promise<unknown>;
+  reply(options: unknown, ...letters: unknown[]): Promise<unknown>;
+  readonly commandSocket: Socket;
+  readonly commands: { handle(line: string): Promise<unknown> };
+  readonly connector: Connector;
+  readonly authenticated?: boolean;
+  username?: string | undefined;
+};

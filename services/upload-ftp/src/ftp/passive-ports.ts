@@ -1,0 +1,38 @@
+import { createServer } from 'node:net';
+import { FtpError } from './ftp-error.ts';
+
+/** ftp-srv binds the port a moment after it was found free. */
+const reservedForMs = 2_000;
+
+/** Finds a free passive port in the whole range, where ftp-srv's own search gives up after five. */
+export function passivePorts(
+  host: string,
+  range: { readonly min: number; readonly max: number },
+  onExhausted: () => void,
+): () => Promise<number> {
+  const reserved = new Set<number>();
+  let next = range.min;
+  return async () => {
+    for (let tries = range.max - range.min + 1; tries > 0; tries -= 1) {
+      const port = next;
+      next = port >= range.max ? range.min : port + 1;
+      if (reserved.has(port)) continue;
+      reserved.add(port);
+      if (await isFree(host, port)) {
+        setTimeout(() => reserved.delete(port), reservedForMs).unref();
+        return port;
+      }
+      reserved.delete(port);
+    }
+    onExhausted();
+    throw new FtpError(425, 'No port is free for data, try again');
+  };
+}
+
+function isFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, host, () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,330 @@
+import { Socket } from 'node:net';
+import type { Logger } from '@fleet/service-kit';
+import type { FileWriter } from '../receiving/file-writer.ts';
+import type { OpenUpload } from '../receiving/open-upload.ts';
+import type { Guest } from '../receiving/open-uploads.ts';
+import { isOwnAddress, readDataAddress } from './data-address.ts';
+import { FtpError, ftpErrorOf, replyOfFailure } from './ftp-error.ts';
+import type { Connection, Connector } from './internals.ts';
+import { LineBuffer } from './line-buffer.ts';
+import { dataConnection, Transfer } from './transfer.ts';
+
+export interface SessionLimits {
+  readonly loginLimitMs: number;
+  readonly controlIdleMs: number;
+  readonly dataIdleMs: number;
+  readonly dataConnectMs: number;
+  /** For what is on its way when the control connection closes. */
+  readonly lostControlGraceMs: number;
+  readonly isTlsOffered: boolean;
+  readonly isTlsRequired: boolean;
+}
+
+export interface SessionParts {
+  readonly limits: SessionLimits;
+  readonly log: Logger;
+  readonly isDraining: () => boolean;
+  readonly onClose: (session: Session) => void;
+}
+
+const maxLineBytes = 8 * 1024;
+/** More commands than this before the first is done is no camera. */
+const maxWaitingLines = 100;
+/** A command that is no transfer and takes longer than this hangs. */
+const commandLimitMs = 60_000;
+/** A camera that has its answer is left to say QUIT by itself. */
+const farewellMs = 3_000;
+
+const features = ['EPRT', 'EPSV', 'REST STREAM', 'SIZE', 'TYPE A;I', 'UTF8'];
+
+/** One control connection: reads its commands, does itself what ftp-srv does wrong, and watches over its transfer. */
+export class Session implements Guest {
+  readonly connection: Connection;
+  upload: OpenUpload | null = null;
+  refusals = 0;
+  readonly #parts: SessionParts;
+  #lines = new LineBuffer(maxLineBytes);
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #transfer: Transfer | null = null;
+  #connector: Connector | null = null;
+  #isQuitting = false;
+  #isClosed = false;
+  #idle: NodeJS.Timeout;
+  #login: NodeJS.Timeout;
+
+  constructor(connection: Connection, parts: SessionParts) {
+    this.connection = connection;
+    this.#parts = parts;
+    const { limits } = parts;
+    this.#login = setTimeout(() => this.#onLoginLimit(), limits.loginLimitMs);
+    this.#idle = setTimeout(() => this.#onIdle(), limits.controlIdleMs);
+    this.#cleanReplies();
+    this.#listen();
+    const socket = connection.commandSocket;
+    socket.setKeepAlive(true, 30_000);
+    // Before ftp-srv hears of it and cuts the data connection off.
+    socket.prependOnceListener('close', (hadError: boolean) => this.#onClosed(hadError));
+  }
+
+  /** True while a file is being received. */
+  get isReceiving(): boolean {
+    return this.#transfer !== null;
+  }
+
+  /** Takes over a transfer that ftp-srv begins; throws when it can not be. */
+  begin(writer: FileWriter): void {
+    if (this.#isClosed) throw new FtpError(426, 'The control connection was lost');
+    const transfer = new Transfer(this.connection, writer, this.#parts.limits.dataIdleMs);
+    this.#transfer = transfer;
+    void writer.whenClosed.then(() => {
+      if (this.#transfer === transfer) this.#transfer = null;
+    });
+  }
+
+  close(code: number, sentence: string): void {
+    if (!this.#isClosed) void this.connection.close(code, sentence);
+  }
+
+  replaced(): void {
+    this.close(421, 'Logged in again elsewhere');
+  }
+
+  dismissed(): void {
+    if (this.#isClosed) return;
+    const timer = setTimeout(() => this.close(421, 'The upload has ended'), farewellMs);
+    this.connection.commandSocket.once('close', () => clearTimeout(timer));
+  }
+
+  /** Takes the place of ftp-srv's own reader, which parses each TCP segment alone and answers 502 to a command that arrives in two. */
+  #listen(): void {
+    const socket = this.connection.commandSocket;
+    socket.removeAllListeners('data');
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    // ftp-srv pauses the control connection during a transfer: neither ABOR nor its loss would be seen.
+    socket.pause = () => socket;
+  }
+
+  #onData(chunk: Buffer): void {
+    const complete = this.#lines.push(chunk);
+    if (complete === null || this.#waiting + complete.length > maxWaitingLines) {
+      this.connection.commandSocket.removeAllListeners('data');
+      this.close(421, 'Too much at once');
+      return;
+    }
+    for (const line of complete) {
+      this.#idle.refresh();
+      if (/^abor\b/i.test(line)) void this.#abort();
+      else {
+        this.#waiting += 1;
+        if (/^quit\b/i.test(line)) this.#isQuitting = true;
+        this.#last = this.#last.then(() => this.#run(line));
+      }
+    }
+  }
+
+  async #run(line: string): Promise<void> {
+    const [word = '', ...rest] = line.trimStart().split(' ');
+    const directive = word.toUpperCase();
+    try {
+      await this.#handle(directive, rest.join(' ').trim(), line);
+    } catch (error) {
+      const failure = error instanceof FtpError ? error : new FtpError(501, 'Not understood', { cause: error });
+      // The line itself may hold a password.
+      if (!(error instanceof FtpError)) this.#parts.log.warn({ err: error, directive }, 'an FTP command failed');
+      await this.connection.reply(failure.code, failure.message);
+    } finally {
+      this.#waiting -= 1;
+      this.#idle.refresh();
+    }
+  }
+
+  #handle(directive: string, argument: string, line: string): Promise<unknown> {
+    const { connection } = this;
+    const { limits, isDraining } = this.#parts;
+    switch (directive) {
+      case 'USER':
+      case 'PASS':
+        if (limits.isTlsRequired && !connection.secure)
+          return connection.reply(530, 'Say AUTH TLS first: the password would be readable');
+        // ftp-srv takes one user name for a connection, and some cameras try `anonymous` first.
+        if (directive === 'USER' && connection.authenticated !== true) connection.username = undefined;
+        return this.#within(commandLimitMs, connection.commands.handle(line));
+      case 'AUTH':
+        return this.#secure(line);
+      case 'FEAT':
+        return this.#tellFeatures();
+      case 'QUIT':
+        return this.#quit(line);
+      case 'REST':
+        if (!/^\d{1,15}$/.test(argument)) return connection.reply(501, 'Not a number of bytes');
+        return connection.commands.handle(line);
+    }
+    if (connection.authenticated === true) {
+      switch (directive) {
+        case 'STOR':
+        case 'APPE':
+          if (isDraining()) return connection.reply(421, 'The server is stopping, try again');
+          return this.#store(line);
+        case 'LIST':
+        case 'NLST':
+        case 'MLSD':
+          return this.#listNothing();
+        case 'SIZE':
+          return this.#tellSize(argument);
+        case 'PORT':
+        case 'EPRT':
+        case 'PASV':
+        case 'EPSV':
+          return this.#prepareData(directive, argument, line);
+      }
+    }
+    return this.#within(commandLimitMs, connection.commands.handle(line));
+  }
+
+  async #store(line: string): Promise<void> {
+    const { connection } = this;
+    try {
+      await dataConnection(connection, this.#parts.limits.dataConnectMs);
+      await connection.commands.handle(line);
+    } finally {
+      // A place to go on from holds for one transfer, also for one that could not begin.
+      connection.restByteCount = 0;
+    }
+  }
+
+  /** Nobody reads here what lies there, and what ftp-srv sends as an empty list is an empty line. */
+  async #listNothing(): Promise<void> {
+    const { connection } = this;
+    const connector = await dataConnection(connection, this.#parts.limits.dataConnectMs);
+    await connection.reply(150);
+    const socket = connector.dataSocket;
+    await this.#within(
+      commandLimitMs,
+      new Promise<void>((resolve) => {
+        if (socket === null || socket.destroyed) return resolve();
+        socket.once('close', () => resolve());
+        socket.end(() => resolve());
+      }),
+    );
+    await connection.reply(226);
+    connector.end();
+  }
+
+  async #tellSize(argument: string): Promise<void> {
+    const { fs } = this.connection as unknown as { fs: { get(path: string): Promise<SizedEntry> } };
+    const found = await fs.get(argument).catch((error: unknown) => {
+      throw ftpErrorOf(error);
+    });
+    if (found.isDirectory()) throw new FtpError(550, 'Not a file');
+    await this.connection.reply(213, String(found.size));
+  }
+
+  async #prepareData(directive: string, argument: string, line: string): Promise<void> {
+    const { connection } = this;
+    if (directive === 'PORT' || directive === 'EPRT') {
+      const target = readDataAddress(directive, argument);
+      if (target === null) throw new FtpError(501, 'Not an address');
+      if (!isOwnAddress(target, connection.ip)) throw new FtpError(500, 'The given address is not yours');
+    }
+    // ftp-srv leaves the one before open, whose end would then be the end of this one.
+    this.#connector?.end();
+    if (this.#connector !== null) this.#connector.end = () => undefined;
+    await this.#within(commandLimitMs, connection.commands.handle(line));
+    this.#connector = connection.connector;
+  }
+
+  async #tellFeatures(): Promise<void> {
+    const secure = this.#parts.limits.isTlsOffered ? ['AUTH TLS', 'PBSZ', 'PROT'] : [];
+    const lines = [...secure, ...features].map((message) => ({ message: ` ${message}`, raw: true }));
+    await this.connection.reply(211, 'Extensions supported', ...lines, 'End');
+  }
+
+  async #quit(line: string): Promise<void> {
+    // What the camera says last must be in the record before anything is concluded from it.
+    await this.upload?.noteQuit();
+    await this.connection.commands.handle(line);
+  }
+
+  /** What was sent in the clear behind AUTH must not count as said inside TLS, and the handshake's own bytes are no commands. */
+  async #secure(line: string): Promise<void> {
+    const { connection } = this;
+    const plain = connection.commandSocket;
+    if (this.#waiting > 1 || this.#lines.hasRest) {
+      this.close(421, 'Nothing may follow AUTH');
+      return;
+    }
+    if (!this.#parts.limits.isTlsOffered || connection.secure) {
+      await connection.commands.handle(line);
+      return;
+    }
+    plain.removeAllListeners('data');
+    Socket.prototype.pause.call(plain);
+    this.#lines = new LineBuffer(maxLineBytes);
+    await connection.commands.handle(line);
+    this.#listen();
+    connection.commandSocket.resume();
+  }
+
+  /** ABOR overtakes the transfer that it is about; ftp-srv would write its answer into the data connection. */
+  async #abort(): Promise<void> {
+    const { connection } = this;
+    if (connection.authenticated !== true) {
+      await connection.reply(530, 'Not logged in');
+      return;
+    }
+    const transfer = this.#transfer;
+    transfer?.fail(new FtpError(426, 'Aborted'));
+    // The transfer's own answer comes first.
+    if (transfer !== null) await this.#last;
+    else connection.connector.end();
+    await connection.reply(226, 'Aborted');
+  }
+
+  /** Answers with the code and words of our errors, and with none of anybody else's, which could name paths of ours. */
+  #cleanReplies(): void {
+    const { connection } = this;
+    const reply = connection.reply.bind(connection);
+    connection.reply = (options: unknown, ...letters: unknown[]) => {
+      const text = typeof letters[0] === 'string' ? letters[0] : undefined;
+      if (typeof options === 'object' || letters.length > 1 || (typeof options === 'number' && options < 400))
+        return reply(options, ...letters);
+      const failure = replyOfFailure(options, text);
+      return failure.text === undefined ? reply(failure.code) : reply(failure.code, failure.text);
+    };
+  }
+
+  async #within(limitMs: number, work: Promise<unknown>): Promise<void> {
+    const timer = setTimeout(() => this.close(421, 'That took too long'), limitMs);
+    try {
+      await work;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #onLoginLimit(): void {
+    if (this.connection.authenticated !== true) this.close(421, 'No login in time');
+  }
+
+  #onIdle(): void {
+    if (this.isReceiving || this.#waiting > 0) this.#idle.refresh();
+    else this.close(421, 'Nothing said for too long');
+  }
+
+  #onClosed(hadError: boolean): void {
+    this.#isClosed = true;
+    clearTimeout(this.#login);
+    clearTimeout(this.#idle);
+    const transfer = this.#transfer;
+    const { lostControlGraceMs, dataIdleMs } = this.#parts.limits;
+    if (transfer !== null && hadError) transfer.fail(new FtpError(426, 'The control connection was lost'));
+    else transfer?.outlive(this.#isQuitting ? Math.max(dataIdleMs, lostControlGraceMs) : lostControlGraceMs);
+    this.#parts.onClose(this);
+  }
+}
+
+interface SizedEntry {
+  readonly size: number;
+  isDirectory(): boolean;
+}

@@ -1,0 +1,47 @@
+import { type Bus, eventHeaders, eventSubject, RetryLater, StoredConsumer, type StoredMessage } from '@fleet/bus';
+import { EDITIONS, fileUploadResult, tryDecodeBody } from '@fleet/jt808';
+import type { Logger } from '@fleet/service-kit';
+import type { UploadMetrics } from '../metrics.ts';
+import { applyResult, type ResultParts, type UploadResult } from '../use-cases/apply-result.ts';
+
+/** A 0x1206 whose upload is not found for this long belongs to none. */
+const giveUpAfterMs = 24 * 3600 * 1000;
+
+/** Reads every 0x1206 that the gateways have stored; each is acknowledged once its effect is in the record. */
+export function consumeUploadResults(
+  bus: Bus,
+  { metrics, log, ...parts }: ResultParts & { readonly metrics: UploadMetrics; readonly log: Logger },
+): StoredConsumer {
+  return new StoredConsumer(bus, {
+    stream: 'EVENTS',
+    durable: 'upload-ftp-results',
+    subject: eventSubject('*', fileUploadResult.id),
+    onError: (error) => log.warn({ err: error }, 'an upload result could not be applied yet'),
+    handler: async (message) => {
+      const result = readResult(message);
+      if (result === null) {
+        metrics.results.inc({ outcome: 'unreadable' });
+        log.warn({ subject: message.subject }, 'a 0x1206 can not be read');
+        return;
+      }
+      try {
+        const outcome = await applyResult(parts, result);
+        metrics.results.inc({ outcome });
+        log.info({ ...result, outcome }, 'upload result');
+      } catch (error) {
+        if (!(error instanceof RetryLater) || Date.now() - message.storedAtMs < giveUpAfterMs) throw error;
+        metrics.results.inc({ outcome: 'unmatched' });
+      }
+    },
+  });
+}
+
+function readResult(message: StoredMessage): UploadResult | null {
+  const stated = message.header(eventHeaders.edition);
+  const edition = EDITIONS.find((known) => known === stated) ?? '2013';
+  const body = tryDecodeBody(fileUploadResult, Buffer.from(message.data), edition);
+  const imei = message.subject.split('.')[1];
+  if (!body.ok || imei === undefined) return null;
+  const receivedAtMs = Number(message.header(eventHeaders.receivedAtMs)) || message.storedAtMs;
+  return { imei, commandSerialNo: body.body.replySerial, code: body.body.result, receivedAtMs };
+}

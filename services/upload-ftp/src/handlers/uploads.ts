@@ -1,0 +1,37 @@
+import { type Bus, grantUpload, listenFor, removeUploadFiles, serveUseCase, uploadRevoked } from '@fleet/bus';
+import type { Grant } from '../use-cases/grant-upload.ts';
+
+export interface UploadHandlers {
+  readonly grant: (uploadId: string) => Promise<Grant>;
+  readonly removeFiles: (uploadId: string) => Promise<void>;
+  readonly closeRevoked: (uploadId: string) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Serves grants for any pod, removals for this one. */
+export function serveUploads(bus: Bus, podId: string, handlers: UploadHandlers) {
+  const { onError } = handlers;
+  const grants = serveUseCase(bus, grantUpload, { queue: 'upload-ftp', onError }, ({ uploadId }) =>
+    handlers.grant(uploadId),
+  );
+  const removals = serveUseCase(
+    bus,
+    removeUploadFiles(podId),
+    { queue: `upload-ftp-${podId}`, onError },
+    async ({ uploadId }) => {
+      await handlers.removeFiles(uploadId);
+      return {};
+    },
+  );
+  const revoked = listenFor(bus, uploadRevoked, onError, ({ uploadId }) => {
+    handlers.closeRevoked(uploadId).catch(onError);
+  });
+  return {
+    /** Promises no more uploads. */
+    stopGrants: () => grants.stop(),
+    stop: async () => {
+      await Promise.all([grants.stop(), removals.stop()]);
+      revoked.stop();
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import { Writable } from 'node:stream';
+import { FtpError, ftpErrorOf } from '../ftp/ftp-error.ts';
+
+/** An open file, as far as writing needs it; a FileHandle of Node is one. */
+export interface WritableFile {
+  write(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesWritten: number }>;
+  datasync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FileWriterOptions {
+  readonly file: WritableFile;
+  /** Where the first byte goes. */
+  readonly position: number;
+  /** Bytes that the upload may still take. */
+  readonly room: () => number;
+  readonly onBytes: (count: number) => void;
+  /** The transfer has ended as it should and every byte is on disk; the camera is told once this resolves. */
+  readonly onWhole: () => Promise<void>;
+  /** The file is closed; `error` says why a transfer was cut off. */
+  readonly onClosed: (error: Error | null) => void;
+}
+
+/** One transfer into one file. What it has written stays, however it ends. */
+export class FileWriter extends Writable {
+  readonly #options: FileWriterOptions;
+  readonly #closed: Promise<void>;
+  #resolveClosed: () => void = () => undefined;
+  #position: number;
+  #working: Promise<unknown> = Promise.resolve();
+  #failure: Error | null = null;
+  #isWhole = false;
+
+  constructor(options: FileWriterOptions) {
+    super({ highWaterMark: 256 * 1024, decodeStrings: true });
+    this.#options = options;
+    this.#position = options.position;
+    this.#closed = new Promise((resolve) => (this.#resolveClosed = resolve));
+    // ftp-srv ends a transfer by emitting `close` itself, and then waits for `finish`.
+    this.once('close', () => {
+      if (!this.destroyed) this.end();
+    });
+    this.on('error', () => undefined);
+  }
+
+  /** Resolves once the file is closed. */
+  get whenClosed(): Promise<void> {
+    return this.#closed;
+  }
+
+  /** Cuts the transfer off, unless it is whole already. */
+  fail(error: Error): void {
+    if (this.#isWhole) return;
+    this.#failure ??= error;
+    this.destroy(this.#failure);
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#working = this.#writeAll(chunk).then(
+      () => done(),
+      (error: unknown) => {
+        this.#failure ??= ftpErrorOf(error);
+        done(this.#failure);
+      },
+    );
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#working = this.#finish().then(
+      () => done(),
+      (error: unknown) => {
+        this.#failure ??= ftpErrorOf(error);
+        done(this.#failure);
+      },
+    );
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const failure = this.#failure ?? error;
+    void this.#close(failure).then(
+      () => done(error),
+      (cause: unknown) => done(ftpErrorOf(cause)),
+    );
+  }
+
+  async #writeAll(chunk: Buffer): Promise<void> {
+    const { file, room, onBytes } = this.#options;
+    const allowed = Math.min(chunk.length, room());
+    for (let offset = 0; offset < allowed; ) {
+      const { bytesWritten } = await file.write(chunk, offset, allowed - offset, this.#position);
+      if (bytesWritten === 0) throw new FtpError(452, 'No space left');
+      offset += bytesWritten;
+      this.#position += bytesWritten;
+      onBytes(bytesWritten);
+    }
+    if (allowed < chunk.length) throw new FtpError(552, 'The clip is larger than allowed');
+  }
+
+  async #finish(): Promise<void> {
+    await this.#options.file.datasync();
+    // A reset ends the stream before it destroys it: that is no end of a file.
+    if (this.#failure !== null) throw this.#failure;
+    this.#isWhole = true;
+    await this.#options.onWhole();
+  }
+
+  /** Closes the file once the operation under way has ended: its descriptor could be another file's by then. */
+  async #close(error: Error | null): Promise<void> {
+    await this.#working.catch(() => undefined);
+    try {
+      await this.#options.file.close();
+    } finally {
+      this.#options.onClosed(this.#isWhole ? null : (error ?? new FtpError(426, 'Connection closed')));
+      this.#resolveClosed();
+    }
+  }
+}
