@@ -19,8 +19,8 @@ describe('docs/device-api.md', () => {
     const steps = consoleSteps(text);
     expect(steps.length).toBeGreaterThan(30);
     const commands = steps.map(({ command }) => command.replace('http://127.0.0.1:8080', product.runtime.base_url));
-    const printed = await runInShell(commands);
-    expect(printed.map((output, at) => ({ command: steps[at]?.command, prints: lasting(output) }))).toEqual(
+    const printed = await runInShell(commands, 120_000);
+    expect(steps.map(({ command }, at) => ({ command, prints: lasting(printed[at] ?? 'not run') }))).toEqual(
       steps.map(({ command, output }) => ({ command, prints: lasting(output) })),
     );
   }, 180_000);

@@ -23,12 +23,16 @@ export function consoleSteps(markdown: string): ConsoleStep[] {
   );
 }
 
-/** Runs the commands in one shell, in a folder of its own, and gives what each of them has printed. */
-export async function runInShell(commands: readonly string[]): Promise<string[]> {
+/** Runs the commands in one shell, in a folder of its own, and gives what each of them has printed; what is not done after `limitMs` is ended. */
+export async function runInShell(commands: readonly string[], limitMs: number): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-doc-'));
   const mark = '=== next command ===';
   const script = commands.map((command) => `${command}\necho; echo '${mark}'\n`).join('');
-  const shell = spawn('bash', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const shell = spawn('bash', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  // The shell's own children too: a command may be one that waits for something.
+  const limit = setTimeout(() => {
+    if (shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
+  }, limitMs);
   const chunks: Buffer[] = [];
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   try {
@@ -36,9 +40,10 @@ export async function runInShell(commands: readonly string[]): Promise<string[]>
       shell.once('error', fail);
       shell.once('close', done);
     });
-    const outputs = Buffer.concat(chunks).toString('utf8').split(`${mark}\n`).slice(0, -1);
+    const outputs = Buffer.concat(chunks).toString('utf8').split(`${mark}\n`);
     return outputs.map((output) => output.trim());
   } finally {
+    clearTimeout(limit);
     rmSync(folder, { recursive: true, force: true });
   }
 }
