@@ -29,6 +29,11 @@ export class FfmpegError extends Error {
     this.hasRun = end.hasRun;
   }
 
+  /** True when nothing but the input can be to blame. */
+  get isAboutInput(): boolean {
+    return this.hasRun && !this.isTimeout && !this.isDiskFull;
+  }
+
   /** True when the disk is full, which is no fault of the file. */
   get isDiskFull(): boolean {
     return this.said.some((line) => /No space left on device|Disk quota exceeded/i.test(line));

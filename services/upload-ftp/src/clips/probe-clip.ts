@@ -61,7 +61,7 @@ async function describe(
     );
     return readProbe(said);
   } catch (error) {
-    if (!(error instanceof FfmpegError) || error.isTimeout || signal.aborted || !error.hasRun) throw error;
+    if (!(error instanceof FfmpegError) || signal.aborted || !error.isAboutInput) throw error;
     return null;
   }
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import { type ByteRange, byteRange } from './byte-range.ts';
@@ -22,15 +23,19 @@ export async function sendContent(content: ClipContent, { request, response, log
     ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${sent.start}-${sent.end}/${content.sizeBytes}` }),
   });
   try {
-    if (opened !== undefined) await pipeline(opened, response, { end: others.length === 0 });
-    for (const [index, open] of others.entries())
-      await pipeline(await open(), response, { end: index === others.length - 1 });
     if (opened === undefined) response.end();
+    else await pipeline(inTurn(opened, others), response);
   } catch (error) {
     // The caller went, or the disk failed: an answer that has begun can only be cut.
     log.info({ err: error }, 'a clip was cut');
     response.destroy();
   }
+}
+
+/** The bytes of one stream after the other; each is opened when it is its turn. */
+async function* inTurn(first: Readable, others: readonly (() => Promise<Readable>)[]): AsyncGenerator<Buffer> {
+  yield* first;
+  for (const open of others) yield* await open();
 }
 
 /** If-Range (RFC 9110 section 13.1.5): a range of another version is no help, so it gets the whole. */

@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { type Bus, BusError, callUseCase, clipSource, openBus, removeUploadFiles } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import type { UploadRecord } from '@fleet/storage';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess, s3Keys, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ClipWorld } from '../testing/clip-world.ts';
+import { makeSample } from '../testing/sample-clips.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const bucket = 'fleet-clips';
+let server: ServerProcess;
+let client: S3Client;
+let bus: Bus;
+let folder: string;
+let avi: Buffer;
+beforeAll(async () => {
+  server = await (await ServerProcess.s3()).start();
+  client = new S3Client({ region: 'us-east-1', endpoint: endpoint(), forcePathStyle: true, credentials: s3Keys });
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  bus = await openBus(testEnv('NATS_URL'), { name: 'clips-test', log: createLogger('clips-test', 'silent') });
+  folder = await mkdtemp(join(tmpdir(), 'fleet-clip-samples-'));
+  avi = await readFile(await makeSample(folder, 'h264-pcma.avi'));
+});
+afterAll(async () => {
+  client.destroy();
+  await bus.close();
+  await server.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const endpoint = (): string => `http://127.0.0.1:${server.port}`;
+const s3Env = () => ({
+  CLIPS_S3_BUCKET: bucket,
+  CLIPS_S3_ENDPOINT: endpoint(),
+  CLIPS_S3_ACCESS_KEY_ID: s3Keys.accessKeyId,
+  CLIPS_S3_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
+});
+
+let world: ClipWorld;
+beforeEach(async () => {
+  world = await ClipWorld.open(s3Env());
+});
+afterEach(() => world.close());
+
+const placeOf = (upload: UploadRecord) => ({ imei: upload.clip.imei, id: upload._id });
+const podOf = async (upload: UploadRecord) => (await world.records.find(upload._id))?.server?.podId;
+const keysOf = async (upload: UploadRecord): Promise<string[]> => {
+  const { Contents = [] } = await client.send(
+    new ListObjectsV2Command({ Bucket: bucket, Prefix: `clips/${upload._id}/` }),
+  );
+  return Contents.map(({ Key = '' }) => Key.slice(`clips/${upload._id}/`.length)).toSorted();
+};
+const isOnDisk = async (upload: UploadRecord): Promise<boolean> =>
+  stat(world.directory.uploadDir(placeOf(upload))).then(
+    () => true,
+    () => false,
+  );
+const mended = (pod: string) => world.clips.serve(bus, { pod, httpUrl: world.url, sweepMs: 50 });
+
+describe('clips in object storage', () => {
+  const parts = [randomBytes(20_000_000), randomBytes(50_000)] as const;
+  const whole = Buffer.concat(parts);
+  const twoFiles = (more: Partial<UploadRecord> = {}) =>
+    world.upload({ 'é/1 %.bin': parts[0], '2.h264': parts[1] }, more);
+
+  it('are moved there once completed, are the same bytes and ranges from every pod, and leave the directory', async () => {
+    const upload = await twoFiles();
+    const before = await world.get(upload, 'original', {}, 'HEAD');
+    await world.clips.keep(placeOf(upload));
+    expect(await podOf(upload)).toBe('any');
+    expect(await keysOf(upload)).toEqual(['files/2.h264', 'files/é/1 %.bin']);
+    expect(await isOnDisk(upload)).toBe(false);
+    const other = await ClipWorld.open(s3Env(), world);
+    try {
+      const { status, headers, body } = await other.get(upload, 'original');
+      expect(status).toBe(200);
+      expect(body.equals(whole)).toBe(true);
+      expect(headers['etag']).toBe(before.headers['etag']);
+      const part = await other.get(upload, 'original', { range: 'bytes=19999990-20000009' });
+      expect(part.status).toBe(206);
+      expect(part.body.equals(whole.subarray(19_999_990, 20_000_010))).toBe(true);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('become an MP4 that is stored beside them, once', async () => {
+    const upload = await world.upload({ 'clip.avi': avi });
+    await world.clips.keep(placeOf(upload));
+    const answers = await Promise.all([1, 2, 3].map(() => world.get(upload, 'mp4')));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await keysOf(upload)).toEqual(['clip.mp4', 'files/clip.avi']);
+    expect(await readdir(join(world.directory.root, '.mp4'))).toEqual([]);
+    const other = await ClipWorld.open({ ...s3Env(), FFMPEG_PATH: '/nowhere/ffmpeg' }, world);
+    try {
+      const { status, headers, body } = await other.get(upload, 'mp4', { range: 'bytes=4-7' });
+      expect([status, body.toString(), headers['etag']]).toEqual([206, 'ftyp', answers[0]?.headers['etag']]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('take an MP4 that was made before with them', async () => {
+    const upload = await world.upload({ 'clip.avi': avi });
+    expect((await world.get(upload, 'mp4')).status).toBe(200);
+    await world.clips.keep(placeOf(upload));
+    expect(await keysOf(upload)).toEqual(['clip.mp4', 'files/clip.avi']);
+  });
+
+  it('are only those that are completed', async () => {
+    const statuses = ['reserved', 'uploading', 'paused', 'failed', 'cancelled'] as const;
+    for (const status of statuses) {
+      const upload = await twoFiles({ status });
+      await world.clips.keep(placeOf(upload));
+      expect(await keysOf(upload)).toEqual([]);
+      expect(await podOf(upload)).toBe('pod-1');
+      expect(await isOnDisk(upload)).toBe(true);
+    }
+  });
+
+  it('are moved by the sweep where a crash came before, in between or after', async () => {
+    const before = await twoFiles();
+    const between = await twoFiles();
+    await world.clips.keep(placeOf(between));
+    await world.records.set(between._id, ['completed'], { server: { podId: 'pod-1', httpUrl: world.url } });
+    await restore(between);
+    const after = await twoFiles();
+    await world.clips.keep(placeOf(after));
+    await restore(after);
+    mended('pod-1');
+    for (const upload of [before, between, after]) {
+      await until(async () => !(await isOnDisk(upload)));
+      expect(await podOf(upload)).toBe('any');
+      expect((await world.get(upload, 'original')).body.equals(whole)).toBe(true);
+    }
+  });
+
+  async function restore(upload: UploadRecord): Promise<void> {
+    await mkdir(world.pathOf(upload, 'é'), { recursive: true });
+    await writeFile(world.pathOf(upload, 'é/1 %.bin'), parts[0]);
+    await writeFile(world.pathOf(upload, '2.h264'), parts[1]);
+  }
+
+  it('are removed by any pod, with everything that was made of them', async () => {
+    mended(`pod-${randomBytes(4).toString('hex')}`);
+    const upload = await world.upload({ 'clip.avi': avi });
+    await world.clips.keep(placeOf(upload));
+    expect((await world.get(upload, 'mp4')).status).toBe(200);
+    const removal = () =>
+      callUseCase(
+        bus,
+        removeUploadFiles('any'),
+        { uploadId: upload._id },
+        { timeoutMs: 10_000, correlationId: 'test' },
+      );
+    expect(await removal()).toEqual({});
+    expect(await keysOf(upload)).toEqual([]);
+    expect(await removal()).toEqual({});
+    expect((await world.get(upload, 'original')).status).toBe(404);
+  });
+
+  it('are not left behind when an upload is deleted while it is moved', async () => {
+    const upload = await twoFiles();
+    const moving = world.clips.keep(placeOf(upload));
+    const removing = world.clips.remove(placeOf(upload));
+    await Promise.all([moving, removing]);
+    expect(await keysOf(upload)).toEqual([]);
+    expect(await isOnDisk(upload)).toBe(false);
+    const gone = await twoFiles();
+    const [, isRemoved] = await Promise.all([
+      world.clips.keep(placeOf(gone)),
+      world.records.remove(gone._id, ['completed']),
+    ]);
+    expect(isRemoved).toBe(true);
+    await world.clips.remove(placeOf(gone));
+    expect(await keysOf(gone)).toEqual([]);
+  });
+
+  it('are read where a pod answers that it is, as long as there is one', async () => {
+    const pod = `pod-${randomBytes(4).toString('hex')}`;
+    const ask = (of: string) => callUseCase(bus, clipSource(of), {}, { timeoutMs: 10_000, correlationId: 'test' });
+    await expect(ask(pod)).rejects.toThrow(BusError);
+    mended(pod);
+    expect(await ask(pod)).toEqual({ httpUrl: world.url });
+    expect(await ask('any')).toMatchObject({ httpUrl: expect.stringMatching(/^http:/) });
+  });
+
+  it('stay in the directory and are served from it while the storage is away, and are moved when it is back', async () => {
+    const upload = await twoFiles();
+    const moved = await world.upload({ 'clip.avi': avi });
+    await world.clips.keep(placeOf(moved));
+    await server.kill();
+    try {
+      await expect(world.clips.keep(placeOf(upload))).rejects.toThrow(/ECONNREFUSED/);
+      expect((await world.get(upload, 'original')).body.equals(whole)).toBe(true);
+      expect((await world.get(moved, 'original')).status).toBe(500);
+      await expect(world.clips.remove(placeOf(moved))).rejects.toThrow(/ECONNREFUSED/);
+    } finally {
+      await server.start();
+    }
+    mended('pod-1');
+    await until(async () => (await podOf(upload)) === 'any');
+    expect((await world.get(moved, 'original')).body.equals(avi)).toBe(true);
+  });
+});

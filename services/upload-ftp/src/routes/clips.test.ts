@@ -1,0 +1,291 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ClipWorld, fetchBytes } from '../testing/clip-world.ts';
+import { decode, makeSample } from '../testing/sample-clips.ts';
+
+// Real ffmpeg and a real database on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let world: ClipWorld;
+let folder: string;
+let avi: Buffer;
+beforeAll(async () => {
+  world = await ClipWorld.open();
+  folder = await mkdtemp(join(tmpdir(), 'fleet-clip-samples-'));
+  avi = await readFile(await makeSample(folder, 'h264-pcma.avi'));
+});
+afterAll(async () => {
+  await world.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const errorOf = (body: Buffer): unknown => JSON.parse(body.toString('utf8'));
+
+describe('GET /clips/:uploadId/original', () => {
+  const parts = [randomBytes(70_000), randomBytes(1), randomBytes(30_000)] as const;
+  const whole = Buffer.concat(parts);
+  const threeFiles = () => world.upload({ 'b/2.mp4': parts[0], 'a.bin': parts[1], 'z 3.h264': parts[2] });
+
+  it('is the files one behind the other, as they arrived, under the name of the newest', async () => {
+    const upload = await threeFiles();
+    const { status, headers, body } = await world.get(upload, 'original');
+    expect(status).toBe(200);
+    expect(body.equals(whole)).toBe(true);
+    expect(headers).toMatchObject({
+      'content-length': '100001',
+      'content-type': 'video/h264',
+      'accept-ranges': 'bytes',
+      'content-disposition': 'attachment; filename="z 3.h264"',
+      'x-content-type-options': 'nosniff',
+    });
+    expect(headers['etag']).toMatch(/^"[\w-]{22}"$/);
+  });
+
+  it.each([
+    ['bytes=0-9', 0, 9],
+    ['bytes=69990-70010', 69_990, 70_010],
+    ['bytes=70000-70000', 70_000, 70_000],
+    ['bytes=-5', 99_996, 100_000],
+    ['bytes=50000-', 50_000, 100_000],
+    ['bytes=100000-999999999', 100_000, 100_000],
+  ])('%s is that part, across the files', async (range, start, end) => {
+    const { status, headers, body } = await world.get(await threeFiles(), 'original', { range });
+    expect(status).toBe(206);
+    expect(headers['content-range']).toBe(`bytes ${start}-${end}/100001`);
+    expect(headers['content-length']).toBe(String(end - start + 1));
+    expect(body.equals(whole.subarray(start, end + 1))).toBe(true);
+  });
+
+  it('is the whole for several ranges and for what is no range, 416 where nothing is there', async () => {
+    const upload = await threeFiles();
+    for (const range of ['bytes=0-1,4-5', 'bytes=9-1', 'rows=1-2', 'bytes=x']) {
+      const { status, body } = await world.get(upload, 'original', { range });
+      expect([status, body.length]).toEqual([200, 100_001]);
+    }
+    const { status, headers, body } = await world.get(upload, 'original', { range: 'bytes=100001-' });
+    expect([status, headers['content-range']]).toEqual([416, 'bytes */100001']);
+    expect(errorOf(body)).toEqual({ status: 416, error: 'The clip has 100001 bytes: none of the range is there.' });
+  });
+
+  it('gives a range only of the version that If-Range names', async () => {
+    const upload = await threeFiles();
+    const etag = String((await world.get(upload, 'original', {}, 'HEAD')).headers['etag']);
+    const ask = async (ifRange: string) =>
+      (await world.get(upload, 'original', { range: 'bytes=1-2', 'if-range': ifRange })).status;
+    expect(await ask(etag)).toBe(206);
+    for (const other of ['"another"', `W/${etag}`, new Date().toUTCString()]) expect(await ask(other)).toBe(200);
+  });
+
+  it('answers HEAD as GET, without the bytes', async () => {
+    const upload = await threeFiles();
+    const [get, head] = [await world.get(upload, 'original'), await world.get(upload, 'original', {}, 'HEAD')];
+    expect(head.body).toHaveLength(0);
+    expect(head.status).toBe(200);
+    for (const name of ['content-length', 'content-type', 'etag', 'content-disposition'])
+      expect(head.headers[name]).toBe(get.headers[name]);
+    const part = await world.get(upload, 'original', { range: 'bytes=0-1' }, 'HEAD');
+    expect([part.status, part.headers['content-length']]).toEqual([206, '2']);
+  });
+
+  it('knows the type by the name or by the beginning, and says it of nothing that a browser would run', async () => {
+    const typeOf = async (name: string, content: Buffer) => {
+      const upload = await world.upload({ [name]: content });
+      return (await world.get(upload, 'original')).headers['content-type'];
+    };
+    const startCode = (...bytes: number[]) => Buffer.from([0, 0, 0, 1, ...bytes, 0, 0]);
+    expect(await typeOf('x.FLV', Buffer.from('?'))).toBe('video/x-flv');
+    expect(await typeOf('no-extension', avi)).toBe('video/x-msvideo');
+    expect(await typeOf('a.grec', startCode(0x67, 0x42))).toBe('video/h264');
+    expect(await typeOf('b.grec', startCode(0x40, 0x01))).toBe('video/h265');
+    expect(await typeOf('c.dat', Buffer.from([0, 0, 1, 0xba, 0x44, 0]))).toBe('video/mpeg');
+    expect(await typeOf('d.html', Buffer.from('<script>'))).toBe('application/octet-stream');
+    expect(await typeOf('e', Buffer.alloc(0))).toBe('application/octet-stream');
+  });
+
+  it.each([
+    ['a"b\\c;.mp4', 'attachment; filename="c;.mp4"'],
+    ['視頻 1.mp4', `attachment; filename="?? 1.mp4"; filename*=UTF-8''${encodeURIComponent('視頻 1.mp4')}`],
+    ['\u202egpj.mp4', 'attachment; filename=_gpj.mp4'],
+    ['..', 'attachment; filename=clip'],
+  ])('%j is saved under a name that no header or file system stumbles over', async (filename, expected) => {
+    const upload = await world.upload({ 'x.mp4': Buffer.from('x') }, { filename });
+    expect((await world.get(upload, 'original')).headers['content-disposition']).toBe(expected);
+  });
+
+  it('opens for a signed URL only, and only until it expires', async () => {
+    const upload = await threeFiles();
+    const statusOf = async (url: string) => (await fetchBytes(url)).status;
+    const url = world.signed(upload, 'original');
+    expect(await statusOf(url)).toBe(200);
+    expect(await statusOf(url.split('?')[0] ?? '')).toBe(401);
+    expect(await statusOf(url.replace('/original?', '/mp4?'))).toBe(403);
+    expect(await statusOf(url.replace(/expires=\d+/, 'expires=9999999999'))).toBe(403);
+    expect(await statusOf(world.signed(upload, 'original', -5_000))).toBe(403);
+    expect(await statusOf(`${world.url}/clips/../x/original`)).toBe(404);
+  });
+
+  it('is 404 for no upload and for files that are gone, 409 before it is completed, 500 for what can not be read', async () => {
+    const absent = { ...(await threeFiles()), _id: 'f'.repeat(24) };
+    expect((await world.get(absent, 'original')).status).toBe(404);
+    const reserved = await world.upload({}, { status: 'reserved' });
+    expect((await world.get(reserved, 'original')).status).toBe(404);
+    for (const status of ['uploading', 'paused', 'failed', 'cancelled'] as const) {
+      const upload = await world.upload({ 'a.mp4': Buffer.from('x') }, { status });
+      const { status: answered, body } = await world.get(upload, 'original');
+      expect(answered).toBe(409);
+      expect(errorOf(body)).toMatchObject({ error: expect.stringContaining(status) });
+    }
+    const gone = await threeFiles();
+    await rm(world.pathOf(gone, 'a.bin'));
+    expect((await world.get(gone, 'original')).status).toBe(404);
+    const unreadable = await threeFiles();
+    await rm(world.pathOf(unreadable, 'a.bin'));
+    await mkdir(world.pathOf(unreadable, 'a.bin'));
+    const { status, body } = await world.get(unreadable, 'original');
+    expect(status).toBe(500);
+    expect(body.toString()).not.toContain(world.directory.root);
+  });
+
+  it('cuts an answer whose file shrinks under it, and goes on serving', async () => {
+    const big = Buffer.alloc(30_000_000, 1);
+    const upload = await world.upload({ 'big.mp4': big });
+    const response = await new Promise<IncomingMessage>((resolve) =>
+      httpGet(world.signed(upload, 'original'), resolve),
+    );
+    await once(response, 'readable');
+    await truncate(world.pathOf(upload, 'big.mp4'), 1_000_000);
+    const cut = new Promise((resolve) => response.once('error', resolve));
+    response.resume();
+    expect(await cut).toMatchObject({ code: 'ECONNRESET' });
+    expect(response.complete).toBe(false);
+    expect((await world.get(await threeFiles(), 'original')).status).toBe(200);
+  });
+
+  it('reads no faster than the caller, and closes the file when it leaves', async () => {
+    const upload = await world.upload({ 'big.mp4': Buffer.alloc(1) });
+    await truncate(world.pathOf(upload, 'big.mp4'), 500_000_000);
+    const open = async (): Promise<number> => {
+      const links = await readdir('/proc/self/fd').catch(() => []);
+      const targets = await Promise.all(links.map((link) => readlinkOrNone(`/proc/self/fd/${link}`)));
+      return targets.filter((target) => target.includes(upload._id)).length;
+    };
+    const before = process.memoryUsage().rss;
+    const response = await new Promise<IncomingMessage>((resolve) =>
+      httpGet(world.signed(upload, 'original'), resolve),
+    );
+    await once(response, 'readable');
+    expect(await open()).toBe(1);
+    expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
+    response.destroy();
+    while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+});
+
+describe('GET /clips/:uploadId/mp4', () => {
+  it('is the clip as an MP4 with sound that browsers play, by range as well', async () => {
+    const upload = await world.upload({ 'clip.avi': avi });
+    const { status, headers, body } = await world.get(upload, 'mp4');
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'video/mp4',
+      'content-length': String(body.length),
+      'content-disposition': 'attachment; filename=clip.mp4',
+    });
+    const file = join(folder, 'downloaded.mp4');
+    await writeFile(file, body);
+    expect(await decode(file)).toMatchObject({ pictures: 30 });
+    const part = await world.get(upload, 'mp4', { range: 'bytes=10-99', 'if-range': String(headers['etag']) });
+    expect(part.status).toBe(206);
+    expect(part.body.equals(body.subarray(10, 100))).toBe(true);
+    expect((await world.get(upload, 'original')).body.equals(avi)).toBe(true);
+  });
+
+  it('is made once, however many ask at once, and kept', async () => {
+    const starts = join(folder, 'starts');
+    const counting = join(folder, 'counting-ffmpeg');
+    const script = `#!/bin/sh\necho "$@" >> '${starts}'\nexec '${testEnv('FFMPEG_PATH')}' "$@"\n`;
+    await writeFile(counting, script, { mode: 0o755 });
+    const other = await ClipWorld.open({ FFMPEG_PATH: counting });
+    try {
+      const upload = await other.upload({ 'clip.avi': avi });
+      const answers = await Promise.all(Array.from({ length: 20 }, () => other.get(upload, 'mp4')));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(new Set(answers.map(({ headers }) => headers['etag'])).size).toBe(1);
+      const conversions = (await readFile(starts, 'utf8')).split('\n').filter((line) => line.includes('+faststart'));
+      expect(conversions).toHaveLength(1);
+      expect((await other.get(upload, 'mp4')).headers['etag']).toBe(answers[0]?.headers['etag']);
+      expect((await readFile(starts, 'utf8')).split('\n').filter((line) => line.includes('+faststart'))).toHaveLength(
+        1,
+      );
+      expect(await readdir(join(other.directory.root, '.mp4'))).toEqual([]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('is 422 with a sentence where no MP4 can be made of it, and costs nothing but that', async () => {
+    const noise = await world.upload({ 'clip.mp4': randomBytes(100_000) });
+    for (const _ of [1, 2]) {
+      const { status, body } = await world.get(noise, 'mp4');
+      expect(status).toBe(422);
+      expect(errorOf(body)).toEqual({ status: 422, error: 'The clip has no video that can be read.' });
+    }
+    expect((await world.get(noise, 'original')).status).toBe(200);
+    expect((await world.get(await world.upload({ 'clip.avi': avi }), 'mp4')).status).toBe(200);
+  });
+
+  it('is 503 with Retry-After while it is being made for long, and there afterwards', async () => {
+    const slow = join(folder, 'slow-ffmpeg');
+    const go = join(folder, 'go');
+    const script = `#!/bin/sh\nwhile [ ! -e '${go}' ]; do sleep 0.05; done\nexec '${testEnv('FFMPEG_PATH')}' "$@"\n`;
+    await writeFile(slow, script, { mode: 0o755 });
+    const other = await ClipWorld.open({ FFMPEG_PATH: slow, MP4_WAIT_MS: '100' });
+    try {
+      const upload = await other.upload({ 'clip.avi': avi });
+      const { status, headers } = await other.get(upload, 'mp4');
+      expect([status, headers['retry-after']]).toEqual([503, '5']);
+      await writeFile(go, '');
+      while ((await other.get(upload, 'mp4', {}, 'HEAD')).status === 503);
+      expect((await other.get(upload, 'mp4')).status).toBe(200);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it.each([
+    ['the disk is full', 'echo "ffmpeg version 5" >&2; echo "clip.mp4: No space left on device" >&2; exit 1', 503],
+    ['ffmpeg is not there', 'exit 127', 500],
+    ['ffmpeg never ends', 'echo "ffmpeg version 5" >&2; exec sleep 600', 422],
+  ])('is no success when %s, and is tried again', async (_case, script, expected) => {
+    const broken = join(folder, `broken-${expected}`);
+    await writeFile(broken, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const other = await ClipWorld.open({ FFMPEG_PATH: broken, MP4_LIMIT_MS: '500' });
+    try {
+      const upload = await other.upload({ 'clip.avi': avi });
+      const { status, body } = await other.get(upload, 'mp4');
+      expect(status).toBe(expected);
+      expect(body.toString()).not.toContain(other.directory.root);
+      expect(await readdir(join(other.directory.root, '.mp4'))).toEqual([]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('goes with the upload', async () => {
+    const upload = await world.upload({ 'clip.avi': avi });
+    expect((await world.get(upload, 'mp4')).status).toBe(200);
+    const place = { imei: upload.clip.imei, id: upload._id };
+    await world.clips.remove(place);
+    expect((await world.get(upload, 'mp4')).status).toBe(404);
+    await expect(stat(world.directory.uploadDir(place))).rejects.toThrow(/ENOENT/);
+  });
+});
+
+// Descriptors come and go while they are listed.
+const readlinkOrNone = (path: string): Promise<string> => readlink(path).catch(() => '');

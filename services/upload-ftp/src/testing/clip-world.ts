@@ -1,0 +1,177 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import {
+  apiErrors,
+  type ClipFormat,
+  createApi,
+  createApp,
+  createLogger,
+  createMetrics,
+  Lifecycle,
+  listen,
+  readEnv,
+  signClipPath,
+} from '@fleet/service-kit';
+import { clipKey, type Database, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Clips, openClips } from '../clips/clips.ts';
+import { clipSettings } from '../clips/settings.ts';
+import { ClipDirectory } from '../store/clip-directory.ts';
+
+const secret = clipSettings.CLIPS_SIGNING_SECRET.default;
+
+export interface ClipAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** The part of upload-ftp that has clips: a directory and records of its own, behind real HTTP. */
+export class ClipWorld {
+  readonly directory: ClipDirectory;
+  readonly records: UploadRecords;
+  readonly clips: Clips;
+  readonly url: string;
+  readonly lifecycle: Lifecycle;
+  readonly database: Database;
+
+  private constructor(parts: Pick<ClipWorld, 'directory' | 'records' | 'clips' | 'url' | 'lifecycle' | 'database'>) {
+    this.directory = parts.directory;
+    this.records = parts.records;
+    this.clips = parts.clips;
+    this.url = parts.url;
+    this.lifecycle = parts.lifecycle;
+    this.database = parts.database;
+  }
+
+  /** `beside`: another pod on the same database. */
+  static async open(env: Record<string, string> = {}, beside?: ClipWorld): Promise<ClipWorld> {
+    const log = createLogger('clips-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
+    const lifecycle = new Lifecycle(log);
+    const directory = new ClipDirectory(await mkdtemp(join(tmpdir(), 'fleet-clips-')));
+    lifecycle.onStop('directory', () => rm(directory.root, { recursive: true, force: true }));
+    const database = beside?.database ?? openTestDatabase(lifecycle);
+    const records = new UploadRecords(database);
+    const config = readEnv(clipSettings, { FFMPEG_PATH: testEnv('FFMPEG_PATH'), ...env });
+    const clips = openClips({ config, directory, records, lifecycle, metrics: createMetrics('test'), log });
+    const app = createApp();
+    app.use(createApi({ log, routes: clips.routes, bodyLimitBytes: 1024 }), ...apiErrors(log));
+    const http = await listen(app, { host: '127.0.0.1', port: 0 });
+    lifecycle.onStop('http', () => http.close(0));
+    const url = `http://127.0.0.1:${http.port}`;
+    return new ClipWorld({ directory, records, clips, url, lifecycle, database });
+  }
+
+  /** An upload whose files are on disk. */
+  async upload(
+    files: Readonly<Record<string, Buffer>>,
+    more: Partial<UploadRecord> = {},
+    pod = 'pod-1',
+  ): Promise<UploadRecord> {
+    const upload = recordOf(files, { server: { podId: pod, httpUrl: this.url }, ...more });
+    await this.records.reserve(upload);
+    for (const [path, content] of Object.entries(files)) {
+      const file = this.pathOf(upload, path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+    }
+    return upload;
+  }
+
+  pathOf(upload: UploadRecord, file: string): string {
+    return this.directory.filePath({ imei: upload.clip.imei, id: upload._id }, file);
+  }
+
+  signed(upload: UploadRecord, format: ClipFormat, lifetimeMs = 60_000): string {
+    return signClipPath(secret, { baseUrl: this.url, uploadId: upload._id, format, lifetimeMs });
+  }
+
+  get(
+    upload: UploadRecord,
+    format: ClipFormat,
+    headers: Record<string, string> = {},
+    method: 'GET' | 'HEAD' = 'GET',
+  ): Promise<ClipAnswer> {
+    return fetchBytes(this.signed(upload, format), headers, method);
+  }
+
+  close(): Promise<void> {
+    return this.lifecycle.stop();
+  }
+}
+
+function openTestDatabase(lifecycle: Lifecycle): Database {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/clips_${randomBytes(6).toString('hex')}`;
+  const database = openDatabase(url.href, { appName: 'clips-test' });
+  lifecycle.onStop('database', async () => {
+    await database.db.dropDatabase();
+    await database.close();
+  });
+  return database;
+}
+
+/** One request as it is: no header is added, nothing is followed or decoded. */
+export function fetchBytes(
+  url: string,
+  headers: Record<string, string> = {},
+  method: 'GET' | 'HEAD' = 'GET',
+): Promise<ClipAnswer> {
+  return new Promise((resolve, reject) => {
+    request(url, { headers, method }, (response) => {
+      buffer(response)
+        .then((body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }))
+        .catch(reject);
+    })
+      .once('error', reject)
+      .end();
+  });
+}
+
+function recordOf(files: Readonly<Record<string, Buffer>>, more: Partial<UploadRecord>): UploadRecord {
+  const nowMs = Date.now();
+  const entries = Object.entries(files);
+  const clip = {
+    imei: `1${String(randomInt(1e10)).padStart(11, '0')}`,
+    channel: 1,
+    startMs: 1_000,
+    endMs: 3_000,
+    mediaType: 3,
+    streamType: 0,
+    storageType: 0,
+    alarmFlags: '0',
+  };
+  return {
+    _id: randomBytes(12).toString('hex'),
+    clipKey: clipKey(clip),
+    clip,
+    shownImei: clip.imei,
+    cameraUtcOffset: '+08:00',
+    status: 'completed',
+    reservedUntilMs: nowMs,
+    mobileNetwork: true,
+    commandSerialNo: 1,
+    control: null,
+    credential: null,
+    server: null,
+    files: entries.map(([path, { length }], index) => ({
+      path,
+      bytes: length,
+      state: 'whole',
+      startedAtMs: nowMs + index,
+    })),
+    filesize: entries.reduce((sum, [, { length }]) => sum + length, 0),
+    filename: entries.at(-1)?.[0].split('/').at(-1) ?? null,
+    result: { code: 0, atMs: nowMs },
+    hasQuit: true,
+    lastByteAtMs: nowMs,
+    silentMs: 0,
+    createdAtMs: nowMs,
+    changedAtMs: nowMs,
+    ...more,
+  };
+}
