@@ -17,9 +17,10 @@ interface Counter {
 }
 
 /** Which record has a value that only one may have, such as an e-mail. `_id` is `<collection>.<field>:<value>`. */
-interface UniqueValue {
+export interface UniqueValue {
   readonly _id: string;
   readonly recordId: number;
+  readonly takenAt?: Date;
 }
 
 /**
@@ -39,7 +40,7 @@ export class Records {
 
   /** The record that holds a unique value, or null. */
   async findByUnique<T extends RecordFields>(name: string, field: string, value: string): Promise<T | null> {
-    const holder = await this.#uniqueValues.findOne({ _id: `${name}.${field}:${value}` });
+    const holder = await this.uniqueValues.findOne({ _id: `${name}.${field}:${value}` });
     if (holder === null) return null;
     const filter: object = { _id: holder.recordId };
     return (await this.collection<T>(name).findOne(filter)) as T | null;
@@ -57,7 +58,7 @@ export class Records {
   ): Promise<{ record: T; created: boolean }> {
     const known = await this.findByUnique<T>(name, field, value);
     if (known !== null) return { record: known, created: false };
-    const id = await this.#claim(`${name}.${field}:${value}`, await this.#nextId(name));
+    const id = await this.#claim(`${name}.${field}:${value}`, await this.nextId(name));
     const now = new Date();
     const record = { _id: id, ...fields, createdAt: now, updatedAt: now, version: 1 } as unknown as T;
     try {
@@ -71,33 +72,22 @@ export class Records {
     }
   }
 
-  get #uniqueValues(): Collection<UniqueValue> {
+  get uniqueValues(): Collection<UniqueValue> {
     return this.#database.collection<UniqueValue>('unique_values');
   }
 
   /** Answers the id that holds the value: the given one, or that of whoever was first. */
   async #claim(key: string, id: number): Promise<number> {
     if (await this.#take(key, id)) return id;
-    const holder = await this.#uniqueValues.findOne({ _id: key });
+    const holder = await this.uniqueValues.findOne({ _id: key });
     if (holder === null) throw new Error(`${key} is taken by nobody`);
     return holder.recordId;
-  }
-
-  /**
-   * The next id of a collection. The embedded database loses increments that run at the same time, so a number counts only once it has been put down
-   * as taken, which one insert alone can do: an id is never given twice, nor again after its record is gone.
-   */
-  async #nextId(name: string): Promise<number> {
-    for (;;) {
-      const id = await this.#increment(name);
-      if (await this.#take(`${name}.id:${id}`, id)) return id;
-    }
   }
 
   /** False when the value is another's already. */
   async #take(key: string, id: number): Promise<boolean> {
     try {
-      await this.#uniqueValues.insertOne({ _id: key, recordId: id });
+      await this.uniqueValues.insertOne({ _id: key, recordId: id });
       return true;
     } catch (error) {
       if (isDuplicateKey(error)) return false;
@@ -105,7 +95,8 @@ export class Records {
     }
   }
 
-  async #increment(name: string): Promise<number> {
+  /** The next id of a collection; never given twice. */
+  async nextId(name: string): Promise<number> {
     const counters = this.#database.collection<Counter>('counters');
     for (;;) {
       try {

@@ -1,0 +1,240 @@
+import { AppError, type PageItems, type Paging, type Sorting, versionMismatch } from '@fleet/service-kit';
+import { type Collection, isDuplicateKey } from '@fleet/storage';
+import type { RecordFields, Records, UniqueValue } from './records.ts';
+
+/** A record that belongs to an account. */
+export interface AccountRecord extends RecordFields {
+  readonly accountId: number;
+}
+
+/** Whose records a query may see: every query here carries it, so that none can forget it. */
+export interface Scope {
+  readonly accountId: number;
+}
+
+/** What the maker of a record gives. */
+export type NewAccountRecord<T extends AccountRecord> = Omit<T, keyof AccountRecord>;
+
+/** Fields of a record that can be changed. */
+export type Change<T extends AccountRecord> = Partial<NewAccountRecord<T>>;
+
+/** Conditions on fields of a record, in MongoDB's language; `accountId` is added here. */
+export type Conditions = Readonly<Record<string, unknown>>;
+
+/** Which part of a list is asked for. */
+export interface ListQuery {
+  readonly where?: Conditions;
+  readonly sorting?: Sorting;
+  readonly paging?: Paging;
+}
+
+/** How a collection of account records behaves. */
+export interface Options {
+  /** Fields whose value only one record of the account (or of the whole system) may have; null and absent values are free. */
+  readonly unique?: Readonly<Record<string, 'account' | 'system'>>;
+}
+
+/**
+ * The records of one collection, seen from one account at a time: a record of another account is not there. Unique values are documents of their own, found by
+ * `_id`; one that a crash has left without its record gives way.
+ */
+export class AccountRecords<T extends AccountRecord> {
+  readonly name: string;
+  readonly #records: Records;
+  readonly #unique: readonly (readonly [string, 'account' | 'system'])[];
+
+  constructor(records: Records, name: string, options: Options = {}) {
+    this.name = name;
+    this.#records = records;
+    this.#unique = Object.entries(options.unique ?? {});
+  }
+
+  async find(scope: Scope, id: number): Promise<T | null> {
+    return (await this.#collection.findOne({ _id: id, accountId: scope.accountId })) as T | null;
+  }
+
+  async findOne(scope: Scope, where: Conditions): Promise<T | null> {
+    return (await this.#collection.findOne({ ...where, accountId: scope.accountId })) as T | null;
+  }
+
+  /** Those of the ids that are there, in no particular order. */
+  findMany(scope: Scope, ids: readonly number[]): Promise<T[]> {
+    return this.all(scope, { _id: { $in: [...ids] } });
+  }
+
+  async all(scope: Scope, where: Conditions = {}): Promise<T[]> {
+    return (await this.#collection.find({ ...where, accountId: scope.accountId }).toArray()) as unknown as T[];
+  }
+
+  count(scope: Scope, where: Conditions = {}): Promise<number> {
+    return this.#collection.countDocuments({ ...where, accountId: scope.accountId });
+  }
+
+  /** One page of a list, in a stable order. */
+  async list(scope: Scope, { where = {}, sorting, paging }: ListQuery): Promise<PageItems<T>> {
+    const filter = { ...where, accountId: scope.accountId };
+    const { field, direction } = sorting ?? { field: '_id', direction: -1 as const };
+    const name = field === 'id' ? '_id' : field;
+    const found = this.#collection
+      .find(filter)
+      .sort(name === '_id' ? { _id: direction } : { [name]: direction, _id: direction });
+    if (paging !== undefined) found.skip(paging.offset).limit(paging.limit);
+    const [items, total] = await Promise.all([found.toArray(), this.#collection.countDocuments(filter)]);
+    return { items: items as unknown as T[], total };
+  }
+
+  /** Makes a record; 409 `duplicate` where a unique value is taken. */
+  async insert(scope: Scope, fields: NewAccountRecord<T>): Promise<T> {
+    const id = await this.#records.nextId(this.name);
+    const taken = await this.#takeAll(scope, id, fields);
+    const now = new Date();
+    const record = { ...fields, _id: id, accountId: scope.accountId, createdAt: now, updatedAt: now, version: 1 };
+    try {
+      await this.#collection.insertOne(record);
+      return record as unknown as T;
+    } catch (error) {
+      await this.#release(id, taken);
+      throw error;
+    }
+  }
+
+  /**
+   * Changes fields; null when there is no such record. With `expectedVersion` (If-Match) another version is 412; without it the last write of a field wins.
+   */
+  async update(scope: Scope, id: number, change: Change<T>, expectedVersion?: number): Promise<T | null> {
+    const before = await this.find(scope, id);
+    if (before === null) return null;
+    if (expectedVersion !== undefined && before.version !== expectedVersion) throw versionMismatch(before.version);
+    const taken = await this.#takeAll(scope, id, change, before);
+    const filter = {
+      _id: id,
+      accountId: scope.accountId,
+      ...(expectedVersion === undefined ? {} : { version: expectedVersion }),
+    };
+    const update = { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } } as object;
+    const after = (await this.#collection.findOneAndUpdate(filter, update, { returnDocument: 'after' })) as T | null;
+    if (after === null) {
+      await this.#release(id, taken);
+      const now = await this.find(scope, id);
+      if (now !== null) throw versionMismatch(now.version);
+      return null;
+    }
+    const kept = new Set(this.#keysOf(scope, after as unknown as Conditions).map(([key]) => key));
+    await this.#release(
+      id,
+      this.#keysOf(scope, before as unknown as Conditions)
+        .map(([key]) => key)
+        .filter((key) => !kept.has(key)),
+    );
+    return after;
+  }
+
+  /** Changes many records at once, without unique fields; the number of records changed. */
+  async updateMany(
+    scope: Scope,
+    where: Conditions,
+    update: { $set?: Conditions; $pull?: Conditions; $addToSet?: Conditions },
+  ): Promise<number> {
+    const { $set, ...others } = update;
+    const result = await this.#collection.updateMany(
+      { ...where, accountId: scope.accountId },
+      {
+        ...others,
+        $set: { ...$set, updatedAt: new Date() },
+        $inc: { version: 1 },
+      },
+    );
+    return result.modifiedCount;
+  }
+
+  /** Removes a record and gives its unique values back; the record as it was, or null. */
+  async remove(scope: Scope, id: number): Promise<T | null> {
+    const removed = (await this.#collection.findOneAndDelete({ _id: id, accountId: scope.accountId })) as T | null;
+    if (removed === null) return null;
+    await this.#release(
+      id,
+      this.#keysOf(scope, removed as unknown as Conditions).map(([key]) => key),
+    );
+    return removed;
+  }
+
+  get #collection(): Collection<AccountRecord> {
+    return this.#records.collection<AccountRecord>(this.name);
+  }
+
+  get #values(): Collection<UniqueValue> {
+    return this.#records.uniqueValues;
+  }
+
+  /** The unique values of some fields: the key of each, and the field. */
+  #keysOf(scope: Scope, fields: Conditions): (readonly [string, string])[] {
+    return this.#unique
+      .filter(([field]) => fields[field] !== undefined && fields[field] !== null)
+      .map(([field, within]) => {
+        const value = String(fields[field]);
+        const key = within === 'account' ? `${scope.accountId}:${value}` : value;
+        return [`${this.name}.${field}:${key}`, field] as const;
+      });
+  }
+
+  async #takeAll(scope: Scope, id: number, fields: Conditions, before?: T): Promise<string[]> {
+    const own = new Set(
+      before === undefined ? [] : this.#keysOf(scope, before as unknown as Conditions).map(([key]) => key),
+    );
+    const taken: string[] = [];
+    for (const [key, field] of this.#keysOf(scope, fields)) {
+      if (own.has(key)) continue;
+      if (await this.#take(key, field, id)) {
+        taken.push(key);
+        continue;
+      }
+      await this.#release(id, taken);
+      throw duplicate(field);
+    }
+    return taken;
+  }
+
+  async #take(key: string, field: string, id: number): Promise<boolean> {
+    for (;;) {
+      try {
+        await this.#values.insertOne({ _id: key, recordId: id, takenAt: new Date() });
+        return true;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+      }
+      const holder = await this.#values.findOne({ _id: key });
+      if (holder === null) continue;
+      if (holder.recordId === id) return true;
+      if (await this.#isHeld(key, field, holder)) return false;
+      await this.#values.deleteOne({ _id: key, recordId: holder.recordId });
+    }
+  }
+
+  /** A value counts while its record has it, and for a moment before that, as its record is being written. */
+  async #isHeld(key: string, field: string, holder: UniqueValue): Promise<boolean> {
+    const record = (await this.#collection.findOne({ _id: holder.recordId })) as (AccountRecord & Conditions) | null;
+    if (record !== null && this.#keysOf(record, record).some(([own, of]) => own === key && of === field)) return true;
+    return holder.takenAt !== undefined && Date.now() - holder.takenAt.getTime() < writingLimitMs;
+  }
+
+  async #release(id: number, keys: readonly string[]): Promise<void> {
+    for (const key of keys) await this.#values.deleteOne({ _id: key, recordId: id });
+  }
+}
+
+/** A record that is not there this long after its unique value was taken will never be. */
+const writingLimitMs = 30_000;
+
+const duplicate = (field: string): AppError => {
+  const name = field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return new AppError('duplicate', `Another record has this ${name} already.`, {
+    details: [{ path: `/${name}`, message: 'is taken' }],
+  });
+};
+
+/** A condition for a case-insensitive substring of any of the fields; what the caller wrote is text, never a pattern. */
+export function matching(text: string | undefined, fields: readonly string[]): Conditions {
+  if (text === undefined || text === '') return {};
+  const pattern = { $regex: text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), $options: 'i' };
+  return { $or: fields.map((field) => ({ [field]: pattern })) };
+}
