@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import { clipSettingFaults, clipSettings } from './clips/settings.ts';
 
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
 const durationMs = { type: 'integer', minimum: 1, maximum: 366 * 86_400_000 } as const;
@@ -96,6 +97,7 @@ export const schema = envSchema({
     default: 1,
     description: 'copies of streams that are made here',
   },
+  ...clipSettings,
 });
 
 export type Config = ConfigOf<typeof schema>;
@@ -108,6 +110,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     faults.push('FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE need each other');
   if (config.FTP_TLS_REQUIRED && config.FTP_TLS_CERT_FILE === undefined)
     faults.push('FTP_TLS_REQUIRED needs FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
+  faults.push(...clipSettingFaults(config));
   if (faults.length > 0) throw new ConfigError(`The configuration is wrong: ${faults.join('; ')}.`);
   return config;
 }

@@ -2,6 +2,7 @@ import { type Bus, DeviceAsker, ensureStreams, openBus, StoredPublisher, servePi
 import {
   adminRoutes,
   apiErrors,
+  createApi,
   createApp,
   createLogger,
   Lifecycle,
@@ -12,6 +13,7 @@ import {
   shownConfig,
 } from '@fleet/service-kit';
 import { dialRedis, openDatabase, type Redis, readDevice, redisAnswers, UploadRecords } from '@fleet/storage';
+import { type Clips, openClips } from './clips/clips.ts';
 import { type Config, readTls, schema } from './config.ts';
 import { FtpError } from './ftp/ftp-error.ts';
 import { type RunningFtp, startFtp } from './ftp/server.ts';
@@ -52,6 +54,8 @@ interface Parts {
   readonly redis: Redis;
   readonly bus: Bus;
   readonly clips: ClipDirectory;
+  /** What becomes of clips that are completed. */
+  readonly stored: Clips;
   readonly disk: DiskCheck;
   readonly httpUrl: string;
 }
@@ -76,6 +80,8 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
       onError: (error) => log.debug({ err: error }, 'Redis connection failed'),
     });
     lifecycle.onStop('redis', () => redis.destroy());
+    const records = new UploadRecords(database);
+    const stored = openClips({ config, directory: clips, records, lifecycle, metrics: metrics.registry, log });
 
     let bus: Bus | undefined;
     let ftp: RunningFtp | undefined;
@@ -88,16 +94,17 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
         upload_server: async () => ftp?.isListening() === true && (await disk.obstacle()) === null,
       }),
     );
-    app.use(...apiErrors(log));
+    app.use(createApi({ log, routes: stored.routes, bodyLimitBytes: 1024 }), ...apiErrors(log));
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
-    lifecycle.onStop('http', () => http.close());
+    // A download goes on where it was, elsewhere.
+    lifecycle.onStop('http', () => http.close(config.FTP_STOP_GRACE_MS));
     const httpUrl = config.UPLOAD_HTTP_URL ?? `http://${config.HOST}:${http.port}`;
 
     const opened = await openBus(config.NATS_URL, { name: pod, log });
     bus = opened;
     lifecycle.onStop('bus', () => opened.close());
-    const records = new UploadRecords(database);
-    const parts = { config, pod, lifecycle, log, metrics, records, redis, bus: opened, clips, disk, httpUrl };
+    stored.serve(opened, { pod, httpUrl, sweepMs: config.UPLOAD_SWEEP_MS });
+    const parts = { config, pod, lifecycle, log, metrics, records, redis, bus: opened, clips, stored, disk, httpUrl };
     ftp = await assemble(parts, overrides);
     log.info({ httpPort: http.port, ftpPort: ftp.port, httpUrl }, 'started');
     return { httpPort: http.port, ftpPort: ftp.port, stop: () => lifecycle.stop() };
@@ -178,7 +185,7 @@ function makeSettler(parts: Parts): Settler {
 
 /** What is done again and again: by one replica for all, and by each for its own files. */
 function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onError: (error: unknown) => void): void {
-  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips } = parts;
+  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips, stored } = parts;
   const lock = new SweepLock(redis, pod, Math.max(10_000, config.UPLOAD_SWEEP_MS * 2));
   const sweepParts = {
     records,
@@ -194,7 +201,7 @@ function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onErro
     await stopSweep();
     await lock.release().catch(onError);
   });
-  const removals = { records, clips, uploads, remove: (place: UploadPlace) => clips.remove(place) };
+  const removals = { records, clips, uploads, remove: (place: UploadPlace) => stored.remove(place) };
   lifecycle.onStop(
     'orphans',
     every(config.UPLOAD_ORPHANS_MS, () => removeOrphans(removals), onError),
@@ -214,8 +221,9 @@ function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onErro
 }
 
 function serve(parts: Parts, uploads: OpenUploads, ftp: RunningFtp, onError: (error: unknown) => void): void {
-  const { config, pod, lifecycle, records, bus, clips, disk } = parts;
-  const removals = { records, uploads, remove: (place: UploadPlace) => clips.remove(place) };
+  const { config, pod, lifecycle, records, bus, stored, disk } = parts;
+  const onCompleted = (place: UploadPlace): Promise<void> => stored.keep(place);
+  const removals = { records, uploads, remove: (place: UploadPlace) => stored.remove(place), onCompleted };
   const handlers = serveUploads(bus, pod, {
     grant: (uploadId) =>
       grant(
