@@ -6,6 +6,7 @@ import { readJsonIfThere, writeJsonAtomically } from './atomic-file.ts';
 export interface Secrets {
   gatewayAuthSecret: string;
   mediaSigningSecret: string;
+  clipsSigningSecret: string;
   demoPassword: string;
   demoApiKey: string;
 }
@@ -15,6 +16,7 @@ const random = (bytes: number): string => randomBytes(bytes).toString('base64url
 const makers: Record<keyof Secrets, () => string> = {
   gatewayAuthSecret: () => random(32),
   mediaSigningSecret: () => random(32),
+  clipsSigningSecret: () => random(32),
   demoPassword: () => random(18),
   demoApiKey: () => `fk_${random(32)}`,
 };

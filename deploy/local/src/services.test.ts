@@ -7,7 +7,13 @@ function contextOf(env: NodeJS.ProcessEnv): ServicesContext {
   return {
     options: readOptions([], env),
     ports: planPorts(0),
-    secrets: { gatewayAuthSecret: 'g', mediaSigningSecret: 'm', demoPassword: 'p', demoApiKey: 'fk_k' },
+    secrets: {
+      gatewayAuthSecret: 'g',
+      mediaSigningSecret: 'm',
+      clipsSigningSecret: 'c',
+      demoPassword: 'p',
+      demoApiKey: 'fk_k',
+    },
     urls: {
       NATS_URL: 'nats://n',
       REDIS_URL: 'redis://r',
@@ -29,7 +35,7 @@ describe('what the services are started with', () => {
     expect(new Set(specs.map(({ env }) => env['HTTP_PORT'])).size).toBe(6);
     for (const { env } of specs) {
       expect(env).toMatchObject({ NATS_URL: 'nats://n', MONGODB_URL: 'mongodb://m/fleet', HOST: '127.0.0.1' });
-      expect(env['POD_ID']).toBeUndefined();
+      expect(env['POD_ID']).not.toBe('shared');
     }
   });
 
@@ -43,6 +49,8 @@ describe('what the services are started with', () => {
     expect(envOf('jt1078-media')['MEDIA_SIGNING_SECRET']).toBe(envOf('device-api')['MEDIA_SIGNING_SECRET']);
     expect(envOf('platform-api')['BOOTSTRAP_API_KEY']).toBe('fk_k');
     expect(envOf('upload-ftp')['BOOTSTRAP_API_KEY']).toBeUndefined();
+    expect(envOf('upload-ftp')['CLIPS_SIGNING_SECRET']).toBe(envOf('device-api')['CLIPS_SIGNING_SECRET']);
+    expect(envOf('platform-api')['CLIPS_SIGNING_SECRET']).toBeUndefined();
   });
 
   it('asks for the key as soon as it listens on more than loopback, and keeps the inner services there', () => {

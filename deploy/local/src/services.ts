@@ -36,7 +36,8 @@ export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
 export function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
   const told = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
   const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
-  const mediaHttp = `http://${inUrl(localAddress(options.host))}:${ports.mediaHttp}`;
+  const reached = inUrl(localAddress(options.host));
+  const mediaHttp = `http://${reached}:${ports.mediaHttp}`;
   return [
     {
       name: 'jt808-gateway',
@@ -64,6 +65,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
         VIDEO_HTTP_PORT: String(ports.video),
         MEDIA_PUBLIC_HOST: told('MEDIA_PUBLIC_HOST'),
         MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret,
+        CLIPS_SIGNING_SECRET: secrets.clipsSigningSecret,
         DEVICE_API_AUTH: deviceApiAuth(options),
       },
     },
@@ -87,6 +89,10 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
         FTP_PASV_MIN: String(ports.ftpPasvMin),
         FTP_PASV_MAX: String(ports.ftpPasvMax),
         CLIPS_DIR: join(options.dataDir, 'clips'),
+        CLIPS_SIGNING_SECRET: secrets.clipsSigningSecret,
+        UPLOAD_HTTP_URL: `http://${reached}:${ports.ftpHttp}`,
+        // The name belongs to the directory: after a restart its clips are still this pod's.
+        POD_ID: 'upload-ftp',
       },
     },
     { name: 'webhook-dispatcher', httpPort: ports.webhookHttp, isPublic: false, env: {} },
