@@ -44,32 +44,109 @@ const badIntegers = (name: string): BadQueries => [
 
 const above = (name: string, value: number): BadQueries => [[`${name} above its range`, `${name}=${value}`]];
 
-export const badChannels: BadQueries = [['no channel', ''], ...badIntegers('channel'), ...above('channel', 256)];
+/** Faults of a number from 0 to `highest`, or of a choice among such numbers; `below` are those of the range that it does not take. */
+export const badNumber = (name: string, highest: number, below: readonly number[] = []): BadQueries => [
+  ...badIntegers(name),
+  ...above(name, highest + 1),
+  ...below.map((value): BadQueries[number] => [`${name} that is ${value}`, `${name}=${value}`]),
+];
 
-export const badStartParameters: BadQueries = [
+/** Of these, 20 digits are the first number that 64 bits do not hold. */
+export const badAlarms: BadQueries = [...badIntegers('alarm'), ['alarm of 65 bits', 'alarm=18446744073709551616']];
+
+export const badFlags = (name: string): BadQueries => [
+  [`a blank ${name}`, `${name}=`],
+  [`a number for ${name}`, `${name}=1`],
+  [`a word for ${name}`, `${name}=yes`],
+  [`${name} in capitals`, `${name}=TRUE`],
+  [`${name} given twice`, `${name}=true&${name}=true`],
+];
+
+export const badHosts: BadQueries = [
   ['a blank host', 'host='],
   ['a host with a blank', 'host=a%20b'],
   ['a host that is no name', 'host=%E4%B8%AD'],
   ['a host that is too long', `host=${'a'.repeat(254)}`],
   ['two hosts', 'host=a.example&host=b.example'],
-  ...badIntegers('tcp_port'),
-  ...above('tcp_port', 65_536),
-  ...badIntegers('udp_port'),
-  ...above('udp_port', 65_536),
-  ...badIntegers('data_type'),
-  ...above('data_type', 6),
-  ...badIntegers('stream_type'),
-  ...above('stream_type', 2),
 ];
 
-export const badControlParameters: BadQueries = [
-  ['no ctrl_instruction', ''],
-  ...badIntegers('ctrl_instruction'),
-  ...above('ctrl_instruction', 5),
-  ...[...badIntegers('close_stream_type'), ...above('close_stream_type', 3)].map(alsoGood),
-  ...[...badIntegers('stream_type'), ...above('stream_type', 2)].map(alsoGood),
+export const badTimes = (name: string): BadQueries => [
+  [`a blank ${name}`, `${name}=`],
+  [`a ${name} without an offset`, `${name}=2026-08-01T10:00:00`],
+  [`a ${name} that is a day`, `${name}=2026-08-01`],
+  [`a ${name} in seconds since 1970`, `${name}=1785549600`],
+  [`a ${name} with a space for its T`, `${name}=2026-08-01%2010:00:00Z`],
+  [`a ${name} on a day that is none`, `${name}=2026-02-29T10:00:00Z`],
+  [`a ${name} at an hour that is none`, `${name}=2026-08-01T24:00:00Z`],
+  [`a ${name} whose plus is a blank`, `${name}=2026-08-01T10:00:00+08:00`],
+  [`a ${name} given twice`, `${name}=2026-08-01T10:00:00Z&${name}=2026-08-01T10:00:00Z`],
 ];
 
-function alsoGood([what, query]: BadQueries[number]): BadQueries[number] {
-  return [what, `ctrl_instruction=0&${query}`];
-}
+export const badVideoIds: BadQueries = [
+  ['a blank video_id', 'video_id='],
+  ['23 digits', `video_id=${'a'.repeat(23)}`],
+  ['25 digits', `video_id=${'a'.repeat(25)}`],
+  ['a letter behind f', `video_id=${'a'.repeat(23)}g`],
+  ['blanks', `video_id=${'+'.repeat(24)}`],
+  ['digits of another script', `video_id=${encodeURIComponent('١'.repeat(24))}`],
+  ['a path', `video_id=${encodeURIComponent('../'.repeat(8))}`],
+  ['a line break behind it', `video_id=${'a'.repeat(24)}%0A`],
+  ['a video_id given twice', `video_id=${'a'.repeat(24)}&video_id=${'a'.repeat(24)}`],
+  ['a video_id as an object', 'video_id[$ne]=0'],
+];
+
+/** Bodies that are no object with these fields. */
+export const badBodies: readonly (readonly [what: string, body: string | undefined])[] = [
+  ['no body', undefined],
+  ['a blank body', ''],
+  ['a body that is no JSON', '{command:1}'],
+  ['a body that breaks off', '{"command":'],
+  ['null', 'null'],
+  ['a text', '"command"'],
+  ['a list', '[{"command":1,"text":"x"}]'],
+  ['an empty object', '{}'],
+];
+
+const textOptions = {
+  emergency: false,
+  display_by_terminal: true,
+  tts: false,
+  display_by_advertising_screen: false,
+  central_navigation_info: false,
+};
+const text = (more: object): string => JSON.stringify({ text: 'x', ...more });
+
+/** Bodies of `/send-text` with one fault, and what names the fault. */
+export const badTexts: readonly (readonly [body: string, named: string])[] = [
+  ['{"text":""}', 'text'],
+  ['{"text":null}', 'text'],
+  ['{"text":5}', 'text'],
+  ['{"text":["x"]}', 'text'],
+  ['{"text":"a","text":"b"}', 'text'],
+  [text({ text: 'x'.repeat(1025) }), 'text'],
+  [text({ text_type: 'notification' }), 'text_type'],
+  [text({ text_type: '' }), 'text_type'],
+  [text({ text_type: 1 }), 'text_type'],
+  [text({ options: null }), 'options'],
+  [text({ options: true }), 'options'],
+  ...Object.keys(textOptions).flatMap((name): [string, string][] => [
+    [text({ options: { ...textOptions, [name]: undefined } }), name],
+    [text({ options: { ...textOptions, [name]: null } }), name],
+    [text({ options: { ...textOptions, [name]: 1 } }), name],
+  ]),
+];
+
+const control = (more: object): string => JSON.stringify({ command: 8, ...more });
+
+/** Bodies of `/send-control-command` with one fault, and what names the fault. */
+export const badControls: readonly (readonly [body: string, named: string])[] = [
+  ...['-1', '256', '1.5', '1e3', '"4"', 'true', 'null', '[4]', '-0', '99999999999999999999'].map(
+    (command): [string, string] => [`{"command":${command}}`, 'command'],
+  ),
+  ['{"command":4,"command":4}', 'command'],
+  ...[5, true, [], {}].map((parameters): [string, string] => [control({ parameters }), 'parameters']),
+  ...[3, 4, 5, 6, 7].map((command): [string, string] => [control({ command, parameters: 'x' }), 'parameters']),
+  [control({ command: 1, parameters: ';'.repeat(12) }), 'parameters'],
+  [control({ command: 2, parameters: '0;;;;;host;65536' }), 'parameters'],
+  [control({ command: 2, parameters: '2' }), 'parameters'],
+];

@@ -1,4 +1,5 @@
 import type { PlatformMessage, SimulatedTerminal } from '@fleet/terminal-simulator';
+import { generalAnswer } from './answers.ts';
 import { reportName, storedReports } from './stored-reports.ts';
 import { until } from './until.ts';
 import type { TerminalSetup, World } from './world.ts';
@@ -18,14 +19,6 @@ export interface Call {
 }
 
 const pauseCommand = 0x9102;
-
-/** 0x0001 with success (JT/T 808-2013 table 4). */
-function success(message: PlatformMessage): { messageId: number; body: Buffer } {
-  const body = Buffer.alloc(5);
-  body.writeUInt16BE(message.serial, 0);
-  body.writeUInt16BE(message.messageId, 2);
-  return { messageId: 0x0001, body };
-}
 
 /** Terminals that report fast and answer commands when the test wants them to. */
 export class Fleet {
@@ -122,7 +115,7 @@ export class Fleet {
   #respond(message: PlatformMessage, terminal: SimulatedTerminal): { messageId: number; body: Buffer }[] | undefined {
     if (message.messageId !== pauseCommand) return undefined;
     const when = this.#when.get(message.body[0] ?? 0) ?? 'now';
-    if (when === 'now') return [success(message)];
+    if (when === 'now') return [generalAnswer(message)];
     if (when !== 'never') this.#held.push({ terminal, message });
     return [];
   }
@@ -135,7 +128,7 @@ export class Fleet {
       this.#when.get(held.message.body[0] ?? 0) === when && isMeant(held);
     const due = this.#held.filter(isDue);
     this.#held = this.#held.filter((held) => !isDue(held));
-    for (const { terminal, message } of due) terminal.send(success(message));
+    for (const { terminal, message } of due) terminal.send(generalAnswer(message));
   }
 }
 

@@ -11,6 +11,8 @@ export interface HttpReply {
 export interface HttpOptions {
   readonly method?: string;
   readonly headers?: Record<string, string>;
+  /** Text and bytes go out as they are, anything else as JSON. */
+  readonly body?: unknown;
   /** Address that the caller comes from: all of 127.0.0.0/8 is this machine, and limits count by address. */
   readonly from?: string;
 }
@@ -18,7 +20,9 @@ export interface HttpOptions {
 /** Sends a request whose path goes out byte by byte as it stands, malformed escapes included, on a connection of its own. */
 export function send(baseUrl: string, path: string, options: HttpOptions = {}): Promise<HttpReply> {
   const { hostname, port } = new URL(baseUrl);
-  const { method = 'GET', headers = {}, from } = options;
+  const { method = 'GET', from } = options;
+  const bytes = bytesOf(options.body);
+  const headers = { ...(bytes === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers };
   return new Promise((resolve, reject) => {
     const request = httpRequest(
       { hostname, port, path, method, headers, agent: false, ...(from === undefined ? {} : { localAddress: from }) },
@@ -33,8 +37,14 @@ export function send(baseUrl: string, path: string, options: HttpOptions = {}): 
       },
     );
     request.on('error', reject);
-    request.end();
+    // Node announces the length of what is given to end(), unless a header says that it comes in chunks.
+    request.end(bytes);
   });
+}
+
+function bytesOf(body: unknown): string | Buffer | undefined {
+  if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) return body;
+  return JSON.stringify(body);
 }
 
 /** Asserts an error of the Device API: exactly the two fields, the status repeated, a sentence, and the request's id. Gives the sentence. */

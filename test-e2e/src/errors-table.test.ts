@@ -1,0 +1,430 @@
+import { writeFileSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { generalAnswer } from './testing/answers.ts';
+import { badBodies, badControls, badTexts } from './testing/bad-parameters.ts';
+import { type ApiRequest, apiOf, deviceCommands, json, span } from './testing/device-api.ts';
+import { type Endpoint, endpointsOf, requestOf } from './testing/endpoints.ts';
+import { healthy, kill, restarted, takeAway } from './testing/faults.ts';
+import { expectApiError } from './testing/http.ts';
+import { IdleCamera, recordingOf, requestUpload, type ShownUpload } from './testing/idle-camera.ts';
+import { until } from './testing/until.ts';
+import { Viewer } from './testing/viewer.ts';
+import { newPhone, startWorld, type World } from './testing/world.ts';
+
+// The Errors table of interface.md, row by row. What runs into a limit on purpose (429, and 503 of the request limit) is in limits.test.ts.
+
+const deviceReplyTimeoutMs = 3_000;
+const firstPacketWaitMs = 1_500;
+
+let world: World;
+/** Takes every request that is to be refused: none of those may reach it. */
+let untouched: SimulatedTerminal;
+
+beforeAll(async () => {
+  world = await startWorld({
+    DEVICE_REPLY_TIMEOUT_MS: String(deviceReplyTimeoutMs),
+    FIRST_PACKET_WAIT_MS: String(firstPacketWaitMs),
+  });
+  untouched = await world.terminal({ edition: '2019', phone: newPhone(20) });
+}, 180_000);
+
+afterAll(() => world.stop(), 60_000);
+
+const api = apiOf(() => world);
+const noSuchId = 'f'.repeat(24);
+const camera = (terminal: { phone: string }): string => `imei=${terminal.phone}&channel=1`;
+
+async function uploadOf(videoId: string): Promise<ShownUpload> {
+  return JSON.parse((await api(`/videos?video_id=${videoId}`)).text) as ShownUpload;
+}
+
+const hasStatus = (videoId: string, status: string): Promise<unknown> =>
+  until(`the upload to be ${status}`, async () => (await uploadOf(videoId)).status === status);
+
+describe('400', () => {
+  const endpoints = endpointsOf('013900000001').map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint]);
+  /** The same about the terminal that may hear of nothing. */
+  const about = ({ method, path }: Endpoint): Endpoint => {
+    const found = endpointsOf(untouched.phone).find((one) => one.method === method && one.path === path);
+    if (found === undefined) throw new Error('no such endpoint');
+    return found;
+  };
+
+  it.each(endpoints as [string, Endpoint][])(
+    'a parameter is missing or invalid, whichever: %s',
+    async (_name, one) => {
+      const endpoint = about(one);
+      const wrong: string[] = [];
+      for (const { name, bad, isRequired } of endpoint.parameters) {
+        const missing = isRequired ? ([[`no ${name}`, '']] as const) : [];
+        for (const [what, query] of [...missing, ...bad]) {
+          const reply = await api(requestOf(endpoint, { without: name, query }));
+          const isNamed = reply.text.includes(name);
+          if (reply.status === 400 && isNamed) expectApiError(reply, 400);
+          else wrong.push(`${what}: ${reply.status} ${reply.text.slice(0, 200)}`);
+        }
+      }
+      expect(wrong).toEqual([]);
+    },
+    60_000,
+  );
+
+  it.each([
+    ['/send-control-command', badControls],
+    ['/send-text', badTexts],
+  ] as const)('the body is missing or invalid: %s', async (endpoint, faults) => {
+    const path = `${endpoint}?imei=${untouched.phone}`;
+    for (const [what, body] of badBodies)
+      expect([what, expectApiError(await api({ method: 'POST', path, body }), 400)]).toEqual([
+        what,
+        expect.stringMatching(/body/),
+      ]);
+    for (const [body, named] of faults)
+      expect(expectApiError(await api({ method: 'POST', path, body }), 400)).toContain(named);
+  });
+
+  const spans: [endpoint: string, more: string][] = [
+    ['/history/list-videos', ''],
+    ['/history/start-stream', '&resource_type=3&stream_type=1&memory_type=1'],
+    ['/videos/upload', ''],
+  ];
+  const refused = async (endpoint: string, more: string): Promise<string> =>
+    expectApiError(await api(`${endpoint}?${camera(untouched)}${more}`), 400);
+
+  it.each(spans)('start_time not before end_time: %s', async (endpoint, more) => {
+    const sentence = 'The parameter start_time must be before end_time.';
+    for (const [start, end] of [
+      ['2026-08-01T10:00:01Z', '2026-08-01T10:00:00Z'],
+      ['2026-08-01T10:00:00Z', '2026-08-01T10:00:00Z'],
+      // Instants count, not how they are written; fractions are dropped first.
+      ['2026-08-01T10:00:00Z', '2026-08-01T18:00:00%2B08:00'],
+      ['2026-08-01T10:00:00-01:00', '2026-08-01T10:30:00Z'],
+      ['2026-08-01T10:00:00.1Z', '2026-08-01T10:00:00.9Z'],
+    ])
+      expect(await refused(endpoint, `${more}&start_time=${start}&end_time=${end}`)).toBe(sentence);
+  });
+
+  /** The first and the last second of a camera's 100 years, and those beyond, each in more than one offset. */
+  const early = ['1999-12-31T15:59:59Z', '1999-12-31T23:59:59%2B08:00', '2000-01-01T05:59:59%2B14:00'];
+  const late = ['2099-12-31T16:00:00Z', '2100-01-01T00:00:00%2B08:00', '2099-12-31T04:00:00-12:00'];
+  const [first, last] = ['1999-12-31T16:00:00Z', '2099-12-31T15:59:59Z'];
+
+  it.each(spans)(
+    "a time outside 2000-2099 on the camera's clock, whatever the caller's says: %s",
+    async (path, more) => {
+      for (const time of early)
+        expect(await refused(path, `${more}&start_time=${time}&end_time=${last}`)).toMatch(/start_time.*2000 to 2099/);
+      for (const time of late)
+        expect(await refused(path, `${more}&start_time=${first}&end_time=${time}`)).toMatch(/end_time.*2000 to 2099/);
+    },
+  );
+
+  it("a drag_playback_time outside 2000-2099 on the camera's clock, or missing with a seek", async () => {
+    const seek = (time: string): Promise<string> => refused('/history/control-stream', `&playback_control=5${time}`);
+    for (const time of [...early, ...late])
+      expect(await seek(`&drag_playback_time=${time}`)).toMatch(/drag_playback_time.*2000 to 2099/);
+    expect(await seek('')).toContain('drag_playback_time');
+  });
+
+  it("a time inside 2000-2099 on the camera's clock is none of these, though the caller's says 1999 or 2100", async () => {
+    const terminal = await world.terminal();
+    const list = (start: string, end: string): Promise<unknown> =>
+      api(`/history/list-videos?${camera(terminal)}&start_time=${start}&end_time=${end}`).then(json);
+    const empty = [200, { total_resources: 0, resources: [] }];
+    expect(await list(first, last)).toEqual(empty);
+    expect(await list('1999-12-31T04:00:00-12:00', '2100-01-01T05:59:59%2B14:00')).toEqual(empty);
+    const bounds = terminal.received(0x9205).map(({ body }) => body.subarray(1, 13).toString('hex'));
+    expect(bounds).toEqual(['000101000000991231235959', '000101000000991231235959']);
+  });
+
+  it('all three networks forbidden', async () => {
+    const sentence = await refused('/videos/upload', `&${span().query}&wifi=false&lan=false&mobile_network=false`);
+    expect(sentence).toMatch(/wifi, lan and mobile_network/);
+  });
+
+  it.each([
+    ['GET', '/videos?'],
+    ['DELETE', '/videos?'],
+    ['GET', '/videos/control?action=0&'],
+  ])('video_id missing or not a 24-character hex id: %s %s', async (method, path) => {
+    for (const query of ['', 'video_id=', `video_id=${'0'.repeat(23)}`, `video_id=0x${'0'.repeat(22)}`])
+      expect(expectApiError(await api({ method, path: path + query }), 400)).toContain('video_id');
+    // Capital digits are digits.
+    expectApiError(await api({ method, path: `${path}video_id=${noSuchId.toUpperCase()}` }), 404);
+  });
+
+  it('nothing of all that has reached the device', () => {
+    const answers = [0x8001, 0x8100];
+    const commands = untouched.frames.filter((one) => one.direction === 'in' && !answers.includes(one.messageId));
+    expect(commands).toEqual([]);
+  });
+});
+
+describe('403', () => {
+  it('DELETE /videos on an upload that is uploading, or paused', async () => {
+    const idle = await IdleCamera.start(world);
+    const videoId = await requestUpload(api, idle.phone);
+    const remove = (): Promise<string> =>
+      api({ method: 'DELETE', path: `/videos?video_id=${videoId}` }).then((reply) => expectApiError(reply, 403));
+    expect(await remove()).toBe('The upload is uploading: cancel it first.');
+    expect((await api(`/videos/control?video_id=${videoId}&action=0`)).status).toBe(200);
+    expect(await remove()).toBe('The upload is paused: cancel it first.');
+    expect((await uploadOf(videoId)).status).toBe('paused');
+  });
+});
+
+describe('404', () => {
+  it.each(deviceCommands.map((command) => [command.endpoint, command] as const))(
+    'device not connected: %s',
+    async (_endpoint, { request }) => {
+      for (const imei of [newPhone(), newPhone(20)])
+        expect(expectApiError(await api(request(imei)), 404)).toBe('The device is not connected.');
+    },
+  );
+
+  it('device not connected: /videos/control of its upload', async () => {
+    const idle = await IdleCamera.start(world);
+    const videoId = await requestUpload(api, idle.phone);
+    await idle.terminal.stop();
+    await until('the device to be gone', async () => (await api(`/health/device?imei=${idle.phone}`)).status === 503);
+    const reply = await api(`/videos/control?video_id=${videoId}&action=0`);
+    expect(expectApiError(reply, 404)).toBe('The device is not connected.');
+    expect((await uploadOf(videoId)).status).toBe('uploading');
+  });
+
+  it('no upload with that video_id', async () => {
+    const requests: ApiRequest[] = [
+      { path: `/videos?video_id=${noSuchId}` },
+      { path: `/videos?video_id=${noSuchId}`, method: 'DELETE' },
+      ...[0, 1, 2].map((action) => ({ path: `/videos/control?video_id=${noSuchId}&action=${action}` })),
+    ];
+    for (const request of requests)
+      expect(expectApiError(await api(request), 404)).toBe('There is no upload with this video_id.');
+  });
+
+  it('stream.flv requested for a channel that is not streaming: live, or a recording', async () => {
+    const terminal = await world.terminal({ recordings: [recordingOf()] });
+    for (const { phone } of [terminal, { phone: newPhone() }])
+      for (const kind of ['realtime', 'history'])
+        expect(expectApiError(await api(`/${kind}/stream.flv?imei=${phone}&channel=7`), 404)).toMatch(/channel/);
+    // Of one channel, the one kind does not stream because the other does.
+    expect((await api(`/realtime/start-stream?${camera(terminal)}`)).status).toBe(200);
+    expectApiError(await api(`/history/stream.flv?${camera(terminal)}`), 404);
+  });
+});
+
+describe('409', () => {
+  it('the upload control action does not fit the status: all that are none', async () => {
+    const idle = await IdleCamera.start(world);
+    const videoId = await requestUpload(api, idle.phone);
+    const act = (action: number) => api(`/videos/control?video_id=${videoId}&action=${action}`);
+    const refuse = async (status: string, ...actions: number[]): Promise<void> => {
+      for (const action of actions)
+        expect(expectApiError(await act(action), 409)).toBe(`The action does not fit an upload that is ${status}.`);
+      expect((await uploadOf(videoId)).status).toBe(status);
+    };
+    await refuse('uploading', 1);
+    expect((await act(0)).status).toBe(200);
+    await refuse('paused', 0);
+    expect((await act(2)).status).toBe(200);
+    await refuse('cancelled', 0, 1, 2);
+    // The camera heard of the two that fitted.
+    expect(idle.terminal.received(0x9207)).toHaveLength(2);
+    const failed = await requestUpload(api, idle.phone, 1);
+    idle.end(1);
+    await hasStatus(failed, 'failed');
+    for (const action of [0, 1, 2])
+      expect(expectApiError(await api(`/videos/control?video_id=${failed}&action=${action}`), 409)).toContain('failed');
+  }, 60_000);
+
+  it('the status changed meanwhile: the upload ends before the camera has answered', async () => {
+    const idle = await IdleCamera.start(world);
+    const videoId = await requestUpload(api, idle.phone);
+    idle.hold();
+    const overtaken = api(`/videos/control?video_id=${videoId}&action=0`);
+    await until('the pause to be on its way', () => idle.terminal.received(0x9207).length === 1);
+    idle.end(1);
+    await hasStatus(videoId, 'failed');
+    idle.release();
+    expect(expectApiError(await overtaken, 409)).toContain('has changed meanwhile: it is failed');
+  }, 60_000);
+
+  it('the camera is busy with another upload: on resume, and on a new request', async () => {
+    const idle = await IdleCamera.start(world, { channels: 2 });
+    const paused = await requestUpload(api, idle.phone);
+    expect((await api(`/videos/control?video_id=${paused}&action=0`)).status).toBe(200);
+    const running = await requestUpload(api, idle.phone, 1);
+    const sentence = 'The camera is uploading another clip.';
+    expect(expectApiError(await api(`/videos/control?video_id=${paused}&action=1`), 409)).toBe(sentence);
+    expect((await uploadOf(paused)).status).toBe('paused');
+    // It is the device that is busy, not the channel.
+    for (const channel of [1, 2]) {
+      const request = `/videos/upload?imei=${idle.phone}&channel=${channel}&${span(2).query}`;
+      expect(expectApiError(await api(request), 409)).toBe(sentence);
+    }
+    expect(idle.terminal.received(0x9206)).toHaveLength(2);
+    expect((await api(`/videos/control?video_id=${running}&action=2`)).status).toBe(200);
+    expect((await api(`/videos/control?video_id=${paused}&action=1`)).status).toBe(200);
+  });
+});
+
+describe('413', () => {
+  it.each([
+    ['/send-control-command', { command: 8 }],
+    ['/send-text', { text: 'x' }],
+  ])('request body larger than 16 KiB: %s', async (endpoint, fields) => {
+    const terminal = await world.terminal({ respond: (message) => [generalAnswer(message)] });
+    const path = `${endpoint}?imei=${terminal.phone}`;
+    const bodyOf = (bytes: number): string => JSON.stringify(fields).padEnd(bytes);
+    for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
+      for (const bytes of [16_385, 100_000])
+        expectApiError(await api({ method: 'POST', path, body: bodyOf(bytes) }, { headers }), 413);
+    // Too large counts before whatever else is wrong with the body.
+    expectApiError(await api({ method: 'POST', path, body: 'x'.repeat(16_385) }), 413);
+    expect(terminal.frames.filter(({ messageId }) => [0x8105, 0x8300].includes(messageId))).toEqual([]);
+    expect((await api({ method: 'POST', path, body: bodyOf(16_384) })).status).toBe(200);
+  });
+});
+
+describe('502', () => {
+  it.each(deviceCommands.map((command) => [command.endpoint, command] as const))(
+    "the device's reply could not be read: %s",
+    async (_endpoint, { request, messageId }) => {
+      const terminal = await world.terminal({ recordings: [recordingOf()] });
+      terminal.behave({ kind: 'garbage', form: 'cutBody' });
+      expect(expectApiError(await api(request(terminal.phone)), 502)).toMatch(
+        /^The device's reply could not be read: /,
+      );
+      expect(terminal.received(messageId)).toHaveLength(1);
+      terminal.behaveWell();
+      expect((await api(request(terminal.phone))).status).toBe(200);
+    },
+  );
+
+  it("the device's reply could not be read: a result that the standard does not have, to each command", async () => {
+    const respond = (message: { messageId: number; serial: number }) => [generalAnswer(message, 9)];
+    for (const { request, endpoint } of deviceCommands.filter(({ messageId }) => messageId !== 0x8201)) {
+      const terminal = await world.terminal({ respond });
+      expect([endpoint, expectApiError(await api(request(terminal.phone)), 502)]).toEqual([
+        endpoint,
+        expect.stringContaining('9'),
+      ]);
+    }
+  });
+
+  it("the device's reply could not be read: /videos/control", async () => {
+    const terminal = await world.terminal({ recordings: [recordingOf()], uploadBytesPerSecond: 10_000 });
+    const videoId = await requestUpload(api, terminal.phone);
+    terminal.behave({ kind: 'garbage', form: 'cutBody' }, 0x9207);
+    for (const action of [0, 2]) expectApiError(await api(`/videos/control?video_id=${videoId}&action=${action}`), 502);
+    expect((await uploadOf(videoId)).status).toBe('uploading');
+  });
+
+  it.each([
+    [1, 'failure'],
+    [2, 'incorrectInfo'],
+    [3, 'unsupported'],
+  ] as const)('camera refused an upload, by result %d', async (result, name) => {
+    const terminal = await world.terminal({ recordings: [recordingOf()] });
+    terminal.behave({ kind: 'refusing', result }, 0x9206);
+    const request = `/videos/upload?${camera(terminal)}&${span().query}`;
+    expect(expectApiError(await api(request), 502)).toBe(`The camera refused the upload (${name}).`);
+    // Nothing of it is left: no upload, and the camera is free.
+    expect(json(await api(`/videos/list?imei=${terminal.phone}`))).toEqual([200, { total: 0, videos: [] }]);
+    terminal.behaveWell(0x9206);
+    expect((await api(request)).status).toBe(200);
+  });
+
+  it('media server returned an error on stream.flv: the camera never connected to it, live or with a recording', async () => {
+    const terminal = await world.terminal({ media: 'neverConnect', recordings: [recordingOf()] });
+    const startedAt = performance.now();
+    for (const kind of ['realtime', 'history']) {
+      const start = deviceCommands.find(({ endpoint }) => endpoint === `/${kind}/start-stream`);
+      expect((await api(start?.request(terminal.phone) ?? '')).status).toBe(200);
+      expectApiError(await api(`/${kind}/stream.flv?${camera(terminal)}`), 502);
+    }
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(2 * firstPacketWaitMs - 100);
+  });
+
+  it('media server returned an error on stream.flv: it has died', async () => {
+    const terminal = await world.terminal();
+    expect((await api(`/realtime/start-stream?${camera(terminal)}`)).status).toBe(200);
+    const path = `/realtime/stream.flv?${camera(terminal)}`;
+    const viewer = new Viewer(`${world.product.runtime.base_url}/api/v1${path}`);
+    await until('a picture', () => viewer.pictures.length > 0);
+    const former = kill(world, 'jt1078-media');
+    await until('the end of the response', () => viewer.ended !== undefined);
+    expect(expectApiError(await api(path), 502)).toBe('The media server returned an error.');
+    await restarted(world, 'jt1078-media', former);
+    await healthy(world);
+  }, 120_000);
+
+  it('video file could not be deleted, and nothing removed', async () => {
+    const terminal = await world.terminal({ recordings: [recordingOf()] });
+    const videoId = await requestUpload(api, terminal.phone);
+    await hasStatus(videoId, 'completed');
+    const before = await uploadOf(videoId);
+    const remove = (): ReturnType<typeof api> => api({ method: 'DELETE', path: `/videos?video_id=${videoId}` });
+    // Where directories go to be deleted is no directory any more.
+    const removed = join(world.product.dataDir, 'clips', '.removed');
+    await rename(removed, `${removed}.aside`);
+    writeFileSync(removed, '');
+    const sentence = 'The video file could not be deleted. Nothing was removed: try again.';
+    expect(expectApiError(await remove(), 502)).toBe(sentence);
+    expect(await uploadOf(videoId)).toEqual(before);
+    await rm(removed);
+    await rename(`${removed}.aside`, removed);
+    expect(json(await remove())).toEqual([200, before]);
+    expectApiError(await remove(), 404);
+  }, 60_000);
+});
+
+describe('504', () => {
+  it('the device did not reply in time, to each command; to /videos/control within 15 seconds', async () => {
+    const silent = async (uploads: boolean): Promise<SimulatedTerminal> => {
+      const terminal = await world.terminal({ recordings: [recordingOf()], uploadBytesPerSecond: 10_000 });
+      if (!uploads) terminal.behave({ kind: 'silent' });
+      return terminal;
+    };
+    const uploading = await silent(true);
+    const videoId = await requestUpload(api, uploading.phone);
+    uploading.behave({ kind: 'silent' });
+    const terminals = await Promise.all(deviceCommands.map(() => silent(false)));
+    const startedAt = performance.now();
+    const timed = async (request: string | ApiRequest): Promise<number> => {
+      expect(expectApiError(await api(request), 504)).toBe('The device did not reply in time.');
+      return performance.now() - startedAt;
+    };
+    const control = timed(`/videos/control?video_id=${videoId}&action=0`);
+    const waits = deviceCommands.map(({ request }, index) => timed(request(terminals[index]?.phone ?? '')));
+    for (const ms of await Promise.all(waits)) expect(ms).toBeGreaterThanOrEqual(deviceReplyTimeoutMs - 50);
+    // Sooner or later than the wait for other commands: it has one of its own.
+    const controlMs = await control;
+    expect(controlMs).toBeGreaterThanOrEqual(14_900);
+    expect(controlMs).toBeLessThan(25_000);
+    expect((await uploadOf(videoId)).status).toBe('uploading');
+  }, 90_000);
+});
+
+// The last: without its database the product knows no upload.
+describe('500', () => {
+  it('unexpected server error: the database of uploads is away', async () => {
+    const idle = await IdleCamera.start(world);
+    const videoId = await requestUpload(api, idle.phone);
+    const outage = await takeAway(world, 'mongodb');
+    const requests: ApiRequest[] = [
+      { path: `/videos?video_id=${videoId}` },
+      { path: `/videos?video_id=${videoId}`, method: 'DELETE' },
+      { path: `/videos/control?video_id=${videoId}&action=0` },
+      { path: `/videos/list?imei=${idle.phone}` },
+    ];
+    const replies = await Promise.all(requests.map((request) => api(request)));
+    for (const reply of replies) expect(expectApiError(reply, 500)).not.toMatch(/mongo|ECONN|127\.0\.0\.1/i);
+    expect(idle.terminal.received(0x9207)).toEqual([]);
+    await outage.giveBack();
+    expect((await uploadOf(videoId)).status).toBe('uploading');
+  }, 120_000);
+});
