@@ -26,7 +26,10 @@ afterAll(() => world.close());
 
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 let nextAddress = 1;
-const newAddress = () => from(`198.51.100.${nextAddress++}`);
+const newAddress = () => {
+  nextAddress += 1;
+  return from(`198.18.${nextAddress >> 8}.${nextAddress & 255}`);
+};
 
 describe('at the defaults', () => {
   it('a device takes a burst of 60 commands on all replicas together; another device is not touched', async () => {
@@ -108,14 +111,14 @@ describe('reads', () => {
   /** Asks on both replicas in turn until one refuses; how many were served, and the refusal. */
   const readUntilRefused = async (
     services: readonly Client[],
-    init: RequestInit,
+    init: () => RequestInit,
   ): Promise<{ served: number; refused: Answer; seconds: number }> => {
     const startedAt = performance.now();
     let served = 0;
     for (;;) {
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_unused, at) =>
-          services[at % services.length]?.get(`/videos/list?imei=${randomImei()}`, init),
+          services[at % services.length]?.get(`/videos/list?imei=${randomImei()}`, init()),
         ),
       );
       served += answers.filter((answer) => answer?.status === 200).length;
@@ -135,8 +138,9 @@ describe('reads', () => {
 
   it('of an address without a key are 200 at once on all replicas together; another address is not touched', async () => {
     const services = [await world.service(rates), await world.service(rates)];
-    expectRefusal(await readUntilRefused(services, newAddress()));
-    expect((await readUntilRefused(services, newAddress())).served).toBeGreaterThanOrEqual(200);
+    const [one, other] = [newAddress(), newAddress()];
+    expectRefusal(await readUntilRefused(services, () => one));
+    expectRefusal(await readUntilRefused(services, () => other));
   });
 
   it('of a key are 200 at once on all replicas together, from whatever address; another key is not touched', async () => {
@@ -159,8 +163,7 @@ describe('reads', () => {
     const withKeys = { ...rates, DEVICE_API_AUTH: 'key' };
     const services = [await world.service(withKeys), await world.service(withKeys)];
     const by = (key: string) => ({ headers: { 'x-api-key': key, ...newAddress().headers } });
-    expectRefusal(await readUntilRefused(services, by('one')));
-    expect((await services[0]?.get(`/videos/list?imei=${randomImei()}`, by('one')))?.status).toBe(429);
+    expectRefusal(await readUntilRefused(services, () => by('one')));
     expect((await services[1]?.get(`/videos/list?imei=${randomImei()}`, by('other')))?.status).toBe(200);
     await Promise.all([platform.stop(), records.stop()]);
   });
