@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { makeRecordings } from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startStreamCutter } from './testing/stream-cutter.ts';
+import { startWorld, type World } from './testing/world.ts';
+
+interface Item {
+  name: string;
+  event?: { script: { exec: string[] } }[];
+  request: { method: string; header?: { key: string; value: string }[]; body?: { raw: string }; url: { raw: string } };
+}
+const collection = JSON.parse(readFileSync(resolve('services/device-api/postman-collection.json'), 'utf8')) as {
+  variable: { key: string; value: string }[];
+  item: { name: string; item: Item[] }[];
+};
+/** What a partner fills in, and what the collection's one script takes over from an answer. */
+const variables = new Map(collection.variable.map(({ key, value }) => [key, value]));
+const filledIn = (text: string): string =>
+  text.replace(/\{\{(\w+)\}\}/g, (_all, name: string) => variables.get(name) ?? '');
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+}, 180_000);
+afterAll(() => world?.stop(), 60_000);
+
+async function run({ event, request }: Item): Promise<number> {
+  const response = await fetch(filledIn(request.url.raw), {
+    method: request.method,
+    headers: (request.header ?? []).map(({ key, value }): [string, string] => [key, filledIn(value)]),
+    ...(request.body === undefined ? {} : { body: filledIn(request.body.raw) }),
+  });
+  const answer = await response.text();
+  if (event !== undefined) variables.set('video_id', (JSON.parse(answer) as { video_id: string }).video_id);
+  return response.status;
+}
+
+it('every request of the Postman collection is answered as it says, one after the other', async () => {
+  const until = new Date();
+  const terminal = await world.terminal({
+    recordings: makeRecordings({ channels: [1], count: 10, seconds: 60, until, bitrateKbps: 100 }),
+    uploadBytesPerSecond: 1_000,
+    // The example of a control command is a restart, which would take the terminal away.
+    restartMs: 10,
+  });
+  const cutter = await startStreamCutter(world.product.runtime.base_url);
+  const ago = (minutes: number): string => new Date(until.getTime() - minutes * 60_000).toISOString();
+  const own = { base_url: cutter.url, imei: terminal.phone, start_time: ago(8), end_time: ago(6) };
+  for (const [name, value] of Object.entries(own)) variables.set(name, value);
+  const statuses: [string, number][] = [];
+  try {
+    for (const { item } of collection.item)
+      for (const one of item) {
+        statuses.push([`${one.request.method} ${new URL(filledIn(one.request.url.raw)).pathname}`, await run(one)]);
+        await terminal.waitUntilOnline(20_000);
+      }
+  } finally {
+    await cutter.stop();
+  }
+  expect(statuses).toEqual([
+    ['GET /api/v1/health', 200],
+    // Nothing streams yet.
+    ['GET /api/v1/health/camera', 503],
+    ['GET /api/v1/health/device', 200],
+    ['POST /api/v1/send-control-command', 200],
+    ['POST /api/v1/send-text', 200],
+    ['GET /api/v1/wakeup', 200],
+    ['GET /api/v1/realtime/start-stream', 200],
+    ['GET /api/v1/realtime/stream.flv', 200],
+    ['GET /api/v1/realtime/control-stream', 200],
+    ['GET /api/v1/history/list-videos', 200],
+    ['GET /api/v1/history/start-stream', 200],
+    ['GET /api/v1/history/stream.flv', 200],
+    ['GET /api/v1/history/control-stream', 200],
+    ['GET /api/v1/videos/upload', 200],
+    ['GET /api/v1/videos', 200],
+    // It is still uploading.
+    ['DELETE /api/v1/videos', 403],
+    ['GET /api/v1/videos/control', 200],
+    ['GET /api/v1/videos/list', 200],
+  ]);
+}, 120_000);
