@@ -1,0 +1,31 @@
+import type { RequestContext } from '@fleet/service-kit';
+import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
+import type { Scope } from '../store/account-records.ts';
+import type { Role } from './roles.ts';
+
+/** Who makes a request: a user of an account, with an API key of the same account where both headers are asked for. */
+export interface Caller extends Scope {
+  readonly userId: number;
+  readonly role: Role;
+  readonly canViewVideo: boolean;
+  /** Null for a token that was minted for a server. */
+  readonly sessionId: string | null;
+  /** Null where the bearer token alone is asked for. */
+  readonly keyId: number | null;
+  readonly scopes: readonly KeyScope[];
+}
+
+const callers = new WeakMap<RequestContext, Caller>();
+
+/** Remembers who makes a request. */
+export const setCaller = (context: RequestContext, caller: Caller): void => void callers.set(context, caller);
+
+/** Who makes a request; a route without credentials has no caller and must not ask. */
+export function callerOf(context: RequestContext): Caller {
+  const caller = callers.get(context);
+  if (caller === undefined) throw new Error('this route has no caller: it asks for no credentials');
+  return caller;
+}
+
+/** Who makes a request, or undefined on routes without credentials. */
+export const callerIfAny = (context: RequestContext): Caller | undefined => callers.get(context);
