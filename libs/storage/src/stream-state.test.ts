@@ -84,7 +84,7 @@ describe('stream state in Redis', () => {
   it('frees the channel of an asker that died soon, while a living one keeps it', async () => {
     const asked = request();
     await reserveStream(redis, id, asked);
-    await redis.pExpire(keys.request, 50);
+    await redis.pExpire(keys.request, 2_000);
     expect(await keepStreamRequest(redis, id, asked.requestId)).toBe(true);
     expect(await redis.pTTL(keys.request)).toBeGreaterThan(5_000);
     expect(await redis.pTTL(keys.request)).toBeLessThanOrEqual(10_000);
@@ -149,7 +149,7 @@ describe('stream state in Redis', () => {
     await acknowledged();
     const claimed = await claimStream(redis, id, podA);
     if (claimed === null) throw new Error('not claimed');
-    await redis.pExpire(keys.stream, 50);
+    await redis.pExpire(keys.stream, 2_000);
     expect(await keepStream(redis, id, claimed.claim)).toBe(true);
     expect(await redis.pTTL(keys.stream)).toBeGreaterThan(streamTtlMs / 2);
     await redis.flushAll();
