@@ -2,7 +2,10 @@ import { shownConfig } from '@fleet/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { configSchema, loadConfig } from './config.ts';
 
-const secret = { MEDIA_SIGNING_SECRET: 'a-secret-of-this-deployment' };
+const secret = {
+  MEDIA_SIGNING_SECRET: 'a-secret-of-this-deployment',
+  CLIPS_SIGNING_SECRET: 'another-secret-of-this-deployment',
+};
 
 describe('DEVICE_API_AUTH', () => {
   it.each([
@@ -28,9 +31,10 @@ describe('DEVICE_API_AUTH', () => {
   });
 });
 
-describe('MEDIA_SIGNING_SECRET', () => {
-  it('has to be set in production', () => {
-    expect(() => loadConfig({ NODE_ENV: 'production', DEVICE_API_AUTH: 'key' })).toThrow(/MEDIA_SIGNING_SECRET/);
+describe('secrets', () => {
+  it.each(['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)('%s has to be set in production', (name) => {
+    const { [name]: _left, ...others } = secret;
+    expect(() => loadConfig({ NODE_ENV: 'production', DEVICE_API_AUTH: 'key', ...others })).toThrow(name);
   });
 });
 

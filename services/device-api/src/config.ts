@@ -24,6 +24,13 @@ export const configSchema = envSchema({
     minLength: 16,
     description: 'signs stream URLs of the media service; the same there',
   },
+  CLIPS_SIGNING_SECRET: {
+    type: 'string',
+    default: 'development-clips-signing-secret',
+    secret: true,
+    minLength: 16,
+    description: 'signs clip URLs of upload-ftp; the same there',
+  },
   DEVICE_API_AUTH: {
     type: 'string',
     optional: true,
@@ -126,7 +133,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     throw new ConfigError(
       'DEVICE_API_AUTH is off with NODE_ENV=production: set DEVICE_API_AUTH=key, or DEVICE_API_ALLOW_OPEN=true on a trusted network.',
     );
-  if (isProduction(config) && config.MEDIA_SIGNING_SECRET === configSchema.MEDIA_SIGNING_SECRET.default)
-    throw new ConfigError('MEDIA_SIGNING_SECRET has its development value: set one of your own.');
+  for (const name of ['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)
+    if (isProduction(config) && config[name] === configSchema[name].default)
+      throw new ConfigError(`${name} has its development value: set one of your own.`);
   return { ...config, DEVICE_API_AUTH: auth };
 }

@@ -14,6 +14,7 @@ import { sendControlCommand } from './send-control-command.ts';
 import { sendText } from './send-text.ts';
 import { videosControl } from './videos-control.ts';
 import { videosDelete } from './videos-delete.ts';
+import { videosFile } from './videos-file.ts';
 import { videosGet } from './videos-get.ts';
 import { videosList } from './videos-list.ts';
 import { videosUpload } from './videos-upload.ts';
@@ -35,6 +36,7 @@ export const deviceApiRoutes = (deps: Deps): Route[] => [
   videosDelete(deps),
   videosControl(deps),
   videosList(deps),
+  videosFile(deps),
   historyListVideos(deps),
   historyStartStream(deps),
   historyStreamFlv(deps),

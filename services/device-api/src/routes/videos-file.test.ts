@@ -1,0 +1,239 @@
+import { createServer, get as httpGet, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { clipSource, serveUseCase } from '@fleet/bus';
+import { verifyClipPath } from '@fleet/service-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { configSchema } from '../config.ts';
+import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
+import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(90_000);
+
+let uploads: UploadWorld;
+let api: Awaited<ReturnType<UploadWorld['service']>>;
+let id: string;
+let podUrl = '';
+let source: { stop(): Promise<void> };
+beforeAll(async () => {
+  uploads = await UploadWorld.open();
+  api = await uploads.service({ REQUEST_LIMIT_MS: '2000' });
+  id = await completed();
+});
+beforeEach(async () => {
+  source = serveUseCase(uploads.world.bus, clipSource(ftpPod), { queue: 'q', onError: () => undefined }, async () => ({
+    httpUrl: podUrl,
+  }));
+  await uploads.world.bus.nc.flush();
+});
+afterEach(() => source.stop());
+afterAll(() => uploads.close());
+
+async function completed(): Promise<string> {
+  const made = await uploading(api, await uploads.camera());
+  await uploads.records.transition(made, ['uploading'], 'completed');
+  return made;
+}
+
+/** Serves as the pod that has the file while the test runs. */
+async function withPod<T>(answer: Parameters<typeof openMediaPod>[0], work: (pod: MediaPod) => Promise<T>): Promise<T> {
+  const pod = await openMediaPod(answer);
+  podUrl = pod.url;
+  try {
+    return await work(pod);
+  } finally {
+    await pod.close();
+  }
+}
+
+const file = (more = '', of = id): string => `${api.base}/api/v1/videos/file?video_id=${of}${more}`;
+const refusal = (status: number, sentence: string, headers: Record<string, string> = {}) =>
+  withPod(
+    (_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify({ status, error: sentence }));
+    },
+    async () => {
+      const response = await fetch(file());
+      return { status: response.status, headers: response.headers, body: await response.json() };
+    },
+  );
+
+describe('GET /videos/file', () => {
+  it('asks the pod by a signed URL of its own for each form, and passes on what that answers', async () => {
+    const headers = {
+      'content-type': 'video/mp2t',
+      'content-length': '5',
+      'accept-ranges': 'bytes',
+      etag: '"e"',
+      'content-disposition': 'attachment; filename="a.ts"',
+      'x-inner': 'secret',
+    };
+    await withPod(
+      (_request, response) => response.writeHead(200, headers).end('12345'),
+      async (pod) => {
+        for (const [query, format] of [
+          ['', 'original'],
+          ['&format=original', 'original'],
+          ['&format=mp4', 'mp4'],
+        ] as const) {
+          const response = await fetch(file(query));
+          expect([response.status, await response.text()]).toEqual([200, '12345']);
+          const { 'x-inner': _inner, ...shown } = headers;
+          expect(Object.fromEntries(response.headers)).toMatchObject(shown);
+          expect(response.headers.get('x-inner')).toBeNull();
+          const asked = new URL(pod.requests.at(-1)?.url ?? '', pod.url);
+          expect(asked.pathname).toBe(`/clips/${id}/${format}`);
+          const signed = Object.fromEntries(asked.searchParams);
+          const secret = configSchema.CLIPS_SIGNING_SECRET.default;
+          expect(verifyClipPath(secret, { uploadId: id, format }, signed)).toBe('valid');
+        }
+      },
+    );
+  });
+
+  it('passes a range and If-Range on, and the part back', async () => {
+    await withPod(
+      (_request, response) =>
+        response
+          .writeHead(206, { 'content-range': 'bytes 1-2/5', 'content-length': '2', 'content-type': 'video/mp4' })
+          .end('23'),
+      async (pod) => {
+        const response = await fetch(file('', id.toUpperCase()), {
+          headers: { range: 'bytes=1-2', 'if-range': '"e"', cookie: 'a=b' },
+        });
+        expect([response.status, response.headers.get('content-range'), await response.text()]).toEqual([
+          206,
+          'bytes 1-2/5',
+          '23',
+        ]);
+        expect(pod.requests[0]?.headers).toMatchObject({ range: 'bytes=1-2', 'if-range': '"e"' });
+        expect(pod.requests[0]?.headers['cookie']).toBeUndefined();
+      },
+    );
+  });
+
+  it('answers HEAD with what the pod says, and 405 to other methods', async () => {
+    await withPod(
+      (_request, response) => response.writeHead(200, { 'content-length': '5', 'content-type': 'video/mp4' }).end(),
+      async (pod) => {
+        const response = await fetch(file(), { method: 'HEAD' });
+        expect([response.status, response.headers.get('content-length')]).toEqual([200, '5']);
+        expect(pod.requests[0]?.method).toBe('HEAD');
+      },
+    );
+    const refused = await fetch(file(), { method: 'DELETE' });
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, expect.stringContaining('GET, HEAD')]);
+  });
+
+  it.each([
+    [404, 404, 'The files of this upload are not there.', {}],
+    [409, 409, 'The upload is failed.', {}],
+    [416, 416, 'None of the range is there.', { 'content-range': 'bytes */5' }],
+    [422, 422, 'The clip can not be converted.', {}],
+    [503, 503, 'The MP4 is being made.', { 'retry-after': '5' }],
+  ])('a %i of the pod is a %i with its sentence', async (status, expected, sentence, headers) => {
+    const answer = await refusal(status, sentence, headers);
+    expect([answer.status, answer.body]).toEqual([expected, { status: expected, error: sentence }]);
+    for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toBe(value);
+  });
+
+  it.each([401, 403, 500, 301])('a %i of the pod is a 502 that keeps its text to itself', async (status) => {
+    const answer = await refusal(status, 'inner workings');
+    expect([answer.status, answer.body]).toEqual([
+      502,
+      { status: 502, error: 'The server that has the video returned an error.' },
+    ]);
+  });
+
+  it('is 502 where the pod does not answer the bus, its port, or in time', async () => {
+    const reached = { status: 502, body: { status: 502, error: 'The server that has the video can not be reached.' } };
+    podUrl = 'http://127.0.0.1:1';
+    expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    podUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
+    silent.closeAllConnections();
+    await new Promise((resolve) => silent.close(resolve));
+    await source.stop();
+    expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
+  });
+
+  it('asks whatever pod once the files are in object storage', async () => {
+    const shared = await completed();
+    await uploads.records.set(shared, ['completed'], { server: { podId: 'any', httpUrl: 'http://127.0.0.1:1' } });
+    await withPod(
+      (_request, response) => response.writeHead(200, { 'content-length': '2' }).end('ok'),
+      async (pod) => {
+        const any = serveUseCase(
+          uploads.world.bus,
+          clipSource('any'),
+          { queue: 'q', onError: () => undefined },
+          async () => ({
+            httpUrl: pod.url,
+          }),
+        );
+        await uploads.world.bus.nc.flush();
+        expect(await (await fetch(file('', shared))).text()).toBe('ok');
+        await any.stop();
+      },
+    );
+  });
+
+  it('is 409 until the upload is completed, 404 for none, 400 for what is no id or no format', async () => {
+    const statuses = ['uploading', 'paused', 'failed', 'cancelled'] as const;
+    for (const status of statuses) {
+      const other = await uploading(api, await uploads.camera());
+      if (status !== 'uploading') await uploads.records.transition(other, ['uploading'], status);
+      expect(await api.get(`/videos/file?video_id=${other}`)).toMatchObject({
+        status: 409,
+        body: { status: 409, error: expect.stringContaining(status) },
+      });
+    }
+    const unknown = '0123456789abcdef01234567';
+    expect((await api.get(`/videos/file?video_id=${unknown}`)).status).toBe(404);
+    for (const query of ['', '?video_id=1', `?video_id=${id}&format=avi`, `?video_id=${id}&format=mp4&format=mp4`])
+      expect((await api.get(`/videos/file${query}`)).status).toBe(400);
+  });
+
+  it('reads no faster than its caller, and leaves the pod when that leaves', async () => {
+    let written = 0;
+    await withPod(
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': '1000000000' });
+        const fill = (): void => {
+          while (!response.destroyed && response.write(Buffer.alloc(1_000_000))) written += 1;
+        };
+        response.on('drain', fill);
+        fill();
+      },
+      async (pod) => {
+        const response = await new Promise<IncomingMessage>((resolve) => httpGet(file(), resolve));
+        await new Promise((resolve) => response.once('readable', resolve));
+        expect(pod.open.size).toBe(1);
+        response.destroy();
+        await until(() => pod.open.size === 0);
+        expect(written).toBeLessThan(200);
+      },
+    );
+  });
+
+  it('cuts its answer when the pod dies in the middle', async () => {
+    const cut = await withPod(
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': '1000' });
+        response.write('half', () => response.destroy());
+      },
+      async () => {
+        const response = await fetch(file());
+        return response.text().then(
+          () => 'whole',
+          () => 'cut',
+        );
+      },
+    );
+    expect(cut).toBe('cut');
+  });
+});
