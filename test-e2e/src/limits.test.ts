@@ -1,7 +1,9 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ApiRequest, apiOf, deviceCommands } from './testing/device-api.ts';
 import { takeAway } from './testing/faults.ts';
 import { expectApiError, type HttpReply, send } from './testing/http.ts';
+import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
 import { newPhone, startWorld, type World } from './testing/world.ts';
 
 const requestLimitMs = 3_000;
@@ -23,12 +25,13 @@ beforeAll(async () => {
 
 afterAll(() => world.stop(), 60_000);
 
+const api = apiOf(() => world);
 let addresses = 1;
 /** A caller from an address that nobody else has: reads and health are counted by it. */
-function newCaller(): (path: string) => Promise<HttpReply> {
+function newCaller(): (request: string | ApiRequest) => Promise<HttpReply> {
   addresses += 1;
   const from = `127.0.${Math.floor(addresses / 250)}.${addresses % 250}`;
-  return (path) => send(world.product.runtime.base_url, `/api/v1${path}`, { from });
+  return (request) => api(request, { from });
 }
 
 const headersOf = ({ headers }: HttpReply): Record<'limit' | 'remaining' | 'reset', number> => ({
@@ -91,6 +94,42 @@ describe('429', () => {
     expect((await askAfterWait(() => ask(`/wakeup?imei=${one.phone}`), refused)).status).not.toBe(429);
   }, 60_000);
 
+  it.each(deviceCommands.map((command) => [command.endpoint, command] as const))(
+    'a command is counted, whether its device is connected or not: %s',
+    async (_endpoint, { request }) => {
+      const imei = newPhone();
+      const refused = await expectLimit(3, () => newCaller()(request(imei)), 404);
+      // 20 in a minute: the next is allowed after three seconds at most.
+      expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(3);
+    },
+  );
+
+  it('the control of an upload is a command to its device', async () => {
+    const idle = await IdleCamera.start(world);
+    const videoId = await requestUpload(api, idle.phone);
+    // To resume what is not paused costs no command to the camera, and counts as one.
+    const resume = (): Promise<HttpReply> => newCaller()(`/videos/control?video_id=${videoId}&action=1`);
+    const replies = await Promise.all(Array.from({ length: 12 }, resume));
+    const [refused] = replies.filter(({ status }) => status === 429);
+    if (refused === undefined) throw new Error('nothing was refused');
+    expect(replies.every(({ status }) => [409, 429].includes(status))).toBe(true);
+    expectApiError(refused, 429);
+    expect(expectApiError(await newCaller()(`/wakeup?imei=${idle.phone}`), 429)).toContain('ask again in');
+    expect((await askAfterWait(resume, refused)).status).toBe(409);
+  }, 60_000);
+
+  it.each([
+    ['GET /videos', { path: `/videos?video_id=${'f'.repeat(24)}` }, 404],
+    ['DELETE /videos', { path: `/videos?video_id=${'f'.repeat(24)}`, method: 'DELETE' }, 404],
+    ['GET /videos/list', { path: `/videos/list?imei=${newPhone()}` }, 200],
+  ] as [string, ApiRequest, number][])('reads are limited for each address: %s', async (_name, request, status) => {
+    const ask = newCaller();
+    const refused = await expectLimit(5, () => ask(request), status);
+    expect(refused.headers['retry-after']).toBe('1');
+    expect((await newCaller()(request)).status).toBe(status);
+    expect((await askAfterWait(() => ask(request), refused)).status).toBe(status);
+  });
+
   it('requests with faults cost no command', async () => {
     const terminal = await world.terminal();
     const ask = newCaller();
@@ -140,24 +179,31 @@ describe('429', () => {
 });
 
 describe('503', () => {
-  const paths = (terminal: SimulatedTerminal): string[] => [
-    `/wakeup?imei=${terminal.phone}`,
-    `/realtime/start-stream?imei=${terminal.phone}&channel=1`,
-    `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction=0`,
-  ];
-
-  it('a request that runs past the limit of the server ends, whatever it is stuck in', async () => {
+  it('request ran past the limit of the server, whatever it is stuck in: each command to a device', async () => {
     // The wait for the device is longer than the limit here: the limit is what ends the request.
-    const terminal = await world.terminal();
-    terminal.behave({ kind: 'silent' });
+    const silent = async (): Promise<SimulatedTerminal> => {
+      const terminal = await world.terminal();
+      terminal.behave({ kind: 'silent' });
+      return terminal;
+    };
+    const terminals = await Promise.all(deviceCommands.map(silent));
     const startedAt = performance.now();
-    const replies = await Promise.all(paths(terminal).map((path) => newCaller()(path)));
+    const replies = await Promise.all(
+      deviceCommands.map(({ request }, index) => newCaller()(request(terminals[index]?.phone ?? ''))),
+    );
     for (const reply of replies) expect(expectApiError(reply, 503)).toContain('limit of 3 seconds');
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(requestLimitMs - 50);
+    for (const [index, { messageId }] of deviceCommands.entries())
+      expect(terminals[index]?.received(messageId)).toHaveLength(1);
   }, 60_000);
 
   it('while the broker is away, new commands are 503 soon, and health says so', async () => {
     const terminal = await world.terminal();
+    const paths = [
+      `/wakeup?imei=${terminal.phone}`,
+      `/realtime/start-stream?imei=${terminal.phone}&channel=1`,
+      `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction=0`,
+    ];
     const broker = await takeAway(world, 'nats');
     const health = await newCaller()('/health');
     expect([health.status, JSON.parse(health.text)]).toMatchObject([
@@ -165,7 +211,7 @@ describe('503', () => {
       { healthy: false, components: { message_broker: false, state_store: true } },
     ]);
     const startedAt = performance.now();
-    const replies = await Promise.all(paths(terminal).map((path) => newCaller()(path)));
+    const replies = await Promise.all(paths.map((path) => newCaller()(path)));
     const sentence = 'Devices can not be reached at the moment: the message broker is away.';
     for (const reply of replies) expect(expectApiError(reply, 503)).toBe(sentence);
     // Two seconds, in which a broker that only restarts would be back; on a busy machine a little more.

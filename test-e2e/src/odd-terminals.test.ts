@@ -1,6 +1,8 @@
 import type { Behaviour, SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectApiError, type HttpReply, send } from './testing/http.ts';
+import { apiOf, deviceCommands, json } from './testing/device-api.ts';
+import { expectApiError, type HttpReply } from './testing/http.ts';
+import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
 import { counter } from './testing/metrics.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
@@ -17,6 +19,7 @@ let gatewayPid: number | undefined;
 beforeAll(async () => {
   world = await startWorld({
     DEVICE_REPLY_TIMEOUT_MS: String(deviceReplyTimeoutMs),
+    UPLOAD_CONTROL_TIMEOUT_MS: '2000',
     WAKE_UP_INTERVAL_MS: '500',
     SESSION_IDLE_TIMEOUT_MS: '60000',
   });
@@ -31,7 +34,7 @@ afterAll(async () => {
   expect(pid).toBe(gatewayPid);
 }, 60_000);
 
-const api = (path: string): Promise<HttpReply> => send(world.product.runtime.base_url, `/api/v1${path}`);
+const api = apiOf(() => world);
 const wake = (terminal: { phone: string }): Promise<HttpReply> => api(`/wakeup?imei=${terminal.phone}`);
 const control = (terminal: { phone: string }, channel = 1): Promise<HttpReply> =>
   api(`/realtime/control-stream?imei=${terminal.phone}&channel=${channel}&ctrl_instruction=2`);
@@ -250,13 +253,40 @@ describe('sleeping terminals', () => {
       const phone = newPhone(edition === '2019' ? 20 : 12);
       const terminal = await world.terminal({ edition, phone });
       terminal.behave({ kind: 'sleeping', wakeAfterTries: 3 });
-      const [woken, started] = await Promise.all([wake(terminal), start(terminal)]);
-      expect([woken.status, JSON.parse(woken.text)]).toEqual([200, { result: 'success' }]);
-      expectApiError(started, 504);
+      const others = deviceCommands.filter(({ endpoint }) => endpoint !== '/wakeup');
+      const ignored = others.map(({ request }) => api(request(phone)));
+      await until('each command to have come', () =>
+        others.every(({ messageId }) => terminal.received(messageId).length > 0),
+      );
+      expect(json(await wake(terminal))).toEqual([200, { result: 'success' }]);
       expect(terminal.received(probe)).toHaveLength(3);
+      // Awake, it knows nothing of what it has ignored.
+      for (const reply of await Promise.all(ignored)) expectApiError(reply, 504);
       expect((await start(terminal)).status).toBe(200);
     };
     await Promise.all(editions.map(wakes));
+  }, 60_000);
+
+  it('ignore the control of an upload as well', async () => {
+    const idle = await IdleCamera.start(world);
+    const videoId = await requestUpload(api, idle.phone);
+    const pause = (): Promise<HttpReply> => api(`/videos/control?video_id=${videoId}&action=0`);
+    idle.terminal.behave({ kind: 'sleeping', wakeAfterTries: 1 });
+    expect(expectApiError(await pause(), 504)).toBe('The device did not reply in time.');
+    expect(idle.terminal.received(0x9207)).toHaveLength(1);
+    expect((await wake(idle)).status).toBe(200);
+    expect(json(await pause())).toMatchObject([200, { status: 'paused' }]);
+  }, 60_000);
+
+  it('that wake late, but in time, have answered: 200', async () => {
+    const wakeAfterMs = deviceReplyTimeoutMs / 2;
+    const terminal = await world.terminal();
+    terminal.behave({ kind: 'sleeping', wakeAfterMs });
+    const startedAt = performance.now();
+    expect(json(await wake(terminal))).toEqual([200, { result: 'success' }]);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(wakeAfterMs - 50);
+    expect(terminal.received(0x8201).length).toBeGreaterThan(1);
+    await expectWorks(terminal);
   }, 60_000);
 
   it('that sleep on are 504, and wake for the next caller', async () => {
