@@ -19,7 +19,6 @@ export type KeptRequest =
 export interface IdempotencyStore {
   /** Notes that a request runs; what stands there already in the place of null. A running one of a dead process gives way after its time. */
   begin(id: string, bodySha256: string): Promise<KeptRequest | null>;
-  read(id: string): Promise<KeptRequest | null>;
   keep(id: string, answer: KeptAnswer): Promise<void>;
   /** The request failed: a repetition may run. */
   forget(id: string): Promise<void>;

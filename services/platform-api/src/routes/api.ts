@@ -10,6 +10,7 @@ export const platformError = (error: AppError, requestId: string) => ({
   error: error.message,
   code: error.code,
   request_id: requestId,
+  ...(error.details.length === 0 ? {} : { details: error.details }),
 });
 
 /** Paths under `/api` tell nothing to a caller without a valid key: 401 before 404. */

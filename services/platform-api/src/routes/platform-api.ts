@@ -1,0 +1,63 @@
+import {
+  compilePlatformBody,
+  createApi,
+  type IdempotencyStore,
+  ignoredFieldsOf,
+  type Logger,
+  onlyOnce,
+  Reply,
+  type RequestContext,
+  type Route,
+} from '@fleet/service-kit';
+import type { Router } from 'express';
+import { callerIfAny } from '../access/caller.ts';
+import type { PlatformRoute } from '../access/platform-route.ts';
+
+/** Largest body, unless a route reads its own (platform-contract.md, section 1.1). */
+export const bodyLimitBytes = 1024 * 1024;
+
+/** What the routes need around them. */
+export interface ApiParts {
+  readonly log: Logger;
+  readonly routes: readonly PlatformRoute[];
+  readonly idempotency: IdempotencyStore;
+  /** Checks credentials and role, and counts the request; throws an AppError to refuse. */
+  readonly admit: (route: PlatformRoute, context: RequestContext) => Promise<void>;
+}
+
+/** The Platform API: every convention of platform-contract.md, section 1, around the rows of the route table. */
+export const platformApi = ({ log, routes, idempotency, admit }: ApiParts): Router =>
+  createApi({
+    log,
+    routes,
+    bodyLimitBytes,
+    compileBody: compilePlatformBody,
+    hidesBadPaths: true,
+    guard: (route, context) => admit(asPlatformRoute(route), context),
+    around: async (route, { body }, context, handle) => {
+      const result = asPlatformRoute(route).isIdempotent
+        ? await onlyOnce(idempotency, { caller: callerNameOf(context), body }, context, handle)
+        : await handle();
+      return withMeta(result, context);
+    },
+  });
+
+const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
+
+function callerNameOf(context: RequestContext): string {
+  const caller = callerIfAny(context);
+  return caller === undefined ? `ip:${context.request.ip ?? ''}` : `user:${caller.userId}`;
+}
+
+/** Names the fields of the body that were ignored, and the version of a single record. */
+function withMeta(result: unknown, context: RequestContext): unknown {
+  const reply = result instanceof Reply ? result : new Reply(200, result);
+  const { status, body } = reply;
+  if (typeof body !== 'object' || body === null || !('data' in body)) return result;
+  const version = (body.data as { version?: unknown } | null)?.version;
+  const headers = typeof version === 'number' ? { ...reply.headers, ETag: `"${version}"` } : { ...reply.headers };
+  const ignored = ignoredFieldsOf(context);
+  if (ignored.length === 0) return new Reply(status, body, headers);
+  const { meta } = body as { meta?: object };
+  return new Reply(status, { ...body, meta: { ...meta, ignored_fields: ignored } }, headers);
+}

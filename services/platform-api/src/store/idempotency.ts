@@ -1,0 +1,68 @@
+import type { IdempotencyStore, KeptAnswer, KeptRequest } from '@fleet/service-kit';
+import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+
+interface StoredRequest {
+  readonly _id: string;
+  readonly bodySha256: string;
+  readonly startedAt: Date;
+  /** Null while the request runs. */
+  readonly answer: KeptAnswer | null;
+  readonly expiresAt: Date;
+}
+
+/** A request that has run for longer than this died with its process. */
+const runningLimitMs = 60_000;
+/** How long a first answer is replayed. */
+const keptMs = 24 * 3600 * 1000;
+
+/** First answers by idempotency key, in the collection `idempotency_keys`; expired ones are removed by `sweep`. */
+export class IdempotencyKeys implements IdempotencyStore {
+  readonly #collection: Collection<StoredRequest>;
+
+  constructor(database: Database) {
+    this.#collection = database.collection<StoredRequest>('idempotency_keys');
+  }
+
+  async begin(id: string, bodySha256: string): Promise<KeptRequest | null> {
+    const now = new Date();
+    const fresh = { bodySha256, startedAt: now, answer: null, expiresAt: new Date(now.getTime() + keptMs) };
+    try {
+      await this.#collection.insertOne({ _id: id, ...fresh });
+      return null;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    const diedBefore = new Date(now.getTime() - runningLimitMs);
+    const taken = await this.#collection.updateOne(
+      {
+        _id: id,
+        $or: [{ expiresAt: { $lt: now } }, { answer: null, startedAt: { $lt: diedBefore } }],
+      },
+      { $set: fresh },
+    );
+    // Gone meanwhile: the other request has failed, and this one asks again.
+    return taken.modifiedCount === 1 ? null : ((await this.read(id)) ?? { state: 'running', bodySha256 });
+  }
+
+  async read(id: string): Promise<KeptRequest | null> {
+    const stored = await this.#collection.findOne({ _id: id });
+    if (stored === null) return null;
+    const { bodySha256, answer } = stored;
+    return answer === null ? { state: 'running', bodySha256 } : { state: 'answered', bodySha256, answer };
+  }
+
+  async keep(id: string, answer: KeptAnswer): Promise<void> {
+    // As JSON, so that what is replayed is what was sent.
+    const shown = JSON.parse(JSON.stringify(answer)) as KeptAnswer;
+    await this.#collection.updateOne({ _id: id }, { $set: { answer: shown } });
+  }
+
+  async forget(id: string): Promise<void> {
+    await this.#collection.deleteOne({ _id: id, answer: null });
+  }
+
+  /** Removes what has expired; the number of removed keys. */
+  async sweep(now = new Date()): Promise<number> {
+    return (await this.#collection.deleteMany({ expiresAt: { $lt: now } })).deletedCount;
+  }
+}
