@@ -118,7 +118,7 @@ beforeAll(async () => {
     'body.channel': channel,
     'body.text': { values: ['Please call the dispatcher', '请回电'], share: 0.6 },
     host: { values: ['127.0.0.1'], share: 0.9 },
-    tcp_port: { values: [jt1078.live_port], share: 0.9 },
+    tcp_port: { values: [jt1078.live_port, jt1078.history_port], share: 0.9 },
     port: { values: [ftp.port], share: 0.9 },
     start_time: { values: [9, 8, 7].map(minutesBefore), share: 0.8 },
     end_time: { values: [6, 5, 4].map(minutesBefore), share: 0.8 },

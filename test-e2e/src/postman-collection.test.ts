@@ -79,5 +79,6 @@ it('every request of the Postman collection is answered as it says, one after th
     ['DELETE /api/v1/videos', 403],
     ['GET /api/v1/videos/control', 200],
     ['GET /api/v1/videos/list', 200],
+    ['GET /api/v1/videos/file', 409],
   ]);
 }, 120_000);
