@@ -7,6 +7,7 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { createClient } from 'redis';
+import { type ApiRequest, apiOf, deviceCommands } from './testing/device-api.ts';
 import { expectApiError, type HttpReply, send } from './testing/http.ts';
 import { until } from './testing/until.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -26,12 +27,22 @@ afterAll(() => world.stop(), 60_000);
 
 const api = (path: string, headers: Record<string, string> = {}): Promise<HttpReply> =>
   send(world.product.runtime.base_url, `/api/v1${path}`, { headers });
+const ask = apiOf(() => world);
 const withKey = (value: string): Record<string, string> => ({ 'x-api-key': value });
 const secured = (): string[] => [
   `/wakeup?imei=${terminal.phone}`,
   `/realtime/start-stream?imei=${terminal.phone}&channel=1`,
   `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction=2`,
   `/realtime/stream.flv?imei=${terminal.phone}&channel=2`,
+];
+/** All others that are not open. */
+const alsoSecured = (): ApiRequest[] => [
+  ...deviceCommands.map(({ request }) => request(terminal.phone)),
+  { path: `/history/stream.flv?imei=${terminal.phone}&channel=1` },
+  { path: `/videos/list?imei=${terminal.phone}` },
+  { path: `/videos?video_id=${'f'.repeat(24)}` },
+  { path: `/videos?video_id=${'f'.repeat(24)}`, method: 'DELETE' },
+  { path: `/videos/control?video_id=${'f'.repeat(24)}&action=0` },
 ];
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 /** Like the real one in all but its last characters. */
@@ -51,7 +62,11 @@ describe('a product that asks for an API key', () => {
       // Only the header counts.
       expectApiError(await api(`${path}&x-api-key=${wrongKey()}`, { authorization: `Bearer ${key}` }), 401);
     }
-    for (const command of [0x8201, 0x9101, 0x9102]) expect(terminal.received(command)).toEqual([]);
+    for (const request of alsoSecured()) {
+      expect(expectApiError(await ask(request), 401)).toContain('x-api-key');
+      expect(expectApiError(await ask(request, { headers: withKey(wrongKey()) }), 401)).toContain('not valid');
+    }
+    for (const { messageId } of deviceCommands) expect(terminal.received(messageId)).toEqual([]);
   });
 
   it('asks for the key before it looks at parameters, and before 404 of a device', async () => {

@@ -1,6 +1,7 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectApiError, type HttpReply, send } from './testing/http.ts';
+import { type ApiRequest, apiOf, deviceCommands } from './testing/device-api.ts';
+import { expectApiError, type HttpReply } from './testing/http.ts';
 import { counter } from './testing/metrics.ts';
 import { until } from './testing/until.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -18,9 +19,11 @@ interface Timed {
   readonly seconds: number;
 }
 
-async function timed(path: string): Promise<Timed> {
+const api = apiOf(() => world);
+
+async function timed(request: string | ApiRequest): Promise<Timed> {
   const startedAt = performance.now();
-  const reply = await send(world.product.runtime.base_url, `/api/v1${path}`);
+  const reply = await api(request);
   return { reply, seconds: (performance.now() - startedAt) / 1000 };
 }
 
@@ -41,6 +44,13 @@ describe('the wait for a device, with the settings of a real start', () => {
     const waking = await world.terminal();
     terminal.behave({ kind: 'silent' });
     waking.behave({ kind: 'silent' });
+    const others = await Promise.all(
+      deviceCommands.map(async (command) => {
+        const other = await world.terminal();
+        other.behave({ kind: 'silent' });
+        return { ...command, other };
+      }),
+    );
     const stray = (): Promise<number> =>
       counter(world, 'jt808-gateway', 'gateway_stray_answers_total', { reason: 'late' });
     const strayBefore = await stray();
@@ -50,6 +60,8 @@ describe('the wait for a device, with the settings of a real start', () => {
       timed(`/wakeup?imei=${waking.phone}`),
       timed(`/realtime/start-stream?${camera}`),
       timed(`/realtime/control-stream?${camera}&ctrl_instruction=2`),
+      // Every command there is, each to a terminal of its own.
+      ...others.map(({ request, other }) => timed(request(other.phone))),
     ]);
     for (const { reply, seconds } of waits) {
       expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
@@ -61,7 +73,9 @@ describe('the wait for a device, with the settings of a real start', () => {
     expect(terminal.received(0x9102)).toHaveLength(1);
     // A sleeping terminal is knocked at again and again.
     expect(waking.received(0x8201).length).toBeGreaterThan(3);
-    expect((await send(world.product.runtime.base_url, `/api/v1/realtime/stream.flv?${camera}`)).status).toBe(404);
+    const once = others.filter(({ endpoint }) => endpoint !== '/wakeup');
+    for (const { messageId, other } of once) expect(other.received(messageId)).toHaveLength(1);
+    expect((await api(`/realtime/stream.flv?${camera}`)).status).toBe(404);
 
     // The same product, terminal and connection: the next command gets its own answer, not the one that comes too late.
     terminal.behave({ kind: 'slow', delayMs: 700 });
