@@ -63,6 +63,12 @@ export function openClips({ config, directory, records, lifecycle, metrics, log 
     remove: (place) => keeper.remove(place),
     serve: (bus, { pod, httpUrl, sweepMs }) => {
       keeper.serveAt(httpUrl);
+      // Uploads are taken all the same: they stay here until it is there.
+      shared
+        ?.check()
+        .catch((error: unknown) =>
+          log.error({ err: error, bucket: config.CLIPS_S3_BUCKET }, 'the bucket can not be reached'),
+        );
       const pods = shared === null ? [pod] : [pod, anyPod];
       const sources = pods.map((each) =>
         serveUseCase(bus, clipSource(each), { queue: `upload-ftp-${each}`, onError }, async () => ({ httpUrl })),

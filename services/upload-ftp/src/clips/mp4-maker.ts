@@ -63,8 +63,10 @@ export class Mp4Maker {
   async removeStaleWork(): Promise<void> {
     const { workDir } = this.#options;
     for (const name of await readdir(workDir).catch(() => [])) {
-      const { mtimeMs } = await stat(join(workDir, name));
-      if (mtimeMs < Date.now() - staleWorkMs) await rm(join(workDir, name), { recursive: true, force: true });
+      // Work that ends just now is removed by itself.
+      const found = await stat(join(workDir, name)).catch(() => null);
+      if (found !== null && found.mtimeMs < Date.now() - staleWorkMs)
+        await rm(join(workDir, name), { recursive: true, force: true });
     }
   }
 
