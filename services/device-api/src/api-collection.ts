@@ -48,12 +48,16 @@ const variables: Record<string, { value: string; description: string }> = {
 export function apiCollection(): Record<string, unknown> {
   const document = apiDocument() as unknown as Document;
   const { info, tags, paths } = document;
-  const items = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      tag: operation.tags[0],
-      item: itemOf(document, method, path, operation),
-    })),
-  );
+  const inOrder = Object.entries(paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        tag: operation.tags[0],
+        isLast: method === 'delete',
+        item: itemOf(document, method, path, operation),
+      })),
+    )
+    // Who runs a folder from top to bottom still needs what would be deleted.
+    .toSorted((a, b) => Number(a.isLast) - Number(b.isLast));
   return {
     info: {
       name: info.title,
@@ -72,7 +76,7 @@ export function apiCollection(): Record<string, unknown> {
     item: tags.map(({ name, description }) => ({
       name,
       description,
-      item: items.filter(({ tag }) => tag === name).map(({ item }) => item),
+      item: inOrder.filter(({ tag }) => tag === name).map(({ item }) => item),
     })),
   };
 }
