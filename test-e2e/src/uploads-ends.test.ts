@@ -20,6 +20,14 @@ beforeAll(async () => {
 
 afterAll(() => world.stop(), 60_000);
 
+/** 0x0001 with success (JT/T 808-2013 table 4), of a camera that does nothing about it. */
+function success(messageId: number, serial: number): { messageId: number; body: Buffer } {
+  const body = Buffer.alloc(5);
+  body.writeUInt16BE(serial, 0);
+  body.writeUInt16BE(messageId, 2);
+  return { messageId: 0x0001, body };
+}
+
 describe('0x1206', () => {
   it('failure makes an upload failed, also when its file is whole; it can be deleted', async () => {
     const camera = await UploadCamera.start(world, { uploadNotice: 'failure' });
@@ -120,15 +128,18 @@ describe('silence', () => {
 });
 
 describe('a credential', () => {
-  it('is refused once its upload is over: the camera is told so and gives up', async () => {
-    const camera = await UploadCamera.start(world, { uploadBytesPerSecond: 55_000 });
+  it('is worth nothing once its upload is over: a camera that goes on all the same is shut out, and nothing of it is kept', async () => {
+    const camera = await UploadCamera.start(world, {
+      uploadBytesPerSecond: 55_000,
+      respond: ({ messageId, serial }) => (messageId === 0x9207 ? [success(messageId, serial)] : undefined),
+    });
     const videoId = await camera.upload(camera.clip(0));
     await camera.received(videoId);
-    camera.terminal.behave({ kind: 'mute' }, 0x9207);
-    camera.terminal.behaveWell(0x9207);
-    await camera.control(videoId, uploadAction.cancel);
-    const other = await camera.upload(camera.clip(1));
-    await until('the other', async () => (await camera.show(other)).filesize > 0);
+    expect(await camera.control(videoId, uploadAction.cancel)).toMatchObject({ body: { status: 'cancelled' } });
+    const [record] = camera.terminal.uploads.records;
+    await until('the camera to give up', () => record?.state === 'failed');
+    expect(record?.error).toMatch(/^530 /);
+    await until('its failure to be told', () => camera.terminal.sent(0x1206).length > 0);
     expect(await camera.show(videoId)).toMatchObject({ status: 'cancelled', filesize: 0 });
     expect(await camera.stored(videoId)).toEqual([]);
   });

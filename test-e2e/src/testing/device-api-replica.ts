@@ -77,7 +77,8 @@ export class DeviceApiReplica {
     try {
       return (await fetch(`${this.#url}/readyz`)).status === 200;
     } catch (error) {
-      if (error instanceof TypeError) return false;
+      // It does not listen yet. Errors of the system are no instances of the Error that tests see.
+      if (typeof error === 'object' && error !== null && 'name' in error && error.name === 'TypeError') return false;
       throw error;
     }
   }
