@@ -47,6 +47,7 @@ function recordOf(clip: Clip, more: Partial<UploadRecord> = {}): UploadRecord {
     clipKey: clipKey(clip),
     clip,
     shownImei: clip.imei,
+    askedImei: clip.imei,
     cameraUtcOffset: '+08:00',
     status: 'reserved',
     reservedUntilMs: nowMs + 60_000,

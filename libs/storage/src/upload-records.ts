@@ -41,6 +41,8 @@ export interface UploadRecord {
   readonly clip: Clip;
   /** The terminal's number as it sends it, or as the caller wrote it while it is not known. */
   readonly shownImei: string;
+  /** The number as the caller wrote it who requested the upload: answers about one upload repeat it. */
+  readonly askedImei: string;
   /** The camera's clock when the upload was requested, such as `+08:00`. */
   readonly cameraUtcOffset: string;
   /** `reserved`: the camera has not answered yet; nobody is shown it, and it ends at `reservedUntilMs`. */

@@ -14,8 +14,8 @@ export function serveUploads(
   const controlMs = deps.config.UPLOAD_CONTROL_TIMEOUT_MS;
   return [
     serveUseCase(deps.bus, deviceApi.requestUpload, options, async (body, bus) => {
-      const shownImei = body.imei.padStart(body.imei.length > 12 ? 20 : 12, '0');
-      const { responseId, result, videoId } = await requestUpload(deps, { ...body, shownImei }, context(bus));
+      const askedImei = body.imei.padStart(body.imei.length > 12 ? 20 : 12, '0');
+      const { responseId, result, videoId } = await requestUpload(deps, { ...body, askedImei }, context(bus));
       return { responseId, result, videoId };
     }),
     serveUseCase(deps.bus, deviceApi.controlUpload, options, async ({ videoId, action }, bus) =>

@@ -20,7 +20,10 @@ const statusDescription = uploadStatuses.join(', ');
 export const uploadedVideo = Type.Object(
   {
     video_id: shownVideoId,
-    imei: Type.String({ description: 'Device identifier, as the terminal sends it.' }),
+    imei: Type.String({
+      description:
+        'Device identifier: in a list as the terminal sends it, else as it was written when the upload was requested.',
+    }),
     channel: Type.Integer({ minimum: 0, maximum: 255, description: 'Camera channel.' }),
     video_start_time: Type.String({
       format: 'date-time',
@@ -43,7 +46,7 @@ export const uploadedVideo = Type.Object(
 /** The border between the code's spelling and the interface's. */
 export const shownUpload = (upload: VisibleUpload) => ({
   video_id: upload._id,
-  imei: upload.shownImei,
+  imei: upload.askedImei,
   channel: upload.clip.channel,
   video_start_time: shownTime(upload.clip.startMs, upload.cameraUtcOffset),
   video_end_time: shownTime(upload.clip.endMs, upload.cameraUtcOffset),
@@ -51,6 +54,9 @@ export const shownUpload = (upload: VisibleUpload) => ({
   status: upload.status,
   ...(upload.filename === null ? {} : { filename: upload.filename }),
 });
+
+/** The same as an item of a list, which shows numbers as the terminals send them. */
+export const listedUpload = (upload: VisibleUpload) => ({ ...shownUpload(upload), imei: upload.shownImei });
 
 /** The interface's `UploadGeneralResponse`. */
 export const uploadGeneralResponse = Type.Object(

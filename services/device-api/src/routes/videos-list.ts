@@ -4,7 +4,7 @@ import { canonicalImei } from '../access/admit.ts';
 import type { Deps } from '../deps.ts';
 import { listUploads } from '../use-cases/find-upload.ts';
 import { channel, imei } from './parameters.ts';
-import { shownUpload, uploadedVideo, uploadReadErrors } from './videos-answers.ts';
+import { listedUpload, uploadedVideo, uploadReadErrors } from './videos-answers.ts';
 
 const response = Type.Object(
   {
@@ -36,7 +36,7 @@ export const videosList = (deps: Deps) => {
       const wanted = { imei: canonicalImei(query.imei), channel: query.channel };
       // Of a foreign device as of one that never uploaded: nothing is told.
       const videos = (await deps.guard.isForeign(wanted.imei, route, context)) ? [] : await listUploads(deps, wanted);
-      return { total: videos.length, videos: videos.map(shownUpload) };
+      return { total: videos.length, videos: videos.map(listedUpload) };
     },
   });
   return route;

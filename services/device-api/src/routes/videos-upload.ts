@@ -77,7 +77,7 @@ export const videosUpload = (deps: Deps) =>
       });
       const wanted = {
         imei: canonicalImei(asked.imei),
-        shownImei: asked.imei,
+        askedImei: asked.imei,
         channel: asked.channel,
         startMs: instant('start_time', asked.start_time),
         endMs: instant('end_time', asked.end_time),

@@ -77,12 +77,14 @@ describe('GET /videos/list', () => {
     expect(await list('', randomImei())).toEqual({ total: 0, videos: [] });
   });
 
-  it('shows the number as the terminal sends it, whatever the caller wrote', async () => {
+  it('lists the number as the terminal sends it; a single upload repeats what the caller wrote', async () => {
     const camera = await uploads.camera();
     const { status, body } = await api.get(uploadPath(`00000000${camera.imei}`));
     expect(status).toBe(200);
     const { body: list } = await api.get(`/videos/list?imei=00000000${camera.imei}`);
-    expect(list).toMatchObject({ videos: [{ imei: camera.imei, video_id: (body as { video_id: string }).video_id }] });
+    const { video_id: id } = body as { video_id: string };
+    expect(list).toMatchObject({ videos: [{ imei: camera.imei, video_id: id }] });
+    expect((await api.get(`/videos?video_id=${id}`)).body).toMatchObject({ imei: `00000000${camera.imei}` });
   });
 
   it.each([

@@ -175,6 +175,7 @@ export class UploadWorld {
       clipKey: clipKey(clip),
       clip,
       shownImei: imei,
+      askedImei: imei,
       cameraUtcOffset: '+08:00',
       status: 'reserved',
       reservedUntilMs: 1,

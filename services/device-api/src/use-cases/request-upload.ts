@@ -25,7 +25,7 @@ export interface RequestUpload {
   /** Canonical number. */
   readonly imei: string;
   /** As the caller wrote it. */
-  readonly shownImei: string;
+  readonly askedImei: string;
   readonly channel: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -113,6 +113,7 @@ async function reservationOf(
     clipKey: clipKey(clip),
     clip,
     shownImei: await numberAsSent(deps, wanted),
+    askedImei: wanted.askedImei,
     cameraUtcOffset,
     status: 'reserved',
     reservedUntilMs: nowMs + deps.config.DEVICE_REPLY_TIMEOUT_MS + afterAnswerMs,
@@ -134,12 +135,12 @@ async function reservationOf(
 }
 
 /** Lists show a number as its terminal sends it. */
-async function numberAsSent(deps: Pick<Deps, 'redis'>, { imei, shownImei }: RequestUpload): Promise<string> {
+async function numberAsSent(deps: Pick<Deps, 'redis'>, { imei, askedImei }: RequestUpload): Promise<string> {
   try {
-    return (await within(stateLimitMs, readDevice(deps.redis, imei)))?.phone ?? shownImei;
+    return (await within(stateLimitMs, readDevice(deps.redis, imei)))?.phone ?? askedImei;
   } catch {
     // Without the state of devices the caller's own spelling is the best that is known.
-    return shownImei;
+    return askedImei;
   }
 }
 

@@ -150,6 +150,7 @@ function recordOf(files: Readonly<Record<string, Buffer>>, more: Partial<UploadR
     clipKey: clipKey(clip),
     clip,
     shownImei: clip.imei,
+    askedImei: clip.imei,
     cameraUtcOffset: '+08:00',
     status: 'completed',
     reservedUntilMs: nowMs,

@@ -166,6 +166,7 @@ export class World {
       clipKey: clipKey(clip),
       clip,
       shownImei: clip.imei.padStart(12, '0'),
+      askedImei: clip.imei.padStart(12, '0'),
       cameraUtcOffset: '+08:00',
       status: 'reserved',
       reservedUntilMs: nowMs + 100_000,
