@@ -1,0 +1,246 @@
+import { open } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import type { OpenFile } from './receiving/open-upload.ts';
+import type { RawControl } from './testing/raw-control.ts';
+import { clipBytes, type GrantedUpload, sha256, World } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const total = 400_000;
+const clip = clipBytes(total, 42);
+/** Bytes that a file may have before the disk is full, by the end of its name. */
+let diskEnds = new Map<string, number>();
+
+/** A disk that is full after so many bytes, also within one write. */
+const openFile: OpenFile = async (path, isNew) => {
+  const file = await open(path, isNew ? 'w' : 'r+');
+  const name = [...diskEnds.keys()].find((end) => path.endsWith(end));
+  if (name === undefined) return file;
+  return {
+    datasync: () => file.datasync(),
+    close: () => file.close(),
+    write: (buffer, offset, length, position) => {
+      const room = (diskEnds.get(name) ?? Number.POSITIVE_INFINITY) - position;
+      if (room <= 0) return Promise.reject(Object.assign(new Error(`ENOSPC: ${path}`), { code: 'ENOSPC' }));
+      return file.write(buffer, offset, Math.min(length, room), position);
+    },
+  };
+};
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start(
+    {
+      FTP_DATA_IDLE_MS: '700',
+      FTP_LOST_CONTROL_GRACE_MS: '300',
+      UPLOAD_UNCONFIRMED_MS: '1500',
+      UPLOAD_SILENCE_MS: '1500',
+    },
+    { openFile },
+  );
+});
+afterAll(() => world.stop());
+afterEach(async () => {
+  diskEnds = new Map();
+  await until(() => world.openFiles().length === 0);
+});
+
+interface Running {
+  readonly upload: GrantedUpload;
+  readonly control: RawControl;
+  readonly data: Socket;
+}
+
+/** A transfer that has come so far. */
+async function sent(share: number, name = 'a.mp4'): Promise<Running> {
+  const upload = await world.granted();
+  const control = await world.raw(upload);
+  const data = await control.passive();
+  await control.says(`STOR ${name}`, 150);
+  data.write(clip.subarray(0, Math.trunc(total * share)));
+  return { upload, control, data };
+}
+
+const received = ({ upload }: Running, share: number) =>
+  world.shows(upload.id, ({ filesize }) => filesize === Math.trunc(total * share));
+
+/** How a transfer can be cut off, and what the camera is told if it is still there. */
+const breaks: [string, (running: Running) => Promise<void>, number | null][] = [
+  ['the data connection is reset', async ({ data }) => void data.resetAndDestroy(), 426],
+  ['the control connection is lost', async ({ control }) => void control.socket.destroy(), null],
+  ['the control connection is reset', async ({ control }) => void control.socket.resetAndDestroy(), null],
+  ['nothing comes any more', async () => undefined, 426],
+];
+
+describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
+  it.each(breaks)('is cut off where %s, keeps its bytes, and is never taken for whole', async (_what, cut, code) => {
+    const running = await sent(share);
+    const { upload, control } = running;
+    await received(running, share);
+    await cut(running);
+    if (code !== null) await control.hears(code);
+    await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
+    await until(() => world.openFiles().length === 0);
+    // The camera is wrong, or speaks of another attempt.
+    await world.tells(upload.imei, upload.serial, 0);
+    const record = await world.shows(upload.id, ({ result }) => result?.code === 0);
+    expect(record).toMatchObject({ status: 'uploading', filesize: Math.trunc(total * share) });
+    await resumeAndComplete(upload, 'append');
+  });
+
+  it('ends early with FIN: completed only by the camera’s word, and by nothing else', async () => {
+    const running = await sent(share);
+    const { upload, control, data } = running;
+    const disconnect = await world.connectDevice(upload.imei);
+    data.end();
+    await control.hears(226);
+    expect(await world.record(upload.id)).toMatchObject({ status: 'uploading', files: [{ state: 'whole' }] });
+    control.socket.destroy();
+    const record = await world.shows(upload.id, ({ status }) => status !== 'uploading');
+    // No QUIT, no 0x1206, and a device that does not answer what the size should be.
+    expect(record.status).toBe('failed');
+    await disconnect();
+  });
+
+  it('stands on a full disk: 452, the bytes stay, and it goes on once there is space', async () => {
+    const full = Math.trunc(total * share);
+    diskEnds.set('full.mp4', full);
+    const running = await sent(1, 'full.mp4');
+    const { upload, control } = running;
+    const told = await control.hears(452);
+    expect(told).not.toContain(world.clipsDir);
+    const record = await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
+    expect(record.filesize).toBe(full);
+    await world.tells(upload.imei, upload.serial, 0);
+    await world.shows(upload.id, ({ result }) => result !== null);
+    expect((await world.record(upload.id)).status).toBe('uploading');
+    diskEnds.clear();
+    await resumeAndComplete(upload, 'append', 'full.mp4');
+  });
+
+  it.each(['rest', 'zero'] as const)('is made good by %s', async (how) => {
+    const running = await sent(share);
+    await received(running, share);
+    running.data.resetAndDestroy();
+    await running.control.hears(426);
+    await resumeAndComplete(running.upload, how);
+  });
+});
+
+async function resumeAndComplete(upload: GrantedUpload, how: 'append' | 'rest' | 'zero', name = 'a.mp4') {
+  const control = await world.raw(upload);
+  const size = how === 'zero' ? 0 : Number((await control.says(`SIZE ${name}`, 213)).slice(4));
+  if (how === 'rest') await control.says(`REST ${size}`, 350);
+  const data = await control.passive();
+  await control.says(`${how === 'append' ? 'APPE' : 'STOR'} ${name}`, 150);
+  data.end(clip.subarray(size));
+  await control.hears(226);
+  expect(sha256(world.read(upload, name))).toBe(sha256(clip));
+  await world.tells(upload.imei, upload.serial, 0);
+  const record = await world.shows(upload.id, ({ status }) => status === 'completed');
+  expect(record).toMatchObject({ filesize: total, filename: name, files: [{ path: name, bytes: total }] });
+}
+
+describe('a transfer', () => {
+  it('breaks three times on the way, another way each time, and is the camera’s file in the end', async () => {
+    const upload = await world.granted();
+    for (const [index, [, cut]] of breaks.slice(0, 3).entries()) {
+      const control = await world.raw(upload);
+      const from = Math.trunc((total / 4) * index);
+      const data = await control.passive();
+      await control.says('APPE a.mp4', 150);
+      data.write(clip.subarray(from, Math.trunc((total / 4) * (index + 1))));
+      await world.shows(upload.id, ({ filesize }) => filesize === Math.trunc((total / 4) * (index + 1)));
+      await cut({ upload, control, data });
+      await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
+    }
+    await resumeAndComplete(upload, 'append');
+  });
+
+  it('that a camera ends together with its control connection counts: its last bytes were on their way', async () => {
+    const { upload, control, data } = await sent(1);
+    data.end();
+    control.socket.end();
+    const record = await world.shows(upload.id, ({ files }) => files[0]?.state !== 'receiving');
+    expect(record.files).toMatchObject([{ state: 'whole', bytes: total }]);
+  });
+
+  it('goes on behind a QUIT that did not wait for it, and QUIT counts', async () => {
+    const { upload, control, data } = await sent(0.5);
+    await control.send('QUIT\r\n');
+    control.socket.end();
+    await control.until(() => control.isClosed);
+    data.end(clip.subarray(total / 2));
+    const record = await world.shows(upload.id, ({ files }) => files[0]?.state !== 'receiving');
+    expect(record.files).toMatchObject([{ state: 'whole', bytes: total }]);
+    expect(sha256(world.read(upload, 'a.mp4'))).toBe(sha256(clip));
+  });
+
+  it('that is larger than allowed ends with 552, and the next does not begin', async () => {
+    await world.service.stop();
+    await world.startService({ MAX_CLIP_BYTES: '1000', MAX_CLIP_FILES: '3' });
+    try {
+      const upload = await world.granted();
+      const camera = await world.camera(upload);
+      const put = (bytes: Buffer, name: string) => camera.uploadFrom(Readable.from([bytes]), name);
+      await put(clip.subarray(0, 400), 'one.mp4');
+      await expect(put(clip.subarray(0, 700), 'two.mp4')).rejects.toMatchObject({ code: 552 });
+      await world.shows(upload.id, ({ files }) => files[1]?.state === 'broken');
+      expect(await world.record(upload.id)).toMatchObject({ filesize: 1_000, files: [{ bytes: 400 }, { bytes: 600 }] });
+      await expect(put(clip.subarray(0, 1), 'three.mp4')).rejects.toMatchObject({ code: 552 });
+      // In place of what was too large.
+      await put(clip.subarray(0, 600), 'two.mp4');
+      const control = await world.raw(upload);
+      for (const name of ['d1', 'd1/d2', 'd3']) await control.says(`MKD ${name}`, 257);
+      await control.says('MKD d4', 552);
+      await control.says(`MKD ${'a/'.repeat(20)}`, 553);
+      await control.says(`MKD ${'n'.repeat(300)}`, 553);
+    } finally {
+      await world.service.stop();
+      await world.startService();
+    }
+  });
+});
+
+describe('an end of the process', () => {
+  it('lets transfers end within the grace, promises nothing more, and cuts off the rest', async () => {
+    await world.service.stop();
+    await world.startService({ FTP_DATA_IDLE_MS: '30000' });
+    const other = await sent(0.5);
+    const slow = await sent(0.5);
+    await Promise.all([received(other, 0.5), received(slow, 0.5)]);
+    const stopping = world.service.stop();
+    await expect(world.grant((await world.reserve())._id)).rejects.toMatchObject({ name: 'BusError' });
+    other.data.end(clip.subarray(total / 2));
+    await other.control.hears(226);
+    // Bytes keep coming, but not the end.
+    const drip = setInterval(() => slow.data.write('x'), 100);
+    await slow.control.until(() => slow.control.isClosed);
+    clearInterval(drip);
+    await stopping;
+    expect(await world.record(other.upload.id)).toMatchObject({ filesize: total, files: [{ state: 'whole' }] });
+    expect(await world.record(slow.upload.id)).toMatchObject({ files: [{ state: 'broken' }] });
+    await world.startService();
+    await resumeAndComplete(other.upload, 'zero');
+  });
+
+  it('without a farewell leaves what the next start mends: sizes from the disk, nothing is being received, credentials hold', async () => {
+    const upload = await world.granted();
+    const camera = await world.camera(upload);
+    await camera.uploadFrom(Readable.from([clip.subarray(0, 1_000)]), 'a.mp4');
+    camera.close();
+    // As a killed process leaves it: progress is up to a second behind.
+    await world.service.stop();
+    const record = await world.record(upload.id);
+    const files = record.files.map((file) => ({ ...file, bytes: 900, state: 'receiving' as const }));
+    await world.records.set(upload.id, ['uploading'], { files, filesize: 900 });
+    await world.startService();
+    await world.shows(upload.id, ({ filesize }) => filesize === 1_000);
+    expect((await world.record(upload.id)).files).toMatchObject([{ bytes: 1_000, state: 'broken' }]);
+    await resumeAndComplete(upload, 'append');
+  });
+});
