@@ -1,4 +1,5 @@
 export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
+export { isAddressAllowed, isNetwork } from './allowed-address.ts';
 export { type ApiOptions, apiError, apiErrors, contextOf, createApi, createApp } from './api.ts';
 export {
   type ClipFormat,
@@ -18,6 +19,7 @@ export {
   shownConfig,
 } from './config.ts';
 export { docsPage } from './docs-page.ts';
+export { developmentEncryptionKey, Encryption } from './encryption.ts';
 export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './errors.ts';
 export { writeJson } from './exact-json.ts';
 export { type IdempotencyStore, type KeptAnswer, type KeptRequest, onlyOnce } from './idempotency.ts';
@@ -40,6 +42,7 @@ export {
   sortParameter,
 } from './paging.ts';
 export { compilePlatformBody, ignoredFieldsOf, invalid } from './platform-body.ts';
+export { type Rate, RateLimits } from './rate-limits.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
 export { type SignatureVerdict } from './signed-query.ts';
 export { compileBody, compileParameters } from './validate.ts';

@@ -16,7 +16,7 @@ import { openDatabase, openRedis, UploadRecords } from '@fleet/storage';
 import type { Express } from 'express';
 import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
-import { RateLimits } from './access/rate-limits.ts';
+import { deviceRateLimits } from './access/rate-limits.ts';
 import { createDeviceApi, createVideoService } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -63,7 +63,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const stopped = new AbortController();
   // One listener for each stream and each command under way.
   setMaxListeners(0, stopping.signal, stopped.signal);
-  const limits = new RateLimits(config, redis);
+  const limits = deviceRateLimits(config, redis);
   const guard = new Guard({ bus, config }, keys, limits);
   const sms = SmsProvider.of(config);
   lifecycle.onStop('sms', () => sms?.stop());

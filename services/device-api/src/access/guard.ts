@@ -1,6 +1,5 @@
-import { BlockList, isIP, isIPv4 } from 'node:net';
 import { BusError, call, findDevice } from '@fleet/bus';
-import { AppError, type RequestContext, type Route } from '@fleet/service-kit';
+import { AppError, isAddressAllowed, type RequestContext, type Route } from '@fleet/service-kit';
 import type { Deps } from '../deps.ts';
 import type { KeyCache, KeyOwner } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -65,23 +64,6 @@ export class Guard {
       throw new AppError('permission_denied', `The API key needs the scope ${scopes.join(' or ')}.`);
     this.#owners.set(context, owner);
   }
-}
-
-/** Whether an address is in one of the networks; an empty list allows every address. */
-export function isAddressAllowed(networks: readonly string[], address: string): boolean {
-  if (networks.length === 0) return true;
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  if (isIP(plain) === 0) return false;
-  const list = new BlockList();
-  for (const network of networks) {
-    const [base = '', prefix] = network.split('/');
-    if (isIP(base) === 0) continue;
-    const family = isIPv4(base) ? 'ipv4' : 'ipv6';
-    const bits = prefix === undefined ? (family === 'ipv4' ? 32 : 128) : Number(prefix);
-    if (Number.isInteger(bits) && bits >= 0 && bits <= (family === 'ipv4' ? 32 : 128))
-      list.addSubnet(base, bits, family);
-  }
-  return list.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');
 }
 
 /** Nobody could say: 503, or 500 where the interface lists no 503. */

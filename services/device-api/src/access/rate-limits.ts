@@ -1,13 +1,12 @@
-import { AppError, type RequestContext } from '@fleet/service-kit';
+import { type Rate, RateLimits as SharedRateLimits } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, RLWrapperTimeouts } from 'rate-limiter-flexible';
 import type { Config } from '../config.ts';
 
 /** What is counted: requests of an address, reads of a key, commands to a device, openings of a channel. */
 export type Bucket = 'health' | 'reads' | 'command' | 'stream';
 
-/** A Redis that needs longer than this counts as away, and this process counts alone. */
-const redisLimitMs = 2_000;
+/** The limits of the Device API. */
+export type RateLimits = SharedRateLimits<Bucket>;
 
 const ratesOf = (config: Config): Record<Bucket, Rate> => ({
   health: { burst: config.RATE_LIMIT_HEALTH_BURST, perSecond: config.RATE_LIMIT_HEALTH_PER_SECOND },
@@ -19,92 +18,5 @@ const ratesOf = (config: Config): Record<Bucket, Rate> => ({
   },
 });
 
-/**
- * A token bucket in place of the library's fixed window: it refills all the time, so that a caller at the allowed rate is never refused. KEYS 1 bucket.
- * ARGV 1 tokens asked for, 2 seconds to live, 3 size. Answers what is spent (more than the size: refused) and the milliseconds to the next token, or, where
- * tokens are left, until the bucket is full.
- */
-const tokenBucketScript = (perSecond: number): string => `
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local size, perMs = tonumber(ARGV[3]), ${perSecond / 1000}
-local spent, at = 0, now
-local text = redis.call('GET', KEYS[1])
-if text then
-  local divider = string.find(text, ':')
-  if divider then
-    spent, at = tonumber(string.sub(text, 1, divider - 1)), tonumber(string.sub(text, divider + 1))
-  end
-end
-spent = math.max(0, spent - math.max(0, now - at) * perMs)
-local wanted = spent + tonumber(ARGV[1])
-if wanted > size then return {size + 1, math.ceil((wanted - size) / perMs)} end
-redis.call('SET', KEYS[1], string.format('%.4f:%.0f', wanted, now), 'EX', ARGV[2])
-return {math.ceil(wanted), math.ceil(wanted / perMs)}`;
-
-interface Rate {
-  readonly burst: number;
-  readonly perSecond: number;
-}
-
-interface Limit {
-  readonly limiter: RLWrapperTimeouts;
-  readonly burst: number;
-}
-
-function makeLimiter(redis: Redis, bucket: Bucket, { burst, perSecond }: Rate): RLWrapperTimeouts {
-  // The time in which an empty bucket fills is also the window of the process's own counter.
-  const duration = Math.max(1, Math.ceil(burst / perSecond));
-  const shared = { keyPrefix: `rate-limit:${bucket}`, points: burst, duration };
-  const limiter = new RateLimiterRedis({
-    ...shared,
-    storeClient: redis,
-    useRedisPackage: true,
-    rejectIfRedisNotReady: true,
-    customIncrTtlLuaScript: tokenBucketScript(perSecond),
-  });
-  return new RLWrapperTimeouts({ limiter, timeoutMs: redisLimitMs, insuranceLimiter: new RateLimiterMemory(shared) });
-}
-
-/** The limits behind 429, shared by all replicas through Redis; without Redis each process counts for itself, and nobody is refused for that. */
-export class RateLimits {
-  readonly #limiters: Record<Bucket, Limit>;
-
-  constructor(config: Config, redis: Redis) {
-    const rates = ratesOf(config);
-    const limit = (bucket: Bucket): Limit => ({
-      limiter: makeLimiter(redis, bucket, rates[bucket]),
-      burst: rates[bucket].burst,
-    });
-    this.#limiters = {
-      health: limit('health'),
-      reads: limit('reads'),
-      command: limit('command'),
-      stream: limit('stream'),
-    };
-  }
-
-  /** Takes a token and tells the caller what is left, or refuses with 429. */
-  async consume(bucket: Bucket, key: string, context: Pick<RequestContext, 'response'>): Promise<void> {
-    const { limiter, burst } = this.#limiters[bucket];
-    try {
-      context.response.set(headersOf(await limiter.consume(key), burst));
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-      throw new AppError(
-        'rate_limited',
-        `Too many requests: ask again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`,
-        {
-          headers: { ...headersOf(refusal, burst), 'Retry-After': String(seconds) },
-        },
-      );
-    }
-  }
-}
-
-const headersOf = (result: RateLimiterRes, burst: number): Record<string, string> => ({
-  'X-RateLimit-Limit': String(burst),
-  'X-RateLimit-Remaining': String(Math.max(0, result.remainingPoints)),
-  'X-RateLimit-Reset': String(Math.ceil((Date.now() + result.msBeforeNext) / 1000)),
-});
+export const deviceRateLimits = (config: Config, redis: Redis): RateLimits =>
+  new SharedRateLimits(ratesOf(config), redis, 'rate-limit');

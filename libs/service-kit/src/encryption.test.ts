@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { Encryption } from './encryption.ts';
+
+const [oldKey, newKey] = ['an old key of thirty-two characters', 'a new key of thirty-two characters.'];
+
+describe('Encryption', () => {
+  it('opens what it has sealed, which shows nothing and is never the same twice', () => {
+    const encryption = new Encryption(oldKey);
+    const sealed = [encryption.seal('grüße', 'webhook 1'), encryption.seal('grüße', 'webhook 1')];
+    expect(new Set(sealed).size).toBe(2);
+    expect(sealed.join()).not.toContain(Buffer.from('grüße').toString('base64url'));
+    expect(sealed.map((one) => encryption.open(one, 'webhook 1'))).toEqual(['grüße', 'grüße']);
+    expect(encryption.open(encryption.seal('', 'nothing'), 'nothing')).toBe('');
+  });
+
+  it('opens nothing for another purpose, with a changed byte, or cut', () => {
+    const encryption = new Encryption(oldKey);
+    const sealed = encryption.seal('secret', 'webhook 1');
+    expect(() => encryption.open(sealed, 'webhook 2')).toThrow(/authenticate/);
+    expect(() => encryption.open(sealed.slice(0, -4), 'webhook 1')).toThrow(/authenticate/);
+    const last = sealed.split('.').at(-1) ?? '';
+    const changed = sealed.replace(last, (last.startsWith('A') ? 'B' : 'A') + last.slice(1));
+    expect(() => encryption.open(changed, 'webhook 1')).toThrow(/authenticate/);
+    expect(() => encryption.open('plain text', 'webhook 1')).toThrow(/unknown form/);
+  });
+
+  it('is replaced by putting the new key in front of the old one', () => {
+    const sealed = new Encryption(oldKey).seal('secret', 'webhook 1');
+    const both = new Encryption(`${newKey}, ${oldKey}`);
+    expect(both.open(sealed, 'webhook 1')).toBe('secret');
+    const again = both.seal('secret', 'webhook 1');
+    expect(new Encryption(newKey).open(again, 'webhook 1')).toBe('secret');
+    expect(() => new Encryption(newKey).open(sealed, 'webhook 1')).toThrow(/lacks the key/);
+    expect(() => new Encryption(' , ')).toThrow(/no key/);
+  });
+});
