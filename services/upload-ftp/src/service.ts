@@ -142,11 +142,12 @@ async function assemble(parts: Parts, overrides: Overrides): Promise<RunningFtp>
     logIn: logInWith(records, () => serverOf(parts)),
   });
   lifecycle.onStop('ftp', () => ftp.stop());
-  serve(parts, uploads, ftp, onError);
   lifecycle.onStop('transfers', async () => {
     ftp.refuse();
     await uploads.drain(config.FTP_STOP_GRACE_MS);
   });
+  // Stopped before: no upload is promised while transfers are waited for.
+  serve(parts, uploads, ftp, onError);
   return ftp;
 }
 
