@@ -247,13 +247,13 @@ describe('a backend that is away in the middle of a file', () => {
 });
 
 describe('two replicas of device-api', () => {
-  let replica: DeviceApiReplica | undefined;
+  let replica: DeviceApiReplica;
 
   beforeAll(async () => {
     replica = await DeviceApiReplica.start(world);
   }, 90_000);
 
-  afterAll(() => replica?.stop(), 30_000);
+  afterAll(() => replica.stop(), 30_000);
 
   it('make one upload of 50 parallel requests for a clip', async () => {
     const camera = await UploadCamera.start(world, slowly);

@@ -55,8 +55,13 @@ export class DeviceApiReplica {
     // A test run that ends early leaves no process behind.
     process.once('exit', () => child.kill('SIGKILL'));
     const replica = new DeviceApiReplica(child, `http://127.0.0.1:${httpPort}`);
-    await until('the second device-api', () => replica.#isReady(), 60_000);
-    return replica;
+    try {
+      await until('the second device-api', () => replica.#isReady(), 60_000);
+      return replica;
+    } catch (error) {
+      await replica.stop('SIGKILL');
+      throw error;
+    }
   }
 
   get(path: string): Promise<Answer> {
