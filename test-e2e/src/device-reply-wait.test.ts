@@ -2,6 +2,7 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiRequest, apiOf, deviceCommands } from './testing/device-api.ts';
 import { expectApiError, type HttpReply } from './testing/http.ts';
+import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
 import { counter } from './testing/metrics.ts';
 import { until } from './testing/until.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -38,8 +39,19 @@ function answerLate(terminal: SimulatedTerminal, messageId: number): void {
   terminal.send({ messageId: 0x0001, body });
 }
 
+/** Has a silent camera asked to pause an upload, which has a wait of its own. */
+async function expectShortWait(): Promise<void> {
+  const idle = await IdleCamera.start(world);
+  const videoId = await requestUpload(api, idle.phone);
+  idle.hold();
+  const { reply, seconds } = await timed(`/videos/control?video_id=${videoId}&action=0`);
+  expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
+  expect(seconds).toBeGreaterThanOrEqual(14.9);
+  expect(seconds).toBeLessThan(25);
+}
+
 describe('the wait for a device, with the settings of a real start', () => {
-  it('ends in 504 after 90 seconds, and the late answer reaches no later caller', async () => {
+  it('ends in 504 after 90 seconds, after 15 to control an upload, and the late answer reaches no later caller', async () => {
     const terminal = await world.terminal();
     const waking = await world.terminal();
     terminal.behave({ kind: 'silent' });
@@ -56,6 +68,7 @@ describe('the wait for a device, with the settings of a real start', () => {
     const strayBefore = await stray();
 
     const camera = `imei=${terminal.phone}&channel=1`;
+    const shortWait = expectShortWait();
     const waits = await Promise.all([
       timed(`/wakeup?imei=${waking.phone}`),
       timed(`/realtime/start-stream?${camera}`),
@@ -69,6 +82,7 @@ describe('the wait for a device, with the settings of a real start', () => {
       expect(seconds).toBeGreaterThanOrEqual(89);
       expect(seconds).toBeLessThan(95);
     }
+    await shortWait;
     expect(terminal.received(0x9101)).toHaveLength(1);
     expect(terminal.received(0x9102)).toHaveLength(1);
     // A sleeping terminal is knocked at again and again.

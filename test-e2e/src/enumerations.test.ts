@@ -284,6 +284,57 @@ describe('left out', () => {
   });
 });
 
+describe('as the caller says', () => {
+  const text = (value: string): string =>
+    value.length.toString(16).padStart(2, '0') + Buffer.from(value).toString('hex');
+
+  it('host and ports of the media server, live and with a recording, and of the FTP server', async () => {
+    const terminal = await agreeable();
+    const wishes: [host: string, tcpPort: number, udpPort: number][] = [
+      ['10.0.0.1', 65_535, 1],
+      ['media.partner.example', 1, 65_535],
+      ['2001:db8::7', 0, 9000],
+    ];
+    for (const [index, [host, tcpPort, udpPort]] of wishes.entries()) {
+      const ports = [tcpPort, udpPort].map((port) => port.toString(16).padStart(4, '0')).join('');
+      for (const { endpoint, others, messageId } of [live, start]) {
+        const address = `&host=${host}&tcp_port=${tcpPort}&udp_port=${udpPort}`;
+        await expectTaken(messageId, `${endpoint}?imei=${terminal.phone}${others(index)}${address}`);
+        const body = terminal.received(messageId).at(-1)?.body.toString('hex');
+        expect(body?.startsWith(`${text(host)}${ports}0${index + 1}`)).toBe(true);
+      }
+      const ftp = `&host=${host}&port=${udpPort}`;
+      await expectTaken(0x9206, `/videos/upload?imei=${terminal.phone}${clip(index)}${ftp}`);
+      const body = terminal.received(0x9206).at(-1)?.body.toString('hex');
+      expect(body?.startsWith(text(host) + udpPort.toString(16).padStart(4, '0'))).toBe(true);
+    }
+  });
+
+  it('every channel from 0 to 255', async () => {
+    const terminal = await agreeable();
+    const imei = `imei=${terminal.phone}`;
+    for (const number of [0, 1, 37, 128, 255]) {
+      const last = (messageId: number, at: number): number | undefined =>
+        terminal.received(messageId).at(-1)?.body.at(at);
+      await expectTaken(0x9102, `/realtime/control-stream?${imei}&channel=${number}&ctrl_instruction=2`);
+      await expectTaken(0x9202, `/history/control-stream?${imei}&channel=${number}&playback_control=1`);
+      await expectTaken(0x9205, `/history/list-videos?${imei}&channel=${number}&${span().query}`);
+      await expectTaken(0x9101, `/realtime/start-stream?${imei}&channel=${number}`);
+      await expectTaken(0x9201, `/history/start-stream?${imei}&channel=${number}${history('none')}`);
+      await expectTaken(0x9206, `/videos/upload?${imei}&channel=${number}&${span().query}`);
+      const sent = [
+        last(0x9102, 0),
+        last(0x9202, 0),
+        last(0x9205, 0),
+        last(0x9101, -3),
+        last(0x9201, -18),
+        last(0x9206, -25),
+      ];
+      expect(sent).toEqual(sent.map(() => number));
+    }
+  });
+});
+
 describe('bitmasks', () => {
   it('alarm is a full 64-bit number, in a query and in a list', async () => {
     const masks = [0n, 1n, 0x8000_0000n, 0x1_0000_0000n, 2n ** 53n + 1n, 2n ** 64n - 1n];

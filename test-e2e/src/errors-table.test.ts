@@ -14,9 +14,11 @@ import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
 import { newPhone, startWorld, type World } from './testing/world.ts';
 
-// The Errors table of interface.md, row by row. What runs into a limit on purpose (429, and 503 of the request limit) is in limits.test.ts.
+// The Errors table of interface.md, row by row. What runs into a limit on purpose (429, and 503 of the request limit) is in limits.test.ts, and the waits
+// of a real start (90 and 15 seconds) are in device-reply-wait.test.ts.
 
-const deviceReplyTimeoutMs = 3_000;
+const deviceReplyTimeoutMs = 2_500;
+const uploadControlTimeoutMs = 2_000;
 const firstPacketWaitMs = 1_500;
 
 let world: World;
@@ -26,6 +28,7 @@ let untouched: SimulatedTerminal;
 beforeAll(async () => {
   world = await startWorld({
     DEVICE_REPLY_TIMEOUT_MS: String(deviceReplyTimeoutMs),
+    UPLOAD_CONTROL_TIMEOUT_MS: String(uploadControlTimeoutMs),
     FIRST_PACKET_WAIT_MS: String(firstPacketWaitMs),
   });
   untouched = await world.terminal({ edition: '2019', phone: newPhone(20) });
@@ -382,31 +385,65 @@ describe('502', () => {
   }, 60_000);
 });
 
+describe('503', () => {
+  const components = ['state_store', 'message_broker', 'database', 'upload_server', 'jt808_server', 'jt1078_server'];
+
+  it.each([
+    ['upload_server', 'upload-ftp'],
+    ['jt808_server', 'jt808-gateway'],
+    ['jt1078_server', 'jt1078-media'],
+    ['database', 'mongodb'],
+  ])(
+    'a component is unhealthy, with the health body instead of ApiError: %s',
+    async (component, process) => {
+      kill(world, process, 'SIGSTOP');
+      try {
+        const reply = await api('/health');
+        const states = components.map((name) => [name, name !== component] as const);
+        expect(json(reply)).toEqual([503, { healthy: false, components: Object.fromEntries(states) }]);
+        expect(reply.headers['content-type']).toMatch(/^application\/json/);
+      } finally {
+        kill(world, process, 'SIGCONT');
+      }
+      await healthy(world);
+    },
+    60_000,
+  );
+
+  it('a device or camera is unhealthy, with the health body instead of ApiError', async () => {
+    const gone = newPhone();
+    for (const path of [`/health/device?imei=${gone}`, `/health/camera?imei=${gone}&channel=1`])
+      expect(json(await api(path))).toEqual([503, { healthy: false }]);
+    // The device is connected, its camera does not stream.
+    expect(json(await api(`/health/device?imei=${untouched.phone}`))).toEqual([200, { healthy: true }]);
+    expect(json(await api(`/health/camera?${camera(untouched)}`))).toEqual([503, { healthy: false }]);
+  });
+});
+
 describe('504', () => {
-  it('the device did not reply in time, to each command; to /videos/control within 15 seconds', async () => {
-    const silent = async (uploads: boolean): Promise<SimulatedTerminal> => {
-      const terminal = await world.terminal({ recordings: [recordingOf()], uploadBytesPerSecond: 10_000 });
-      if (!uploads) terminal.behave({ kind: 'silent' });
-      return terminal;
-    };
-    const uploading = await silent(true);
-    const videoId = await requestUpload(api, uploading.phone);
-    uploading.behave({ kind: 'silent' });
-    const terminals = await Promise.all(deviceCommands.map(() => silent(false)));
+  it('the device did not reply in time: each command', async () => {
+    const waits = deviceCommands.map(async ({ request, messageId, endpoint }) => {
+      const terminal = await world.terminal();
+      terminal.behave({ kind: 'silent' });
+      const startedAt = performance.now();
+      const reply = await api(request(terminal.phone));
+      expect([endpoint, expectApiError(reply, 504)]).toEqual([endpoint, 'The device did not reply in time.']);
+      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(deviceReplyTimeoutMs - 50);
+      expect(terminal.received(messageId)).toHaveLength(1);
+    });
+    await Promise.all(waits);
+  });
+
+  it('the device did not reply in the time of its own that /videos/control has', async () => {
+    const idle = await IdleCamera.start(world);
+    const videoId = await requestUpload(api, idle.phone);
+    idle.hold();
     const startedAt = performance.now();
-    const timed = async (request: string | ApiRequest): Promise<number> => {
-      expect(expectApiError(await api(request), 504)).toBe('The device did not reply in time.');
-      return performance.now() - startedAt;
-    };
-    const control = timed(`/videos/control?video_id=${videoId}&action=0`);
-    const waits = deviceCommands.map(({ request }, index) => timed(request(terminals[index]?.phone ?? '')));
-    for (const ms of await Promise.all(waits)) expect(ms).toBeGreaterThanOrEqual(deviceReplyTimeoutMs - 50);
-    // Sooner or later than the wait for other commands: it has one of its own.
-    const controlMs = await control;
-    expect(controlMs).toBeGreaterThanOrEqual(14_900);
-    expect(controlMs).toBeLessThan(25_000);
+    const reply = await api(`/videos/control?video_id=${videoId}&action=0`);
+    expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(uploadControlTimeoutMs - 50);
     expect((await uploadOf(videoId)).status).toBe('uploading');
-  }, 90_000);
+  });
 });
 
 // The last: without its database the product knows no upload.
