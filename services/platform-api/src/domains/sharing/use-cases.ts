@@ -1,0 +1,54 @@
+import type { Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { SharePermission } from './schema.ts';
+import { findSharedBy, findSharedWith, removeShare } from './store.ts';
+
+/** What the look-ups of shares need. */
+export interface SharingStore {
+  readonly records: Records;
+}
+
+/** A vehicle of some account that the caller may use because it is shared. */
+export interface SharedVehicle {
+  readonly vehicleId: number;
+  /** The account that owns the vehicle and its records. */
+  readonly accountId: number;
+  readonly ownerUserId: number;
+  readonly permissions: readonly SharePermission[];
+}
+
+/** The vehicles that are shared to a user now, each once. */
+export const sharedVehicles = async (
+  { records }: SharingStore,
+  caller: { readonly userId: number },
+  now = new Date(),
+): Promise<SharedVehicle[]> => (await findSharedWith(records, caller.userId, { now })).map(asSharedVehicle);
+
+/** How one vehicle is shared to a user now, or null. */
+export async function sharedVehicle(
+  { records }: SharingStore,
+  caller: { readonly userId: number },
+  vehicleId: number,
+  now = new Date(),
+): Promise<SharedVehicle | null> {
+  const [share] = await findSharedWith(records, caller.userId, { vehicleId, now });
+  return share === undefined ? null : asSharedVehicle(share);
+}
+
+/** Ends every share of a vehicle that is deleted. */
+export async function endSharesOfVehicle({ records }: SharingStore, scope: Scope, vehicleId: number): Promise<void> {
+  for (const { _id } of await findSharedBy(records, scope, { vehicleId }, new Date(0)))
+    await removeShare(records, scope, _id);
+}
+
+const asSharedVehicle = (share: {
+  readonly vehicleId: number;
+  readonly accountId: number;
+  readonly ownerUserId: number;
+  readonly permissions: readonly SharePermission[];
+}): SharedVehicle => ({
+  vehicleId: share.vehicleId,
+  accountId: share.accountId,
+  ownerUserId: share.ownerUserId,
+  permissions: share.permissions,
+});
