@@ -8,6 +8,7 @@ import {
   gatewayTtlMs,
   keepGatewayAlive,
   readDevice,
+  readDevices,
   releaseDevice,
 } from './device-state.ts';
 import { openRedis, type Redis } from './redis.ts';
@@ -116,5 +117,18 @@ describe('device state in Redis', () => {
     expect(ttlMs).toBeGreaterThan(0);
     expect(ttlMs).toBeLessThanOrEqual(gatewayTtlMs);
     await release(state);
+  });
+
+  it('reads many at once, without those that have no session or whose gateway is dead', async () => {
+    const imeis = [0, 1, 2].map((n) => `${imei}-${n}`);
+    const states = [session(pods[0]), session(pods[1])];
+    for (const [n, state] of states.entries()) await claimDevice(redis, `${imei}-${n}`, state);
+    const found = await readDevices(redis, imeis);
+    expect([...found.keys()]).toEqual(imeis.slice(0, 2));
+    expect(found.get(`${imei}-1`)).toMatchObject(states[1] ?? {});
+    await forgetGateway(redis, pods[1]);
+    expect([...(await readDevices(redis, imeis)).keys()]).toEqual(imeis.slice(0, 1));
+    expect(await readDevices(redis, [])).toEqual(new Map());
+    await redis.del(imeis.map((each) => `device:${each}`));
   });
 });

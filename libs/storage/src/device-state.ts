@@ -23,6 +23,8 @@ const gatewayKey = (podId: string): string => `gateway:${podId}`;
 export const gatewayTtlMs = 10_000;
 /** Upper bound of a state that nobody deletes: its pod's own key decides much earlier. */
 const deviceTtlMs = 24 * 3600 * 1000;
+/** Keys in one round trip. */
+const readAtOnce = 500;
 
 // KEYS 1 device. ARGV 1 state without generation, 2 known generation or 0, 3 ttl. Answers {generation, previous state or ''}; generation 0: refused.
 const claimScript = `
@@ -99,4 +101,21 @@ export async function readDevice(redis: Redis, imei: string): Promise<DeviceStat
   if (text === null) return null;
   const state = JSON.parse(text) as DeviceState;
   return (await redis.exists(gatewayKey(state.podId))) === 1 ? state : null;
+}
+
+/** The sessions of many terminals, by canonical number; those without a session on a gateway that lives are left out. */
+export async function readDevices(redis: Redis, imeis: readonly string[]): Promise<Map<string, DeviceState>> {
+  const states = new Map<string, DeviceState>();
+  for (let at = 0; at < imeis.length; at += readAtOnce) {
+    const part = imeis.slice(at, at + readAtOnce);
+    const texts = await redis.mGet(part.map(deviceKey));
+    for (const [index, text] of texts.entries())
+      if (text !== null) states.set(part[index] ?? '', JSON.parse(text) as DeviceState);
+  }
+  const pods = [...new Set([...states.values()].map(({ podId }) => podId))];
+  if (pods.length === 0) return states;
+  const alive = await redis.mGet(pods.map(gatewayKey));
+  const dead = new Set(pods.filter((_pod, index) => alive[index] === null));
+  for (const [imei, { podId }] of states) if (dead.has(podId)) states.delete(imei);
+  return states;
 }

@@ -5,6 +5,7 @@ export {
   gatewayTtlMs,
   keepGatewayAlive,
   readDevice,
+  readDevices,
   releaseDevice,
 } from './device-state.ts';
 export { type Collection, type Database, type Db, isDuplicateKey, openDatabase } from './mongo.ts';
