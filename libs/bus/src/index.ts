@@ -23,6 +23,7 @@ export {
 } from './device-command.ts';
 export { pingRequest, pingService, servePing } from './ping.ts';
 export {
+  accessChanged,
   deviceApi,
   fenceSession,
   findDevice,

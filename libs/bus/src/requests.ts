@@ -35,6 +35,19 @@ export const keyRevoked = defineAnnouncement({
   schema: Type.Object({ keySha256: sha256Hex }),
 });
 
+/**
+ * Tells every replica of platform-api that what it remembers of a user no longer holds: logged out, disabled, another role, account suspended. The one that is
+ * named: a session, all sessions of a user, or all users of an account.
+ */
+export const accessChanged = defineAnnouncement({
+  subject: 'platform-api.access-changed',
+  schema: Type.Object({
+    accountId: Type.Optional(Type.Integer()),
+    userId: Type.Optional(Type.Integer()),
+    sessionId: Type.Optional(Type.Integer()),
+  }),
+});
+
 /** Asks platform-api for what is on record about a terminal; `imei` is the canonical number. */
 export const findDevice = defineRequest({
   subject: 'platform-api.find-device',

@@ -44,5 +44,6 @@ export {
 export { compilePlatformBody, ignoredFieldsOf, invalid } from './platform-body.ts';
 export { type Rate, RateLimits } from './rate-limits.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
+export { ShortCache } from './short-cache.ts';
 export { type SignatureVerdict } from './signed-query.ts';
 export { compileBody, compileParameters } from './validate.ts';

@@ -1,4 +1,13 @@
-import { type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import {
+  ConfigError,
+  type ConfigOf,
+  commonEnv,
+  developmentEncryptionKey,
+  envSchema,
+  readEnv,
+} from '@fleet/service-kit';
+
+const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 
 export const schema = envSchema({
   ...commonEnv,
@@ -29,8 +38,60 @@ export const schema = envSchema({
     pattern: '^fk_[A-Za-z0-9_-]{43}$',
     description: "API key of the first owner's account, recorded when absent; only its hash is stored",
   },
+  ALLOWED_ORIGINS: {
+    type: 'string',
+    default: '',
+    description: 'origins beside that of PUBLIC_URL, separated by commas, whose pages may use dashboard keys',
+  },
+  TRUST_PROXY: {
+    type: 'string',
+    default: 'loopback',
+    description: 'addresses or networks, separated by commas, whose X-Forwarded-For is believed',
+  },
+  PUBLIC_URL: {
+    type: 'string',
+    default: 'http://127.0.0.1:8080',
+    pattern: '^https?://[^\\s]+[^/\\s]$',
+    description: 'base URL under which people and partners reach the platform, for links in messages and answers',
+  },
+  ENCRYPTION_KEY: {
+    type: 'string',
+    default: developmentEncryptionKey,
+    secret: true,
+    minLength: 32,
+    description:
+      'seals stored secrets (signing keys, webhook secrets, two-factor secrets); several separated by commas: the first seals, all open',
+  },
+  JWT_ISSUER: { type: 'string', default: 'fleet-platform', minLength: 1, description: '`iss` of access tokens' },
+  SIGNING_KEY_DAYS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 3650,
+    default: 90,
+    description: 'age at which the key that signs access tokens is replaced; the one before stays valid',
+  },
+  RATE_LIMIT_PLATFORM_PER_MINUTE: { ...count, default: 600, description: 'requests of an API key' },
+  RATE_LIMIT_PLATFORM_BURST: { ...count, default: 100, description: 'requests of an API key at once' },
+  RATE_LIMIT_LOGIN_PER_MINUTE: { ...count, default: 20, description: 'log-ins of an address, and with an identifier' },
+  RATE_LIMIT_CODES_PER_HOUR: { ...count, default: 5, description: 'one-time codes sent to a phone' },
+  RATE_LIMIT_GEOCODE_PER_MINUTE: {
+    ...count,
+    default: 120,
+    description: 'geocode, reverse, suggest, route and snap of an API key together',
+  },
+  RATE_LIMIT_EXTRACTION_PER_MINUTE: { ...count, default: 10, description: 'documents extracted for a user' },
+  RATE_LIMIT_USER_SEARCH_PER_MINUTE: { ...count, default: 10, description: 'searches of a user for sharing' },
+  RATE_LIMIT_SHARE_LINK_PER_MINUTE: { ...count, default: 60, description: 'share links resolved for an address' },
+  RATE_LIMIT_PARTNER_PER_SECOND: { ...count, default: 100, description: 'requests of a partner token' },
+  RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: { ...count, default: 10, description: 'tests and manual retries of a webhook' },
+  RATE_LIMIT_CAPTURE_PER_MINUTE: { ...count, default: 6, description: 'media captures of a vehicle' },
 });
 
 export type Config = ConfigOf<typeof schema>;
 
-export const loadConfig = (env: NodeJS.ProcessEnv): Config => readEnv(schema, env);
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const config = readEnv(schema, env);
+  if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
+    throw new ConfigError('ENCRYPTION_KEY has its development value: set one of your own.');
+  return config;
+}

@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 import { runTool } from './command-line.ts';
 import { ensureOwner } from './domains/accounts/ensure-owner.ts';
-import { isEmail, minPasswordLength } from './domains/accounts/rules.ts';
 import { createKey } from './domains/api-keys/use-cases.ts';
+import { minPasswordLength } from './domains/users/passwords.ts';
+import { isEmail } from './domains/users/rules.ts';
 
 const usage = `usage: node create-owner.js --email NAME@HOST --password PASSWORD --account NAME
 (the database is that of MONGODB_URL)`;

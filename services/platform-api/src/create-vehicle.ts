@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { terminalKey } from '@fleet/jt808';
 import { runTool } from './command-line.ts';
-import { normalEmail } from './domains/accounts/rules.ts';
-import { findUserByEmail } from './domains/accounts/store.ts';
+import { normalEmail } from './domains/users/rules.ts';
+import { findByEmail } from './domains/users/use-cases.ts';
 import { recordVehicle } from './domains/vehicles/use-cases.ts';
 
 const usage = `usage: node create-vehicle.js --owner NAME@HOST --vehicle-no TEXT --imei NUMBER [--camera-utc-offset +08:00]
@@ -23,7 +23,7 @@ await runTool(async (records) => {
   if (key === null) throw new Error(`${imei} is not a terminal number.`);
   if (cameraUtcOffset !== undefined && !/^[+-](0\d|1[0-4]):[0-5]\d$/.test(cameraUtcOffset))
     throw new Error(`${cameraUtcOffset} is not an offset such as +08:00.`);
-  const user = await findUserByEmail(records, normalEmail(owner));
+  const user = await findByEmail(records, normalEmail(owner));
   if (user === null) throw new Error(`${owner} is nobody's e-mail here.`);
   const { record, created } = await recordVehicle(records, {
     accountId: user.accountId,

@@ -7,11 +7,12 @@ import { verify } from '@node-rs/argon2';
 import { ServerProcess, testEnv, until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { type Config, loadConfig } from './config.ts';
 import { ensureOwner } from './domains/accounts/ensure-owner.ts';
-import type { Account, User } from './domains/accounts/schema.ts';
+import type { Account } from './domains/accounts/schema.ts';
 import { keyHash, newKey } from './domains/api-keys/rules.ts';
 import type { ApiKey } from './domains/api-keys/schema.ts';
 import { insertKey } from './domains/api-keys/store.ts';
 import { createKey, recordKey } from './domains/api-keys/use-cases.ts';
+import type { User } from './domains/users/schema.ts';
 import { recordVehicle } from './domains/vehicles/use-cases.ts';
 import { create, type PlatformApi } from './service.ts';
 import { Records } from './store/records.ts';
@@ -106,6 +107,9 @@ describe('platform-api', () => {
       ipAllowlist: [],
       expiresAt: new Date(Date.now() - 1),
       revokedAt: null,
+      userId: null,
+      canMintTokens: false,
+      sealedDashboardKey: null,
     });
     expect(await check(secret)).toEqual({ valid: false });
   });

@@ -1,9 +1,9 @@
 import { type Bus, openBus, servePing } from '@fleet/bus';
 import {
   adminRoutes,
-  createApp,
   createLogger,
   createMetrics,
+  Encryption,
   Lifecycle,
   type Logger,
   listen,
@@ -11,61 +11,103 @@ import {
   type Running,
   shownConfig,
 } from '@fleet/service-kit';
-import { openDatabase } from '@fleet/storage';
+import { type Database, dialRedis, openDatabase } from '@fleet/storage';
+import { AccessTokens } from './access/access-tokens.ts';
+import { allowedOrigins } from './access/origins.ts';
+import { Principals } from './access/principals.ts';
+import { platformRateLimits } from './access/rate-limits.ts';
+import { createPlatformApi, createPlatformApp } from './app.ts';
 import { bootstrap, UntilDone } from './bootstrap.ts';
 import { type Config, schema } from './config.ts';
+import type { Deps } from './deps.ts';
 import { serveApiKeys } from './domains/api-keys/handlers.ts';
+import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
-import { apiRoutes, errorRoutes } from './routes/api.ts';
-import { startPage } from './routes/start-page.ts';
 import { Records } from './store/records.ts';
 
 export interface PlatformApi extends Running {
   readonly httpPort: number;
+  /** What the running domains work with; tests make records with it. */
+  readonly deps: Deps;
 }
 
 /** Starts the service. Health answers from the first moment; it is ready once the broker, the database and the first records are there. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<PlatformApi> {
   const log = overrides.log ?? createLogger('platform-api', config.LOG_LEVEL);
-  const name = podId(config.POD_ID);
   const lifecycle = new Lifecycle(log);
   log.info(shownConfig(schema, config), 'starting');
   try {
-    const database = openDatabase(config.MONGODB_URL, { appName: name });
-    lifecycle.onStop('database', () => database.close());
-    const records = new Records(database);
-    const firstRecords = new UntilDone(log, () => bootstrap(config, records, log));
-    lifecycle.onStop('first records', () => firstRecords.stop());
-
-    let bus: Bus | undefined;
-    const app = createApp();
-    app.use(
-      adminRoutes(lifecycle, createMetrics('platform-api'), {
-        message_broker: () => bus?.isUp() ?? false,
-        database: () => database.ping(),
-        first_records: () => firstRecords.isDone,
-      }),
-    );
-    app.use(startPage());
-    app.use('/api', apiRoutes(records, log));
-    app.use(...errorRoutes(log));
-    const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
-    lifecycle.onStop('http', () => http.close());
-
-    const opened = await openBus(config.NATS_URL, { name, log });
-    bus = opened;
-    lifecycle.onStop('bus', () => opened.close());
-    const onError = (error: unknown): void => log.error({ err: error }, 'a bus request failed');
-    for (const served of [
-      ...serveApiKeys(opened, records, onError),
-      ...serveVehicles(opened, records, onError),
-      servePing(opened, 'platform-api', { onError }),
-    ])
-      lifecycle.onStop('bus request', () => served.stop());
-    log.info({ httpPort: http.port }, 'started');
-    return { httpPort: http.port, stop: () => lifecycle.stop() };
+    return await start(config, log, lifecycle);
   } catch (error) {
     await lifecycle.stop();
     throw error;
   }
+}
+
+async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<PlatformApi> {
+  const name = podId(config.POD_ID);
+  const database = openDatabase(config.MONGODB_URL, { appName: name });
+  lifecycle.onStop('database', () => database.close());
+  const records = new Records(database);
+  const firstRecords = new UntilDone(log, () => bootstrap(config, records, log));
+  lifecycle.onStop('first records', () => firstRecords.stop());
+
+  let bus: Bus | undefined;
+  const { app, serve } = createPlatformApp(
+    log,
+    config.TRUST_PROXY,
+    adminRoutes(lifecycle, createMetrics('platform-api'), {
+      message_broker: () => bus?.isUp() ?? false,
+      database: () => database.ping(),
+      first_records: () => firstRecords.isDone,
+    }),
+  );
+  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
+  lifecycle.onStop('http', () => http.close());
+
+  const opened = await openBus(config.NATS_URL, { name, log });
+  bus = opened;
+  lifecycle.onStop('bus', () => opened.close());
+  const deps = makeDeps(config, log, lifecycle, { database, records, bus: opened });
+  const principals = new Principals(records, opened, log);
+  lifecycle.onStop('principals', () => principals.stop());
+  serve(createPlatformApi(deps, { principals, origins: allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS) }));
+  serveBus(deps, lifecycle);
+  log.info({ httpPort: http.port }, 'started');
+  return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
+}
+
+function makeDeps(
+  config: Config,
+  log: Logger,
+  lifecycle: Lifecycle,
+  parts: { database: Database; records: Records; bus: Bus },
+): Deps {
+  const redis = dialRedis(config.REDIS_URL, {
+    name: 'platform-api',
+    onError: (error) => log.warn({ err: error }, 'redis is away'),
+  });
+  lifecycle.onStop('redis', () => redis.destroy());
+  const encryption = new Encryption(config.ENCRYPTION_KEY);
+  const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
+  return {
+    config,
+    log,
+    ...parts,
+    redis,
+    encryption,
+    signingKeys,
+    tokens: new AccessTokens(signingKeys, config.JWT_ISSUER),
+    limits: platformRateLimits(config, redis),
+  };
+}
+
+function serveBus({ bus, records, log }: Deps, lifecycle: Lifecycle): void {
+  const onError = (error: unknown): void => log.error({ err: error }, 'a bus request failed');
+  for (const served of [
+    ...serveApiKeys(bus, records, onError),
+    ...serveVehicles(bus, records, onError),
+    servePing(bus, 'platform-api', { onError }),
+  ])
+    lifecycle.onStop('bus request', () => served.stop());
 }

@@ -9,7 +9,7 @@ export interface Caller extends Scope {
   readonly role: Role;
   readonly canViewVideo: boolean;
   /** Null for a token that was minted for a server. */
-  readonly sessionId: string | null;
+  readonly sessionId: number | null;
   /** Null where the bearer token alone is asked for. */
   readonly keyId: number | null;
   readonly scopes: readonly KeyScope[];

@@ -1,7 +1,10 @@
 import type { Records } from '../../store/records.ts';
-import { hashPassword, normalEmail } from './rules.ts';
-import type { User } from './schema.ts';
-import { findUserByEmail, insertAccountOf, insertUser } from './store.ts';
+import { hashPassword } from '../users/passwords.ts';
+import { newUser, normalEmail } from '../users/rules.ts';
+import type { User } from '../users/schema.ts';
+import { findByEmail, recordFirstOwner } from '../users/use-cases.ts';
+import { newAccount } from './rules.ts';
+import { insertAccountOf } from './store.ts';
 
 /** Makes an account and its owner unless the e-mail has a user already, whose password stays as it is. */
 export async function ensureOwner(
@@ -9,14 +12,11 @@ export async function ensureOwner(
   owner: { email: string; password: string; accountName: string },
 ): Promise<{ user: User; created: boolean }> {
   const email = normalEmail(owner.email);
-  const known = await findUserByEmail(records, email);
+  const known = await findByEmail(records, email);
   if (known !== null) return { user: known, created: false };
-  const account = await insertAccountOf(records, email, { name: owner.accountName });
-  const { record, created } = await insertUser(records, {
-    accountId: account.record._id,
-    name: email,
-    email,
-    role: 'owner',
+  const account = await insertAccountOf(records, email, newAccount({ name: owner.accountName }));
+  const { record, created } = await recordFirstOwner(records, account.record._id, {
+    ...newUser({ name: email, email, role: 'owner' }),
     passwordHash: await hashPassword(owner.password),
   });
   return { user: record, created };

@@ -3,14 +3,9 @@ import type { RecordFields } from '../../store/records.ts';
 /** A customer company: every record belongs to one. */
 export interface Account extends RecordFields {
   readonly name: string;
-}
-
-export interface User extends RecordFields {
-  readonly accountId: number;
-  readonly name: string;
-  /** Lower case. */
-  readonly email: string;
-  readonly role: 'owner';
-  /** argon2id in PHC form. */
-  readonly passwordHash: string;
+  readonly status: 'active' | 'suspended';
+  /** The dealer's own account, for accounts that a dealer has made. */
+  readonly dealerAccountId: number | null;
+  /** IANA name; the default of its users and vehicles. */
+  readonly timezone: string;
 }

@@ -14,4 +14,9 @@ export interface ApiKey extends RecordFields {
   readonly ipAllowlist: readonly string[];
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** Who made it; null for keys from the settings. */
+  readonly userId: number | null;
+  readonly canMintTokens: boolean;
+  /** The key of the account's dashboard, sealed for the purpose `dashboard key of account <id>`: valid with a session and an allowed origin alone. Null for all others. */
+  readonly sealedDashboardKey: string | null;
 }

@@ -1,5 +1,8 @@
+import { AccountRecords } from '../../store/account-records.ts';
 import type { NewRecord, Records } from '../../store/records.ts';
 import type { ApiKey } from './schema.ts';
+
+export const keysIn = (records: Records): AccountRecords<ApiKey> => new AccountRecords<ApiKey>(records, 'api_keys');
 
 export const findKey = (records: Records, keySha256: string): Promise<ApiKey | null> =>
   records.findByUnique<ApiKey>('api_keys', 'key', keySha256);

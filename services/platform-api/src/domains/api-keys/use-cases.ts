@@ -1,7 +1,8 @@
+import type { Scope as AccountScope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import { defaultScopes, isValid, keyHash, newKey } from './rules.ts';
 import type { ApiKey } from './schema.ts';
-import { findKey, insertKey, markRevoked } from './store.ts';
+import { findKey, insertKey, keysIn, markRevoked } from './store.ts';
 
 /** Puts a key on record by its hash, unless it is there: a revoked one stays revoked. */
 export const recordKey = (
@@ -17,6 +18,9 @@ export const recordKey = (
     ipAllowlist: [],
     expiresAt: null,
     revokedAt: null,
+    userId: null,
+    canMintTokens: false,
+    sealedDashboardKey: null,
   });
 
 /** Makes a key; the answer is the only place where it is ever seen. */
@@ -38,4 +42,15 @@ export async function revokeKey(records: Records, keySha256: string, now = new D
   if (key === null) return false;
   await markRevoked(records, key._id, now);
   return true;
+}
+
+/** The key of an account by id when it may be used now, else null. */
+export async function findKeyById(
+  records: Records,
+  scope: AccountScope,
+  id: number,
+  now = new Date(),
+): Promise<ApiKey | null> {
+  const key = await keysIn(records).find(scope, id);
+  return key !== null && isValid(key, key.keySha256, now) ? key : null;
 }

@@ -22,7 +22,7 @@ export const findSharedWith = (
       ...(options.vehicleId === undefined ? {} : { vehicleId: options.vehicleId }),
       ...isLive(options.now),
     })
-    .toArray() as Promise<Share[]>;
+    .toArray();
 
 /** The live shares of an account's vehicles, in the order in which they were made. */
 export const findSharedBy = async (

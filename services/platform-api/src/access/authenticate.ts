@@ -1,0 +1,148 @@
+import { AppError, isAddressAllowed, type RequestContext } from '@fleet/service-kit';
+import type { ApiKey } from '../domains/api-keys/schema.ts';
+import { firstOwner } from '../domains/users/use-cases.ts';
+import type { Records } from '../store/records.ts';
+import type { AccessTokens, TokenClaims } from './access-tokens.ts';
+import { type Caller, callerIfAny, setCaller } from './caller.ts';
+import { isFromAllowedOrigin } from './origins.ts';
+import type { PlatformRoute } from './platform-route.ts';
+import type { Principal, Principals } from './principals.ts';
+import { type Bucket, countedBy, type RateLimits } from './rate-limits.ts';
+import { may } from './roles.ts';
+
+const allScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as const;
+const maxKeyLength = 256;
+const maxTokenLength = 4096;
+
+/** What the checks work with. */
+export interface AccessParts {
+  readonly records: Records;
+  readonly tokens: AccessTokens;
+  readonly principals: Principals;
+  readonly limits: RateLimits;
+  /** Origins whose pages may use dashboard keys. */
+  readonly origins: ReadonlySet<string>;
+}
+
+/** Checks who makes a request, and whether the role and the key allow it; counts it. */
+export class Access {
+  readonly #parts: AccessParts;
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+  }
+
+  /** Before the parameters of a request are looked at: 401, 403, 429. */
+  async admit(route: PlatformRoute, context: RequestContext): Promise<void> {
+    if (route.access.credentials !== 'none') {
+      const caller = await this.#orCountGuess(this.#identify(route.access.credentials, context), context);
+      setCaller(context, caller);
+    }
+    await this.#count(route.bucket as Bucket | undefined, context);
+    const caller = callerIfAny(context);
+    if (caller !== undefined) checkAllowed(route, caller);
+  }
+
+  /** For paths that do not exist: whoever shows no valid credential is told nothing else. */
+  async checkAny(context: RequestContext): Promise<void> {
+    const { request } = context;
+    const credentials = request.get('x-api-key') === undefined && request.get('authorization') ? 'bearer' : 'key';
+    await this.#orCountGuess(this.#identify(credentials, context), context);
+    await this.#count('platform', context);
+  }
+
+  async #identify(credentials: 'both' | 'bearer' | 'key', context: RequestContext): Promise<Caller> {
+    const key = credentials === 'bearer' ? null : await this.#key(context);
+    if (credentials === 'key' && key !== null) return this.#holderOf(key);
+    const claims = await this.#claims(context);
+    if (key !== null && key.accountId !== claims.accountId)
+      throw new AppError('key_user_mismatch', 'The API key and the token belong to different accounts.');
+    if (key !== null && key.sealedDashboardKey !== null) this.#checkDashboard(claims, context);
+    const principal = await this.#parts.principals.principal(claims);
+    if (principal === null) throw new AppError('token_invalid', 'The token is not valid any more.');
+    return callerOf(principal, claims, key);
+  }
+
+  async #key(context: RequestContext): Promise<ApiKey> {
+    const text = context.request.get('x-api-key');
+    if (text === undefined || text === '')
+      throw new AppError('api_key_missing', 'An API key is required in the header x-api-key.');
+    const key = text.length > maxKeyLength ? null : await this.#parts.principals.key(text);
+    if (key === null) throw new AppError('api_key_invalid', 'The API key is not valid.');
+    if (!isAddressAllowed(key.ipAllowlist, context.request.ip ?? ''))
+      throw new AppError('permission_denied', 'The API key is not valid from this address.');
+    return key;
+  }
+
+  async #claims(context: RequestContext): Promise<TokenClaims> {
+    const text = context.request.get('authorization');
+    if (text === undefined || text === '')
+      throw new AppError('token_missing', 'A token is required in the header Authorization.');
+    const token = /^Bearer +([^\s]+)$/i.exec(text)?.[1];
+    if (token === undefined || token.length > maxTokenLength)
+      throw new AppError('token_invalid', 'The header Authorization must be "Bearer" and a token.');
+    return this.#parts.tokens.verify(token);
+  }
+
+  /** A key alone stands for who made it, or for the account's first owner. */
+  async #holderOf(key: ApiKey): Promise<Caller> {
+    const { records, principals } = this.#parts;
+    if (key.sealedDashboardKey !== null)
+      throw new AppError('permission_denied', 'The key of the dashboard is valid with a session alone.');
+    const userId = key.userId ?? (await firstOwner(records, key))?._id;
+    const claims = { accountId: key.accountId, sessionId: null, mintedByKeyId: key._id, role: 'viewer' } as const;
+    const principal = userId === undefined ? null : await principals.principal({ ...claims, userId });
+    if (principal === null) throw new AppError('api_key_invalid', 'The user of the API key is not there any more.');
+    return callerOf(principal, { ...claims, userId: principal.user._id }, key);
+  }
+
+  #checkDashboard(claims: TokenClaims, context: RequestContext): void {
+    if (claims.sessionId === null)
+      throw new AppError('permission_denied', 'The key of the dashboard is valid with a session alone.');
+    if (!isFromAllowedOrigin(context.request, this.#parts.origins))
+      throw new AppError('origin_not_allowed', 'The key of the dashboard is not valid from this origin.');
+  }
+
+  /** Guessing costs the guesser's address. */
+  async #orCountGuess<T>(answer: Promise<T>, context: RequestContext): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof AppError && error.status === 401)
+        await this.#parts.limits.consume('platform', `ip:${context.request.ip ?? ''}`, context);
+      throw error;
+    }
+  }
+
+  async #count(bucket: Bucket | undefined, context: RequestContext): Promise<void> {
+    const by = bucket === undefined ? undefined : countedBy[bucket];
+    if (bucket === undefined || by === undefined) return;
+    const caller = callerIfAny(context);
+    const address = `ip:${context.request.ip ?? ''}`;
+    const user = caller === undefined ? address : `user:${caller.userId}`;
+    const key = caller?.keyId === null || caller === undefined ? user : `key:${caller.keyId}`;
+    await this.#parts.limits.consume(bucket, { key, user, address }[by], context);
+  }
+}
+
+function callerOf({ user, account }: Principal, claims: TokenClaims, key: ApiKey | null): Caller {
+  if (account.status === 'suspended') throw new AppError('account_suspended', 'The account is suspended.');
+  return {
+    accountId: user.accountId,
+    userId: user._id,
+    role: user.role,
+    canViewVideo: user.canViewVideo,
+    sessionId: claims.sessionId,
+    keyId: key?._id ?? null,
+    scopes: key?.scopes ?? allScopes,
+  };
+}
+
+function checkAllowed({ access }: PlatformRoute, caller: Caller): void {
+  const isVideoRefused = access.permission === 'video' && caller.role === 'viewer' && !caller.canViewVideo;
+  if (!may(caller.role, access.permission) || isVideoRefused)
+    throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
+  // Without a key the token alone decides.
+  if (caller.keyId !== null && !caller.scopes.includes(access.scope))
+    throw new AppError('permission_denied', `The API key needs the scope ${access.scope}.`);
+}

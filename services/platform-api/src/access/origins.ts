@@ -1,0 +1,22 @@
+import type { Request } from 'express';
+
+const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
+
+/** The origins whose pages may use dashboard keys: that of the public URL, and those of the setting. On loopback a machine has several names. */
+export function allowedOrigins(publicUrl: string, more: string): ReadonlySet<string> {
+  const { origin, protocol, hostname, port } = new URL(publicUrl);
+  const origins = new Set([origin, ...more.split(',').map((one) => one.trim().replace(/\/$/, ''))]);
+  if (loopbackNames.includes(hostname))
+    for (const name of loopbackNames) origins.add(`${protocol}//${name}${port === '' ? '' : `:${port}`}`);
+  origins.delete('');
+  return origins;
+}
+
+/** Whether a request comes from a page of an allowed origin. Browsers leave `Origin` out of a page's own reads, and say so in one of two other headers. */
+export function isFromAllowedOrigin(request: Pick<Request, 'get'>, allowed: ReadonlySet<string>): boolean {
+  const origin = request.get('origin');
+  if (origin !== undefined) return allowed.has(origin);
+  if (request.get('sec-fetch-site') === 'same-origin') return true;
+  const referer = request.get('referer');
+  return referer !== undefined && URL.canParse(referer) && allowed.has(new URL(referer).origin);
+}

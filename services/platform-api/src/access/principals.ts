@@ -1,0 +1,81 @@
+import { accessChanged, type Bus, keyRevoked, listenFor } from '@fleet/bus';
+import { AppError, type Logger, ShortCache } from '@fleet/service-kit';
+import type { Account } from '../domains/accounts/schema.ts';
+import { accountOf } from '../domains/accounts/use-cases.ts';
+import { keyHash } from '../domains/api-keys/rules.ts';
+import type { ApiKey } from '../domains/api-keys/schema.ts';
+import { findKeyById, verifyKey } from '../domains/api-keys/use-cases.ts';
+import { useSession } from '../domains/sessions/use-cases.ts';
+import type { User } from '../domains/users/schema.ts';
+import { findUser } from '../domains/users/use-cases.ts';
+import type { Records } from '../store/records.ts';
+import type { TokenClaims } from './access-tokens.ts';
+
+/** The user behind a token, and the account. */
+export interface Principal {
+  readonly user: User;
+  readonly account: Account;
+}
+
+/** What changed is forgotten at once where the announcement arrives, and after this time where it got lost. */
+const keepMs = 4_000;
+
+/** Who keys and tokens stand for, as of the last seconds: the database decides, not what a token said when it was made. */
+export class Principals {
+  readonly #records: Records;
+  readonly #keys = new ShortCache<ApiKey | null>({ keepMs });
+  readonly #principals = new ShortCache<Principal | null>({ keepMs });
+  readonly #heard: readonly { stop(): void }[];
+
+  constructor(records: Records, bus: Bus, log: Logger) {
+    this.#records = records;
+    const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
+    this.#heard = [
+      listenFor(bus, keyRevoked, onError, ({ keySha256 }) => {
+        this.#keys.forget(keySha256);
+        // Tokens that the key has minted.
+        this.#principals.forgetAll();
+      }),
+      listenFor(bus, accessChanged, onError, () => this.#principals.forgetAll()),
+    ];
+  }
+
+  /** The key when it may be used now, else null. */
+  key(key: string): Promise<ApiKey | null> {
+    const keySha256 = keyHash(key);
+    return orUnavailable(this.#keys.get(keySha256, () => verifyKey(this.#records, keySha256)));
+  }
+
+  /** The user of a token, null when session, user or minting key are not there any more. */
+  principal(claims: TokenClaims): Promise<Principal | null> {
+    const { userId, accountId, sessionId, mintedByKeyId } = claims;
+    const key = [accountId, userId, sessionId, mintedByKeyId].join(':');
+    return orUnavailable(this.#principals.get(key, () => this.#read(claims)));
+  }
+
+  stop(): void {
+    for (const heard of this.#heard) heard.stop();
+  }
+
+  async #read({ userId, accountId, sessionId, mintedByKeyId }: TokenClaims): Promise<Principal | null> {
+    const records = this.#records;
+    const [user, account, isBacked] = await Promise.all([
+      findUser(records, { accountId }, userId),
+      accountOf(records, accountId),
+      sessionId === null
+        ? mintedByKeyId !== null && (await findKeyById(records, { accountId }, mintedByKeyId)) !== null
+        : useSession(records, sessionId, userId).then((session) => session !== null),
+    ]);
+    return user === null || user.disabled || account === null || !isBacked ? null : { user, account };
+  }
+}
+
+/** That nobody could look is no verdict. */
+async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError('unavailable', 'Credentials can not be checked at the moment.', { cause });
+  }
+}

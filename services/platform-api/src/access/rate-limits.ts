@@ -1,0 +1,47 @@
+import { type Rate, RateLimits as SharedRateLimits } from '@fleet/service-kit';
+import type { Redis } from '@fleet/storage';
+import type { Config } from '../config.ts';
+
+/** What is counted (platform-contract.md, section 1.7). */
+export type Bucket =
+  | 'platform'
+  | 'login'
+  | 'codes'
+  | 'geocode'
+  | 'extraction'
+  | 'userSearch'
+  | 'shareLink'
+  | 'partner'
+  | 'webhookTest'
+  | 'capture';
+
+/** The limits of the Platform API. */
+export type RateLimits = SharedRateLimits<Bucket>;
+
+/** By what the guard counts a bucket; domains count the others themselves, with what they have read from the request. */
+export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'address'>>> = {
+  platform: 'key',
+  login: 'address',
+  geocode: 'key',
+  extraction: 'user',
+  userSearch: 'user',
+  shareLink: 'address',
+};
+
+const minute = (count: number): Rate => ({ burst: count, perSecond: count / 60 });
+
+const ratesOf = (config: Config): Record<Bucket, Rate> => ({
+  platform: { burst: config.RATE_LIMIT_PLATFORM_BURST, perSecond: config.RATE_LIMIT_PLATFORM_PER_MINUTE / 60 },
+  login: minute(config.RATE_LIMIT_LOGIN_PER_MINUTE),
+  codes: { burst: config.RATE_LIMIT_CODES_PER_HOUR, perSecond: config.RATE_LIMIT_CODES_PER_HOUR / 3600 },
+  geocode: minute(config.RATE_LIMIT_GEOCODE_PER_MINUTE),
+  extraction: minute(config.RATE_LIMIT_EXTRACTION_PER_MINUTE),
+  userSearch: minute(config.RATE_LIMIT_USER_SEARCH_PER_MINUTE),
+  shareLink: minute(config.RATE_LIMIT_SHARE_LINK_PER_MINUTE),
+  partner: { burst: config.RATE_LIMIT_PARTNER_PER_SECOND, perSecond: config.RATE_LIMIT_PARTNER_PER_SECOND },
+  webhookTest: minute(config.RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE),
+  capture: minute(config.RATE_LIMIT_CAPTURE_PER_MINUTE),
+});
+
+export const platformRateLimits = (config: Config, redis: Redis): RateLimits =>
+  new SharedRateLimits(ratesOf(config), redis, 'rate-limit:platform-api');

@@ -1,0 +1,25 @@
+import type { Bus } from '@fleet/bus';
+import type { Encryption, Logger } from '@fleet/service-kit';
+import type { Database, Redis } from '@fleet/storage';
+import type { AccessTokens } from './access/access-tokens.ts';
+import type { RateLimits } from './access/rate-limits.ts';
+import type { Config } from './config.ts';
+import type { SigningKeys } from './domains/signing-keys/signing-keys.ts';
+import type { Records } from './store/records.ts';
+
+/** What domains work with: their routes, handlers and sweeps are functions of it, and take the parts they need (`Pick<Deps, 'records'>`). */
+export interface Deps {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly bus: Bus;
+  /** Not waited for: commands fail at once while Redis is away. */
+  readonly redis: Redis;
+  readonly database: Database;
+  readonly records: Records;
+  /** Seals secrets that are stored. */
+  readonly encryption: Encryption;
+  readonly signingKeys: SigningKeys;
+  readonly tokens: AccessTokens;
+  /** Counts what a domain knows the key of; the guard has counted the route's own bucket already (`countedBy`). */
+  readonly limits: RateLimits;
+}

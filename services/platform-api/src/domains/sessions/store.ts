@@ -1,0 +1,29 @@
+import { AccountRecords } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { Session } from './schema.ts';
+
+export const sessionsIn = (records: Records): AccountRecords<Session> =>
+  new AccountRecords<Session>(records, 'sessions');
+
+/** Of all accounts: a refresh token knows its session alone. */
+export async function findSessionById(records: Records, id: number): Promise<Session | null> {
+  return (await records.collection<Session>('sessions').findOne({ _id: id })) as Session | null;
+}
+
+/** Notes a use, without counting it as a change of the record. */
+export async function markUsed(records: Records, id: number, now: Date): Promise<void> {
+  await records.collection<Session>('sessions').updateOne({ _id: id }, { $set: { lastUsedAt: now } });
+}
+
+/** Spends the refresh token in force for the next one; false when it was spent before. */
+export async function replaceRefresh(
+  records: Records,
+  id: number,
+  spentSha256: string,
+  next: { currentSha256: string; expiresAt: Date; lastUsedAt: Date; ip: string },
+): Promise<boolean> {
+  const result = await records
+    .collection<Session>('sessions')
+    .updateOne({ _id: id, currentSha256: spentSha256, revokedAt: null }, { $set: { ...next } });
+  return result.modifiedCount === 1;
+}

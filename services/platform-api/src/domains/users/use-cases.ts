@@ -1,0 +1,37 @@
+import type { NewAccountRecord, Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { User } from './schema.ts';
+import { findUserByEmail, findUserByPhone, insertFirstOwner, usersIn } from './store.ts';
+
+/** The user of an account by id, or null. */
+export const findUser = (records: Records, scope: Scope, id: number): Promise<User | null> =>
+  usersIn(records).find(scope, id);
+
+/** The user with an e-mail in its normal form, in whatever account. */
+export const findByEmail = (records: Records, email: string): Promise<User | null> => findUserByEmail(records, email);
+
+/** The user with a phone number in E.164, in whatever account. */
+export const findByPhone = (records: Records, phoneNumber: string): Promise<User | null> =>
+  findUserByPhone(records, phoneNumber);
+
+/** Puts a user on record; 409 `duplicate` for a taken e-mail or phone number. */
+export const recordUser = (records: Records, scope: Scope, user: NewAccountRecord<User>): Promise<User> =>
+  usersIn(records).insert(scope, user);
+
+/** Puts the first owner of an account on record, or finds the one that another replica has just made. */
+export const recordFirstOwner = (
+  records: Records,
+  accountId: number,
+  user: NewAccountRecord<User>,
+): Promise<{ record: User; created: boolean }> =>
+  insertFirstOwner(records, { ...user, accountId, email: user.email ?? '' });
+
+/** The account's owner of longest standing. */
+export async function firstOwner(records: Records, scope: Scope): Promise<User | null> {
+  const { items } = await usersIn(records).list(scope, {
+    where: { role: 'owner', disabled: false },
+    sorting: { field: 'id', direction: 1 },
+    paging: { limit: 1, offset: 0, page: 1 },
+  });
+  return items[0] ?? null;
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import type { Bus } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import type { Role } from '../access/roles.ts';
+import { loadConfig } from '../config.ts';
+import type { Deps } from '../deps.ts';
+import { ensureOwner } from '../domains/accounts/ensure-owner.ts';
+import { createKey } from '../domains/api-keys/use-cases.ts';
+import { openSession } from '../domains/sessions/use-cases.ts';
+import { hashPassword } from '../domains/users/passwords.ts';
+import { newUser } from '../domains/users/rules.ts';
+import type { User } from '../domains/users/schema.ts';
+import { recordUser } from '../domains/users/use-cases.ts';
+import { create, type PlatformApi } from '../service.ts';
+import type { Records } from '../store/records.ts';
+
+const silent = createLogger('platform-api-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
+
+/** The password of every user of a test world. */
+export const testPassword = 'correct horse battery';
+
+/** What a request was answered. `body` is parsed JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+}
+
+/** A parsed answer: tests look into it without telling the type of each part, and fail where it is not there. */
+export interface Json {
+  readonly [name: string]: Json;
+  readonly [index: number]: Json;
+}
+
+/** Speaks HTTP as one user: paths from the root (`/api/drivers`), bodies as JSON, headers beside the two of the caller. */
+export interface Client {
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  put(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  delete(path: string, headers?: Record<string, string>): Promise<Answer>;
+}
+
+/** A user of the test world with what it needs to call. */
+export interface TestUser {
+  readonly id: number;
+  readonly accountId: number;
+  readonly role: Role;
+  readonly email: string;
+  readonly token: string;
+  readonly refreshToken: string;
+  readonly sessionId: number;
+  /** Of the account, with all scopes. */
+  readonly apiKey: string;
+}
+
+/** An account with its owner. */
+export interface Tenant {
+  readonly accountId: number;
+  readonly owner: TestUser;
+  readonly apiKey: string;
+}
+
+/**
+ * A platform-api in this process, with a database and a broker of its own and limits that no test reaches, two tenants, and users of any role:
+ * `await world.as(await world.user('viewer')).get('/api/drivers')`.
+ */
+export class PlatformWorld {
+  readonly service: PlatformApi;
+  readonly deps: Deps;
+  readonly ours: Tenant;
+  readonly theirs: Tenant;
+  readonly base: string;
+  readonly #nats: ServerProcess;
+
+  private constructor(service: PlatformApi, nats: ServerProcess, tenants: { ours: Tenant; theirs: Tenant }) {
+    this.service = service;
+    this.deps = service.deps;
+    this.ours = tenants.ours;
+    this.theirs = tenants.theirs;
+    this.base = `http://127.0.0.1:${service.httpPort}`;
+    this.#nats = nats;
+  }
+
+  static async open(env: Record<string, string> = {}): Promise<PlatformWorld> {
+    const nats = await (await ServerProcess.nats()).start();
+    const database = new URL(testEnv('MONGODB_URL'));
+    database.pathname = `/platform_world_${randomBytes(6).toString('hex')}`;
+    const limits = Object.fromEntries(limitNames.map((name) => [`RATE_LIMIT_${name}`, '1000000']));
+    const urls = { NATS_URL: `nats://127.0.0.1:${nats.port}`, REDIS_URL: testEnv('REDIS_URL') };
+    const config = loadConfig({ HTTP_PORT: '0', MONGODB_URL: database.href, ...urls, ...limits, ...env });
+    const service = await create(config, { log: silent });
+    const isReady = async () => (await fetch(`http://127.0.0.1:${service.httpPort}/readyz`)).status === 200;
+    await until(isReady);
+    const [ours, theirs] = [await makeTenant(service.deps, 'Ours'), await makeTenant(service.deps, 'Theirs')];
+    return new PlatformWorld(service, nats, { ours, theirs });
+  }
+
+  get records(): Records {
+    return this.deps.records;
+  }
+
+  get bus(): Bus {
+    return this.deps.bus;
+  }
+
+  /** A new account with an owner, beside the two that are there. */
+  tenant(name: string): Promise<Tenant> {
+    return makeTenant(this.deps, name);
+  }
+
+  /** A new user of a tenant, `ours` unless another is given. */
+  async user(role: Role, tenant: Tenant = this.ours, more: Partial<User> = {}): Promise<TestUser> {
+    const email = `${role}-${randomBytes(6).toString('hex')}@fleet.example`;
+    passwordHash ??= hashPassword(testPassword);
+    const fields = newUser({ name: role, email, role, passwordHash: await passwordHash, ...more });
+    const user = await recordUser(this.records, tenant, fields);
+    return logIn(this.deps, user, tenant.apiKey);
+  }
+
+  /** Calls with both headers of a user. */
+  as(user: TestUser): Client {
+    return this.with({ 'x-api-key': user.apiKey, authorization: `Bearer ${user.token}` });
+  }
+
+  /** Calls without credentials. */
+  get anonymous(): Client {
+    return this.with({});
+  }
+
+  /** Calls with these headers; one with the value '' is left out. */
+  with(headers: Record<string, string>): Client {
+    const send =
+      (method: string) =>
+      (path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
+        request(this.base + path, method, body, { ...headers, ...more });
+    const [get, remove] = [send('GET'), send('DELETE')];
+    return {
+      get: (path, more) => get(path, undefined, more),
+      post: send('POST'),
+      put: send('PUT'),
+      delete: (path, more) => remove(path, undefined, more),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.deps.database.db.dropDatabase();
+    await this.service.stop();
+    await this.#nats.remove();
+  }
+}
+
+const limitNames = [
+  'PLATFORM_PER_MINUTE',
+  'PLATFORM_BURST',
+  'LOGIN_PER_MINUTE',
+  'CODES_PER_HOUR',
+  'GEOCODE_PER_MINUTE',
+  'EXTRACTION_PER_MINUTE',
+  'USER_SEARCH_PER_MINUTE',
+  'SHARE_LINK_PER_MINUTE',
+  'PARTNER_PER_SECOND',
+  'WEBHOOK_TEST_PER_MINUTE',
+  'CAPTURE_PER_MINUTE',
+];
+
+let passwordHash: Promise<string> | undefined;
+
+async function makeTenant(deps: Deps, name: string): Promise<Tenant> {
+  const { records } = deps;
+  const email = `owner-${randomBytes(6).toString('hex')}@fleet.example`;
+  const { user } = await ensureOwner(records, { email, password: testPassword, accountName: name });
+  const apiKey = await createKey(records, { accountId: user.accountId, name: 'test' });
+  return { accountId: user.accountId, owner: await logIn(deps, user, apiKey), apiKey };
+}
+
+async function logIn(deps: Deps, user: User, apiKey: string): Promise<TestUser> {
+  const { _id: id, accountId, role, email } = user;
+  const { session, refreshToken } = await openSession(deps.records, user, { ip: '127.0.0.1', userAgent: 'test' });
+  const claims = { userId: id, accountId, role, sessionId: session._id, mintedByKeyId: null };
+  const token = await deps.tokens.issue(claims);
+  return { id, accountId, role, email: email ?? '', token, refreshToken, sessionId: session._id, apiKey };
+}
+
+async function request(url: string, method: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
+  const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...given },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (isJson && text !== '' ? JSON.parse(text) : text) as Json,
+  };
+}
