@@ -46,6 +46,26 @@ describe('AccountRecords', () => {
     expect(await drivers.find(ours, made._id)).toEqual(made);
   });
 
+  it('shows single records of other accounts that are shared, and lets nobody change them by that', async () => {
+    const scope = { accountId: 11 };
+    const own = await drivers.insert(scope, driver('Own'));
+    const shared = await drivers.insert({ accountId: 12 }, driver('Shared'));
+    const hidden = await drivers.insert({ accountId: 12 }, driver('Hidden'));
+    const seen = { ...scope, sharedIds: [shared._id] };
+    expect(await drivers.find(seen, shared._id)).toMatchObject({ name: 'Shared' });
+    expect(await drivers.find(seen, hidden._id)).toBeNull();
+    expect(await drivers.parts(seen, ['name'], { name: { $ne: 'x' } })).toEqual(
+      expect.arrayContaining([
+        { _id: own._id, name: 'Own' },
+        { _id: shared._id, name: 'Shared' },
+      ]),
+    );
+    expect((await drivers.list(seen, {})).total).toBe(2);
+    expect(await drivers.count(seen, { name: 'Shared' })).toBe(1);
+    expect(await drivers.update(seen, shared._id, { name: 'Eve' })).toBeNull();
+    expect(await drivers.remove(seen, shared._id)).toBeNull();
+  });
+
   it('pages in a stable order, with the id where the field is the same', async () => {
     const scope = { accountId: 3 };
     for (const name of ['c', 'a', 'b', 'a']) await drivers.insert(scope, driver(name));

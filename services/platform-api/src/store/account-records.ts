@@ -12,6 +12,11 @@ export interface Scope {
   readonly accountId: number;
 }
 
+/** What a read may see: records of the account, and single ones of other accounts that are shared. Changes take a `Scope` alone. */
+export interface ReadScope extends Scope {
+  readonly sharedIds?: readonly number[];
+}
+
 /** What the maker of a record gives. */
 export type NewAccountRecord<T extends AccountRecord> = Omit<T, keyof AccountRecord>;
 
@@ -49,8 +54,8 @@ export class AccountRecords<T extends AccountRecord> {
     this.#unique = Object.entries(options.unique ?? {});
   }
 
-  async find(scope: Scope, id: number): Promise<T | null> {
-    return (await this.#collection.findOne({ _id: id, accountId: scope.accountId })) as T | null;
+  async find(scope: ReadScope, id: number): Promise<T | null> {
+    return (await this.#collection.findOne(seenBy(scope, { _id: id }))) as T | null;
   }
 
   async findOne(scope: Scope, where: Conditions): Promise<T | null> {
@@ -58,21 +63,32 @@ export class AccountRecords<T extends AccountRecord> {
   }
 
   /** Those of the ids that are there, in no particular order. */
-  findMany(scope: Scope, ids: readonly number[]): Promise<T[]> {
+  findMany(scope: ReadScope, ids: readonly number[]): Promise<T[]> {
     return this.all(scope, { _id: { $in: [...ids] } });
   }
 
-  async all(scope: Scope, where: Conditions = {}): Promise<T[]> {
-    return (await this.#collection.find({ ...where, accountId: scope.accountId }).toArray()) as unknown as T[];
+  async all(scope: ReadScope, where: Conditions = {}): Promise<T[]> {
+    return (await this.#collection.find(seenBy(scope, where)).toArray()) as unknown as T[];
   }
 
-  count(scope: Scope, where: Conditions = {}): Promise<number> {
-    return this.#collection.countDocuments({ ...where, accountId: scope.accountId });
+  /** Some fields of records, and the id: for what looks at many. */
+  async parts<const K extends keyof T & string>(
+    scope: ReadScope,
+    fields: readonly K[],
+    where: Conditions = {},
+  ): Promise<Pick<T, K | '_id'>[]> {
+    const projection = Object.fromEntries(fields.map((field) => [field, 1]));
+    const found = this.#collection.find(seenBy(scope, where), { projection: { _id: 1, ...projection } });
+    return (await found.toArray()) as unknown as Pick<T, K | '_id'>[];
+  }
+
+  count(scope: ReadScope, where: Conditions = {}): Promise<number> {
+    return this.#collection.countDocuments(seenBy(scope, where));
   }
 
   /** One page of a list, in a stable order. */
-  async list(scope: Scope, { where = {}, sorting, paging }: ListQuery): Promise<PageItems<T>> {
-    const filter = { ...where, accountId: scope.accountId };
+  async list(scope: ReadScope, { where = {}, sorting, paging }: ListQuery): Promise<PageItems<T>> {
+    const filter = seenBy(scope, where);
     const { field, direction } = sorting ?? { field: '_id', direction: -1 as const };
     const name = field === 'id' ? '_id' : field;
     const found = this.#collection
@@ -221,6 +237,11 @@ export class AccountRecords<T extends AccountRecord> {
     for (const key of keys) await this.#values.deleteOne({ _id: key, recordId: id });
   }
 }
+
+const seenBy = ({ accountId, sharedIds = [] }: ReadScope, where: Conditions): Conditions =>
+  sharedIds.length === 0
+    ? { ...where, accountId }
+    : { $and: [where, { $or: [{ accountId }, { _id: { $in: [...sharedIds] } }] }] };
 
 /** A record that is not there this long after its unique value was taken will never be. */
 const writingLimitMs = 30_000;
