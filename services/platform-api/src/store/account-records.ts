@@ -117,14 +117,16 @@ export class AccountRecords<T extends AccountRecord> {
   /**
    * Changes fields; null when there is no such record. With `expectedVersion` (If-Match) another version is 412; without it the last write of a field wins.
    */
-  async update(scope: Scope, id: number, change: Change<T>, expectedVersion?: number): Promise<T | null> {
+  async update({ accountId }: Scope, id: number, change: Change<T>, expectedVersion?: number): Promise<T | null> {
+    // What is shared is only read.
+    const scope = { accountId };
     const before = await this.find(scope, id);
     if (before === null) return null;
     if (expectedVersion !== undefined && before.version !== expectedVersion) throw versionMismatch(before.version);
     const taken = await this.#takeAll(scope, id, change, before);
     const filter = {
       _id: id,
-      accountId: scope.accountId,
+      accountId,
       ...(expectedVersion === undefined ? {} : { version: expectedVersion }),
     };
     const update = { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } } as object;
