@@ -1,3 +1,11 @@
+export {
+  AddressGuard,
+  type AddressGuardOptions,
+  type GuardVerdict,
+  isPublicAddress,
+  maxUrlLength,
+  type ResolvedAddress,
+} from './address-guard.ts';
 export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
 export { isAddressAllowed, isNetwork } from './allowed-address.ts';
 export { type ApiOptions, apiError, apiErrors, contextOf, createApi, createApp } from './api.ts';
