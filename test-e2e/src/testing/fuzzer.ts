@@ -15,8 +15,15 @@ export interface FuzzOptions {
   /** Cases that are made up for each operation, beside those at the bounds of the schemas. */
   examples: number;
   known: KnownValues;
-  /** Operations whose parameters a schema alone can not say to be right together: 400 is no fault there. */
-  furtherRules: readonly string[];
+  /** By operation id. */
+  operations: Record<string, OperationSettings>;
+}
+
+/** What holds for one operation. */
+export interface OperationSettings {
+  /** Its parameters have rules that a schema does not: 400 is no fault of a request that is right by the document. */
+  hasFurtherRules?: boolean;
+  known?: KnownValues;
 }
 
 /** What was done to one operation. */
@@ -39,18 +46,40 @@ function program(): { python: string; home: string } {
   return { python: process.env['SCHEMATHESIS_PYTHON'] ?? 'python3', home };
 }
 
-/** Settings in TOML, whose strings, numbers and lists are written as JSON's. */
-function settings({ known, furtherRules }: FuzzOptions): string {
-  const toml = JSON.stringify;
-  const names = Object.entries(known);
+/** Known values in TOML, whose strings, numbers and lists are written as JSON's: the lists themselves, and where they are used. */
+function dictionaries(scope: string, known: KnownValues): { lists: string[]; uses: string[] } {
+  const entries = Object.entries(known).map(([name, value]) => ({ ...value, name, list: `${scope} ${name}` }));
+  return {
+    lists: entries.map(
+      ({ list, values }) => `[dictionaries.${JSON.stringify(list)}]\nvalues = ${JSON.stringify(values)}`,
+    ),
+    uses: entries.map(
+      ({ name, list, share }) =>
+        `${JSON.stringify(name)} = { dictionary = ${JSON.stringify(list)}, probability = ${share} }`,
+    ),
+  };
+}
+
+function settings({ known, operations }: FuzzOptions): string {
+  const everywhere = dictionaries('any', known);
+  const single = Object.entries(operations).map(([id, { hasFurtherRules, known: own = {} }]) => {
+    const { lists, uses } = dictionaries(id, own);
+    const table = [
+      '[[operations]]',
+      `include-operation-id = ${JSON.stringify(id)}`,
+      `checks.positive_data_acceptance.enabled = ${hasFurtherRules !== true}`,
+      '[operations.parameters]',
+      ...uses,
+    ];
+    return { lists, table };
+  });
   return [
     readFileSync(resolve('test-e2e/contract-fuzz/schemathesis.toml'), 'utf8'),
-    ...names.map(([name, { values }]) => `[dictionaries.${toml(name)}]\nvalues = ${toml(values)}`),
+    ...everywhere.lists,
+    ...single.flatMap(({ lists }) => lists),
     '[parameters]',
-    ...names.map(([name, { share }]) => `${toml(name)} = { dictionary = ${toml(name)}, probability = ${share} }`),
-    ...furtherRules.map(
-      (id) => `[[operations]]\ninclude-operation-id = ${toml(id)}\nchecks.positive_data_acceptance.enabled = false`,
-    ),
+    ...everywhere.uses,
+    ...single.flatMap(({ table }) => table),
   ].join('\n');
 }
 
