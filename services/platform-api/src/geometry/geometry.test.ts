@@ -1,0 +1,348 @@
+import { describe, expect, it } from '@jest/globals';
+import { area } from '@turf/area';
+import { distance } from '@turf/distance';
+import { kinks } from '@turf/kinks';
+import { pointToLineDistance } from '@turf/point-to-line-distance';
+import * as fc from 'fast-check';
+import { bboxOf, boundsOf, isWithin, overlap, readBbox } from './bounds.ts';
+import { joined, lengthM, nearestOnLine } from './lines.ts';
+import { decodePolyline, encodePolyline } from './polyline.ts';
+import { bearingDeg, compassPoint, destination, distanceM, nearLongitude, type Position } from './positions.ts';
+import { areaM2, isInRing, openRing, ringFault } from './rings.ts';
+
+const number = (min: number, max: number) => fc.double({ min, max, noNaN: true, noDefaultInfinity: true });
+const position = (maxLat = 85): fc.Arbitrary<Position> => fc.tuple(number(-maxLat, maxLat), number(-180, 180));
+const lngLat = ([latitude, longitude]: Position): [number, number] => [longitude, latitude];
+const lineString = (line: readonly Position[]) => ({ type: 'LineString' as const, coordinates: line.map(lngLat) });
+const polygon = (ring: readonly Position[]) => ({
+  type: 'Polygon' as const,
+  coordinates: [[...ring, ...ring.slice(0, 1)].map(lngLat)],
+});
+
+/** Corners at rising angles around a centre: a ring that never crosses itself. */
+const starRing = fc
+  .record({
+    centre: fc.tuple(number(-60, 60), number(-170, 170)) as fc.Arbitrary<Position>,
+    radii: fc.array(number(200, 20_000), { minLength: 3, maxLength: 30 }),
+  })
+  .map(({ centre, radii }) => radii.map((radius, at) => destination(centre, (360 * at) / radii.length, radius)));
+
+describe('positions', () => {
+  it('measures as turf does', () => {
+    fc.assert(
+      fc.property(position(90), position(90), (a, b) => {
+        expect(distanceM(a, b)).toBeCloseTo(distance(lngLat(a), lngLat(b), { units: 'meters' }), 3);
+      }),
+    );
+  });
+
+  it('finds the way back: so far in that direction', () => {
+    fc.assert(
+      fc.property(position(), number(0, 359.9), number(1, 500_000), (from, bearing, far) => {
+        const to = destination(from, bearing, far);
+        expect(Math.abs(to[1])).toBeLessThanOrEqual(180);
+        expect(Math.abs(distanceM(from, to) - far)).toBeLessThan(0.01 + far * 1e-6);
+        const turn = Math.abs(nearLongitude(bearingDeg(from, to) - bearing, 0));
+        expect(turn * far).toBeLessThan(1 + far * 1e-3);
+      }),
+    );
+  });
+
+  it.each([
+    [[10, 10], [11, 10], 'N'],
+    [[10, 10], [11, 11], 'NE'],
+    [[10, 10], [10, 11], 'E'],
+    [[10, 10], [9, 9], 'SW'],
+    [[10, 179.9], [10, -179.9], 'E'],
+    [[10, 10], [11, 9.99], 'N'],
+  ] as [Position, Position, string][])('from %j to %j is %s', (from, to, point) => {
+    expect(compassPoint(bearingDeg(from, to))).toBe(point);
+  });
+});
+
+describe('polylines', () => {
+  it("writes and reads the example of Google's documentation", () => {
+    const line: Position[] = [
+      [38.5, -120.2],
+      [40.7, -120.95],
+      [43.252, -126.453],
+    ];
+    expect(encodePolyline(line)).toBe('_p~iF~ps|U_ulLnnqC_mqNvxq`@');
+    expect(decodePolyline('_p~iF~ps|U_ulLnnqC_mqNvxq`@')).toEqual(line);
+  });
+
+  it('comes back with the given precision', () => {
+    fc.assert(
+      fc.property(fc.array(position(90), { maxLength: 20 }), fc.constantFrom(5, 6), (line, precision) => {
+        const back = decodePolyline(encodePolyline(line, precision), precision) ?? [];
+        expect(back).toHaveLength(line.length);
+        for (const [at, [latitude, longitude]] of back.entries()) {
+          expect(Math.abs(latitude - (line[at]?.[0] ?? 0))).toBeLessThanOrEqual(0.51 * 10 ** -precision);
+          expect(Math.abs(longitude - (line[at]?.[1] ?? 0))).toBeLessThanOrEqual(0.51 * 10 ** -precision);
+        }
+      }),
+    );
+  });
+
+  it('refuses text that is none, whatever it is', () => {
+    for (const text of [
+      '_',
+      '_p~iF',
+      'a b',
+      'ä',
+      '~~~~~~~~~~~~~~',
+      encodePolyline([[89, 0]]) + encodePolyline([[89, 0]]),
+    ])
+      expect(decodePolyline(text)).toBeNull();
+    fc.assert(
+      fc.property(fc.string({ maxLength: 40 }), (text) => {
+        const line = decodePolyline(text);
+        expect(line === null || line.every(([lat, lng]) => Math.abs(lat) <= 90 && Math.abs(lng) <= 180)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('rings', () => {
+  it('has the area that turf finds', () => {
+    fc.assert(
+      fc.property(starRing, (ring) => {
+        expect(areaM2(ring) / area(polygon(ring))).toBeCloseTo(1, 6);
+      }),
+    );
+  });
+
+  it('accepts every ring that does not cross itself, whichever corner is first and whichever way round', () => {
+    fc.assert(
+      fc.property(starRing, fc.nat(), fc.boolean(), (ring, turn, isReversed) => {
+        const start = turn % ring.length;
+        const turned = [...ring.slice(start), ...ring.slice(0, start)];
+        expect(ringFault(isReversed ? turned.reverse() : turned)).toBeNull();
+      }),
+    );
+  });
+
+  it('finds every crossing that turf finds, and beyond those only what touches', () => {
+    const corner = fc.oneof(
+      fc.tuple(fc.integer({ min: -4, max: 4 }), fc.integer({ min: -4, max: 4 })),
+      fc
+        .tuple(fc.integer({ min: -1e7, max: 1e7 }), fc.integer({ min: -1e7, max: 1e7 }))
+        .map(([a, b]) => [a / 1e7, b / 1e7]),
+    ) as fc.Arbitrary<Position>;
+    fc.assert(
+      fc.property(fc.array(corner, { minLength: 4, maxLength: 7 }), (ring) => {
+        const hasFault = ringFault(ring) !== null;
+        const crosses = kinks(polygon(ring)).features.length > 0;
+        expect(hasFault).toBe(crosses || touches(ring));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    [
+      'two corners',
+      [
+        [0, 0],
+        [0, 1],
+      ],
+      'at least 3',
+    ],
+    [
+      'a bow tie',
+      [
+        [0, 0],
+        [1, 1],
+        [0, 1],
+        [1, 0],
+      ],
+      'cross',
+    ],
+    [
+      'corners on one line',
+      [
+        [0, 0],
+        [1, 1],
+        [2, 2],
+      ],
+      'cross or touch',
+    ],
+    [
+      'a corner twice',
+      [
+        [0, 0],
+        [0, 1],
+        [1, 1],
+        [0, 1],
+      ],
+      'same corner',
+    ],
+    [
+      'a corner on a side',
+      [
+        [0, 0],
+        [0, 2],
+        [2, 2],
+        [0, 1],
+      ],
+      'cross or touch',
+    ],
+    [
+      'a spike that comes back',
+      [
+        [0, 0],
+        [0, 4],
+        [4, 4],
+        [4, -2],
+        [4, 0],
+      ],
+      'cross or touch',
+    ],
+  ] as [string, Position[], string][])('refuses %s', (_name, ring, fault) => {
+    expect(ringFault(ring)).toContain(fault);
+  });
+
+  it('tells inside from outside across the date line and at any turn of the longitude', () => {
+    const ring: Position[] = [
+      [-1, 179],
+      [-1, -179],
+      [1, -179],
+      [1, 179],
+    ];
+    expect(ringFault(ring)).toBeNull();
+    expect([180, -180, 179.5, -179.5].map((lng) => isInRing([0, lng], ring))).toEqual([true, true, true, true]);
+    expect([178.9, -178.9, 0].map((lng) => isInRing([0, lng], ring))).toEqual([false, false, false]);
+    expect(areaM2(ring)).toBeCloseTo(areaM2(ring.map(([lat, lng]) => [lat, nearLongitude(lng - 180, 0)])), 0);
+  });
+
+  it('holds its corners, and nothing beyond its bounds', () => {
+    fc.assert(
+      fc.property(starRing, number(0.001, 0.95), (ring, beyond) => {
+        const { minLat, minLng, maxLat, maxLng } = boundsOf(ring);
+        expect(ring.every((corner) => isInRing(corner, ring))).toBe(true);
+        expect(isInRing([maxLat + beyond, (minLng + maxLng) / 2], ring)).toBe(false);
+        expect(isInRing([(minLat + maxLat) / 2, maxLng + beyond], ring)).toBe(false);
+      }),
+    );
+  });
+
+  it('opens a closed ring and leaves an open one', () => {
+    const open: Position[] = [
+      [0, 0],
+      [0, 1],
+      [1, 1],
+    ];
+    expect(openRing([...open, [0, 0]])).toEqual(open);
+    expect(openRing(open)).toEqual(open);
+  });
+});
+
+/** True when a corner lies on a side that is not its own, or on one line with all others. */
+function touches(ring: readonly Position[]): boolean {
+  const next = (at: number): number => (at + 1) % ring.length;
+  const side = (at: number): Position[] => [ring[at] ?? [0, 0], ring[next(at)] ?? [0, 0]];
+  return ring.some((corner, at) =>
+    ring.some((_start, of) => of !== at && next(of) !== at && (nearestOnLine(corner, side(of))?.distanceM ?? 0) < 1e-3),
+  );
+}
+
+describe('lines', () => {
+  it('finds the distance to a line that turf finds', () => {
+    const near = fc.tuple(number(0, 0.2), number(0, 0.2)) as fc.Arbitrary<Position>;
+    fc.assert(
+      fc.property(near, fc.array(near, { minLength: 2, maxLength: 8 }), number(-50, 50), (point, line, shift) => {
+        const moved = line.map(([lat, lng]): Position => [lat + shift, lng]);
+        const from: Position = [point[0] + shift, point[1]];
+        const expected = pointToLineDistance(lngLat(from), lineString(moved), { units: 'meters', method: 'geodesic' });
+        expect(Math.abs((nearestOnLine(from, moved)?.distanceM ?? -1) - expected)).toBeLessThan(1 + expected * 0.005);
+      }),
+    );
+  });
+
+  it('measures along the line up to the nearest place', () => {
+    const line: Position[] = [
+      [0, 0],
+      [0, 1],
+      [1, 1],
+    ];
+    expect(nearestOnLine([0.5, 1.1], line)?.alongM).toBeCloseTo(
+      lengthM([
+        [0, 0],
+        [0, 1],
+        [0.5, 1],
+      ]),
+      -1,
+    );
+    expect(nearestOnLine([5, 5], [])).toBeNull();
+    expect(nearestOnLine([0, 1], [[0, 0]])).toMatchObject({ alongM: 0, position: [0, 0] });
+  });
+
+  it('goes over the date line without a detour', () => {
+    const line: Position[] = [
+      [0, 179.9],
+      [0, -179.9],
+    ];
+    expect(lengthM(line)).toBeCloseTo(distanceM([0, 0], [0, 0.2]), 0);
+    expect(nearestOnLine([0.01, -179.95], line)?.distanceM).toBeCloseTo(distanceM([0, 0], [0.01, 0]), 0);
+    expect(nearestOnLine([0.01, 179.95], line)?.alongM).toBeCloseTo(distanceM([0, 0], [0, 0.05]), 0);
+  });
+
+  it('joins lines without standing still', () => {
+    expect(
+      joined([
+        [
+          [0, 0],
+          [0, 1],
+        ],
+        [
+          [0, 1],
+          [1, 1],
+        ],
+        [[1, 1]],
+      ]),
+    ).toEqual([
+      [0, 0],
+      [0, 1],
+      [1, 1],
+    ]);
+  });
+});
+
+describe('bounds', () => {
+  it('holds every point of the line, and the margin around it', () => {
+    fc.assert(
+      fc.property(position(80), number(1, 200_000), number(0, 359), (centre, margin, bearing) => {
+        const bounds = boundsOf([centre], margin);
+        expect(isWithin(destination(centre, bearing, margin * 0.999), bounds)).toBe(true);
+        expect(overlap(bounds, boundsOf([centre]))).toBe(true);
+      }),
+    );
+  });
+
+  it('shows the date line as GeoJSON does, and reads it back', () => {
+    const bounds = boundsOf([
+      [1, 179],
+      [-1, -179],
+    ]);
+    expect(bboxOf(bounds)).toEqual([-1, 179, 1, -179]);
+    expect(readBbox('-1,179,1,-179')).toEqual(bounds);
+    expect(isWithin([0, 180], bounds)).toBe(true);
+    expect(isWithin([0, -179.5], bounds)).toBe(true);
+    expect(isWithin([0, 178], bounds)).toBe(false);
+  });
+
+  it.each([
+    '',
+    '1,2,3',
+    '1,2,3,4,5',
+    '3,2,1,4',
+    '91,0,92,1',
+    '0,181,1,182',
+    'a,b,c,d',
+    '1,2,3,NaN',
+    '1,,3,4',
+    '1e1,2,3,4',
+  ])('refuses %j', (text) => {
+    expect(readBbox(text)).toBeNull();
+  });
+});

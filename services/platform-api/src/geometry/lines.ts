@@ -1,0 +1,75 @@
+import { degreeM, distanceM, nearLongitude, normalLongitude, type Position, radians } from './positions.ts';
+
+/** Length of a line. */
+export function lengthM(line: readonly Position[]): number {
+  let sum = 0;
+  for (let at = 1; at < line.length; at += 1) sum += distanceM(line[at - 1] as Position, line[at] as Position);
+  return sum;
+}
+
+/** The place on a line that is nearest to a position. */
+export interface OnLine {
+  readonly position: Position;
+  /** From the position asked for. */
+  readonly distanceM: number;
+  /** From the start of the line. */
+  readonly alongM: number;
+  /** Of the segment: it begins at this point of the line. */
+  readonly segment: number;
+}
+
+/** The nearest place on a segment: how far along it, 0 to 1, and where. Flat geometry around the position, good for segments up to some hundred kilometres. */
+export function nearestOnSegment(
+  position: Position,
+  from: Position,
+  to: Position,
+): { readonly part: number; readonly position: Position; readonly distanceM: number } {
+  const [latitude, longitude] = position;
+  const scale = Math.cos(radians(latitude));
+  const x = (lng: number): number => (nearLongitude(lng, longitude) - longitude) * scale;
+  const [ax, ay] = [x(from[1]), from[0] - latitude];
+  // From the start of the segment on, so that a segment across the date line stays whole.
+  const dx = (nearLongitude(to[1], from[1]) - from[1]) * scale;
+  const dy = to[0] - from[0];
+  const square = dx * dx + dy * dy;
+  const part = square === 0 ? 0 : Math.max(0, Math.min(1, -(ax * dx + ay * dy) / square));
+  const [px, py] = [ax + part * dx, ay + part * dy];
+  const nearest: Position = [
+    from[0] + part * dy,
+    normalLongitude(from[1] + part * (nearLongitude(to[1], from[1]) - from[1])),
+  ];
+  return { part, position: nearest, distanceM: Math.hypot(px, py) * degreeM };
+}
+
+/** The nearest place on a line of one point or more; null for an empty one. */
+export function nearestOnLine(position: Position, line: readonly Position[]): OnLine | null {
+  const first = line[0];
+  if (first === undefined) return null;
+  let best: OnLine = { position: first, distanceM: distanceM(position, first), alongM: 0, segment: 0 };
+  let startM = 0;
+  for (let at = 1; at < line.length; at += 1) {
+    const [from, to] = [line[at - 1] as Position, line[at] as Position];
+    const segmentM = distanceM(from, to);
+    const found = nearestOnSegment(position, from, to);
+    if (found.distanceM < best.distanceM)
+      best = {
+        position: found.position,
+        distanceM: found.distanceM,
+        alongM: startM + found.part * segmentM,
+        segment: at - 1,
+      };
+    startM += segmentM;
+  }
+  return best;
+}
+
+/** Joins lines; where one begins as the one before has ended, that point stands once. */
+export function joined(lines: readonly (readonly Position[])[]): Position[] {
+  const all: Position[] = [];
+  for (const line of lines)
+    for (const position of line) {
+      const last = all.at(-1);
+      if (last === undefined || last[0] !== position[0] || last[1] !== position[1]) all.push(position);
+    }
+  return all;
+}
