@@ -54,6 +54,34 @@ export const schema = envSchema({
     pattern: '^https?://[^\\s]+[^/\\s]$',
     description: 'base URL under which people and partners reach the platform, for links in messages and answers',
   },
+  WS_URL: {
+    type: 'string',
+    optional: true,
+    pattern: '^wss?://[^\\s]+$',
+    description: 'address of the websocket as clients reach it; without it /ws of PUBLIC_URL',
+  },
+  WEBHOOK_ALLOW_HTTP: {
+    type: 'boolean',
+    default: false,
+    description: 'take webhooks with plain http and port 80, for private installations and tests',
+  },
+  WEBHOOK_ALLOWED_CIDRS: {
+    type: 'string',
+    default: '',
+    description: 'networks, separated by commas, that webhooks may lead to though they are not public',
+  },
+  SMS_PROVIDER: {
+    type: 'string',
+    default: 'log',
+    enum: ['log', 'twilio', 'plivo', 'vonage'],
+    description: 'who sends text messages; log writes them to the log',
+  },
+  PUSH_PROVIDER: {
+    type: 'string',
+    default: 'log',
+    enum: ['log', 'fcm'],
+    description: 'who sends push messages; log writes them to the log',
+  },
   ENCRYPTION_KEY: {
     type: 'string',
     default: developmentEncryptionKey,
