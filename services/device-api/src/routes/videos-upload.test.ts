@@ -42,6 +42,7 @@ describe('what the camera is told', () => {
     ['&alarm=18446744073709551615', { alarmFlags: '18446744073709551615' }],
     ['&host=10.1.2.3', { server: '10.1.2.3' }],
     ['&port=21', { port: 21 }],
+    ['&port=0', {}],
     ['&host=ftp.partner.example&port=65535', { server: 'ftp.partner.example', port: 65_535 }],
     ['&mobile_network=false', { conditions: 3 }],
     ['&wifi=false', { conditions: 6 }],
@@ -78,7 +79,7 @@ describe('parameters', () => {
   it.each([
     ['&wifi=false&lan=false&mobile_network=false', 'mobile_network'],
     ['&wifi=1', 'wifi'],
-    ['&port=0', 'port'],
+    ['&port=-1', 'port'],
     ['&port=65536', 'port'],
     ['&host=a%20b', 'host'],
     ['&resource_type=4', 'resource_type'],

@@ -37,9 +37,9 @@ const query = Type.Object({
   }),
   port: Type.Optional(
     Type.Integer({
-      minimum: 1,
+      minimum: 0,
       maximum: 65_535,
-      description: "Port of that FTP server; the server's own when left out.",
+      description: "Port of that FTP server; the server's own when left out or 0.",
       examples: [21],
     }),
   ),
@@ -82,7 +82,7 @@ export const videosUpload = (deps: Deps) =>
         startMs: instant('start_time', asked.start_time),
         endMs: instant('end_time', asked.end_time),
         host: asked.host,
-        port: asked.port,
+        port: asked.port === 0 ? undefined : asked.port,
         mediaType: asked.resource_type ?? 3,
         streamType: asked.stream_type ?? 0,
         storageType: asked.memory_type ?? 0,
