@@ -56,6 +56,9 @@ export class UploadCamera {
     const recordings = makeRecordings({ ...plan, bitrateKbps: 500 });
     const phone = setup.phone ?? newPhone();
     const terminal = await world.terminal({ recordings, uploadRetryMs: 300, uploadRetries: 100, ...setup, phone });
+    // A gateway says a moment later than to the terminal who is there.
+    const path = `/health/device?imei=${phone}`;
+    await until(`${phone} to be known`, async () => (await world.get(path)).status === 200);
     return new UploadCamera(world, terminal, untilMs);
   }
 
