@@ -13,7 +13,7 @@ export function createPlatformApp(
   log: Logger,
   trustProxy: string,
   ...first: readonly RequestHandler[]
-): { app: Express; serve(api: RequestHandler): void } {
+): { app: Express; readonly serve: (api: RequestHandler) => void } {
   let api: RequestHandler | undefined;
   const app = createApp({ trustProxy });
   for (const handler of first) app.use(handler);

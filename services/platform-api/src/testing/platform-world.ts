@@ -20,17 +20,23 @@ const silent = createLogger('platform-api-test', process.env['TEST_LOG_LEVEL'] ?
 /** The password of every user of a test world. */
 export const testPassword = 'correct horse battery';
 
-/** What a request was answered. `body` is parsed JSON. */
+/** A record as an answer shows it. */
+export interface Data {
+  readonly id: number;
+  readonly version: number;
+  readonly [field: string]: unknown;
+}
+
+/** What a request was answered. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  readonly body: Json;
-}
-
-/** A parsed answer: tests look into it without telling the type of each part, and fail where it is not there. */
-export interface Json {
-  readonly [name: string]: Json;
-  readonly [index: number]: Json;
+  /** Parsed JSON, or text. */
+  readonly body: unknown;
+  /** `data` of the body where that is one record; empty otherwise. */
+  readonly data: Data;
+  /** `data` of the body where that is a list; empty otherwise. */
+  readonly items: readonly Data[];
 }
 
 /** Speaks HTTP as one user: paths from the root (`/api/drivers`), bodies as JSON, headers beside the two of the caller. */
@@ -47,7 +53,8 @@ export interface TestUser {
   readonly accountId: number;
   readonly role: Role;
   readonly email: string;
-  readonly token: string;
+  /** A new one may take its place where a test ends it. */
+  token: string;
   readonly refreshToken: string;
   readonly sessionId: number;
   /** Of the account, with all scopes. */
@@ -191,9 +198,13 @@ async function request(url: string, method: string, body: unknown, headers: Reco
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const parsed = (isJson && text !== '' ? JSON.parse(text) : text) as unknown;
+  const data = typeof parsed === 'object' && parsed !== null && 'data' in parsed ? parsed.data : undefined;
   return {
     status: response.status,
     headers: response.headers,
-    body: (isJson && text !== '' ? JSON.parse(text) : text) as Json,
+    body: parsed,
+    data: (Array.isArray(data) ? {} : (data ?? {})) as Data,
+    items: Array.isArray(data) ? (data as Data[]) : [],
   };
 }

@@ -5,6 +5,5 @@ import type { Account } from './schema.ts';
 export const insertAccountOf = (records: Records, firstOwner: string, account: NewRecord<Account>) =>
   records.insertUnique<Account>('accounts', 'first_owner', firstOwner, account);
 
-export async function findAccount(records: Records, id: number): Promise<Account | null> {
-  return (await records.collection<Account>('accounts').findOne({ _id: id })) as Account | null;
-}
+export const findAccount = (records: Records, id: number): Promise<Account | null> =>
+  records.collection<Account>('accounts').findOne({ _id: id });

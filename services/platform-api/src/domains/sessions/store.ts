@@ -6,9 +6,8 @@ export const sessionsIn = (records: Records): AccountRecords<Session> =>
   new AccountRecords<Session>(records, 'sessions');
 
 /** Of all accounts: a refresh token knows its session alone. */
-export async function findSessionById(records: Records, id: number): Promise<Session | null> {
-  return (await records.collection<Session>('sessions').findOne({ _id: id })) as Session | null;
-}
+export const findSessionById = (records: Records, id: number): Promise<Session | null> =>
+  records.collection<Session>('sessions').findOne({ _id: id });
 
 /** Notes a use, without counting it as a change of the record. */
 export async function markUsed(records: Records, id: number, now: Date): Promise<void> {

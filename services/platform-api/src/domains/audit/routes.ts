@@ -1,0 +1,56 @@
+import { pageEnvelope, pageOf, pagingQuery, readPaging, readSorting, sortParameter } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { recordId, shownTime } from '../../schemas.ts';
+import { readMoment, timeParameter } from '../../times.ts';
+import { type AuditEntry, shownAuditEntry } from './schema.ts';
+import { entriesIn } from './store.ts';
+
+const shown = (entry: AuditEntry) => ({
+  id: entry._id,
+  user_id: entry.userId,
+  api_key_id: entry.keyId,
+  action: entry.action,
+  target: entry.target,
+  detail: entry.detail,
+  ip: entry.ip,
+  created_at: shownTime(entry.createdAt),
+});
+
+export const auditRoutes = ({ records }: Pick<Deps, 'records'>): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/audit-log',
+    operationId: 'listAuditLog',
+    summary: 'Who did what in the account: kept for a year',
+    tags: ['Account'],
+    access: { permission: 'administration' },
+    query: Type.Object({
+      ...pagingQuery,
+      sort: sortParameter(['id', 'created_at']),
+      action: Type.Optional(Type.String({ maxLength: 100, description: 'Only this action, such as `auth.login`.' })),
+      user_id: Type.Optional(recordId),
+      from: Type.Optional(timeParameter),
+      to: Type.Optional(timeParameter),
+    }),
+    response: pageOf(shownAuditEntry),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { field, direction } = readSorting(query.sort);
+      const [from, to] = [readMoment(query.from, 'from'), readMoment(query.to, 'to')];
+      const between = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) };
+      const { items, total } = await entriesIn(records).list(callerOf(context), {
+        where: {
+          ...(query.action === undefined ? {} : { action: query.action }),
+          ...(query.user_id === undefined ? {} : { userId: query.user_id }),
+          ...(Object.keys(between).length === 0 ? {} : { createdAt: between }),
+        },
+        sorting: { field: field === 'created_at' ? 'createdAt' : field, direction },
+        paging,
+      });
+      return pageEnvelope({ items: items.map(shown), total }, paging);
+    },
+  }),
+];

@@ -1,0 +1,26 @@
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { AuditEntry } from './schema.ts';
+import { entriesIn } from './store.ts';
+
+/** Who did something: the caller of a request, or, where there is none (a log-in, the system itself), the account alone. */
+export type Doer = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 'keyId'>> & { readonly ip?: string };
+
+/**
+ * Notes who did what to what (platform-contract.md, section 26): log-ins, keys, shares, opened links, video views, commands, configuration, deletions. What is
+ * done already stays done where the note can not be written; that is logged.
+ */
+export async function audit(
+  { records, log }: Pick<Deps, 'records' | 'log'>,
+  doer: Doer,
+  action: string,
+  target: AuditEntry['target'],
+  detail: AuditEntry['detail'] = {},
+): Promise<void> {
+  const { userId = null, keyId = null, ip = null } = doer;
+  try {
+    await entriesIn(records).insert(doer, { userId, keyId, action, target, detail, ip });
+  } catch (error) {
+    log.error({ err: error, action, target }, 'an entry of the audit log could not be written');
+  }
+}

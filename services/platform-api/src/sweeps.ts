@@ -1,0 +1,29 @@
+import type { Deps } from './deps.ts';
+import { removeEntriesBefore } from './domains/audit/store.ts';
+import { IdempotencyKeys } from './store/idempotency.ts';
+
+/** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
+export interface Sweep {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly run: (deps: Deps) => Promise<unknown>;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const yearMs = 365 * 24 * hourMs;
+
+/** One line for each sweep; `run` of a domain is one of its use-cases. */
+export const sweeps: readonly Sweep[] = [
+  { name: 'idempotency keys', everyMs: hourMs, run: ({ database }) => new IdempotencyKeys(database).sweep() },
+  {
+    name: 'audit log',
+    everyMs: hourMs,
+    run: ({ records }) => removeEntriesBefore(records, new Date(Date.now() - yearMs)),
+  },
+  {
+    name: 'signing keys',
+    everyMs: hourMs,
+    run: ({ signingKeys, config }) => signingKeys.rotateWhenDue(config.SIGNING_KEY_DAYS),
+  },
+];
