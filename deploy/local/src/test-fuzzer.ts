@@ -78,12 +78,17 @@ export async function prepareFuzzer(progress: Progress, cacheDir = join(repoRoot
       .update(requirements)
       .digest('hex');
   const known = await findPython();
-  if (known !== undefined && existsSync(stamp) && readFileSync(stamp, 'utf8') === (await fingerprintOf(known)))
+  if (
+    known !== undefined &&
+    existsSync(home) &&
+    existsSync(stamp) &&
+    readFileSync(stamp, 'utf8') === (await fingerprintOf(known))
+  )
     return { python: known, home };
 
   const { python, installer } = await pythonWithPip({ progress, cacheDir, logDir });
   const logFile = join(logDir, 'schemathesis.log');
-  rmSync(home, { recursive: true, force: true });
+  for (const old of [stamp, home]) rmSync(old, { recursive: true, force: true });
   const pip = ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '--only-binary=:all:'];
   const outcome = await progress.step('Getting the contract fuzzer (PyPI package schemathesis)', () =>
     runCommand(installer, [...pip, '--target', home, '-r', requirementsFile], { logFile }),
