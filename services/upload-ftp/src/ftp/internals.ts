@@ -4,7 +4,7 @@ import type { FtpConnection } from 'ftp-srv';
 /** What ftp-srv 4 has for a data connection, active or passive; `type` is false before PASV, EPSV, PORT or EPRT. */
 export interface Connector {
   readonly type: 'active' | 'passive' | false;
-  readonly dataSocket: (Socket & { connected?: boolean }) | null;
+  dataSocket: (Socket & { connected?: boolean }) | null;
   readonly dataServer: object | null;
   closeSocket(): void;
   end(): void;

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import type { Logger } from '@fleet/service-kit';
 import { FtpSrv } from 'ftp-srv';
 import type { UploadMetrics } from '../metrics.ts';
@@ -27,7 +28,7 @@ export interface FtpOptions {
   readonly passivePorts: { readonly min: number; readonly max: number };
   readonly maxConnections: number;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
-  readonly limits: Omit<SessionLimits, 'isTlsOffered'>;
+  readonly limits: Omit<SessionLimits, 'secureContext'>;
 }
 
 export interface FtpParts {
@@ -50,7 +51,10 @@ export async function startFtp(options: FtpOptions, parts: FtpParts): Promise<Ru
   const { uploads, metrics, log } = parts;
   const sessions = new Map<object, Session>();
   metrics.watch('sessions', () => sessions.size);
-  const limits: SessionLimits = { ...options.limits, isTlsOffered: options.tls !== null };
+  const limits: SessionLimits = {
+    ...options.limits,
+    secureContext: options.tls === null ? null : createSecureContext(options.tls),
+  };
   const ftp = construct(options, parts);
   // The published types leave out the server's socket and some of its events.
   const events: EventEmitter = ftp as EventEmitter;

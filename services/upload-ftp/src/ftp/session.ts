@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import type { Logger } from '@fleet/service-kit';
 import type { FileWriter } from '../receiving/file-writer.ts';
 import type { OpenUpload } from '../receiving/open-upload.ts';
@@ -7,7 +8,7 @@ import { isOwnAddress, readDataAddress } from './data-address.ts';
 import { FtpError, ftpErrorOf, replyOfFailure } from './ftp-error.ts';
 import type { Connection, Connector } from './internals.ts';
 import { LineBuffer } from './line-buffer.ts';
-import { dataConnection, Transfer } from './transfer.ts';
+import { dataConnection, endEmpty, Transfer } from './transfer.ts';
 
 export interface SessionLimits {
   readonly loginLimitMs: number;
@@ -16,7 +17,8 @@ export interface SessionLimits {
   readonly dataConnectMs: number;
   /** For what is on its way when the control connection closes. */
   readonly lostControlGraceMs: number;
-  readonly isTlsOffered: boolean;
+  /** Where AUTH TLS is offered. */
+  readonly secureContext: SecureContext | null;
   readonly isTlsRequired: boolean;
 }
 
@@ -47,8 +49,12 @@ export class Session implements Guest {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
   #transfer: Transfer | null = null;
+  /** The transfer of the command at work, also once its file is closed. */
+  #current: Transfer | null = null;
   #connector: Connector | null = null;
   #isQuitting = false;
+  /** No further command is obeyed. */
+  #isClosing = false;
   #isClosed = false;
   #idle: NodeJS.Timeout;
   #login: NodeJS.Timeout;
@@ -59,6 +65,8 @@ export class Session implements Guest {
     const { limits } = parts;
     this.#login = setTimeout(() => this.#onLoginLimit(), limits.loginLimitMs);
     this.#idle = setTimeout(() => this.#onIdle(), limits.controlIdleMs);
+    this.#login.unref();
+    this.#idle.unref();
     this.#cleanReplies();
     this.#listen();
     const socket = connection.commandSocket;
@@ -77,12 +85,14 @@ export class Session implements Guest {
     if (this.#isClosed) throw new FtpError(426, 'The control connection was lost');
     const transfer = new Transfer(this.connection, writer, this.#parts.limits.dataIdleMs);
     this.#transfer = transfer;
+    this.#current = transfer;
     void writer.whenClosed.then(() => {
       if (this.#transfer === transfer) this.#transfer = null;
     });
   }
 
   close(code: number, sentence: string): void {
+    this.#isClosing = true;
     if (!this.#isClosed) void this.connection.close(code, sentence);
   }
 
@@ -127,7 +137,7 @@ export class Session implements Guest {
     const [word = '', ...rest] = line.trimStart().split(' ');
     const directive = word.toUpperCase();
     try {
-      await this.#handle(directive, rest.join(' ').trim(), line);
+      if (!this.#isClosing) await this.#handle(directive, rest.join(' ').trim(), line);
     } catch (error) {
       const failure = error instanceof FtpError ? error : new FtpError(501, 'Not understood', { cause: error });
       // The line itself may hold a password.
@@ -182,31 +192,29 @@ export class Session implements Guest {
     return this.#within(commandLimitMs, connection.commands.handle(line));
   }
 
+  #dataConnection(): Promise<Connector> {
+    const { dataConnectMs, secureContext } = this.#parts.limits;
+    return dataConnection(this.connection, dataConnectMs, secureContext);
+  }
+
   async #store(line: string): Promise<void> {
     const { connection } = this;
     try {
-      await dataConnection(connection, this.#parts.limits.dataConnectMs);
+      await this.#dataConnection();
       await connection.commands.handle(line);
     } finally {
       // A place to go on from holds for one transfer, also for one that could not begin.
       connection.restByteCount = 0;
+      this.#current = null;
     }
   }
 
   /** Nobody reads here what lies there, and what ftp-srv sends as an empty list is an empty line. */
   async #listNothing(): Promise<void> {
     const { connection } = this;
-    const connector = await dataConnection(connection, this.#parts.limits.dataConnectMs);
+    const connector = await this.#dataConnection();
     await connection.reply(150);
-    const socket = connector.dataSocket;
-    await this.#within(
-      commandLimitMs,
-      new Promise<void>((resolve) => {
-        if (socket === null || socket.destroyed) return resolve();
-        socket.once('close', () => resolve());
-        socket.end(() => resolve());
-      }),
-    );
+    if (connector.dataSocket !== null) await endEmpty(connector.dataSocket, this.#parts.limits.dataConnectMs);
     await connection.reply(226);
     connector.end();
   }
@@ -230,12 +238,19 @@ export class Session implements Guest {
     // ftp-srv leaves the one before open, whose end would then be the end of this one.
     this.#connector?.end();
     if (this.#connector !== null) this.#connector.end = () => undefined;
-    await this.#within(commandLimitMs, connection.commands.handle(line));
+    // ftp-srv would wait for the handshake before it answers 150, for which most clients wait before their handshake.
+    const { secure } = connection;
+    if (directive === 'PASV' || directive === 'EPSV') connection.secure = false;
+    try {
+      await this.#within(commandLimitMs, connection.commands.handle(line));
+    } finally {
+      connection.secure = secure;
+    }
     this.#connector = connection.connector;
   }
 
   async #tellFeatures(): Promise<void> {
-    const secure = this.#parts.limits.isTlsOffered ? ['AUTH TLS', 'PBSZ', 'PROT'] : [];
+    const secure = this.#parts.limits.secureContext !== null ? ['AUTH TLS', 'PBSZ', 'PROT'] : [];
     const lines = [...secure, ...features].map((message) => ({ message: ` ${message}`, raw: true }));
     await this.connection.reply(211, 'Extensions supported', ...lines, 'End');
   }
@@ -254,7 +269,7 @@ export class Session implements Guest {
       this.close(421, 'Nothing may follow AUTH');
       return;
     }
-    if (!this.#parts.limits.isTlsOffered || connection.secure) {
+    if (this.#parts.limits.secureContext === null || connection.secure) {
       await connection.commands.handle(line);
       return;
     }
@@ -289,13 +304,14 @@ export class Session implements Guest {
       const text = typeof letters[0] === 'string' ? letters[0] : undefined;
       if (typeof options === 'object' || letters.length > 1 || (typeof options === 'number' && options < 400))
         return reply(options, ...letters);
-      const failure = replyOfFailure(options, text);
+      // ftp-srv tells what its socket said, which is the consequence.
+      const failure = replyOfFailure(options, options === 550 ? (this.#current?.failure?.message ?? text) : text);
       return failure.text === undefined ? reply(failure.code) : reply(failure.code, failure.text);
     };
   }
 
   async #within(limitMs: number, work: Promise<unknown>): Promise<void> {
-    const timer = setTimeout(() => this.close(421, 'That took too long'), limitMs);
+    const timer = setTimeout(() => this.close(421, 'That took too long'), limitMs).unref();
     try {
       await work;
     } finally {

@@ -1,28 +1,71 @@
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { type SecureContext, TLSSocket } from 'node:tls';
 import type { FileWriter } from '../receiving/file-writer.ts';
 import { FtpError } from './ftp-error.ts';
 import type { Connection, Connector } from './internals.ts';
 
 const pollMs = 20;
 
-/** Waits for the camera's data connection; ftp-srv's own wait polls on for ever when it does not come. */
-export async function dataConnection(connection: Connection, limitMs: number): Promise<Connector> {
+/**
+ * Waits for the camera's data connection; ftp-srv's own wait polls on for ever when it does not come. Inside TLS the handshake is the camera's to begin, before
+ * or after the answer 150.
+ */
+export async function dataConnection(
+  connection: Connection,
+  limitMs: number,
+  secureContext: SecureContext | null,
+): Promise<Connector> {
   const { connector } = connection;
   if (connector.type === false) throw new FtpError(425, 'Say PASV, EPSV, PORT or EPRT first');
   const untilMs = performance.now() + limitMs;
   while (performance.now() < untilMs && connection.connector === connector && !connection.commandSocket.destroyed) {
     const socket = connector.dataSocket;
     if (socket?.destroyed === true || (socket === null && connector.dataServer === null)) break;
-    if (socket?.connected === true) return connector;
+    if (socket !== null && (connector.type === 'passive' || socket.connected === true)) {
+      if (connection.secure && secureContext !== null && !(socket instanceof TLSSocket))
+        connector.dataSocket = secured(socket, secureContext);
+      if (connector.dataSocket !== null) connector.dataSocket.connected = true;
+      return connector;
+    }
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
   connector.end();
   throw new FtpError(425, 'No data connection');
 }
 
+/** Ends of the handshakes of data connections. */
+const handshakes = new WeakMap<Socket, Promise<unknown>>();
+
+function secured(socket: Socket, secureContext: SecureContext): TLSSocket {
+  const inside = new TLSSocket(socket, { isServer: true, secureContext });
+  const handshake = once(inside, 'secure');
+  // Its failure ends the transfer, which has a listener of its own.
+  handshake.catch(() => undefined);
+  inside.on('error', () => undefined);
+  handshakes.set(inside, handshake);
+  return inside;
+}
+
+/** Ends a data connection without a byte, once the camera can see that. */
+export async function endEmpty(socket: Socket, limitMs: number): Promise<void> {
+  const limit = AbortSignal.timeout(limitMs);
+  try {
+    await Promise.race([handshakes.get(socket), once(socket, 'close', { signal: limit })]);
+    const closed = socket.closed ? undefined : once(socket, 'close', { signal: limit });
+    socket.resume().end();
+    await closed;
+  } catch {
+    // Whether a camera takes the end of an empty list is its own affair.
+    socket.destroy();
+  }
+}
+
 /** One transfer as its control connection sees it: watches what ftp-srv does not. */
 export class Transfer {
   readonly writer: FileWriter;
+  /** Why it was cut off. */
+  failure: FtpError | null = null;
   readonly #socket: Socket;
   readonly #connector: Connector;
   #grace: NodeJS.Timeout | undefined;
@@ -48,6 +91,7 @@ export class Transfer {
   }
 
   fail(error: FtpError): void {
+    this.failure ??= error;
     this.writer.fail(error);
     this.#socket.destroy();
   }

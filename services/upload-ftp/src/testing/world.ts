@@ -253,6 +253,7 @@ export class World {
     const alive = setInterval(() => {
       keepGatewayAlive(this.redis, 'gateway-test').catch(() => undefined);
     }, 2_000);
+    alive.unref();
     return async () => {
       clearInterval(alive);
       await releaseDevice(this.redis, imei, sessionId);

@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Client } from 'basic-ftp';
+import { selfSigned } from './testing/certificate.ts';
+import { clipBytes, sha256, World } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const clip = clipBytes(500_000, 9);
+
+describe('clients of the world', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'fleet-ftp-clients-'));
+  let world: World;
+  beforeAll(async () => {
+    const [certFile, keyFile] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
+    const pair = selfSigned();
+    writeFileSync(certFile, pair.cert);
+    writeFileSync(keyFile, pair.key);
+    world = await World.start({ FTP_TLS_CERT_FILE: certFile, FTP_TLS_KEY_FILE: keyFile });
+  });
+  afterAll(async () => {
+    await world.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  async function run(command: string, args: readonly string[]): Promise<string> {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (output += bytes));
+    const [code] = (await once(child, 'close')) as [number];
+    if (code !== 0) throw new Error(`${command} ended with ${code}: ${output}`);
+    return output;
+  }
+
+  const script = `
+import ftplib, ssl, sys
+port, user, password, path, form = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5]
+if form == 'tls':
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    ftp = ftplib.FTP_TLS(context=context)
+else:
+    ftp = ftplib.FTP()
+ftp.connect('127.0.0.1', port, timeout=30)
+ftp.login(user, password)
+if form == 'tls':
+    ftp.prot_p()
+ftp.set_pasv(form != 'active')
+ftp.mkd('/clips')
+ftp.cwd('/clips')
+data = open(path, 'rb').read()
+half = len(data) // 2
+import io
+ftp.storbinary('STOR a.mp4', io.BytesIO(data[:half]))
+assert ftp.size('a.mp4') == half
+ftp.storbinary('STOR a.mp4', io.BytesIO(data[half:]), rest=half)
+assert ftp.nlst() == [], ftp.nlst()
+ftp.rename('a.mp4', 'b.mp4')
+print(ftp.quit())
+`;
+
+  it.each(['passive', 'active', 'tls'])('Python’s ftplib uploads in two parts: %s', async (form) => {
+    const upload = await world.granted();
+    const file = join(dir, 'clip.mp4');
+    writeFileSync(file, clip);
+    const { ftpPort } = world.service;
+    const output = await run('python3', ['-c', script, String(ftpPort), upload.username, upload.password, file, form]);
+    expect(output).toContain('221 ');
+    expect(sha256(world.read(upload, 'clips/b.mp4'))).toBe(sha256(clip));
+    expect(await world.record(upload.id)).toMatchObject({ filesize: clip.length, filename: 'b.mp4', hasQuit: true });
+  });
+
+  async function secure(upload: { username: string; password: string }): Promise<Client> {
+    const client = new Client(20_000);
+    await client.access({
+      host: '127.0.0.1',
+      port: world.service.ftpPort,
+      user: upload.username,
+      password: upload.password,
+      secure: true,
+      secureOptions: { rejectUnauthorized: false },
+    });
+    return client;
+  }
+
+  it('basic-ftp uploads over TLS, and its control connection survives the transfer', async () => {
+    const upload = await world.granted();
+    const client = await secure(upload);
+    await client.uploadFrom(Readable.from([clip.subarray(0, 200_000)]), 'a.mp4');
+    await client.appendFrom(Readable.from([clip.subarray(200_000)]), 'a.mp4');
+    expect(await client.size('a.mp4')).toBe(clip.length);
+    client.close();
+    expect(sha256(world.read(upload, 'a.mp4'))).toBe(sha256(clip));
+  });
+
+  it('what is said in the clear behind AUTH is not taken for said inside TLS', async () => {
+    const upload = await world.granted();
+    const control = await world.raw();
+    await control.send(`AUTH TLS\r\nUSER ${upload.username}\r\n`);
+    await control.until(() => control.isClosed);
+    expect(control.said).not.toContain('331');
+  });
+
+  it('the login needs TLS where it is required; half of the settings, or a key of another certificate, stop the start', async () => {
+    await world.service.stop();
+    await world.startService({ FTP_TLS_REQUIRED: 'true' });
+    const upload = await world.granted();
+    const control = await world.raw();
+    await control.says(`USER ${upload.username}`, 530);
+    await control.says(`PASS ${upload.password}`, 530);
+    const client = await secure(upload);
+    await client.uploadFrom(Readable.from([clip]), 'a.mp4');
+    client.close();
+    expect(world.read(upload, 'a.mp4').length).toBe(clip.length);
+    await world.service.stop();
+    await expect(world.startService({ FTP_TLS_KEY_FILE: '' })).rejects.toThrow(/need each other/);
+    await expect(world.startService({ FTP_TLS_KEY_FILE: join(dir, 'none') })).rejects.toThrow(
+      /FTP_TLS_KEY_FILE can not/,
+    );
+    await expect(world.startService({ FTP_TLS_KEY_FILE: join(dir, 'clip.mp4') })).rejects.toThrow(/not a PEM/);
+    await world.startService();
+  });
+});

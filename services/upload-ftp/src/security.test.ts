@@ -1,0 +1,290 @@
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { announce, uploadRevoked } from '@fleet/bus';
+import { createLogger, type Logger } from '@fleet/service-kit';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
+import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import type { RawControl } from './testing/raw-control.ts';
+import { clipBytes, World } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const logged: string[] = [];
+
+/** A logger of the lowest level whose lines are kept. */
+function keptLog(): Logger {
+  const log = createLogger('upload-ftp-test', 'trace');
+  const stream = Object.getOwnPropertySymbols(log).find(({ description }) => description === 'pino.stream');
+  if (stream === undefined) throw new Error('the logger has no stream to replace');
+  Reflect.set(log, stream, { write: (line: string) => logged.push(line) });
+  return log;
+}
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ FTP_LOGIN_LIMIT_MS: '2000', FTP_DATA_CONNECT_MS: '500' }, { log: keptLog() });
+});
+afterAll(() => world.stop());
+
+const put = (bytes: Uint8Array): Readable => Readable.from([Buffer.from(bytes)]);
+const namesBelow = (dir: string): string[] =>
+  readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => !/^\.(removed|mp4|check)/.test(name));
+
+async function refusal(username: string, password: string): Promise<string> {
+  const control = await world.raw();
+  await control.send(`USER ${username}\r\nPASS ${password}\r\n`);
+  await control.hears(331);
+  const line = await control.next();
+  control.socket.destroy();
+  return line;
+}
+
+describe('a login', () => {
+  it('is refused in one way, whatever is wrong', async () => {
+    const upload = await world.granted();
+    const other = await world.granted();
+    const reserved = await world.reserve();
+    const expired = await world.granted();
+    await world.records.set(expired.id, ['uploading'], {
+      credential: { passwordSha256: '00'.repeat(32), expiresAtMs: Date.now() + 1e9 },
+    });
+    const old = await world.granted();
+    const record = await world.record(old.id);
+    const passwordSha256 = record.credential?.passwordSha256 ?? '';
+    await world.records.set(old.id, ['uploading'], { credential: { passwordSha256, expiresAtMs: Date.now() - 1 } });
+    const lines = new Set([
+      await refusal(upload.username, 'x'),
+      await refusal(upload.username, other.password),
+      await refusal(`u${'0'.repeat(24)}`, upload.password),
+      await refusal('anonymous', 'guest@'),
+      await refusal('{"$ne":1}', upload.password),
+      await refusal(`u${reserved._id}`, upload.password),
+      await refusal(expired.username, expired.password),
+      await refusal(old.username, old.password),
+    ]);
+    expect([...lines]).toEqual(['530 Login incorrect']);
+  });
+
+  it('may begin with a name that was wrong', async () => {
+    const upload = await world.granted();
+    const control = await world.raw();
+    await control.says('USER anonymous', 331);
+    await control.says('PASS x', 530);
+    await control.says(`USER ${upload.username.toUpperCase()}`, 331);
+    await control.says(`PASS ${upload.password}`, 230);
+  });
+
+  it.each(['completed', 'failed', 'cancelled'] as const)('ends with the upload, which is %s', async (status) => {
+    const upload = await world.granted();
+    const camera = await world.raw(upload);
+    const data = await camera.passive();
+    await camera.says('STOR a.mp4', 150);
+    data.write(clipBytes(10));
+    await world.shows(upload.id, ({ filesize }) => filesize === 10);
+    await world.records.transition(upload.id, ['uploading'], status);
+    announce(world.bus, uploadRevoked, { uploadId: upload.id });
+    await camera.hears(426);
+    await camera.says('MKD x', 550);
+    await camera.until(() => camera.isClosed);
+    expect(await refusal(upload.username, upload.password)).toBe('530 Login incorrect');
+  });
+
+  it('ends also where nobody said so: the next write shows it', async () => {
+    const upload = await world.granted();
+    const camera = await world.raw(upload);
+    await world.records.transition(upload.id, ['uploading'], 'failed');
+    const data = await camera.passive();
+    data.on('data', () => undefined);
+    await camera.says('STOR a.mp4', 550);
+    expect(namesBelow(join(world.clipsDir, upload.imei, upload.id, 'files'))).toEqual([]);
+    await camera.until(() => camera.isClosed);
+  });
+
+  it('is given up after three refusals, without one in time, and after an endless line', async () => {
+    const [guesser, sleeper, talker] = [await world.raw(), await world.raw(), await world.raw()];
+    await guesser.send('USER a\r\nPASS 1\r\nPASS 2\r\nPASS 3\r\n');
+    await talker.send('A'.repeat(20_000));
+    for (const control of [guesser, sleeper, talker]) await control.until(() => control.isClosed);
+    expect(guesser.said.match(/^530 /gm)).toHaveLength(3);
+    expect(sleeper.said).toContain('421 No login in time');
+    expect(talker.said).toContain('421 ');
+  });
+});
+
+describe('an upload’s directory', () => {
+  const ways = ['../x', '/../x', '../../../../x', '..\\..\\x', '/a/../../../x', './/..//x', '%2e%2e/x', '....//x'];
+
+  it.each(ways)('holds every path: %s', async (path) => {
+    const upload = await world.granted();
+    const other = await world.granted();
+    const camera = await world.camera(other);
+    await camera.uploadFrom(put(clipBytes(3)), 'mine.mp4');
+    const before = namesBelow(world.clipsDir).filter((name) => !name.startsWith(upload.imei));
+    const control = await world.raw(upload);
+    const dir = path.replace(/x$/, '');
+    for (const line of [
+      `CWD ${dir}`,
+      `MKD ${path}d`,
+      `CWD ${dir}${other.imei}`,
+      `SIZE ${dir}../${other.imei}/${other.id}/files/mine.mp4`,
+      `RNFR ${dir}../${other.imei}/${other.id}/files/mine.mp4`,
+      `RNTO ${path}stolen`,
+      'CWD /',
+    ]) {
+      await control.send(`${line}\r\n`);
+      await control.next();
+    }
+    const data = await control.passive();
+    await control.says(`STOR ${path}.mp4`, 150);
+    data.end('in');
+    await control.hears(226);
+    await control.says('RNFR ' + path + '.mp4', 350);
+    await control.says(`RNTO ${path}2.mp4`, 250);
+    expect(namesBelow(world.clipsDir).filter((name) => !name.startsWith(upload.imei))).toEqual(before);
+    expect(namesBelow(join(world.clipsDir, upload.imei, upload.id, 'files')).some((n) => n.endsWith('2.mp4'))).toBe(
+      true,
+    );
+    expect(control.said).not.toContain(world.clipsDir);
+  });
+
+  it('gives nothing back and lets nothing be deleted, nor the mode be changed', async () => {
+    const upload = await world.granted();
+    const camera = await world.camera(upload);
+    await camera.uploadFrom(put(clipBytes(10)), 'a.mp4');
+    await expect(camera.downloadTo(new Writable(), 'a.mp4')).rejects.toMatchObject({ code: 502 });
+    const control = await world.raw(upload);
+    for (const line of ['DELE a.mp4', 'RMD /', 'SITE CHMOD 777 a.mp4', 'MDTM a.mp4', 'STOU', 'STAT a.mp4', 'HELP'])
+      await control.says(line, 502);
+    expect(world.read(upload, 'a.mp4').length).toBe(10);
+  });
+
+  it('refuses names with control characters and says nothing of ours in any answer', async () => {
+    const upload = await world.granted();
+    const control = await world.raw(upload);
+    await control.says('MKD a\u0007b', 553);
+    await control.says('MKD a\0b', 553);
+    for (const line of ['STOR', 'MKD', 'RNFR', 'RNTO', 'SIZE', 'CWD a/b/c', 'RNFR nothing', 'SIZE nothing', 'OPTS'])
+      await control.send(`${line}\r\n`);
+    await control.send('QUIT\r\n');
+    await control.until(() => control.isClosed);
+    expect(control.said).not.toMatch(/ENO|EACCES|TypeError|undefined|\/tmp|Cannot/);
+  });
+});
+
+describe('an active connection', () => {
+  it.each([
+    ['PORT 10,0,0,1,200,10', 500],
+    ['PORT 127,0,0,2,200,10', 500],
+    ['EPRT |1|192.0.2.1|5000|', 500],
+    ['EPRT |2|2001:db8::1|5000|', 500],
+    ['PORT 127,0,0,1,0,22', 500],
+    ['EPRT |1|127.0.0.1|22|', 500],
+    ['PORT', 501],
+    ['PORT 1,2,3', 501],
+    ['PORT 127,0,0,1,999,1', 501],
+    ['PORT a,b,c,d,e,f', 501],
+    ['EPRT |3|x|5|', 501],
+    ['EPRT |1|127.0.0.1|99999|', 501],
+    ['EPRT', 501],
+  ])('%s is answered %d', async (line, code) => {
+    const control = await world.raw(await world.granted());
+    await control.says(line, code);
+    await control.says('STOR a.mp4', 425);
+  });
+
+  it('is dialled by nobody who is not logged in', async () => {
+    let dialled = 0;
+    const server = createServer(() => (dialled += 1)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const control = await world.raw();
+    await control.says(`PORT 127,0,0,1,${port >> 8},${port & 255}`, 530);
+    await control.says('PASV', 530);
+    await control.says('LIST', 530);
+    await control.says('STOR a.mp4', 530);
+    await control.says('SIZE a.mp4', 530);
+    server.close();
+    expect(dialled).toBe(0);
+  });
+});
+
+describe('passive ports', () => {
+  it('are told as exhausted when all are taken, and free again', async () => {
+    await world.service.stop();
+    const min = Number(world.env()['FTP_PASV_MIN']);
+    await world.startService({ FTP_PASV_MIN: String(min), FTP_PASV_MAX: String(min + 1) }, keptLog());
+    try {
+      const controls = await Promise.all([1, 2, 3].map(async () => world.raw(await world.granted())));
+      const [first, second, third] = controls as [RawControl, RawControl, RawControl];
+      await first.says('PASV', 227);
+      await second.says('EPSV', 229);
+      await third.says('PASV', 425);
+      await third.says('EPSV', 425);
+      expect(await world.metric('upload_ftp_passive_exhausted_total')).toMatch(/ 2$/);
+      first.socket.destroy();
+      await until(async () => {
+        await third.send('PASV\r\n');
+        return (await third.next()).startsWith('227');
+      });
+    } finally {
+      await world.service.stop();
+      await world.startService({}, keptLog());
+    }
+  });
+});
+
+describe('the log', () => {
+  it('at its lowest level holds no password and no hash', async () => {
+    const upload = await world.granted();
+    const camera = await world.camera(upload);
+    await camera.uploadFrom(put(clipBytes(10)), 'a.mp4');
+    expect(await refusal(upload.username, `wrong${upload.password}`)).toContain('530');
+    const hash = (await world.record(upload.id)).credential?.passwordSha256 ?? '';
+    await until(() => logged.some((line) => line.includes(upload.id) && line.includes('logged in')));
+    const text = logged.join('');
+    expect(text).not.toContain(upload.password);
+    expect(text).not.toContain(hash);
+    expect(text).not.toMatch(/PASS /);
+  });
+});
+
+describe('command lines', () => {
+  const word = fc.constantFrom(
+    ...'USER PASS AUTH PBSZ PROT TYPE PASV EPSV PORT EPRT STOR APPE REST SIZE NOOP PWD XPWD CWD XCWD CDUP XCUP MKD XMKD'.split(
+      ' ',
+    ),
+    ...'RNFR RNTO SYST FEAT OPTS MODE STRU ALLO ABOR LIST NLST MLSD RETR DELE STOU SITE HELP STAT toString __proto__'.split(
+      ' ',
+    ),
+  );
+  const argument = fc.oneof(
+    fc.constantFrom('', ' ', '..', '/', '-1', '"', '""', '|1|127.0.0.1|1|', '0,0,0,0,0,0', 'UTF8 ON', 'A', 'I', 'TLS'),
+    fc.string({ maxLength: 40 }),
+    fc.string({ unit: 'binary', maxLength: 40 }),
+  );
+  const line = fc.oneof(
+    fc.tuple(word, argument).map(([command, text]) => `${command} ${text}`),
+    fc.string({ unit: 'binary', maxLength: 60 }),
+  );
+
+  it('of any kind are answered or end the connection; the server goes on and nothing gets out', async () => {
+    const outside = (): string[] => readdirSync(world.clipsDir).filter((name) => !/^\d+$|^\.(removed|mp4)$/.test(name));
+    const seed = Date.now() % 1e9;
+    const runs = fc.sample(fc.array(line, { minLength: 5, maxLength: 25 }), { numRuns: 40, seed });
+    for (const [index, lines] of runs.entries()) {
+      const control = await world.raw(index % 4 === 0 ? undefined : await world.granted());
+      for (const text of lines) await control.send(`${text.replaceAll(/[\r\n]/g, ' ')}\r\n`);
+      control.socket.write('QUIT\r\n');
+      await control.until(() => control.isClosed);
+      if (/TypeError|ENO|undefined|\/tmp/.test(control.said)) throw new Error(`seed ${seed}: ${control.said}`);
+    }
+    expect(outside()).toEqual([]);
+    expect(world.openFiles()).toEqual([]);
+    await world.raw(await world.granted());
+  });
+});
