@@ -1,4 +1,4 @@
-import { type Bus, openBus, servePing } from '@fleet/bus';
+import { type Bus, DeviceAsker, openBus, servePing } from '@fleet/bus';
 import {
   adminRoutes,
   createLogger,
@@ -88,12 +88,15 @@ function makeDeps(
     onError: (error) => log.warn({ err: error }, 'redis is away'),
   });
   lifecycle.onStop('redis', () => redis.destroy());
+  const asker = new DeviceAsker(parts.bus);
+  lifecycle.onStop('device asker', () => asker.stop());
   const encryption = new Encryption(config.ENCRYPTION_KEY);
   const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
   return {
     config,
     log,
     ...parts,
+    asker,
     redis,
     encryption,
     signingKeys,
