@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Type } from 'typebox';
 import { adminRoutes, listen } from './admin.ts';
-import { apiErrors, createApi, createApp } from './api.ts';
+import { apiErrors, createApi, createApp, rawBodyOf } from './api.ts';
 import { AppError } from './errors.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createLogger } from './log.ts';
@@ -33,6 +33,17 @@ const routes = [
     operationId: 'body',
     body: Type.Object({ text: Type.String() }),
     handle: async ({ body }) => new Reply(201, body, { Location: '/x' }),
+  }),
+  defineRoute({
+    ...common,
+    method: 'post',
+    path: '/form',
+    operationId: 'form',
+    body: Type.Object({ text: Type.String() }),
+    bodyLimitBytes: 1000,
+    readBody: (bytes) => Object.fromEntries(new URLSearchParams(bytes.toString())),
+    renderError: (error) => ({ code: 1000 + error.status }),
+    handle: async ({ body, context }) => ({ ...body, bytes: rawBodyOf(context).length }),
   }),
   defineRoute({
     ...common,
@@ -246,6 +257,22 @@ describe('a body', () => {
 
   it('in a charset that nobody knows is 415', async () => {
     expect((await post('{"text":"x"}', 'application/json; charset=klingon')).status).toBe(415);
+  });
+});
+
+describe('a route that reads its own body', () => {
+  const send = (body: string, headers: Record<string, string> = {}) => ask('/form', { method: 'POST', body, headers });
+
+  it('checks what its reader makes of the bytes, and has the bytes', async () => {
+    expect(await send('text=a%20b&other=1')).toMatchObject({ status: 200, body: { text: 'a b', bytes: 18 } });
+  });
+
+  it('has a limit and an error body of its own', async () => {
+    expect(await send('other=1')).toMatchObject({ status: 400, body: { code: 1400 } });
+    expect(await send('')).toMatchObject({ status: 400, body: { code: 1400 } });
+    expect(await send(`text=${'x'.repeat(995)}`)).toMatchObject({ status: 200 });
+    expect(await send(`text=${'x'.repeat(996)}`)).toMatchObject({ status: 413, body: { code: 1413 } });
+    expect(await send('text=a', { 'content-encoding': 'br' })).toMatchObject({ status: 415, body: { code: 1415 } });
   });
 });
 

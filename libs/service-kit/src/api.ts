@@ -11,7 +11,7 @@ import express, {
 import type { TObject, TSchema } from 'typebox';
 import { AppError } from './errors.ts';
 import { writeJson } from './exact-json.ts';
-import { readJsonBody } from './json-body.ts';
+import { readBytes, readJsonBody } from './json-body.ts';
 import { type Logger, shownUrl } from './log.ts';
 import { Reply, type RequestContext, type Route } from './route.ts';
 import { compileBody, compileParameters } from './validate.ts';
@@ -44,6 +44,11 @@ export interface ApiOptions {
 }
 
 const contexts = new WeakMap<Request, RequestContext>();
+const rawBodies = new WeakMap<RequestContext, Buffer>();
+const errorBodies = new WeakMap<RequestContext, NonNullable<Route['renderError']>>();
+
+/** The bytes of the body, on routes with `readBody`; empty elsewhere. */
+export const rawBodyOf = (context: RequestContext): Buffer => rawBodies.get(context) ?? Buffer.alloc(0);
 const requestIdShape = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** An Express application without its defaults that leak: no `X-Powered-By`, no ETag, no trust in proxies unless told. */
@@ -107,7 +112,8 @@ export function apiErrors(
       response.destroy();
       return;
     }
-    response.status(known.status).set(known.headers).json(render(known, context.requestId));
+    const rendered = (errorBodies.get(context) ?? render)(known, context.requestId);
+    response.status(known.status).set(known.headers).json(rendered);
   };
   return [notFound, onError];
 }
@@ -176,6 +182,7 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
   const parseBody = route.body && (options.compileBody ?? compileBody)(route.body);
   const guard: RequestHandler = async (request, response, next) => {
     const context = contextOf(request, response, options.log);
+    if (route.renderError !== undefined) errorBodies.set(context, route.renderError);
     if (options.guard !== undefined) await withLimit(options.guard(route, context), route.limitMs, context);
     next();
   };
@@ -183,7 +190,7 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     const context = contextOf(request, response, options.log);
     const params = parseParams?.(request.params) ?? {};
     const query = parseQuery?.(request.query) ?? {};
-    const body = parseBody && parseBody(await requiredBody(request), context);
+    const body = await readBody(request, context);
     const work = async (): Promise<unknown> => {
       await options.admit?.(route, { query, params, body }, context);
       const handleIt = (): Promise<unknown> => route.handle({ query, params, body, context });
@@ -196,9 +203,17 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     const { status, headers, body: answer } = result instanceof Reply ? result : new Reply(200, result);
     response.status(status).set(headers).type('json').send(writeJson(answer));
   };
+  const bodyLimitBytes = route.bodyLimitBytes ?? options.bodyLimitBytes;
+  const readBody = async (request: Request, context: RequestContext): Promise<unknown> => {
+    if (route.readBody === undefined) return parseBody && parseBody(await requiredBody(request), context);
+    const bytes = await readBytes(request, bodyLimitBytes);
+    rawBodies.set(context, bytes);
+    const value = await route.readBody(bytes, context);
+    return parseBody === undefined ? value : parseBody(value, context);
+  };
   // Content-Type is not looked at: clients often leave it out for JSON.
   const requiredBody = async (request: Request): Promise<unknown> => {
-    const value = await readJsonBody(request, options.bodyLimitBytes);
+    const value = await readJsonBody(request, bodyLimitBytes);
     if (value !== undefined) return value;
     if (route.bodyIsOptional === true) return {};
     throw new AppError('validation_failed', 'A JSON body is required.');

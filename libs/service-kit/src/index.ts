@@ -8,7 +8,7 @@ export {
 } from './address-guard.ts';
 export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
 export { isAddressAllowed, isNetwork } from './allowed-address.ts';
-export { type ApiOptions, apiError, apiErrors, contextOf, createApi, createApp } from './api.ts';
+export { type ApiOptions, apiError, apiErrors, contextOf, createApi, createApp, rawBodyOf } from './api.ts';
 export {
   type ClipFormat,
   type ClipPath,
@@ -32,6 +32,7 @@ export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './errors
 export { writeJson } from './exact-json.ts';
 export { type IdempotencyStore, type KeptAnswer, type KeptRequest, onlyOnce } from './idempotency.ts';
 export { expectedVersion, versionMismatch } from './if-match.ts';
+export { parseJsonBody } from './json-body.ts';
 export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
 export { createLogger, type Logger, shownUrl } from './log.ts';
 export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './media-signature.ts';

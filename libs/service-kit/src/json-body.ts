@@ -6,12 +6,20 @@ const discardLimitBytes = 1024 * 1024;
 const discardLimitMs = 5_000;
 const shownKeyLength = 100;
 
-/**
- * Reads a JSON body; undefined when there is none. A body above the limit is refused as soon as that is known: by its announced length, or by the byte
- * too many (Express would read it to its end first). What comes after that is thrown away for a while, so that the caller gets to read the answer.
- */
+/** Reads a JSON body; undefined when there is none. */
 export async function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<unknown> {
-  checkEncoding(request);
+  const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+  if (!/^(utf-?8|us-ascii)$/i.test(charset)) throw notPlain();
+  const bytes = await readBytes(request, limitBytes);
+  return bytes.length === 0 ? undefined : parseJsonBody(bytes);
+}
+
+/**
+ * Reads a body. One above the limit is refused as soon as that is known: by its announced length, or by the byte too many (Express would read it to its end
+ * first). What comes after that is thrown away for a while, so that the caller gets to read the answer.
+ */
+export async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') throw notPlain();
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(request, limitBytes);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -32,10 +40,11 @@ export async function readJsonBody(request: IncomingMessage, limitBytes: number)
       reject(new AppError('validation_failed', 'The request body broke off.', { cause })),
     );
   });
-  return size === 0 ? undefined : parseBody(Buffer.concat(chunks));
+  return Buffer.concat(chunks);
 }
 
-function parseBody(bytes: Buffer): unknown {
+/** Reads the bytes of a JSON text; a key that is given twice is refused. */
+export function parseJsonBody(bytes: Buffer): unknown {
   let text: string;
   let value: unknown;
   try {
@@ -99,12 +108,7 @@ function endOfString(text: string, start: number): number {
   return end;
 }
 
-function checkEncoding({ headers }: IncomingMessage): void {
-  const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(headers['content-type'] ?? '')?.[1] ?? 'utf-8';
-  const encoding = headers['content-encoding'] ?? 'identity';
-  if (!/^(utf-?8|us-ascii)$/i.test(charset) || encoding.toLowerCase() !== 'identity')
-    throw new AppError('unsupported_media_type', 'The request body must be plain UTF-8.');
-}
+const notPlain = (): AppError => new AppError('unsupported_media_type', 'The request body must be plain UTF-8.');
 
 function tooLarge(request: IncomingMessage, limitBytes: number): AppError {
   discardRest(request);

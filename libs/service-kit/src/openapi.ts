@@ -100,7 +100,12 @@ function operation(route: Route, schemas: Schemas, error: unknown): Record<strin
       : {
           requestBody: {
             required: route.bodyIsOptional !== true,
-            content: { 'application/json': { schema: schemas.published(route.body) } },
+            content: Object.fromEntries(
+              (route.bodyTypes ?? ['application/json']).map((type) => [
+                type,
+                { schema: schemas.published(route.body) },
+              ]),
+            ),
           },
         }),
     responses,

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Static, TObject, TSchema } from 'typebox';
+import type { AppError } from './errors.ts';
 import type { Logger } from './log.ts';
 
 /** What a handler knows about the request beside its validated parts. */
@@ -41,6 +42,17 @@ export interface Route {
   readonly body?: TSchema;
   /** True where no body is the same as an empty object. */
   readonly bodyIsOptional?: boolean;
+  /**
+   * Turns the bytes of a body into what `body` checks, in the place of JSON: forms, multipart, what is signed byte by byte (`rawBodyOf`). No bytes are a body too.
+   * Without `body` its result is handed to the handler as it is.
+   */
+  readonly readBody?: (bytes: Buffer, context: RequestContext) => unknown;
+  /** Content types of the body, default application/json. */
+  readonly bodyTypes?: readonly string[];
+  /** Largest body of this route, where it differs from that of the API. */
+  readonly bodyLimitBytes?: number;
+  /** The body of its errors, where it differs from that of the API. */
+  readonly renderError?: (error: AppError, requestId: string) => unknown;
   /** Body of the successful answer; absent when the handler writes the response itself (a stream). */
   readonly response?: TSchema;
   /** Content types of the successful answer, default application/json. */

@@ -34,10 +34,8 @@ export class Access {
 
   /** Before the parameters of a request are looked at: 401, 403, 429. */
   async admit(route: PlatformRoute, context: RequestContext): Promise<void> {
-    if (route.access.credentials !== 'none') {
-      const caller = await this.#orCountGuess(this.#identify(route.access.credentials, context), context);
-      setCaller(context, caller);
-    }
+    const asked = askedOf(route, context);
+    if (asked !== 'none') setCaller(context, await this.#orCountGuess(this.#identify(asked, context), context));
     await this.#count(route.bucket as Bucket | undefined, context);
     const caller = callerIfAny(context);
     if (caller !== undefined) checkAllowed(route, caller);
@@ -123,6 +121,12 @@ export class Access {
     const key = caller?.keyId === null || caller === undefined ? user : `key:${caller.keyId}`;
     await this.#parts.limits.consume(bucket, { key, user, address }[by], context);
   }
+}
+
+function askedOf({ access }: PlatformRoute, { request }: RequestContext): 'both' | 'bearer' | 'key' | 'none' {
+  if (access.credentials !== 'either') return access.credentials;
+  // The header Authorization alone may be a provider's own.
+  return request.get('x-api-key') === undefined ? 'none' : 'both';
 }
 
 function callerOf({ user, account }: Principal, claims: TokenClaims, key: ApiKey | null): Caller {

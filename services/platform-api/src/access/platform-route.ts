@@ -7,9 +7,9 @@ import type { Permission } from './roles.ts';
 export interface Access {
   /**
    * `both`: API key and bearer token of one account (the default); `bearer`: the token alone; `key`: the API key alone; `none`: neither (the route checks
-   * what it has to by itself).
+   * what it has to by itself); `either`: both where one of them is sent, else the route checks what it takes in their place (`callerIfAny`).
    */
-  readonly credentials?: 'both' | 'bearer' | 'key' | 'none';
+  readonly credentials?: 'both' | 'bearer' | 'key' | 'none' | 'either';
   /** What the caller's role must be allowed. Default: `read` for GET, `fleet` for the rest. */
   readonly permission?: Permission;
   /** What the API key must be allowed. Default: `read` for GET, `write` for the rest. */
