@@ -1,0 +1,78 @@
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { visibleVehicle } from '../vehicles/visibility.ts';
+import { defaultTypes, requireKnownTypes } from './rules.ts';
+import { type NotifyChannel, notifyChannels, type PreferencesBody } from './schema.ts';
+import { findPreferences, preferencesIn } from './store.ts';
+
+type Store = Pick<Deps, 'records'>;
+
+/** What a user is told of a vehicle, and how. */
+export interface WantedNotifications {
+  readonly notificationTypes: readonly string[];
+  readonly channels: readonly NotifyChannel[];
+  /** True where the user has not said anything. */
+  readonly isDefault: boolean;
+}
+
+const pairOf = (userId: number, vehicleId: number): string => `${userId}:${vehicleId}`;
+
+/** What a user wants to be told of a vehicle: the own choice, or what is on by default. */
+export async function wantedNotifications(
+  { records }: Store,
+  userId: number,
+  vehicleId: number,
+): Promise<WantedNotifications> {
+  const stored = await findPreferences(records, pairOf(userId, vehicleId));
+  if (stored === null || stored.userId !== userId)
+    return { notificationTypes: defaultTypes, channels: ['push'], isDefault: true };
+  return { notificationTypes: stored.notificationTypes, channels: stored.channels, isDefault: false };
+}
+
+/** The caller's choice for a vehicle that the caller is told of. */
+export async function readPreferences(deps: Store, caller: Caller, vehicleId: number): Promise<WantedNotifications> {
+  await visibleVehicle(deps, caller, vehicleId, 'notifications');
+  return wantedNotifications(deps, caller.userId, vehicleId);
+}
+
+/** Sets the caller's choice for a vehicle: the complete set. */
+export async function writePreferences(
+  deps: Store,
+  caller: Caller,
+  vehicleId: number,
+  body: PreferencesBody,
+): Promise<WantedNotifications> {
+  await visibleVehicle(deps, caller, vehicleId, 'notifications');
+  requireKnownTypes(body.notification_types, '/notification_types');
+  const pair = pairOf(caller.userId, vehicleId);
+  const before = await wantedNotifications(deps, caller.userId, vehicleId);
+  const wanted = {
+    notificationTypes: [...new Set(body.notification_types)],
+    channels: notifyChannels.filter((channel) => (body.channels ?? before.channels).includes(channel)),
+  };
+  await put(deps, caller, { pair, userId: caller.userId, vehicleId, ...wanted });
+  return { ...wanted, isDefault: false };
+}
+
+/** Two that write at once need two; more are a value that a crash has left. */
+const maxAttempts = 5;
+
+async function put(
+  { records }: Store,
+  caller: Caller,
+  fields: { pair: string; userId: number; vehicleId: number; notificationTypes: string[]; channels: NotifyChannel[] },
+): Promise<void> {
+  const preferences = preferencesIn(records);
+  for (let attempt = 1; ; attempt += 1) {
+    const known = await findPreferences(records, fields.pair);
+    if (known !== null && (await preferences.update(known, known._id, fields)) !== null) return;
+    try {
+      await preferences.insert(caller, fields);
+      return;
+    } catch (error) {
+      // Another request of the user was first: its record is changed.
+      if (!(error instanceof AppError && error.code === 'duplicate') || attempt === maxAttempts) throw error;
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { NewAccountRecord } from '../../store/account-records.ts';
+import type { PushToken, PushTokenBody } from './schema.ts';
+import { findPushToken, pushTokensIn } from './store.ts';
+
+type Store = Pick<Deps, 'records'>;
+
+/** Devices of a user that push messages go to, at most; the one that was seen longest ago goes. */
+export const maxPushTokens = 10;
+
+/** The devices that push messages for a user go to. */
+export const pushTokensOf = ({ records }: Store, user: Pick<Caller, 'accountId' | 'userId'>): Promise<PushToken[]> =>
+  pushTokensIn(records).all(user, { userId: user.userId });
+
+/** Registers the token of a device; one that another user had moves to the caller. */
+export async function registerPushToken(
+  deps: Store,
+  caller: Caller,
+  body: PushTokenBody,
+  now = new Date(),
+): Promise<PushToken> {
+  const fields = {
+    userId: caller.userId,
+    token: body.push_token,
+    tokenSha256: createHash('sha256').update(body.push_token).digest('hex'),
+    platform: body.platform ?? null,
+    deviceId: body.device_id ?? null,
+    seenAt: now,
+  };
+  const token = await claim(deps, caller, fields);
+  await dropOthers(deps, caller, token);
+  return token;
+}
+
+/** Forgets the token of a device, or with no device named all tokens of the caller; the one that was seen last, or null. */
+export async function removePushTokens(
+  deps: Store,
+  caller: Caller,
+  deviceId: string | null,
+): Promise<PushToken | null> {
+  const own = await pushTokensOf(deps, caller);
+  const gone = newestFirst(own.filter((token) => deviceId === null || token.deviceId === deviceId));
+  for (const { _id } of gone) await pushTokensIn(deps.records).remove(caller, _id);
+  return gone[0] ?? null;
+}
+
+/** Two that ask at once need two; more are a value that a crash has left. */
+const maxAttempts = 5;
+
+async function claim({ records }: Store, caller: Caller, fields: NewAccountRecord<PushToken>): Promise<PushToken> {
+  const tokens = pushTokensIn(records);
+  for (let attempt = 1; ; attempt += 1) {
+    const known = await findPushToken(records, fields.tokenSha256);
+    if (known !== null && known.accountId === caller.accountId && known.userId === caller.userId) {
+      const kept = { platform: fields.platform ?? known.platform, deviceId: fields.deviceId ?? known.deviceId };
+      const changed = await tokens.update(caller, known._id, { ...fields, ...kept });
+      if (changed !== null) return changed;
+    } else if (known !== null) await tokens.remove(known, known._id);
+    try {
+      return await tokens.insert(caller, fields);
+    } catch (error) {
+      // The same device asked twice at once, and this is the second.
+      if (!(error instanceof AppError && error.code === 'duplicate') || attempt === maxAttempts) throw error;
+    }
+  }
+}
+
+/** A device has one token, and a user so many devices. */
+async function dropOthers(deps: Store, caller: Caller, kept: PushToken): Promise<void> {
+  const others = (await pushTokensOf(deps, caller)).filter(({ _id }) => _id !== kept._id);
+  const replaced = others.filter(({ deviceId }) => deviceId !== null && deviceId === kept.deviceId);
+  const left = newestFirst(others.filter((token) => !replaced.includes(token)));
+  for (const { _id } of [...replaced, ...left.slice(maxPushTokens - 1)])
+    await pushTokensIn(deps.records).remove(caller, _id);
+}
+
+const newestFirst = (tokens: readonly PushToken[]): PushToken[] =>
+  tokens.toSorted((a, b) => b.seenAt.getTime() - a.seenAt.getTime() || b._id - a._id);

@@ -1,0 +1,144 @@
+import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams, vehicleIdParams } from '../../schemas.ts';
+import { readPreferences, type WantedNotifications, writePreferences } from './preferences.ts';
+import { registerPushToken, removePushTokens } from './push-tokens.ts';
+import {
+  acknowledgeBody,
+  listQuery,
+  notificationShown,
+  preferencesBody,
+  preferencesShown,
+  pushTokenBody,
+  pushTokenShown,
+  typeShown,
+  vehicleListQuery,
+} from './schema.ts';
+import { shownKind, shownNotification } from './shown.ts';
+import { notificationKinds } from './types.ts';
+import { acknowledge, listAll, listOfVehicle } from './use-cases.ts';
+
+const base = '/notifications';
+const tags = ['Notifications'];
+
+export const notificationRoutes = (deps: Deps): PlatformRoute[] => [
+  ...listRoutes(deps),
+  ...preferenceRoutes(deps),
+  pushTokenRoute(deps),
+];
+
+const listRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: base,
+    operationId: 'listNotifications',
+    summary: 'Notifications of all vehicles, newest first',
+    tags,
+    query: listQuery,
+    response: pageOf(notificationShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listAll(deps, callerOf(context), query, paging);
+      return pageEnvelope({ items: items.map(shownNotification), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: `${base}/types`,
+    operationId: 'listNotificationTypes',
+    summary: 'What there are notifications of',
+    tags,
+    response: Type.Object({ data: Type.Array(typeShown) }),
+    handle: () => Promise.resolve({ data: notificationKinds.map(shownKind) }),
+  }),
+  platformRoute({
+    method: 'get',
+    path: `${base}/vehicle-notifications/:vehicleId`,
+    operationId: 'listVehicleNotifications',
+    summary: 'Notifications of a vehicle on a day, newest first',
+    tags,
+    params: vehicleIdParams,
+    query: vehicleListQuery,
+    response: pageOf(notificationShown),
+    handle: async ({ params, query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listOfVehicle(deps, callerOf(context), params.vehicleId, query, paging);
+      return pageEnvelope({ items: items.map(shownNotification), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: `${base}/:id/acknowledge`,
+    operationId: 'acknowledgeNotification',
+    summary: 'Note that somebody has seen to a notification; the first one stays',
+    tags,
+    access: { permission: 'commands' },
+    params: idParams,
+    body: acknowledgeBody,
+    bodyIsOptional: true,
+    response: oneOf(notificationShown),
+    handle: async ({ params, body, context }) => ({
+      data: shownNotification(await acknowledge(deps, callerOf(context), params.id, body.note ?? null)),
+    }),
+  }),
+];
+
+const preferenceRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: `${base}/update-preferences/:vehicleId`,
+    operationId: 'updateVehiclePreferences',
+    summary: 'Say what the caller wants to be told of a vehicle',
+    tags,
+    access: { permission: 'self' },
+    params: vehicleIdParams,
+    body: preferencesBody,
+    response: oneOf(preferencesShown),
+    handle: async ({ params: { vehicleId }, body, context }) => ({
+      data: shownPreferences(vehicleId, await writePreferences(deps, callerOf(context), vehicleId, body)),
+    }),
+  }),
+  platformRoute({
+    method: 'get',
+    path: `${base}/vehicle-preferences/:vehicleId`,
+    operationId: 'getVehiclePreferences',
+    summary: 'What the caller wants to be told of a vehicle',
+    tags,
+    params: vehicleIdParams,
+    response: oneOf(preferencesShown),
+    handle: async ({ params: { vehicleId }, context }) => ({
+      data: shownPreferences(vehicleId, await readPreferences(deps, callerOf(context), vehicleId)),
+    }),
+  }),
+];
+
+const shownPreferences = (vehicleId: number, wanted: WantedNotifications) => ({
+  vehicle_id: vehicleId,
+  notification_types: [...wanted.notificationTypes],
+  channels: [...wanted.channels],
+  is_default: wanted.isDefault,
+});
+
+const pushTokenRoute = (deps: Deps): PlatformRoute =>
+  platformRoute({
+    method: 'post',
+    path: `${base}/update-push-token`,
+    operationId: 'updatePushToken',
+    summary: 'Have push messages sent to a device, or not any more',
+    tags,
+    access: { permission: 'self' },
+    body: pushTokenBody,
+    response: oneOf(pushTokenShown),
+    handle: async ({ body, context }) => {
+      const caller = callerOf(context);
+      const token =
+        body.push_token === ''
+          ? await removePushTokens(deps, caller, body.device_id ?? null)
+          : await registerPushToken(deps, caller, body);
+      const { _id: id = null, platform = null, updatedAt = new Date() } = token ?? {};
+      return { data: { id, platform, updated_at: updatedAt.toISOString() } };
+    },
+  });

@@ -1,0 +1,169 @@
+import { pagingQuery } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { attributes, clearable, oneOfWords, text } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+import { timeParameter } from '../../times.ts';
+import { type Category, categories, type Severity, severities } from './types.ts';
+
+/** Something that happened to a vehicle of the record's account. */
+export interface Notification extends AccountRecord {
+  /** One for each event: whoever records it twice finds it there (design.md, section 3). */
+  readonly dedupeKey: string;
+  readonly type: string;
+  readonly title: string;
+  readonly description: string;
+  readonly category: Category;
+  readonly severity: Severity;
+  readonly vehicleId: number;
+  readonly vehicleNo: string;
+  /** The number as the terminal sends it. */
+  readonly imei: string;
+  readonly driverId: number | null;
+  /** 0 and 0 where no position was ever known. */
+  readonly latitude: number;
+  readonly longitude: number;
+  readonly address: string | null;
+  /** JSON. */
+  readonly attributes: string;
+  readonly media: readonly { readonly id: number; readonly kind: string; readonly url: string }[];
+  readonly backfilled: boolean;
+  /** Event time in milliseconds. */
+  readonly timestamp: number;
+  /** Unique for each terminal: receivers tell repetitions by it. */
+  readonly serverTimestamp: number;
+  readonly acknowledgedAt: Date | null;
+  readonly acknowledgedBy: number | null;
+}
+
+/** Ways in which a user is told. */
+export const notifyChannels = ['push', 'sms', 'email'] as const;
+
+/** One of `notifyChannels`. */
+export type NotifyChannel = (typeof notifyChannels)[number];
+
+/** What a user wants to be told of a vehicle. The record is of the user's account. */
+export interface VehiclePreferences extends AccountRecord {
+  /** `<user id>:<vehicle id>` */
+  readonly pair: string;
+  readonly userId: number;
+  readonly vehicleId: number;
+  readonly notificationTypes: readonly string[];
+  readonly channels: readonly NotifyChannel[];
+}
+
+/** Platforms of push tokens. */
+export const pushPlatforms = ['android', 'ios', 'web'] as const;
+
+/** A device of a user that push messages go to. */
+export interface PushToken extends AccountRecord {
+  readonly userId: number;
+  readonly token: string;
+  /** A token is one user's alone: the one who has used it last. */
+  readonly tokenSha256: string;
+  readonly platform: (typeof pushPlatforms)[number] | null;
+  readonly deviceId: string | null;
+  /** When the user's device has sent it last. */
+  readonly seenAt: Date;
+}
+
+export const typeShown = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    description: Type.String(),
+    category: oneOfWords(categories),
+    severity: oneOfWords(severities),
+    default_enabled: Type.Boolean(),
+    sources: Type.Array(Type.String()),
+  },
+  { title: 'NotificationType' },
+);
+
+const filters = {
+  ...pagingQuery,
+  type: Type.Optional(text(1, 2_000, { description: 'Types, separated by commas, such as `sos,overspeed`.' })),
+  severity: Type.Optional(oneOfWords(severities)),
+  from: Type.Optional(timeParameter),
+  to: Type.Optional(timeParameter),
+};
+
+export const vehicleListQuery = Type.Object({
+  ...filters,
+  record_date: Type.Optional(
+    text(1, 20, {
+      description: "A day in the vehicle's time zone, D/M/YYYY. Default: today, unless from or to is given.",
+    }),
+  ),
+});
+export type VehicleListQuery = Static<typeof vehicleListQuery>;
+
+export const listQuery = Type.Object({ ...filters, vehicle_id: Type.Optional(recordId) });
+export type ListQuery = Static<typeof listQuery>;
+
+export const notificationShown = Type.Object(
+  {
+    ...recordShape,
+    title: Type.String(),
+    description: Type.String(),
+    notification_type: Type.String(),
+    imei: Type.String(),
+    timestamp: Type.Integer({ description: 'Milliseconds since 1970.' }),
+    server_timestamp: Type.Integer({ description: 'Milliseconds since 1970; unique for each imei.' }),
+    location: Type.Object({ latitude: Type.Number(), longitude: Type.Number() }),
+    vehicle_id: recordId,
+    vehicle_no: Type.String(),
+    driver_id: nullable(recordId),
+    category: oneOfWords(categories),
+    severity: oneOfWords(severities),
+    address: nullable(Type.String()),
+    attributes,
+    media: Type.Array(Type.Object({ id: recordId, kind: Type.String(), url: Type.String() })),
+    backfilled: Type.Boolean(),
+    acknowledged_at: nullable(time),
+    acknowledged_by: nullable(recordId),
+  },
+  { title: 'Notification' },
+);
+export type NotificationShown = Static<typeof notificationShown>;
+
+export const acknowledgeBody = Type.Object({ note: Type.Optional(clearable(text(0, 1_000))) });
+
+export const preferencesBody = Type.Object({
+  notification_types: Type.Array(Type.String({ maxLength: 100 }), {
+    maxItems: 500,
+    description: 'The complete set; empty mutes the vehicle.',
+  }),
+  channels: Type.Optional(Type.Array(oneOfWords(notifyChannels), { maxItems: 10 })),
+});
+export type PreferencesBody = Static<typeof preferencesBody>;
+
+export const preferencesShown = Type.Object(
+  {
+    vehicle_id: recordId,
+    notification_types: Type.Array(Type.String()),
+    channels: Type.Array(oneOfWords(notifyChannels)),
+    is_default: Type.Boolean({ description: 'True until the caller has set them.' }),
+  },
+  { title: 'VehiclePreferences' },
+);
+
+export const pushTokenBody = Type.Object({
+  push_token: Type.String({
+    maxLength: 4_096,
+    pattern: '^[^\\u0000]*$',
+    description: 'Empty: no push messages any more, to the device that device_id names or to all of the user.',
+  }),
+  platform: Type.Optional(clearable(oneOfWords(pushPlatforms))),
+  device_id: Type.Optional(clearable(text(1, 200))),
+});
+export type PushTokenBody = Static<typeof pushTokenBody>;
+
+export const pushTokenShown = Type.Object(
+  {
+    id: nullable(recordId),
+    platform: nullable(oneOfWords(pushPlatforms)),
+    updated_at: time,
+  },
+  { title: 'PushToken' },
+);

@@ -1,0 +1,36 @@
+import { shownAttributes } from '../../fields.ts';
+import { shownRecord, shownTime } from '../../schemas.ts';
+import type { Notification, NotificationShown } from './schema.ts';
+import { isOnByDefault, type NotificationKind } from './types.ts';
+
+export const shownKind = (kind: NotificationKind) => ({
+  type: kind.type,
+  title: kind.title,
+  description: kind.description,
+  category: kind.category,
+  severity: kind.severity,
+  default_enabled: isOnByDefault(kind),
+  sources: [...kind.sources],
+});
+
+export const shownNotification = (notification: Notification): NotificationShown => ({
+  ...shownRecord(notification),
+  title: notification.title,
+  description: notification.description,
+  notification_type: notification.type,
+  imei: notification.imei,
+  timestamp: notification.timestamp,
+  server_timestamp: notification.serverTimestamp,
+  location: { latitude: notification.latitude, longitude: notification.longitude },
+  vehicle_id: notification.vehicleId,
+  vehicle_no: notification.vehicleNo,
+  driver_id: notification.driverId,
+  category: notification.category,
+  severity: notification.severity,
+  address: notification.address,
+  attributes: shownAttributes(notification.attributes),
+  media: notification.media.map(({ id, kind, url }) => ({ id, kind, url })),
+  backfilled: notification.backfilled,
+  acknowledged_at: shownTime(notification.acknowledgedAt),
+  acknowledged_by: notification.acknowledgedBy,
+});

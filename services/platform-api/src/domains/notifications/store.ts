@@ -1,0 +1,55 @@
+import type { PageItems, Paging } from '@fleet/service-kit';
+import { AccountRecords, type Conditions } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { Notification, PushToken, VehiclePreferences } from './schema.ts';
+
+const collectionName = 'notifications';
+
+export const notificationsIn = (records: Records): AccountRecords<Notification> =>
+  new AccountRecords<Notification>(records, collectionName, { unique: { dedupeKey: 'system' } });
+
+export const preferencesIn = (records: Records): AccountRecords<VehiclePreferences> =>
+  new AccountRecords<VehiclePreferences>(records, 'notification_preferences', { unique: { pair: 'system' } });
+
+export const pushTokensIn = (records: Records): AccountRecords<PushToken> =>
+  new AccountRecords<PushToken>(records, 'push_tokens', { unique: { tokenSha256: 'system' } });
+
+/** Whose notifications a user may see: those of the own account (or of some vehicles of it alone), and those of single vehicles of other accounts. */
+export interface VisibleNotifications {
+  readonly accountId: number;
+  /** Null: all of the account. */
+  readonly ownVehicleIds: readonly number[] | null;
+  readonly sharedVehicleIds: readonly number[];
+}
+
+const seenBy = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Conditions => {
+  const own = ownVehicleIds === null ? { accountId } : { accountId, vehicleId: { $in: [...ownVehicleIds] } };
+  return sharedVehicleIds.length === 0 ? own : { $or: [own, { vehicleId: { $in: [...sharedVehicleIds] } }] };
+};
+
+/** One page of notifications, newest first. */
+export async function listNotifications(
+  records: Records,
+  visible: VisibleNotifications,
+  where: Conditions,
+  paging: Paging,
+): Promise<PageItems<Notification>> {
+  const collection = records.collection<Notification>(collectionName);
+  const filter: object = { $and: [seenBy(visible), where] };
+  const [items, total] = await Promise.all([
+    collection.find(filter).sort({ timestamp: -1, _id: -1 }).skip(paging.offset).limit(paging.limit).toArray(),
+    collection.countDocuments(filter),
+  ]);
+  return { items, total };
+}
+
+/** A notification by id, of whatever account: whether its vehicle is visible is for the caller of this to see. */
+export const findNotification = (records: Records, id: number): Promise<Notification | null> =>
+  records.collection<Notification>(collectionName).findOne({ _id: id });
+
+export const findPreferences = (records: Records, pair: string): Promise<VehiclePreferences | null> =>
+  records.findByUnique<VehiclePreferences>('notification_preferences', 'pair', pair);
+
+/** The token's record, whoever has it. */
+export const findPushToken = (records: Records, tokenSha256: string): Promise<PushToken | null> =>
+  records.findByUnique<PushToken>('push_tokens', 'tokenSha256', tokenSha256);

@@ -1,0 +1,146 @@
+import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import { may } from '../../access/roles.ts';
+import type { Deps } from '../../deps.ts';
+import { shownAttributes, storedAttributes } from '../../fields.ts';
+import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
+import { readMoment } from '../../times.ts';
+import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
+import { dayAt, readRecordDate, windowOfDay } from './rules.ts';
+import type { ListQuery, Notification, VehicleListQuery } from './schema.ts';
+import { findNotification, listNotifications, notificationsIn, type VisibleNotifications } from './store.ts';
+
+type Store = Pick<Deps, 'records'>;
+
+/** Puts a notification on record; null when it is there already. */
+export async function recordNotification(
+  { records }: Store,
+  scope: Scope,
+  notification: NewAccountRecord<Notification>,
+): Promise<Notification | null> {
+  try {
+    return await notificationsIn(records).insert(scope, notification);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'duplicate') return null;
+    throw error;
+  }
+}
+
+/** The notifications of one vehicle on a day of its time zone, or between two moments; newest first. */
+export async function listOfVehicle(
+  deps: Store,
+  caller: Caller,
+  vehicleId: number,
+  query: VehicleListQuery,
+  paging: Paging,
+  nowMs = Date.now(),
+): Promise<PageItems<Notification>> {
+  const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'notifications');
+  const visible = { accountId: vehicle.accountId, ownVehicleIds: [vehicleId], sharedVehicleIds: [] };
+  const where = { ...filtersOf(query), timestamp: timesOf(query, vehicle.timezone, nowMs) };
+  return listNotifications(deps.records, visible, where, paging);
+}
+
+/** The notifications of all vehicles that the caller is told of; newest first. */
+export async function listAll(
+  deps: Store,
+  caller: Caller,
+  query: ListQuery,
+  paging: Paging,
+): Promise<PageItems<Notification>> {
+  const between = betweenOf(query);
+  const where = {
+    ...filtersOf(query),
+    ...(query.vehicle_id === undefined ? {} : { vehicleId: query.vehicle_id }),
+    ...(between === undefined ? {} : { timestamp: between }),
+  };
+  return listNotifications(deps.records, await visibleNotifications(deps, caller), where, paging);
+}
+
+/** Notes who has seen to a notification; the first one stays. The note goes into its free data. */
+export async function acknowledge(
+  deps: Store,
+  caller: Caller,
+  id: number,
+  note: string | null,
+  now = new Date(),
+): Promise<Notification> {
+  const notification = await findNotification(deps.records, id);
+  if (notification === null) throw notFound(id);
+  await requireAcknowledger(deps, caller, notification);
+  if (notification.acknowledgedAt !== null) return notification;
+  const attributes =
+    note === null || note === ''
+      ? notification.attributes
+      : storedAttributes({ ...shownAttributes(notification.attributes), acknowledge_note: note });
+  const change = { acknowledgedAt: now, acknowledgedBy: caller.userId, attributes };
+  const changed = await notificationsIn(deps.records).update(notification, id, change);
+  if (changed === null) throw notFound(id);
+  return changed;
+}
+
+/** To acknowledge ends an alarm at the terminal: whoever may send it commands may do so. */
+async function requireAcknowledger(deps: Store, caller: Caller, notification: Notification): Promise<void> {
+  const { accountId, vehicleId, _id } = notification;
+  // The history of an own vehicle that is gone stays.
+  const isOwn = accountId === caller.accountId && caller.role !== 'driver';
+  if (isOwn && !may(caller.role, 'commands'))
+    throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
+  if (isOwn) return;
+  const [visible] = await visibleVehicles(deps, caller, [vehicleId]);
+  if (
+    visible === undefined ||
+    visible.vehicle.accountId !== accountId ||
+    !visible.permissions.includes('notifications')
+  )
+    throw notFound(_id);
+  if (!visible.permissions.includes('commands'))
+    throw new AppError('permission_denied', 'To acknowledge needs the permission commands.');
+}
+
+const notFound = (id: number): AppError => new AppError('not_found', `There is no notification ${id}.`);
+
+async function visibleNotifications(deps: Store, caller: Caller): Promise<VisibleNotifications> {
+  const { shares } = await visibleTo(deps, caller);
+  const told = [...shares.values()].filter(({ permissions }) => permissions.includes('notifications'));
+  return {
+    accountId: caller.accountId,
+    ownVehicleIds: caller.role === 'driver' ? await ownVehicleIds(deps, caller) : null,
+    sharedVehicleIds: told.map(({ vehicleId }) => vehicleId),
+  };
+}
+
+async function ownVehicleIds(deps: Store, caller: Caller): Promise<number[]> {
+  const seen = await visibleVehicles(deps, caller);
+  return seen.filter(({ access }) => access === 'owner').map(({ vehicle }) => vehicle._id);
+}
+
+function filtersOf({ type, severity }: { type?: string; severity?: string }): Conditions {
+  const types = type
+    ?.split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  return {
+    ...(types === undefined ? {} : { type: { $in: types } }),
+    ...(severity === undefined ? {} : { severity }),
+  };
+}
+
+function timesOf(query: VehicleListQuery, timeZone: string, nowMs: number): Conditions {
+  const between = betweenOf(query);
+  if (between !== undefined && query.record_date !== undefined)
+    throw new AppError('conflicting_parameters', 'The parameter record_date excludes from and to.');
+  if (between !== undefined) return between;
+  const day = query.record_date === undefined ? dayAt(nowMs, timeZone) : readRecordDate(query.record_date);
+  const { fromMs, toMs } = windowOfDay(day, timeZone);
+  return { $gte: fromMs, $lt: toMs };
+}
+
+function betweenOf(query: { from?: string; to?: string }): Conditions | undefined {
+  const [from, to] = [readMoment(query.from, 'from'), readMoment(query.to, 'to')];
+  if (from === undefined && to === undefined) return undefined;
+  return {
+    ...(from === undefined ? {} : { $gte: from.getTime() }),
+    ...(to === undefined ? {} : { $lt: to.getTime() }),
+  };
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { PlatformWorld } from '../../testing/platform-world.ts';
+import { merged } from './rules.ts';
+
+jest.setTimeout(60_000);
+let world: PlatformWorld;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterAll(() => world.close());
+
+const me = '/api/user-preferences/me';
+const config = '/api/global-config';
+
+describe('merged', () => {
+  it('goes one level deep: fields of parts are merged, what is inside of them is replaced', () => {
+    const old = { a: 1, part: { x: 1, y: { z: 1 } }, list: [1, 2] };
+    expect(merged(old, { part: { y: { w: 2 } }, list: [3] })).toEqual({ a: 1, part: { x: 1, y: { w: 2 } }, list: [3] });
+    expect(merged({ part: { x: 1 } as object | null }, { part: null })).toEqual({ part: null });
+  });
+});
+
+describe('GET and PUT /api/user-preferences/me', () => {
+  it('starts with defaults in the language and time zone of the user', async () => {
+    const user = await world.user('driver', world.ours, { language: 'hi', timezone: 'Asia/Kolkata' });
+    const { status, body, headers } = await world.as(user).get(me);
+    expect(status).toBe(200);
+    expect(body['data']).toMatchObject({
+      language: 'hi',
+      timezone: 'Asia/Kolkata',
+      speed_unit: 'kmh',
+      notifications: { push: true, quiet_hours: null },
+      dashboard: {},
+      version: 1,
+    });
+    expect(headers.get('etag')).toBe('"1"');
+  });
+
+  it('merges one level deep, keeps what others do not see, and clears with null', async () => {
+    const client = world.as(await world.user('viewer'));
+    await client.put(me, {
+      map: { zoom: 3 },
+      theme: 'dark',
+      notifications: { quiet_hours: { from: '22:00', to: '06:00' } },
+    });
+    const changed = await client.put(me, {
+      data: { map: { center: { lat: 1.5, lng: 2 } }, dashboard: { 'a.$b': [1] } },
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.body['data']).toMatchObject({
+      theme: 'dark',
+      map: { zoom: 3, center: { lat: 1.5, lng: 2 }, clusters: true },
+      notifications: { quiet_hours: { from: '22:00', to: '06:00' }, sound: true },
+      dashboard: { 'a.$b': [1] },
+    });
+    await client.put(me, { notifications: { quiet_hours: null }, default_group_id: null });
+    expect((await client.get(me)).body['data']).toMatchObject({ notifications: { quiet_hours: null }, theme: 'dark' });
+    expect((await world.as(world.ours.owner).get(me)).body['data']).toMatchObject({ theme: 'system' });
+  });
+
+  it('counts both of two changes at once, and refuses one to an old version', async () => {
+    const client = world.as(await world.user('manager'));
+    const results = await Promise.all([
+      client.put(me, { theme: 'dark' }),
+      client.put(me, { speed_unit: 'mph' }),
+      client.put(me, { map: { zoom: 7 } }),
+      client.put(me, { map: { follow: true } }),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const { body, headers } = await client.get(me);
+    expect(body['data']).toMatchObject({ theme: 'dark', speed_unit: 'mph', map: { zoom: 7, follow: true } });
+    expect((await client.put(me, { theme: 'light' }, { 'if-match': '"1"' })).body).toMatchObject({
+      status: 412,
+      code: 'version_mismatch',
+    });
+    const now = { 'if-match': headers.get('etag') ?? '' };
+    expect((await client.put(me, { theme: 'light' }, now)).status).toBe(200);
+  });
+
+  it.each([
+    ['/speed_unit', { speed_unit: 'parsec' }],
+    ['/timezone', { timezone: 'Mars/Olympus' }],
+    ['/timezone', { timezone: '+05:30' }],
+    ['/language', { language: 'english language' }],
+    ['/map/zoom', { map: { zoom: 'far' } }],
+    ['/map/center/lat', { map: { center: { lat: 91, lng: 0 } } }],
+    ['/notifications/quiet_hours/from', { notifications: { quiet_hours: { from: '25:00', to: '06:00' } } }],
+    ['/dashboard', { dashboard: { text: 'a'.repeat(17_000) } }],
+    ['/video/grid', { video: { grid: 0 } }],
+    ['/default_group_id', { default_group_id: -1 }],
+    ['', []],
+  ])('refuses a fault at %s', async (path, body) => {
+    const answer = await world.as(world.ours.owner).put(me, body);
+    expect(answer.body).toMatchObject({ status: 400, code: 'validation_failed' });
+    const details = answer.body['details'] as unknown as { path: string }[];
+    expect(details.map((detail) => detail.path)).toContain(path);
+  });
+
+  it('names fields that it does not know, or refuses them', async () => {
+    const client = world.as(await world.user('owner'));
+    const ignored = await client.put(me, { colour: 'blue', map: { pitch: 3 } });
+    expect(ignored.body['meta']).toEqual({ ignored_fields: ['/map/pitch', '/colour'] });
+    expect((await client.put(me, { colour: 'blue' }, { 'x-strict-body': 'true' })).body).toMatchObject({
+      code: 'unknown_field',
+    });
+  });
+});
+
+describe('GET and PUT /api/global-config', () => {
+  it('is for owners and admins', async () => {
+    for (const role of ['manager', 'viewer', 'driver'] as const) {
+      const client = world.as(await world.user(role));
+      expect((await client.get(config)).body).toMatchObject({ status: 403, code: 'permission_denied' });
+      expect((await client.put(config, {})).status).toBe(403);
+    }
+    expect((await world.as(await world.user('admin')).get(config)).status).toBe(200);
+  });
+
+  it('is the account’s own and merges one level deep', async () => {
+    const [ours, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+    await ours.put(config, { sms: { enabled: true, sender_id: 'FLEET' }, retention: { media_days: 30 } });
+    const changed = await ours.put(config, { sms: { daily_limit: 5 } });
+    expect(changed.body['data']).toMatchObject({
+      sms: { enabled: true, sender_id: 'FLEET', daily_limit: 5, provider: 'log' },
+      retention: { media_days: 30, locations_days: 180 },
+      email: { enabled: false, from: null },
+    });
+    expect((await theirs.get(config)).body['data']).toMatchObject({ sms: { enabled: false, sender_id: null } });
+    const entries = await ours.get('/api/audit-log?action=global_config.update');
+    expect(entries.body['data']?.[0]).toMatchObject({ detail: { parts: ['sms'] } });
+  });
+
+  it('refuses providers without settings, unknown types and values out of range', async () => {
+    const client = world.as(world.ours.owner);
+    expect((await client.put(config, { sms: { provider: 'twilio' } })).body).toMatchObject({
+      status: 503,
+      code: 'provider_not_configured',
+    });
+    expect((await client.put(config, { push: { provider: 'log' } })).status).toBe(200);
+    expect((await client.put(config, { push: { notification_types: ['sos', 'nonsense'] } })).body).toMatchObject({
+      status: 400,
+      details: [{ path: '/push/notification_types/1' }],
+    });
+    expect((await client.put(config, { email: { from: 'nobody' } })).status).toBe(400);
+    expect((await client.put(config, { retention: { media_days: 0 } })).status).toBe(400);
+  });
+});

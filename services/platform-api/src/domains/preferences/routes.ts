@@ -1,0 +1,63 @@
+import { expectedVersion, oneOf } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { shownRecord } from '../../schemas.ts';
+import type { RecordFields } from '../../store/records.ts';
+import { configBody, configShown, preferencesBody, preferencesShown } from './schema.ts';
+import { readConfig, readPreferences, writeConfig, writePreferences } from './use-cases.ts';
+
+const tags = ['Preferences'];
+const changed = { 412: 'The record has another version than If-Match names.' };
+
+const shown = <T extends object>({ record, values }: { record: RecordFields; values: T }) => ({
+  data: { ...shownRecord(record), ...values },
+});
+
+export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/user-preferences/me',
+    operationId: 'getUserPreferences',
+    summary: "The caller's preferences",
+    tags,
+    response: oneOf(preferencesShown),
+    handle: async ({ context }) => shown(await readPreferences(deps, callerOf(context))),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/user-preferences/me',
+    operationId: 'updateUserPreferences',
+    summary: "Change some of the caller's preferences; fields of parts are merged",
+    tags,
+    access: { permission: 'self' },
+    body: preferencesBody,
+    response: oneOf(preferencesShown),
+    errors: { ...changed, 409: 'Others change the record all the time.' },
+    handle: async ({ body, context }) =>
+      shown(await writePreferences(deps, callerOf(context), body, expectedVersion(context))),
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/global-config',
+    operationId: 'getGlobalConfig',
+    summary: 'How the account sends messages, and how long it keeps data',
+    tags,
+    access: { permission: 'administration' },
+    response: oneOf(configShown),
+    handle: async ({ context }) => shown(await readConfig(deps, callerOf(context))),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/global-config',
+    operationId: 'updateGlobalConfig',
+    summary: 'Configure how the account sends messages, and how long it keeps data; fields of parts are merged',
+    tags,
+    access: { permission: 'administration' },
+    body: configBody,
+    response: oneOf(configShown),
+    errors: { ...changed, 409: 'Others change the record all the time.' },
+    handle: async ({ body, context }) =>
+      shown(await writeConfig(deps, callerOf(context), body, expectedVersion(context))),
+  }),
+];

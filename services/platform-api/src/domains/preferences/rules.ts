@@ -1,0 +1,89 @@
+import { AppError, invalid } from '@fleet/service-kit';
+import { defaultTypes } from '../notifications/rules.ts';
+import type { ConfigBody, GlobalConfig, Preferences, PreferencesBody } from './schema.ts';
+
+/** Preferences of who has set none; language and time zone are the user's. */
+export const defaultPreferences = (user: { language: string; timezone: string }): Preferences => ({
+  language: user.language,
+  timezone: user.timezone,
+  distance_unit: 'km',
+  speed_unit: 'kmh',
+  volume_unit: 'l',
+  date_format: 'DD/MM/YYYY',
+  time_format: '24h',
+  theme: 'system',
+  map: { style: 'streets', center: null, zoom: 10, follow: false, clusters: true },
+  notifications: { push: true, sms: false, email: false, sound: true, quiet_hours: null },
+  default_group_id: null,
+  video: { stream_type: 'LOW', grid: 4, audio: true },
+  dashboard: {},
+});
+
+/** The configuration of an account that has set none. */
+export const defaultConfig = (): GlobalConfig => ({
+  sms: {
+    enabled: false,
+    provider: 'log',
+    sender_id: null,
+    notification_types: ['sos'],
+    daily_limit: 100,
+    quiet_hours: null,
+  },
+  push: {
+    enabled: true,
+    provider: 'log',
+    notification_types: [...defaultTypes],
+    dedupe_seconds: 60,
+    quiet_hours: null,
+  },
+  email: { enabled: false, from: null, notification_types: ['sos'] },
+  retention: { locations_days: 180, notifications_days: 365, media_days: 90 },
+});
+
+/** The old values with the new ones over them, one level deep: fields of parts are merged too. */
+export function merged<T extends object>(old: T, change: object): T {
+  const result = { ...old } as Record<string, unknown>;
+  for (const [name, value] of Object.entries(change)) {
+    const before = result[name];
+    result[name] = isPlain(before) && isPlain(value) ? { ...before, ...value } : value;
+  }
+  return result as T;
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const dashboardLimitBytes = 16 * 1024;
+
+/** 400 for what the schema can not see. */
+export function checkPreferences(body: PreferencesBody, result: Preferences): void {
+  if (body.timezone !== undefined && !isTimeZone(body.timezone))
+    throw invalid([{ path: '/timezone', message: 'must be an IANA time zone, such as Asia/Kolkata' }]);
+  if (body.dashboard !== undefined && Buffer.byteLength(JSON.stringify(result.dashboard)) > dashboardLimitBytes)
+    throw invalid([{ path: '/dashboard', message: 'must not be larger than 16 KiB' }]);
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    // An offset is no zone.
+    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }).format(0) !== '';
+  } catch {
+    // Not known is the answer.
+    return false;
+  }
+}
+
+/** Who may be named as sender: those that the environment has configured. */
+export interface Providers {
+  readonly sms: readonly string[];
+  readonly push: readonly string[];
+}
+
+/** 503 for a provider without its settings: they come from the environment alone. */
+export function requireProviders(body: ConfigBody, providers: Providers): void {
+  for (const kind of ['sms', 'push'] as const) {
+    const named = body[kind]?.provider;
+    if (named !== undefined && !providers[kind].includes(named))
+      throw new AppError('provider_not_configured', `The ${kind} provider ${named} is not configured here.`);
+  }
+}

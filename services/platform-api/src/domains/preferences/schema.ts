@@ -1,0 +1,139 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { clearable, oneOfWords, text } from '../../fields.ts';
+import { nullable, recordId, recordShape } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+/** What a user has set; the rest is default. Each part is JSON, since parts may hold names that databases do not take. */
+export interface StoredPreferences extends AccountRecord {
+  readonly userId: number;
+  readonly json: string;
+}
+
+/** What an account has set; the rest is default. */
+export interface StoredConfig extends AccountRecord {
+  readonly json: string;
+}
+
+const clock = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', examples: ['22:00'] });
+const quietHours = Type.Object({ from: clock, to: clock });
+
+/** Objects are written as alternatives, so that null is taken and unknown fields inside are found. */
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const center = Type.Object({
+  lat: Type.Number({ minimum: -90, maximum: 90 }),
+  lng: Type.Number({ minimum: -180, maximum: 180 }),
+});
+
+const mapFields = {
+  style: text(1, 100),
+  center: orNull(center),
+  zoom: Type.Number({ minimum: 0, maximum: 24 }),
+  follow: Type.Boolean(),
+  clusters: Type.Boolean(),
+};
+const notificationFields = {
+  push: Type.Boolean(),
+  sms: Type.Boolean(),
+  email: Type.Boolean(),
+  sound: Type.Boolean(),
+  quiet_hours: orNull(quietHours),
+};
+const videoFields = {
+  stream_type: oneOfWords(['LOW', 'HIGH']),
+  grid: Type.Integer({ minimum: 1, maximum: 36 }),
+  audio: Type.Boolean(),
+};
+const plainFields = {
+  language: Type.String({ pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$', examples: ['en', 'pt-BR'] }),
+  timezone: text(1, 60, { description: 'IANA name, such as Asia/Kolkata.' }),
+  distance_unit: oneOfWords(['km', 'mi']),
+  speed_unit: oneOfWords(['kmh', 'mph', 'kn']),
+  volume_unit: oneOfWords(['l', 'gal']),
+  date_format: text(1, 30),
+  time_format: oneOfWords(['24h', '12h']),
+  theme: oneOfWords(['system', 'light', 'dark']),
+};
+const dashboard = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  description: 'Free data of pages, 16 KiB of JSON at most.',
+});
+
+const partial = <T extends Record<string, TSchema>>(fields: T) => Type.Partial(Type.Object(fields));
+
+export const preferencesBody = Type.Partial(
+  Type.Object({
+    ...plainFields,
+    map: partial(mapFields),
+    notifications: partial(notificationFields),
+    default_group_id: clearable(recordId),
+    video: partial(videoFields),
+    dashboard,
+  }),
+);
+export type PreferencesBody = Static<typeof preferencesBody>;
+
+const preferencesFields = {
+  ...plainFields,
+  map: Type.Object(mapFields),
+  notifications: Type.Object(notificationFields),
+  default_group_id: nullable(recordId),
+  video: Type.Object(videoFields),
+  dashboard,
+};
+export const preferencesShown = Type.Object({ ...recordShape, ...preferencesFields }, { title: 'Preferences' });
+
+const preferencesValues = Type.Object(preferencesFields);
+/** All of a user's preferences. */
+export type Preferences = Static<typeof preferencesValues>;
+
+const provider = Type.String({
+  pattern: '^[a-z0-9_-]{1,40}$',
+  description: 'One that the installation has configured.',
+});
+const types = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500 });
+const smsFields = {
+  enabled: Type.Boolean(),
+  provider,
+  sender_id: clearable(text(1, 20)),
+  notification_types: types,
+  daily_limit: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  quiet_hours: orNull(quietHours),
+};
+const pushFields = {
+  enabled: Type.Boolean(),
+  provider,
+  notification_types: types,
+  dedupe_seconds: Type.Integer({ minimum: 0, maximum: 86_400 }),
+  quiet_hours: orNull(quietHours),
+};
+const emailFields = {
+  enabled: Type.Boolean(),
+  from: clearable(Type.String({ format: 'email', maxLength: 254 })),
+  notification_types: types,
+};
+const days = Type.Integer({ minimum: 1, maximum: 3_650 });
+const retentionFields = { locations_days: days, notifications_days: days, media_days: days };
+
+export const configBody = Type.Partial(
+  Type.Object({
+    sms: partial(smsFields),
+    push: partial(pushFields),
+    email: partial(emailFields),
+    retention: partial(retentionFields),
+  }),
+);
+export type ConfigBody = Static<typeof configBody>;
+
+const configFields = {
+  sms: Type.Object(smsFields),
+  push: Type.Object(pushFields),
+  email: Type.Object(emailFields),
+  retention: Type.Object(retentionFields),
+};
+export const configShown = Type.Object({ ...recordShape, ...configFields }, { title: 'GlobalConfig' });
+
+const configValues = Type.Object(configFields);
+/** All of an account's configuration. */
+export type GlobalConfig = Static<typeof configValues>;

@@ -1,0 +1,35 @@
+import { AccountRecords, type Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { StoredConfig, StoredPreferences } from './schema.ts';
+
+const preferencesIn = (records: Records): AccountRecords<StoredPreferences> =>
+  new AccountRecords<StoredPreferences>(records, 'user_preferences');
+
+const configIn = (records: Records): AccountRecords<StoredConfig> =>
+  new AccountRecords<StoredConfig>(records, 'global_config');
+
+/** A user's record, made when absent: every user has one. */
+export async function preferencesOf(records: Records, scope: Scope, userId: number): Promise<StoredPreferences> {
+  const fields = { accountId: scope.accountId, userId, json: '{}' };
+  return (await records.insertUnique<StoredPreferences>('user_preferences', 'user', String(userId), fields)).record;
+}
+
+export const updatePreferences = (
+  records: Records,
+  before: StoredPreferences,
+  json: string,
+  expectedVersion: number | undefined,
+): Promise<StoredPreferences | null> => preferencesIn(records).update(before, before._id, { json }, expectedVersion);
+
+/** An account's record, made when absent: every account has one. */
+export async function configOf(records: Records, { accountId }: Scope): Promise<StoredConfig> {
+  const fields = { accountId, json: '{}' };
+  return (await records.insertUnique<StoredConfig>('global_config', 'account', String(accountId), fields)).record;
+}
+
+export const updateConfig = (
+  records: Records,
+  before: StoredConfig,
+  json: string,
+  expectedVersion: number | undefined,
+): Promise<StoredConfig | null> => configIn(records).update(before, before._id, { json }, expectedVersion);

@@ -1,0 +1,124 @@
+import { AppError, versionMismatch } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { Scope } from '../../store/account-records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { requireKnownTypes } from '../notifications/rules.ts';
+import { findUser } from '../users/use-cases.ts';
+import {
+  checkPreferences,
+  defaultConfig,
+  defaultPreferences,
+  merged,
+  type Providers,
+  requireProviders,
+} from './rules.ts';
+import type {
+  ConfigBody,
+  GlobalConfig,
+  Preferences,
+  PreferencesBody,
+  StoredConfig,
+  StoredPreferences,
+} from './schema.ts';
+import { configOf, preferencesOf, updateConfig, updatePreferences } from './store.ts';
+
+type Store = Pick<Deps, 'records'>;
+type UserOf = Pick<Caller, 'accountId' | 'userId'>;
+
+/** What a user prefers, with the record that holds it. */
+export interface UserPreferences {
+  readonly record: StoredPreferences;
+  readonly values: Preferences;
+}
+
+/** How an account is configured, with the record that holds it. */
+export interface AccountConfig {
+  readonly record: StoredConfig;
+  readonly values: GlobalConfig;
+}
+
+export async function readPreferences({ records }: Store, user: UserOf): Promise<UserPreferences> {
+  const record = await preferencesOf(records, user, user.userId);
+  return { record, values: merged(await defaultsOf({ records }, user), parsed(record)) };
+}
+
+/** Sets some of a user's preferences; what is not named stays, also inside of a part. */
+export async function writePreferences(
+  deps: Store,
+  caller: Caller,
+  body: PreferencesBody,
+  expectedVersion: number | undefined,
+): Promise<UserPreferences> {
+  const defaults = await defaultsOf(deps, caller);
+  const write = async ({ record }: UserPreferences, version: number | undefined): Promise<UserPreferences | null> => {
+    const stored = merged(parsed(record), body);
+    const values = merged(defaults, stored);
+    checkPreferences(body, values);
+    const changed = await updatePreferences(deps.records, record, JSON.stringify(stored), version);
+    return changed && { record: changed, values };
+  };
+  return withLatest(() => readPreferences(deps, caller), write, expectedVersion);
+}
+
+export async function readConfig({ records }: Store, scope: Scope): Promise<AccountConfig> {
+  const record = await configOf(records, scope);
+  return { record, values: merged(defaultConfig(), parsed(record)) };
+}
+
+/** Configures an account; what is not named stays, also inside of a part. */
+export async function writeConfig(
+  deps: Pick<Deps, 'records' | 'log' | 'config'>,
+  caller: Caller,
+  body: ConfigBody,
+  expectedVersion: number | undefined,
+): Promise<AccountConfig> {
+  requireProviders(body, configuredProviders(deps));
+  for (const part of ['sms', 'push', 'email'] as const)
+    requireKnownTypes(body[part]?.notification_types ?? [], `/${part}/notification_types`);
+  const write = async ({ record }: AccountConfig, version: number | undefined): Promise<AccountConfig | null> => {
+    const stored = merged(parsed(record), body);
+    const changed = await updateConfig(deps.records, record, JSON.stringify(stored), version);
+    return changed && { record: changed, values: merged(defaultConfig(), stored) };
+  };
+  const written = await withLatest(() => readConfig(deps, caller), write, expectedVersion);
+  const target = { type: 'global_config', id: written.record._id };
+  await audit(deps, caller, 'global_config.update', target, { parts: Object.keys(body) });
+  return written;
+}
+
+/** The environment decides: `log` needs no settings, another one is configured when it is named there. */
+const configuredProviders = ({ config }: Pick<Deps, 'config'>): Providers => ({
+  sms: ['log', config.SMS_PROVIDER],
+  push: ['log', config.PUSH_PROVIDER],
+});
+
+const maxAttempts = 10;
+
+/** Merges into what is there now: two that change different fields at once both count. With `If-Match` the version has to be that one. */
+async function withLatest<T extends { readonly record: { readonly version: number } }>(
+  read: () => Promise<T>,
+  write: (before: T, version: number | undefined) => Promise<T | null>,
+  expectedVersion: number | undefined,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await read();
+    const { version } = before.record;
+    if (expectedVersion !== undefined && version !== expectedVersion) throw versionMismatch(version);
+    try {
+      const written = await write(before, version);
+      if (written !== null) return written;
+    } catch (error) {
+      const isLate = error instanceof AppError && error.code === 'version_mismatch';
+      if (!isLate || expectedVersion !== undefined || attempt === maxAttempts) throw error;
+    }
+    if (attempt === maxAttempts) throw new AppError('state_conflict', 'The record is changed by others all the time.');
+  }
+}
+
+async function defaultsOf({ records }: Store, user: UserOf): Promise<Preferences> {
+  const found = await findUser(records, user, user.userId);
+  return defaultPreferences(found ?? { language: 'en', timezone: 'UTC' });
+}
+
+const parsed = ({ json }: { readonly json: string }): object => JSON.parse(json) as object;

@@ -1,0 +1,118 @@
+import { expectedVersion, oneOf, pageEnvelope, pageOf, pagingQuery, Reply, readPaging } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams } from '../../schemas.ts';
+import { createBody, regenerateBody, updateBody, webhookShown, webhookWithSecret } from './schema.ts';
+import { shownWebhook } from './shown.ts';
+import {
+  createWebhook,
+  getWebhook,
+  listWebhooks,
+  regenerateSecret,
+  removeWebhook,
+  updateWebhook,
+} from './use-cases.ts';
+
+const base = '/user-webhooks';
+const common = {
+  tags: ['Webhooks'],
+  access: { permission: 'webhooks', scope: 'webhook' },
+} as const;
+
+export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    ...common,
+    method: 'get',
+    path: base,
+    operationId: 'listWebhooks',
+    summary: "The caller's webhooks",
+    query: Type.Object(pagingQuery),
+    response: pageOf(webhookShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listWebhooks(deps, callerOf(context), paging);
+      return pageEnvelope({ items: items.map(shownWebhook), total }, paging);
+    },
+  }),
+  platformRoute({
+    ...common,
+    method: 'post',
+    path: base,
+    operationId: 'createWebhook',
+    summary: 'Have notifications sent to an address; the secret is shown this once',
+    isIdempotent: true,
+    body: createBody,
+    response: oneOf(webhookWithSecret),
+    otherSuccesses: { 201: 'The webhook has been made.' },
+    errors: {
+      404: 'One of the vehicles does not exist, or is not visible to the caller.',
+      409: 'The user has ten webhooks already.',
+      422: 'The Idempotency-Key was used with another body.',
+    },
+    handle: async ({ body, context }) => {
+      const { webhook, secret } = await createWebhook(deps, callerOf(context), body);
+      const location = { Location: `/api${base}/${webhook._id}` };
+      return new Reply(201, { data: { ...shownWebhook(webhook), secret } }, location);
+    },
+  }),
+  platformRoute({
+    ...common,
+    method: 'get',
+    path: `${base}/:id`,
+    operationId: 'getWebhook',
+    summary: 'One webhook',
+    params: idParams,
+    response: oneOf(webhookShown),
+    handle: async ({ params, context }) => ({
+      data: shownWebhook(await getWebhook(deps, callerOf(context), params.id)),
+    }),
+  }),
+  platformRoute({
+    ...common,
+    method: 'put',
+    path: `${base}/:id`,
+    operationId: 'updateWebhook',
+    summary: 'Change a webhook; enabled: true ends a disabling and its counters',
+    params: idParams,
+    body: updateBody,
+    response: oneOf(webhookShown),
+    errors: { 412: 'The webhook has another version than If-Match names.' },
+    handle: async ({ params, body, context }) => ({
+      data: shownWebhook(await updateWebhook(deps, callerOf(context), params.id, body, expectedVersion(context))),
+    }),
+  }),
+  platformRoute({
+    ...common,
+    method: 'delete',
+    path: `${base}/:id`,
+    operationId: 'deleteWebhook',
+    summary: 'Remove a webhook',
+    params: idParams,
+    response: oneOf(webhookShown),
+    handle: async ({ params, context }) => ({
+      data: shownWebhook(await removeWebhook(deps, callerOf(context), params.id)),
+    }),
+  }),
+  platformRoute({
+    ...common,
+    method: 'post',
+    path: `${base}/:id/regenerate-secret`,
+    operationId: 'regenerateWebhookSecret',
+    summary: 'Give a webhook another secret, shown this once',
+    isIdempotent: true,
+    params: idParams,
+    body: regenerateBody,
+    bodyIsOptional: true,
+    response: oneOf(webhookWithSecret),
+    errors: {
+      409: 'A request with this Idempotency-Key is running.',
+      422: 'The Idempotency-Key was used with another body.',
+    },
+    handle: async ({ params, body, context }) => {
+      const { webhook, secret } = await regenerateSecret(deps, callerOf(context), params.id, body);
+      return { data: { ...shownWebhook(webhook), secret } };
+    },
+  }),
+];

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { type ErrorDetail, invalid } from '@fleet/service-kit';
+import type { Webhook } from './schema.ts';
+
+/** A secret as Standard Webhooks writes it. */
+export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+export const secretHint = (secret: string): string => secret.slice(-4);
+
+/** What is sealed is bound to whose it is. */
+export const secretPurpose = (userId: number): string => `webhook secret of user ${userId}`;
+
+const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+/** The platform's own, and those that would change how the request is carried. */
+const forbidden = new Set([
+  'host',
+  'connection',
+  'user-agent',
+  'x-webhook-secret',
+  'transfer-encoding',
+  'keep-alive',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+]);
+const forbiddenStarts = ['content-', 'webhook-', 'proxy-'];
+
+/** Custom headers as they are stored; 400 for a name that is the platform's own, is no name, or comes twice. */
+export function storedHeaders(headers: Readonly<Record<string, string>>): [string, string][] {
+  const seen = new Set<string>();
+  const faults: ErrorDetail[] = [];
+  for (const name of Object.keys(headers)) {
+    const lower = name.toLowerCase();
+    const path = `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (!headerName.test(name)) faults.push({ path, message: 'must be the name of a header' });
+    else if (forbidden.has(lower) || forbiddenStarts.some((start) => lower.startsWith(start)))
+      faults.push({ path, message: 'is set by the platform' });
+    else if (seen.has(lower)) faults.push({ path, message: 'is given more than once' });
+    seen.add(lower);
+  }
+  if (faults.length > 0) throw invalid(faults);
+  return Object.entries(headers);
+}
+
+/** What a webhook is like now. */
+export const statusOf = (webhook: Pick<Webhook, 'enabled' | 'disabledReason' | 'failingSince'>) =>
+  !webhook.enabled || webhook.disabledReason !== null
+    ? ('disabled' as const)
+    : webhook.failingSince !== null
+      ? ('failing' as const)
+      : ('active' as const);
+
+/** A webhook that starts anew: what ended it or counted against it is forgotten. */
+export const freshStart = { disabledReason: null, failingSince: null, consecutiveFailures: 0 } as const;

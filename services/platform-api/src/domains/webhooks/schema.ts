@@ -1,0 +1,102 @@
+import { type Static, Type } from 'typebox';
+import { clearable, idList, text } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+/** Where a user wants to be told of notifications. */
+export interface Webhook extends AccountRecord {
+  readonly userId: number;
+  readonly url: string;
+  readonly name: string | null;
+  readonly enabled: boolean;
+  /** Empty: all. */
+  readonly notificationTypes: readonly string[];
+  /** Empty: all. */
+  readonly vehicleIds: readonly number[];
+  /** Names and values in the order in which they were given: as pairs, since databases do not take every field name. */
+  readonly headers: readonly (readonly [string, string])[];
+  /** Sealed for the purpose `webhook secret of user <id>`. */
+  readonly sealedSecret: string;
+  readonly secretHint: string;
+  /** The secret before a rotation, which `X-Webhook-Secret` carries until the grace ends. */
+  readonly sealedOldSecret: string | null;
+  readonly graceUntil: Date | null;
+  readonly disabledReason: string | null;
+  readonly failingSince: Date | null;
+  readonly consecutiveFailures: number;
+  readonly lastSuccessAt: Date | null;
+  readonly lastFailureAt: Date | null;
+}
+
+/** Webhooks of a user, at most. */
+export const maxWebhooks = 10;
+
+const url = Type.String({ minLength: 1, description: 'An https address of the public internet.' });
+const secret = Type.String({
+  minLength: 8,
+  maxLength: 128,
+  pattern: '^[\\x21-\\x7e]*$',
+  description: 'Visible ASCII; sent as X-Webhook-Secret. Made here when absent.',
+});
+const options = {
+  name: Type.Optional(clearable(text(0, 100))),
+  notification_types: Type.Optional(
+    Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500, description: 'Empty: all.' }),
+  ),
+  vehicle_ids: Type.Optional(idList(1_000)),
+  headers: Type.Optional(
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      additionalProperties: { type: 'string', maxLength: 1_000, pattern: '^[\\x20-\\x7e]*$' },
+      maxProperties: 10,
+      description: 'Headers that are sent beside the platform’s own.',
+    }),
+  ),
+  enabled: Type.Optional(Type.Boolean()),
+};
+
+export const createBody = Type.Object({ url, secret: Type.Optional(secret), ...options });
+export type CreateBody = Static<typeof createBody>;
+
+export const updateBody = Type.Object({ url: Type.Optional(url), secret: Type.Optional(secret), ...options });
+export type UpdateBody = Static<typeof updateBody>;
+
+export const regenerateBody = Type.Object({
+  secret: Type.Optional(secret),
+  grace_hours: Type.Integer({
+    minimum: 0,
+    maximum: 72,
+    default: 0,
+    description: 'How long X-Webhook-Secret carries the old secret still.',
+  }),
+});
+export type RegenerateBody = Static<typeof regenerateBody>;
+
+const shownFields = {
+  ...recordShape,
+  url: Type.String(),
+  name: nullable(Type.String()),
+  enabled: Type.Boolean(),
+  notification_types: Type.Array(Type.String()),
+  vehicle_ids: Type.Array(recordId),
+  headers: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+  status: Type.Union([Type.Literal('active'), Type.Literal('failing'), Type.Literal('disabled')]),
+  disabled_reason: nullable(Type.String()),
+  secret_hint: Type.String({ description: 'The last four characters.' }),
+  failing_since: nullable(time),
+  consecutive_failures: Type.Integer({ minimum: 0 }),
+  last_success_at: nullable(time),
+  last_failure_at: nullable(time),
+};
+
+export const webhookShown = Type.Object(shownFields, { title: 'Webhook' });
+export type WebhookShown = Static<typeof webhookShown>;
+
+/** Shown once: when the secret is made. */
+export const webhookWithSecret = Type.Object(
+  {
+    ...shownFields,
+    secret: nullable(Type.String({ description: 'Shown in this answer alone; null where the answer is a replay.' })),
+  },
+  { title: 'WebhookWithSecret' },
+);

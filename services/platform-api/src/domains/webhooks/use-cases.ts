@@ -1,0 +1,153 @@
+import { AddressGuard, AppError, invalid, type PageItems, type Paging } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Config } from '../../config.ts';
+import type { Deps } from '../../deps.ts';
+import { given, requireAll } from '../../fields.ts';
+import type { Change } from '../../store/account-records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { requireKnownTypes } from '../notifications/rules.ts';
+import { visibleVehicleIds } from '../vehicles/visibility.ts';
+import { freshStart, newSecret, secretHint, secretPurpose, storedHeaders } from './rules.ts';
+import { type CreateBody, maxWebhooks, type RegenerateBody, type UpdateBody, type Webhook } from './schema.ts';
+import { webhooksOf } from './store.ts';
+
+type WebhookDeps = Pick<Deps, 'config' | 'records' | 'encryption' | 'redis' | 'log'>;
+
+/** The guard of webhook addresses, as the settings want it. */
+export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOOK_ALLOWED_CIDRS'>): AddressGuard =>
+  new AddressGuard({
+    allowHttp: config.WEBHOOK_ALLOW_HTTP,
+    allowedCidrs: config.WEBHOOK_ALLOWED_CIDRS.split(',')
+      .map((network) => network.trim())
+      .filter((network) => network !== ''),
+  });
+
+/** The caller's own webhooks. */
+export const listWebhooks = (
+  { records }: Pick<Deps, 'records'>,
+  caller: Caller,
+  paging: Paging,
+): Promise<PageItems<Webhook>> => webhooksOf(records).list(caller, { where: { userId: caller.userId }, paging });
+
+export async function getWebhook({ records }: Pick<Deps, 'records'>, caller: Caller, id: number): Promise<Webhook> {
+  const webhook = await webhooksOf(records).findOne(caller, { _id: id, userId: caller.userId });
+  if (webhook === null) throw notFound();
+  return webhook;
+}
+
+/** Makes a webhook; the secret in the answer is shown this once. */
+export async function createWebhook(
+  deps: WebhookDeps,
+  caller: Caller,
+  body: CreateBody,
+): Promise<{ webhook: Webhook; secret: string }> {
+  const webhooks = webhooksOf(deps.records);
+  const checked = await checkedFields(deps, caller, body);
+  if ((await webhooks.count(caller, { userId: caller.userId })) >= maxWebhooks)
+    throw new AppError('limit_reached', `A user may have ${maxWebhooks} webhooks.`);
+  const secret = body.secret ?? newSecret();
+  const webhook = await webhooks.insert(caller, {
+    userId: caller.userId,
+    name: null,
+    enabled: true,
+    notificationTypes: [],
+    vehicleIds: [],
+    headers: [],
+    ...checked,
+    url: body.url,
+    ...sealed(deps, caller.userId, secret),
+    sealedOldSecret: null,
+    graceUntil: null,
+    ...freshStart,
+    lastSuccessAt: null,
+    lastFailureAt: null,
+  });
+  await noted(deps, caller, 'webhooks.create', webhook);
+  return { webhook, secret };
+}
+
+export async function updateWebhook(
+  deps: WebhookDeps,
+  caller: Caller,
+  id: number,
+  body: UpdateBody,
+  expectedVersion?: number,
+): Promise<Webhook> {
+  const { userId } = await getWebhook(deps, caller, id);
+  const change: Change<Webhook> = {
+    ...(await checkedFields(deps, caller, body)),
+    ...(body.secret === undefined
+      ? {}
+      : { ...sealed(deps, userId, body.secret), sealedOldSecret: null, graceUntil: null }),
+    ...(body.enabled === true ? freshStart : {}),
+  };
+  const webhook = await webhooksOf(deps.records).update(caller, id, change, expectedVersion);
+  if (webhook === null) throw notFound();
+  await noted(deps, caller, 'webhooks.update', webhook);
+  return webhook;
+}
+
+export async function removeWebhook(deps: WebhookDeps, caller: Caller, id: number): Promise<Webhook> {
+  await getWebhook(deps, caller, id);
+  const removed = await webhooksOf(deps.records).remove(caller, id);
+  if (removed === null) throw notFound();
+  await noted(deps, caller, 'webhooks.delete', removed);
+  return removed;
+}
+
+/** Gives a webhook another secret; for the hours of grace receivers see the old one in `X-Webhook-Secret` still. */
+export async function regenerateSecret(
+  deps: WebhookDeps,
+  caller: Caller,
+  id: number,
+  body: RegenerateBody,
+  now = new Date(),
+): Promise<{ webhook: Webhook; secret: string }> {
+  const before = await getWebhook(deps, caller, id);
+  const secret = body.secret ?? newSecret();
+  const grace =
+    body.grace_hours === 0
+      ? { sealedOldSecret: null, graceUntil: null }
+      : {
+          sealedOldSecret: before.sealedSecret,
+          graceUntil: new Date(now.getTime() + body.grace_hours * 3_600_000),
+        };
+  const webhook = await webhooksOf(deps.records).update(caller, id, {
+    ...sealed(deps, before.userId, secret),
+    ...grace,
+  });
+  if (webhook === null) throw notFound();
+  await noted(deps, caller, 'webhooks.regenerate_secret', webhook);
+  return { webhook, secret };
+}
+
+/** The fields of a body that need no more than a check, as they are stored. */
+async function checkedFields(deps: WebhookDeps, caller: Caller, body: UpdateBody): Promise<Change<Webhook>> {
+  if (body.notification_types !== undefined) requireKnownTypes(body.notification_types, '/notification_types');
+  if (body.vehicle_ids !== undefined && body.vehicle_ids.length > 0)
+    requireAll('vehicle', body.vehicle_ids, await visibleVehicleIds(deps, caller, body.vehicle_ids));
+  if (body.url !== undefined) await requireAllowedUrl(deps, body.url);
+  return given({
+    url: body.url,
+    name: body.name,
+    enabled: body.enabled,
+    notificationTypes: body.notification_types && [...new Set(body.notification_types)],
+    vehicleIds: body.vehicle_ids && [...new Set(body.vehicle_ids)],
+    headers: body.headers && storedHeaders(body.headers),
+  });
+}
+
+async function requireAllowedUrl({ config }: Pick<Deps, 'config'>, url: string): Promise<void> {
+  const verdict = await webhookGuard(config).check(url);
+  if (verdict.kind !== 'allowed') throw invalid([{ path: '/url', message: verdict.reason }]);
+}
+
+const sealed = ({ encryption }: Pick<Deps, 'encryption'>, userId: number, secret: string) => ({
+  sealedSecret: encryption.seal(secret, secretPurpose(userId)),
+  secretHint: secretHint(secret),
+});
+
+const noted = (deps: WebhookDeps, caller: Caller, action: string, { _id }: Webhook): Promise<void> =>
+  audit(deps, caller, action, { type: 'webhooks', id: _id });
+
+const notFound = (): AppError => new AppError('not_found', 'There is no such webhook.');
