@@ -128,6 +128,7 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
     running.data.resetAndDestroy();
     await running.control.hears(426);
     await resumeAndComplete(running.upload, how);
+    expect(world.openFiles()).toEqual([]);
   });
 });
 
@@ -159,6 +160,7 @@ describe('a transfer', () => {
       await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
     }
     await resumeAndComplete(upload, 'append');
+    expect(world.openFiles()).toEqual([]);
   });
 
   it('that a camera ends together with its control connection counts: its last bytes were on their way', async () => {

@@ -38,14 +38,15 @@ export function uploadMetrics(): UploadMetrics {
     saveFailures: counter('upload_ftp_save_failures_total', 'progress that could not be saved at once'),
     watch: (name, read) => {
       const [metric, help] = gauges[name];
-      new Gauge({
+      const gauge = new Gauge({
         name: metric,
         help,
-        registers: [registry],
+        registers: [],
         async collect() {
           this.set(await read());
         },
       });
+      registry.registerMetric(gauge);
     },
   };
 }

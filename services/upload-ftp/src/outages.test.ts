@@ -59,6 +59,7 @@ describe('while a backend is away', () => {
     await control.says(`PASS ${upload.password}`, 421);
     await mongo.start();
     await until(async () => (await world.camera(upload).catch(() => undefined)) !== undefined);
+    expect(control.said).not.toContain('530');
   });
 
   it('a transfer and its end survive the broker, and what was told meanwhile counts', async () => {
@@ -72,7 +73,7 @@ describe('while a backend is away', () => {
     await world.nats.start();
     await until(() => world.bus.isUp());
     await world.tells(upload.imei, upload.serial, 0);
-    await world.shows(upload.id, ({ status }) => status === 'completed');
+    expect((await world.shows(upload.id, ({ status }) => status === 'completed')).filesize).toBe(clip.length);
   });
 
   it('nothing is failed by time without Redis, which knows who is connected', async () => {

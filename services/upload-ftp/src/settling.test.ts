@@ -177,6 +177,9 @@ describe('0x1206', () => {
   it('that can not be read costs nothing but itself', async () => {
     await world.bus.js.publish('event.1.1206', Buffer.from([1]));
     await until(async () => (await world.metric('upload_ftp_results_total')).includes('outcome="unreadable"'));
+    const manager = await world.bus.jetstreamManager();
+    await until(async () => (await manager.consumers.info('EVENTS', 'upload-ftp-results')).num_ack_pending === 0);
+    expect(await world.metric('upload_ftp_results_total')).toContain('outcome="unreadable",service="upload-ftp"} 1');
   });
 });
 
@@ -340,7 +343,8 @@ describe('what a crash leaves', () => {
       server: { podId: 'dead-pod', httpUrl: 'http://127.0.0.1:1' },
       changedAtMs: startedAtMs,
     });
-    await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
+    const record = await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
+    expect(record.status).toBe('uploading');
   });
 });
 

@@ -219,6 +219,7 @@ describe('a transfer', () => {
     data.end('x');
     await control.hears(226);
     await control.says('NOOP', 200);
+    expect(world.read(upload, 'a.mp4').toString()).toBe('x');
   });
 
   it('is aborted by ABOR, and the connection goes on', async () => {

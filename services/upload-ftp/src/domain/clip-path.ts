@@ -6,14 +6,12 @@ const maxPathBytes = 800;
 /** A path as a camera sees it: its names below the upload's own directory, which is `/`; empty for that directory itself. */
 export type ClipPath = readonly string[];
 
-const isControlOrNul = (character: string): boolean => character < ' ' || character === '\u007f';
-
 /**
  * Where a path leads from a directory. As in a file system whose root is the upload's own directory: `..` stops there, so no path leads outside. Null for what
  * can not be a path: control characters, or longer than any camera needs. Some cameras separate by `\`.
  */
 export function resolveClipPath(from: ClipPath, path: string): ClipPath | null {
-  if ([...path].some(isControlOrNul) || Buffer.byteLength(path) > maxPathBytes) return null;
+  if (/\p{Cc}/u.test(path) || Buffer.byteLength(path) > maxPathBytes) return null;
   const names = path.replaceAll('\\', '/').split('/');
   const resolved: string[] = names[0] === '' ? [] : [...from];
   for (const name of names) {

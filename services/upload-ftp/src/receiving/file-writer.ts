@@ -61,31 +61,26 @@ export class FileWriter extends Writable {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#working = this.#writeAll(chunk).then(
-      () => done(),
-      (error: unknown) => {
-        this.#failure ??= ftpErrorOf(error);
-        done(this.#failure);
-      },
-    );
+    this.#working = this.#report(this.#writeAll(chunk), done);
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.#working = this.#finish().then(
-      () => done(),
-      (error: unknown) => {
-        this.#failure ??= ftpErrorOf(error);
-        done(this.#failure);
-      },
-    );
+    this.#working = this.#report(this.#finish(), done);
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    const failure = this.#failure ?? error;
-    void this.#close(failure).then(
-      () => done(error),
-      (cause: unknown) => done(ftpErrorOf(cause)),
-    );
+    void this.#report(this.#close(this.#failure ?? error), (cause) => done(error ?? cause ?? null));
+  }
+
+  async #report(work: Promise<void>, done: (error?: Error | null) => void): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      this.#failure ??= ftpErrorOf(error);
+      done(this.#failure);
+      return;
+    }
+    done();
   }
 
   async #writeAll(chunk: Buffer): Promise<void> {

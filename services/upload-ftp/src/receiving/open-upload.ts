@@ -175,8 +175,9 @@ export class OpenUpload {
       file.path = newPath + file.path.slice(oldPath.length);
       this.#files.set(file.path, file);
     }
-    for (const dir of [...this.#dirs])
-      if (isWithin(dir, oldPath) && this.#dirs.delete(dir)) this.#dirs.add(newPath + dir.slice(oldPath.length));
+    const moved = Array.from(this.#dirs).filter((dir) => isWithin(dir, oldPath));
+    for (const dir of moved) this.#dirs.delete(dir);
+    for (const dir of moved) this.#dirs.add(newPath + dir.slice(oldPath.length));
   }
 
   async #open(path: ClipPath, file: Mutable<UploadedFile>, position: number, content: 'keep' | 'new') {

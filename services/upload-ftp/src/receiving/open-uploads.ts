@@ -142,12 +142,9 @@ export class OpenUploads {
 
   async #forget(id: string, entry: Entry): Promise<void> {
     const upload = await entry.upload.catch(() => undefined);
-    while (
-      upload !== undefined &&
-      entry.guest === undefined &&
-      (upload.transferCount > 0 || upload.progress.isBehind)
-    ) {
-      if (this.#isDraining || upload.isOver) return;
+    const isBusy = (): boolean => upload !== undefined && (upload.transferCount > 0 || upload.progress.isBehind);
+    while (entry.guest === undefined && isBusy()) {
+      if (this.#isDraining || upload?.isOver === true) return;
       await pause(500);
     }
     if (entry.guest !== undefined || this.#entries.get(id) !== entry) return;
