@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterAll(() => world?.close());
+
+const put = (tenant: Tenant, below: Tenant) =>
+  world.records
+    .collection('accounts')
+    .updateOne({ _id: tenant.accountId }, { $set: { dealerAccountId: below.accountId } });
+
+describe('GET /api/dealers/me', () => {
+  it('shows a dealer its sub-dealers, and a customer its dealer alone', async () => {
+    const [top, sub, customer] = [
+      await world.tenant('Top dealer'),
+      await world.tenant('Sub dealer'),
+      await world.tenant('Customer'),
+    ];
+    const [topUser, subUser] = [await world.user('dealer', top), await world.user('dealer', sub)];
+    await put(sub, top);
+    await put(customer, sub);
+    expect((await world.as(topUser).get('/api/dealers/me')).items).toMatchObject([
+      {
+        id: sub.accountId,
+        name: 'Sub dealer',
+        email: subUser.email,
+        parent_dealer_id: top.accountId,
+        account_count: 1,
+      },
+    ]);
+    const { items, body } = await world.as(customer.owner).get('/api/dealers/me?limit=10&offset=0');
+    expect(items).toMatchObject([{ id: sub.accountId, vehicle_count: 0, status: 'active' }]);
+    expect(body).toMatchObject({ meta: { pagination: { page: 1, pageSize: 10, total: 1 } } });
+    expect((await world.as(topUser).get('/api/dealers/me?query=SUB')).items).toHaveLength(1);
+    expect((await world.as(topUser).get('/api/dealers/me?query=nobody')).items).toEqual([]);
+    expect((await world.as(topUser).get('/api/dealers/me?offset=1')).items).toEqual([]);
+    expect((await world.as(subUser).get('/api/dealers/me')).items).toEqual([]);
+  });
+
+  it('is an empty list without a dealer, and refuses bad paging', async () => {
+    const owner = world.as(world.ours.owner);
+    expect(await owner.get('/api/dealers/me')).toMatchObject({ status: 200, items: [] });
+    for (const query of ['limit=0', 'limit=x', 'offset=-1', 'offset=0&page=1'])
+      expect([query, (await owner.get(`/api/dealers/me?${query}`)).status]).toEqual([query, 400]);
+    expect(await world.anonymous.get('/api/dealers/me')).toMatchObject({ status: 401 });
+  });
+});

@@ -1,0 +1,23 @@
+import { pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { dealerShown, listDealersQuery } from './schema.ts';
+import { listDealers } from './use-cases.ts';
+
+export const dealerRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/dealers/me',
+    operationId: 'listDealers',
+    summary: "A dealer's sub-dealers; for all others the dealer of the account",
+    tags: ['Dealers'],
+    access: { permission: 'self' },
+    query: listDealersQuery,
+    response: pageOf(dealerShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      return pageEnvelope(await listDealers(deps, callerOf(context), query.query, paging), paging);
+    },
+  }),
+];

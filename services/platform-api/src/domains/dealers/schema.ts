@@ -1,0 +1,23 @@
+import { pagingQuery } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { oneOfWords, searchText } from '../../fields.ts';
+import { nullable, recordId, recordShape } from '../../schemas.ts';
+
+export const listDealersQuery = Type.Object({ ...pagingQuery, query: searchText('name, phone, email or city') });
+
+export const dealerShown = Type.Object(
+  {
+    ...recordShape,
+    name: Type.String(),
+    phone_number: nullable(Type.String()),
+    email: nullable(Type.String()),
+    city: nullable(Type.String()),
+    country: nullable(Type.String()),
+    parent_dealer_id: nullable(recordId),
+    account_count: Type.Integer({ minimum: 0 }),
+    vehicle_count: Type.Integer({ minimum: 0 }),
+    status: oneOfWords(['active', 'suspended']),
+  },
+  { title: 'Dealer' },
+);
+export type DealerShown = Static<typeof dealerShown>;

@@ -1,0 +1,62 @@
+import type { PageItems, Paging } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { shownRecord } from '../../schemas.ts';
+import { accountsBelow } from '../accounts/dealer-accounts.ts';
+import type { Account } from '../accounts/schema.ts';
+import { accountOf } from '../accounts/use-cases.ts';
+import { dealersOf } from '../users/dealer-users.ts';
+import type { User } from '../users/schema.ts';
+import { countVehicles } from '../vehicles/counts.ts';
+import { isMatch } from './rules.ts';
+import type { DealerShown } from './schema.ts';
+
+type Parts = Pick<Deps, 'records'>;
+
+/** A dealer sees its sub-dealers; any other user the dealer of the account, if any. */
+export async function listDealers(
+  { records }: Parts,
+  caller: Caller,
+  query: string | undefined,
+  paging: Paging,
+): Promise<PageItems<DealerShown>> {
+  const accounts = await visibleAccounts({ records }, caller);
+  const users = await dealersOf(
+    records,
+    accounts.map(({ _id }) => _id),
+  );
+  const found: DealerShown[] = [];
+  for (const account of accounts) {
+    const user = users.get(account._id);
+    if (user === undefined && caller.role === 'dealer') continue;
+    const dealer = await shownDealer({ records }, account, user);
+    if (isMatch(dealer, query)) found.push(dealer);
+  }
+  return { items: found.slice(paging.offset, paging.offset + paging.limit), total: found.length };
+}
+
+async function visibleAccounts({ records }: Parts, caller: Caller): Promise<Account[]> {
+  if (caller.role === 'dealer') return accountsBelow(records, caller.accountId);
+  const own = await accountOf(records, caller.accountId);
+  const dealerId = own?.dealerAccountId ?? null;
+  const dealer = dealerId === null ? null : await accountOf(records, dealerId);
+  return dealer === null ? [] : [dealer];
+}
+
+/** A dealer is its account, with the contact of its first dealer user. */
+async function shownDealer({ records }: Parts, account: Account, user: User | undefined): Promise<DealerShown> {
+  const below = await accountsBelow(records, account._id);
+  const ids = below.map(({ _id }) => _id);
+  return {
+    ...shownRecord(account),
+    name: account.name,
+    phone_number: user?.phoneNumber ?? null,
+    email: user?.email ?? null,
+    city: null,
+    country: null,
+    parent_dealer_id: account.dealerAccountId,
+    account_count: ids.length,
+    vehicle_count: await countVehicles(records, ids),
+    status: account.status,
+  };
+}

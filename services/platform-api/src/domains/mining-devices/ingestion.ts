@@ -1,0 +1,61 @@
+import { AppError } from '@fleet/service-kit';
+import type { Deps } from '../../deps.ts';
+import type { Scope } from '../../store/account-records.ts';
+import { deviceDefaults } from './rules.ts';
+import type { IngestedHeartbeat, IngestedPosition } from './schema.ts';
+import { devicesIn, findDeviceByImei, heartbeatsIn, noteIngested, positionsIn } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'database'>;
+type Kind = 'positions' | 'heartbeats';
+type Item = IngestedPosition | IngestedHeartbeat;
+
+/** True when the number is that of a mining device of the account. */
+export async function isMiningDevice({ records }: Pick<Deps, 'records'>, scope: Scope, imei: string): Promise<boolean> {
+  return (await findDeviceByImei(records, imei))?.accountId === scope.accountId;
+}
+
+/** Puts a device that a partner reports on record; false where the number is another account's. */
+export async function registerMiningDevice(
+  { records }: Pick<Deps, 'records'>,
+  scope: Scope,
+  imei: string,
+  recordedImei: string,
+): Promise<boolean> {
+  try {
+    await devicesIn(records).insert(scope, { ...deviceDefaults, imei, recordedImei });
+    return true;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'duplicate') throw error;
+    return isMiningDevice({ records }, scope, imei);
+  }
+}
+
+/** What identifies an item: a point is the same when its device and its time are. */
+export const ingestedId = ({ accountId }: Scope, imei: string, timestamp: Date): string =>
+  `${accountId}:${imei}:${timestamp.getTime()}`;
+
+/** Ids of those that were ingested before. */
+export const knownItems = ({ database }: Pick<Deps, 'database'>, kind: Kind, ids: readonly string[]) =>
+  (kind === 'positions' ? positionsIn(database) : heartbeatsIn(database)).known(ids);
+
+/** Keeps what was ingested, and notes it at its mining devices; an item that another request kept meanwhile counts there alone. */
+export async function keepIngested(
+  { records, database }: Parts,
+  scope: Scope,
+  kind: Kind,
+  items: readonly Item[],
+): Promise<void> {
+  const kept = kind === 'positions' ? positionsIn(database) : heartbeatsIn(database);
+  const fresh = new Map<string, Item[]>();
+  for (const item of items)
+    if (await kept.keep(item as never)) fresh.set(item.imei, [...(fresh.get(item.imei) ?? []), item]);
+  for (const [imei, group] of fresh) {
+    const newest = group.reduce((one, other) => (other.timestamp > one.timestamp ? other : one));
+    const lastSeen = newest.receivedAt;
+    if (kind === 'heartbeats') await noteIngested(records, scope, imei, { count: 0, lastSeen });
+    else {
+      const { _id, ...lastPosition } = newest as IngestedPosition;
+      await noteIngested(records, scope, imei, { count: group.length, lastSeen, lastPosition });
+    }
+  }
+}

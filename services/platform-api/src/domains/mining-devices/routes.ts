@@ -1,0 +1,94 @@
+import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams } from '../../schemas.ts';
+import {
+  clearDatabaseBody,
+  clearedShown,
+  createMiningDeviceBody,
+  listMiningDevicesBody,
+  miningDeviceShown,
+  updateMiningDeviceBody,
+} from './schema.ts';
+import { shownMiningDevice } from './shown.ts';
+import {
+  clearDatabase,
+  createMiningDevice,
+  deleteMiningDevice,
+  listMiningDevices,
+  updateMiningDevice,
+} from './use-cases.ts';
+
+const tags = ['Mining devices'];
+
+export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/mining-devices',
+    operationId: 'createMiningDevice',
+    summary: 'Create a mining device, which makes its number known to partner ingest',
+    tags,
+    isIdempotent: true,
+    body: createMiningDeviceBody,
+    response: oneOf(miningDeviceShown),
+    otherSuccesses: { 201: 'Created.' },
+    errors: { 409: 'Another mining device has this number.' },
+    handle: async ({ body, context }) =>
+      new Reply(201, { data: shownMiningDevice(await createMiningDevice(deps, callerOf(context), body)) }),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/mining-devices/list',
+    operationId: 'listMiningDevices',
+    summary: 'Mining devices of the account, by page and limit of the body',
+    tags,
+    access: { permission: 'read', scope: 'read' },
+    body: listMiningDevicesBody,
+    bodyIsOptional: true,
+    response: pageOf(miningDeviceShown),
+    handle: async ({ body, context }) => {
+      const paging = readPaging({ page: body.page ?? 1, limit: body.limit });
+      const { items, total } = await listMiningDevices(deps, callerOf(context), body, paging);
+      return pageEnvelope({ items: items.map((device) => shownMiningDevice(device)), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/mining-devices/:id',
+    operationId: 'updateMiningDevice',
+    summary: 'Change a mining device',
+    tags,
+    params: idParams,
+    body: updateMiningDeviceBody,
+    response: oneOf(miningDeviceShown),
+    errors: { 412: 'The device is not of the version that If-Match names.' },
+    handle: async ({ params, body, context }) => {
+      const version = expectedVersion(context);
+      return { data: shownMiningDevice(await updateMiningDevice(deps, callerOf(context), params.id, body, version)) };
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/mining-devices/:id',
+    operationId: 'deleteMiningDevice',
+    summary: 'Delete a mining device; what it sent stays',
+    tags,
+    params: idParams,
+    response: oneOf(miningDeviceShown),
+    handle: async ({ params, context }) => ({
+      data: shownMiningDevice(await deleteMiningDevice(deps, callerOf(context), params.id)),
+    }),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/mining-device/clear-database',
+    operationId: 'clearMiningData',
+    summary: 'Delete ingested positions and heartbeats; the devices stay',
+    tags,
+    access: { permission: 'administration' },
+    body: clearDatabaseBody,
+    response: oneOf(clearedShown),
+    handle: async ({ body, context }) => ({ data: await clearDatabase(deps, callerOf(context), body) }),
+  }),
+];

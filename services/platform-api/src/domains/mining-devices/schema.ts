@@ -1,0 +1,161 @@
+import { type Static, Type } from 'typebox';
+import { attributes, clearable, oneOfWords, text } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+export const miningStatuses = ['pending', 'active', 'inactive'] as const;
+
+/** A position that a partner's server sent (platform-contract.md, section 18), as it is kept. */
+export interface IngestedPosition {
+  readonly _id: string;
+  readonly accountId: number;
+  /** Canonical terminal number. */
+  readonly imei: string;
+  readonly timestamp: Date;
+  readonly receivedAt: Date;
+  readonly latitude: number;
+  readonly longitude: number;
+  readonly speed: number;
+  readonly course: number;
+  readonly altitude: number | null;
+  readonly satellites: number | null;
+  readonly ignition: boolean | null;
+  readonly odometerKm: number | null;
+  readonly batteryPercent: number | null;
+  readonly backfilled: boolean;
+}
+
+/** A heartbeat that a partner's server sent, as it is kept; what it says beside the fields is JSON. */
+export interface IngestedHeartbeat {
+  readonly _id: string;
+  readonly accountId: number;
+  readonly imei: string;
+  readonly timestamp: Date;
+  readonly receivedAt: Date;
+  readonly values: string;
+}
+
+/** A device under a mining permit. Its number makes it known to partner ingest. */
+export interface MiningDevice extends AccountRecord {
+  /** Canonical terminal number. */
+  readonly imei: string;
+  readonly recordedImei: string;
+  readonly vehicleNo: string | null;
+  readonly permitNo: string | null;
+  readonly site: string | null;
+  readonly ownerName: string | null;
+  readonly status: (typeof miningStatuses)[number];
+  /** JSON. */
+  readonly attributes: string;
+  readonly lastSeen: Date | null;
+  readonly lastPosition: Omit<IngestedPosition, '_id'> | null;
+  readonly dataCount: number;
+}
+
+const fields = {
+  vehicle_no: Type.Optional(clearable(text(1, 40))),
+  permit_no: Type.Optional(clearable(text(1, 60))),
+  site: Type.Optional(clearable(text(1, 100))),
+  owner_name: Type.Optional(clearable(text(1, 100))),
+  status: Type.Optional(oneOfWords(miningStatuses, { description: 'Default: pending.' })),
+  attributes: Type.Optional(attributes),
+};
+
+const terminalNumber = Type.String({
+  pattern: '^(\\d{12}|\\d{15}|\\d{20})$',
+  description: 'Terminal number of 12, 15 or 20 digits; unique among mining devices.',
+  examples: ['868120303960832'],
+});
+
+export const createMiningDeviceBody = Type.Object({ imei: terminalNumber, ...fields });
+export const updateMiningDeviceBody = Type.Object({
+  imei: Type.Optional(Type.String({ readOnly: true, description: 'Can not be changed.' })),
+  ...fields,
+});
+export type MiningDeviceBody = Static<typeof updateMiningDeviceBody>;
+
+const moment = Type.Unsafe<string | number>({
+  type: ['string', 'integer'],
+  minimum: 0,
+  maximum: 8.64e15,
+  maxLength: 40,
+  description: 'RFC 3339, or milliseconds since 1970.',
+});
+const filterFields = {
+  status: Type.Optional(oneOfWords(miningStatuses)),
+  site: Type.Optional(text(1, 100)),
+  seen_since: Type.Optional(moment),
+  created_from: Type.Optional(moment),
+  created_to: Type.Optional(moment),
+};
+
+export const listMiningDevicesBody = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, default: 50, description: 'Above 200 is 200.' })),
+  query: Type.Optional(
+    clearable(text(0, 200, { description: 'Case-insensitive part of imei, vehicle_no or permit_no.' })),
+  ),
+  // An unknown filter is refused, not ignored: the answer would not be what was asked for.
+  filters: Type.Optional(
+    Type.Object(filterFields, { additionalProperties: true, propertyNames: { enum: Object.keys(filterFields) } }),
+  ),
+});
+export type ListMiningDevicesBody = Static<typeof listMiningDevicesBody>;
+
+export const clearDatabaseBody = Type.Object({
+  confirm: oneOfWords(['CLEAR'], { description: 'Nothing is deleted without it.' }),
+  imei: Type.Optional(clearable(text(1, 20, { description: 'Only what this device sent.' }))),
+  before: Type.Optional(moment),
+});
+
+export const clearedShown = Type.Object(
+  { locations_deleted: Type.Integer({ minimum: 0 }), heartbeats_deleted: Type.Integer({ minimum: 0 }) },
+  { title: 'ClearedData' },
+);
+
+const ingestedLocation = Type.Object(
+  {
+    imei: Type.String(),
+    vehicle_id: nullable(recordId),
+    latitude: Type.Number(),
+    longitude: Type.Number(),
+    altitude: nullable(Type.Number()),
+    speed: Type.Number(),
+    course: Type.Integer(),
+    gps_valid: Type.Boolean(),
+    satellites: nullable(Type.Integer()),
+    signal: nullable(Type.Integer()),
+    ignition: nullable(Type.Boolean()),
+    odometer_km: nullable(Type.Number()),
+    fuel_l: nullable(Type.Number()),
+    battery_percent: nullable(Type.Number()),
+    external_voltage: nullable(Type.Number()),
+    alarms: Type.Array(Type.String()),
+    driver_id: nullable(recordId),
+    address: nullable(Type.String()),
+    state: Type.String(),
+    source: oneOfWords(['partner']),
+    backfilled: Type.Boolean(),
+    timestamp: Type.Integer(),
+    server_timestamp: Type.Integer(),
+  },
+  { title: 'IngestedLocation' },
+);
+
+export const miningDeviceShown = Type.Object(
+  {
+    ...recordShape,
+    imei: Type.String({ description: 'As it was recorded.' }),
+    vehicle_no: nullable(Type.String()),
+    permit_no: nullable(Type.String()),
+    site: nullable(Type.String()),
+    owner_name: nullable(Type.String()),
+    status: oneOfWords(miningStatuses),
+    attributes,
+    last_seen: nullable(time),
+    last_location: nullable(ingestedLocation),
+    data_count: Type.Integer({ minimum: 0, description: 'Positions that have been ingested.' }),
+  },
+  { title: 'MiningDevice' },
+);
+export type MiningDeviceShown = Static<typeof miningDeviceShown>;

@@ -1,0 +1,97 @@
+import type { Database } from '@fleet/storage';
+import { AccountRecords, type Conditions, type Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { IngestedHeartbeat, IngestedPosition, MiningDevice } from './schema.ts';
+
+export const devicesIn = (records: Records): AccountRecords<MiningDevice> =>
+  new AccountRecords<MiningDevice>(records, 'mining_devices', { unique: { imei: 'system' } });
+
+/** Of all accounts: nobody else may take the number. */
+export const findDeviceByImei = (records: Records, imei: string): Promise<MiningDevice | null> =>
+  records.findByUnique<MiningDevice>('mining_devices', 'imei', imei);
+
+/** What was ingested is no change of the record: its version stays. */
+export async function noteIngested(
+  records: Records,
+  { accountId }: Scope,
+  imei: string,
+  change: { readonly count: number; readonly lastSeen?: Date; readonly lastPosition?: MiningDevice['lastPosition'] },
+): Promise<void> {
+  const devices = records.collection<MiningDevice>('mining_devices');
+  const filter = { accountId, imei } as object;
+  const { count, lastSeen, lastPosition } = change;
+  await devices.updateOne(filter, {
+    $inc: { dataCount: count },
+    ...(lastSeen === undefined ? {} : { $max: { lastSeen } }),
+  } as object);
+  if (lastPosition === undefined || lastPosition === null) return;
+  const isNewer = { $or: [{ lastPosition: null }, { 'lastPosition.timestamp': { $lt: lastPosition.timestamp } }] };
+  await devices.updateOne({ ...filter, ...isNewer } as object, { $set: { lastPosition } } as object);
+}
+
+/** Sets what a device has left after its data was cleared. */
+export async function resetIngested(
+  records: Records,
+  { accountId }: Scope,
+  imei: string,
+  left: Pick<MiningDevice, 'dataCount' | 'lastPosition' | 'lastSeen'>,
+): Promise<void> {
+  await records
+    .collection<MiningDevice>('mining_devices')
+    .updateOne({ accountId, imei } as object, { $set: left } as object);
+}
+
+/** Positions or heartbeats that partners sent; each stands once, by account, number and time. */
+export class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
+  readonly #database: Database;
+  readonly #name: string;
+
+  constructor(database: Database, name: string) {
+    this.#database = database;
+    this.#name = name;
+  }
+
+  /** Those of the ids that are there. */
+  async known(ids: readonly string[]): Promise<Set<string>> {
+    const filter: object = { _id: { $in: [...ids] } };
+    const found = await this.#collection.find(filter, { projection: { _id: 1 } }).toArray();
+    return new Set(found.map(({ _id }) => String(_id)));
+  }
+
+  /** Keeps an item; false when it is there already. */
+  async keep(item: T): Promise<boolean> {
+    const { _id, ...fields } = item;
+    const filter: object = { _id };
+    const result = await this.#collection.updateOne(filter, { $setOnInsert: fields as Conditions }, { upsert: true });
+    return result.upsertedCount === 1;
+  }
+
+  /** Removes what matches; the numbers of the devices that had sent it, and how much it was. */
+  async clear({ accountId }: Scope, where: Conditions): Promise<{ count: number; imeis: Set<string> }> {
+    const filter: object = { ...where, accountId };
+    const found = await this.#collection.find(filter, { projection: { imei: 1 } }).toArray();
+    const { deletedCount } = await this.#collection.deleteMany(filter);
+    return { count: deletedCount, imeis: new Set(found.map((item) => String(item['imei']))) };
+  }
+
+  /** How much of a device is there. */
+  count({ accountId }: Scope, imei: string): Promise<number> {
+    return this.#collection.countDocuments({ accountId, imei } as object);
+  }
+
+  /** The newest of a device. */
+  async newest({ accountId }: Scope, imei: string): Promise<T | null> {
+    const filter: object = { accountId, imei };
+    const [found] = await this.#collection.find(filter).sort({ timestamp: -1 }).limit(1).toArray();
+    return (found ?? null) as unknown as T | null;
+  }
+
+  get #collection() {
+    return this.#database.collection<Record<string, unknown>>(this.#name);
+  }
+}
+
+export const positionsIn = (database: Database): Ingested<IngestedPosition> =>
+  new Ingested(database, 'partner_positions');
+export const heartbeatsIn = (database: Database): Ingested<IngestedHeartbeat> =>
+  new Ingested(database, 'partner_heartbeats');

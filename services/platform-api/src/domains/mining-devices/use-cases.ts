@@ -1,0 +1,106 @@
+import { terminalKey } from '@fleet/jt808';
+import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import type { Static } from 'typebox';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { given } from '../../fields.ts';
+import { type Conditions, matching } from '../../store/account-records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { bodyMoment, deviceChange, deviceDefaults, keyOf } from './rules.ts';
+import type {
+  clearDatabaseBody,
+  createMiningDeviceBody,
+  ListMiningDevicesBody,
+  MiningDevice,
+  MiningDeviceBody,
+} from './schema.ts';
+import { devicesIn, heartbeatsIn, positionsIn, resetIngested } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'database' | 'log'>;
+
+/** A page of the mining devices of the account. */
+export function listMiningDevices(
+  { records }: Parts,
+  caller: Caller,
+  { query, filters = {} }: ListMiningDevicesBody,
+  paging: Paging,
+): Promise<PageItems<MiningDevice>> {
+  const [seenSince, from, to] = (['seen_since', 'created_from', 'created_to'] as const).map((name) =>
+    bodyMoment(filters[name], `filters/${name}`),
+  );
+  const created = given({ $gte: from, $lt: to });
+  const where: Conditions[] = [
+    matching(query ?? undefined, ['imei', 'recordedImei', 'vehicleNo', 'permitNo']),
+    given({ status: filters.status, site: filters.site }),
+  ];
+  if (seenSince !== undefined) where.push({ lastSeen: { $gte: seenSince } });
+  if (Object.keys(created).length > 0) where.push({ createdAt: created });
+  return devicesIn(records).list(caller, { where: { $and: where }, paging });
+}
+
+export async function createMiningDevice(
+  { records }: Parts,
+  caller: Caller,
+  body: Static<typeof createMiningDeviceBody>,
+): Promise<MiningDevice> {
+  const fields = { ...deviceDefaults, ...deviceChange(body), imei: keyOf(body.imei), recordedImei: body.imei };
+  return devicesIn(records).insert(caller, fields);
+}
+
+export async function updateMiningDevice(
+  { records }: Parts,
+  caller: Caller,
+  id: number,
+  body: MiningDeviceBody,
+  expectedVersion: number | undefined,
+): Promise<MiningDevice> {
+  const device = await devicesIn(records).update(caller, id, deviceChange(body), expectedVersion);
+  if (device === null) throw notFound(id);
+  return device;
+}
+
+/** Removes a device; the device as it was. */
+export async function deleteMiningDevice(deps: Parts, caller: Caller, id: number): Promise<MiningDevice> {
+  const device = await devicesIn(deps.records).remove(caller, id);
+  if (device === null) throw notFound(id);
+  await audit(deps, caller, 'mining_devices.delete', { type: 'mining_devices', id });
+  return device;
+}
+
+/** Deletes positions and heartbeats that partners sent, never the devices: all of the account, of one device, of before a moment. */
+export async function clearDatabase(
+  deps: Parts,
+  caller: Caller,
+  { imei, before }: Static<typeof clearDatabaseBody>,
+): Promise<{ locations_deleted: number; heartbeats_deleted: number }> {
+  const { records, database } = deps;
+  const moment = bodyMoment(before, 'before');
+  const where = {
+    ...(typeof imei === 'string' ? { imei: terminalKey(imei) ?? '' } : {}),
+    ...(moment === undefined ? {} : { timestamp: { $lt: moment } }),
+  };
+  const positions = await positionsIn(database).clear(caller, where);
+  const heartbeats = await heartbeatsIn(database).clear(caller, where);
+  for (const cleared of new Set([...positions.imeis, ...heartbeats.imeis])) {
+    const [dataCount, newest, heartbeat] = await Promise.all([
+      positionsIn(database).count(caller, cleared),
+      positionsIn(database).newest(caller, cleared),
+      heartbeatsIn(database).newest(caller, cleared),
+    ]);
+    const seen = [newest?.receivedAt, heartbeat?.receivedAt].filter((at) => at !== undefined);
+    const lastSeen = seen.length === 0 ? null : new Date(Math.max(...seen.map((at) => at.getTime())));
+    await resetIngested(records, caller, cleared, { dataCount, lastPosition: withoutId(newest), lastSeen });
+  }
+  const answer = { locations_deleted: positions.count, heartbeats_deleted: heartbeats.count };
+  const detail = { imei: imei ?? null, before: moment?.toISOString() ?? null, ...answer };
+  await audit(deps, caller, 'mining_devices.clear_database', null, detail);
+  return answer;
+}
+
+function withoutId<T extends { readonly _id: string }>(item: T | null): Omit<T, '_id'> | null {
+  if (item === null) return null;
+  const { _id, ...fields } = item;
+  return fields;
+}
+
+const notFound = (id: number): AppError => new AppError('not_found', `There is no mining device ${id}.`);

@@ -1,0 +1,106 @@
+import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams } from '../../schemas.ts';
+import { createTicketBody, listTicketsQuery, replyBody, ticketShown, updateTicketBody } from './schema.ts';
+import { shownTicket } from './shown.ts';
+import { createTicket, deleteTicket, listTickets, readTicket, replyToTicket, updateTicket } from './use-cases.ts';
+
+const tags = ['Support tickets'];
+const access = { permission: 'self' } as const;
+const noVehicle = 'The vehicle does not exist or is not visible.';
+
+export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/support-tickets',
+    operationId: 'listSupportTickets',
+    summary: 'Support tickets: of the account for managers and above, else the own ones',
+    tags,
+    access,
+    query: listTicketsQuery,
+    response: pageOf(ticketShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listTickets(deps, callerOf(context), query, paging);
+      return pageEnvelope({ items: items.map(shownTicket), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/support-tickets',
+    operationId: 'createSupportTicket',
+    summary: 'Open a support ticket',
+    tags,
+    access,
+    isIdempotent: true,
+    body: createTicketBody,
+    response: oneOf(ticketShown),
+    otherSuccesses: { 201: 'Created; `Location` is the path of the ticket.' },
+    errors: { 404: noVehicle },
+    handle: async ({ body, context }) => {
+      const ticket = shownTicket(await createTicket(deps, callerOf(context), body));
+      return new Reply(201, { data: ticket }, { Location: `/api/support-tickets/${ticket.id}` });
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/support-tickets/:id',
+    operationId: 'getSupportTicket',
+    summary: 'One support ticket with its replies',
+    tags,
+    access,
+    params: idParams,
+    response: oneOf(ticketShown),
+    handle: async ({ params, context }) => ({
+      data: shownTicket(await readTicket(deps, callerOf(context), params.id)),
+    }),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/support-tickets/:id',
+    operationId: 'updateSupportTicket',
+    summary: 'Change a support ticket or its status',
+    tags,
+    access,
+    params: idParams,
+    body: updateTicketBody,
+    response: oneOf(ticketShown),
+    errors: { 412: 'The ticket is not of the version that If-Match names.' },
+    handle: async ({ params, body, context }) => {
+      const version = expectedVersion(context);
+      return { data: shownTicket(await updateTicket(deps, callerOf(context), params.id, body, version)) };
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/support-tickets/:id',
+    operationId: 'deleteSupportTicket',
+    summary: 'Delete a support ticket',
+    tags,
+    access,
+    params: idParams,
+    response: oneOf(ticketShown),
+    handle: async ({ params, context }) => ({
+      data: shownTicket(await deleteTicket(deps, callerOf(context), params.id)),
+    }),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/support-tickets/:id/replies',
+    operationId: 'replyToSupportTicket',
+    summary: 'Reply to a support ticket',
+    description: 'A reply to a resolved ticket opens it again.',
+    tags,
+    access,
+    isIdempotent: true,
+    params: idParams,
+    body: replyBody,
+    response: oneOf(ticketShown),
+    otherSuccesses: { 201: 'Added.' },
+    errors: { 409: 'The ticket is closed, or has as many replies as it may have.' },
+    handle: async ({ params, body, context }) =>
+      new Reply(201, { data: shownTicket(await replyToTicket(deps, callerOf(context), params.id, body.message)) }),
+  }),
+];

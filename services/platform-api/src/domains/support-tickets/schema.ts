@@ -1,0 +1,67 @@
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { clearable, oneOfWords, searchText, text } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+/** Where a ticket stands (platform-contract.md, section 23). */
+export const ticketStatuses = ['open', 'pending', 'resolved', 'closed'] as const;
+export const ticketPriorities = ['low', 'normal', 'high', 'urgent'] as const;
+
+interface Reply {
+  readonly userId: number;
+  readonly message: string;
+  readonly createdAt: Date;
+}
+
+/** A question or complaint of a user, and what was said to it. */
+export interface SupportTicket extends AccountRecord {
+  readonly subject: string;
+  readonly message: string;
+  readonly vehicleId: number | null;
+  readonly priority: (typeof ticketPriorities)[number];
+  readonly status: (typeof ticketStatuses)[number];
+  readonly createdBy: number;
+  readonly replies: readonly Reply[];
+}
+
+const fields = {
+  subject: text(1, 200),
+  message: text(1, 10_000),
+  vehicle_id: Type.Optional(clearable(recordId)),
+  priority: Type.Optional(oneOfWords(ticketPriorities, { description: 'Default: normal.' })),
+};
+
+export const createTicketBody = Type.Object(fields);
+export const updateTicketBody = Type.Object({
+  ...fields,
+  subject: Type.Optional(fields.subject),
+  message: Type.Optional(fields.message),
+  status: Type.Optional(oneOfWords(ticketStatuses)),
+});
+export const replyBody = Type.Object({ message: fields.message });
+
+export const listTicketsQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(['id', 'created_at', 'updated_at']),
+  query: searchText('subject or message'),
+  status: Type.Optional(oneOfWords(ticketStatuses)),
+  priority: Type.Optional(oneOfWords(ticketPriorities)),
+  vehicle_id: Type.Optional(recordId),
+});
+export type ListTicketsQuery = Static<typeof listTicketsQuery>;
+
+export const ticketShown = Type.Object(
+  {
+    ...recordShape,
+    subject: Type.String(),
+    message: Type.String(),
+    vehicle_id: nullable(recordId),
+    priority: oneOfWords(ticketPriorities),
+    status: oneOfWords(ticketStatuses),
+    created_by: recordId,
+    replies: Type.Array(Type.Object({ user_id: recordId, message: Type.String(), created_at: time })),
+  },
+  { title: 'SupportTicket' },
+);
+export type TicketShown = Static<typeof ticketShown>;

@@ -1,0 +1,17 @@
+import { shownRecord } from '../../schemas.ts';
+import type { SupportTicket, TicketShown } from './schema.ts';
+
+export const shownTicket = (ticket: SupportTicket): TicketShown => ({
+  ...shownRecord(ticket),
+  subject: ticket.subject,
+  message: ticket.message,
+  vehicle_id: ticket.vehicleId,
+  priority: ticket.priority,
+  status: ticket.status,
+  created_by: ticket.createdBy,
+  replies: ticket.replies.map(({ userId, message, createdAt }) => ({
+    user_id: userId,
+    message,
+    created_at: createdAt.toISOString(),
+  })),
+});

@@ -1,0 +1,100 @@
+import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import type { Static } from 'typebox';
+import type { Caller } from '../../access/caller.ts';
+import { may } from '../../access/roles.ts';
+import type { Deps } from '../../deps.ts';
+import { given } from '../../fields.ts';
+import { type Conditions, matching } from '../../store/account-records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { visibleVehicle } from '../vehicles/visibility.ts';
+import type { createTicketBody, ListTicketsQuery, SupportTicket, updateTicketBody } from './schema.ts';
+import { ticketsIn } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'log'>;
+
+const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
+const maxReplies = 500;
+
+/** Who may change the fleet sees all tickets of the account; the others see their own. */
+const visiblePart = (caller: Caller): Conditions => (may(caller.role, 'fleet') ? {} : { createdBy: caller.userId });
+
+/** A page of the tickets that the caller may see. */
+export function listTickets(
+  { records }: Parts,
+  caller: Caller,
+  query: ListTicketsQuery,
+  paging: Paging,
+): Promise<PageItems<SupportTicket>> {
+  const { field, direction } = readSorting(query.sort);
+  const { status, priority, vehicle_id: vehicleId } = query;
+  return ticketsIn(records).list(caller, {
+    where: {
+      $and: [
+        visiblePart(caller),
+        matching(query.query, ['subject', 'message']),
+        given({ status, priority, vehicleId }),
+      ],
+    },
+    sorting: { field: sortFields[field] ?? field, direction },
+    paging,
+  });
+}
+
+/** A ticket that the caller may see, or 404. */
+export async function readTicket({ records }: Parts, caller: Caller, id: number): Promise<SupportTicket> {
+  const ticket = await ticketsIn(records).findOne(caller, { $and: [{ _id: id }, visiblePart(caller)] });
+  if (ticket === null) throw notFound(id);
+  return ticket;
+}
+
+export async function createTicket(
+  deps: Parts,
+  caller: Caller,
+  { subject, message, vehicle_id: vehicleId = null, priority = 'normal' }: Static<typeof createTicketBody>,
+): Promise<SupportTicket> {
+  if (vehicleId !== null) await visibleVehicle(deps, caller, vehicleId);
+  const fields = { subject, message, vehicleId, priority, status: 'open' as const, createdBy: caller.userId };
+  return ticketsIn(deps.records).insert(caller, { ...fields, replies: [] });
+}
+
+export async function updateTicket(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  { vehicle_id: vehicleId, ...body }: Static<typeof updateTicketBody>,
+  expectedVersion: number | undefined,
+): Promise<SupportTicket> {
+  await readTicket(deps, caller, id);
+  if (typeof vehicleId === 'number') await visibleVehicle(deps, caller, vehicleId);
+  const ticket = await ticketsIn(deps.records).update(caller, id, given({ ...body, vehicleId }), expectedVersion);
+  if (ticket === null) throw notFound(id);
+  return ticket;
+}
+
+/** Adds a reply. One to a resolved ticket opens it again; a closed one takes none. */
+export async function replyToTicket(deps: Parts, caller: Caller, id: number, message: string): Promise<SupportTicket> {
+  const { status, replies } = await readTicket(deps, caller, id);
+  if (status === 'closed') throw new AppError('state_conflict', `The ticket ${id} is closed.`);
+  if (replies.length >= maxReplies) throw new AppError('limit_reached', `A ticket has ${maxReplies} replies at most.`);
+  // Two replies at the same time both stay.
+  await ticketsIn(deps.records).updateMany(
+    caller,
+    { _id: id },
+    {
+      $addToSet: { replies: { userId: caller.userId, message, createdAt: new Date() } },
+      ...(status === 'resolved' ? { $set: { status: 'open' } } : {}),
+    },
+  );
+  return readTicket(deps, caller, id);
+}
+
+/** Removes a ticket; the ticket as it was. */
+export async function deleteTicket(deps: Parts, caller: Caller, id: number): Promise<SupportTicket> {
+  await readTicket(deps, caller, id);
+  const ticket = await ticketsIn(deps.records).remove(caller, id);
+  if (ticket === null) throw notFound(id);
+  await audit(deps, caller, 'support_tickets.delete', { type: 'support_tickets', id });
+  return ticket;
+}
+
+const notFound = (id: number): AppError => new AppError('not_found', `There is no support ticket ${id}.`);

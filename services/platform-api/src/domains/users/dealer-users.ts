@@ -1,0 +1,12 @@
+import type { Records } from '../../store/records.ts';
+import type { User } from './schema.ts';
+
+/** The first dealer among the users of each of some accounts; accounts without one are those of customers. */
+export async function dealersOf(records: Records, accountIds: readonly number[]): Promise<Map<number, User>> {
+  const found = await records
+    .collection<User>('users')
+    .find({ accountId: { $in: [...accountIds] }, role: 'dealer' })
+    .sort({ _id: -1 })
+    .toArray();
+  return new Map((found as unknown as User[]).map((user) => [user.accountId, user]));
+}
