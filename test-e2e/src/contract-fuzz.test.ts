@@ -28,10 +28,13 @@ function staysHere(message: PlatformMessage): { messageId: number; body: Buffer 
   return [{ messageId: 0x0001, body }];
 }
 
-/** Cameras that only stream to this machine, with recordings of the last minutes. */
+/** Cameras that only stream to this machine, with recordings of the last minutes, and one of the time that the OpenAPI document has as an example. */
 function camera(setup: TerminalSetup = {}): Promise<SimulatedTerminal> {
-  const plan = { channels: [1, 2], count: 10, seconds: 60, bitrateKbps: 100 };
-  const recordings = makeRecordings({ ...plan, until: new Date(untilMs) });
+  const plan = { channels: [1, 2], seconds: 60, bitrateKbps: 100 };
+  const recordings = [
+    ...makeRecordings({ ...plan, count: 1, until: new Date('2026-08-01T11:00:00+08:00') }),
+    ...makeRecordings({ ...plan, count: 10, until: new Date(untilMs) }),
+  ];
   return world.terminal({ respond: staysHere, mediaHost: '127.0.0.1', recordings, ...setup });
 }
 
@@ -112,6 +115,11 @@ beforeAll(async () => {
     drag_playback_time: { values: [minutesBefore(6)], share: 0.5 },
     video_id: { values: [...(await makeUploads()), 'f'.repeat(24)], share: 0.8 },
   };
+  const ofRecordings = {
+    resource_type: { values: [0, 3], share: 0.9 },
+    stream_type: { values: [1], share: 0.9 },
+    memory_type: { values: [1], share: 0.9 },
+  };
   const hasFurtherRules = true;
   const operations = {
     // Hosts that cameras may be sent to; one of both ports.
@@ -123,16 +131,10 @@ beforeAll(async () => {
     // Times in the right order, and in a century of the camera's clock; a seek has a time, an upload a network.
     listRecordings: { hasFurtherRules },
     controlHistoryStream: { hasFurtherRules },
-    requestUpload: { hasFurtherRules },
+    requestUpload: { hasFurtherRules, known: { ...ofRecordings, alarm: { values: [0], share: 0.8 } } },
     startHistoryStream: {
       hasFurtherRules,
-      // What the recordings are, and where they are taken.
-      known: {
-        resource_type: { values: [0, 3], share: 0.9 },
-        stream_type: { values: [1], share: 0.9 },
-        memory_type: { values: [1], share: 0.9 },
-        tcp_port: { values: [jt1078.history_port], share: 0.9 },
-      },
+      known: { ...ofRecordings, tcp_port: { values: [jt1078.history_port], share: 0.9 } },
     },
   };
   settings = { known, operations };
@@ -151,7 +153,32 @@ async function keepPlaying(signal: AbortSignal): Promise<void> {
 }
 
 interface Document {
-  paths: Record<string, Record<string, unknown>>;
+  paths: Record<string, Record<string, { parameters: { name: string; schema: Schema }[] }>>;
+  components: { schemas: Record<string, { properties?: Record<string, Schema> }> };
+}
+interface Schema {
+  examples?: unknown[];
+}
+
+/** The document with this product's addresses for examples: those that it shows are of nobody, and refused. */
+function withOwnAddresses(document: Document): Document {
+  const { jt1078, ftp } = world.product.runtime;
+  const copy = structuredClone(document);
+  const own = { host: '127.0.0.1', port: ftp.port, tcp_port: jt1078.live_port };
+  const change = (schemas: Record<string, Schema | undefined>, values: Record<string, unknown>): void => {
+    for (const [name, value] of Object.entries(values)) {
+      const schema = schemas[name];
+      if (schema !== undefined) schema.examples = [value];
+    }
+  };
+  for (const [path, methods] of Object.entries(copy.paths))
+    for (const { parameters } of Object.values(methods)) {
+      const isHistory = path.includes('/history/');
+      const values = isHistory ? { ...own, tcp_port: jt1078.history_port } : own;
+      change(Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])), values);
+    }
+  for (const { properties = {} } of Object.values(copy.components.schemas)) change(properties, own);
+  return copy;
 }
 
 const doors = {
@@ -165,15 +192,15 @@ describe('requests of every kind that the OpenAPI document allows or forbids', (
     async (name, door) => {
       const [base, path] = door();
       const cutter = await startStreamCutter(base);
-      const document = `${cutter.url}${path}`;
+      const document = (await getJson(`${base}${path}`)).body as Document;
       const done = new AbortController();
       const playing = keepPlaying(done.signal);
       try {
-        const result = await fuzz({ document, baseUrl: cutter.url, seed, examples, ...settings });
+        const shown = withOwnAddresses(document);
+        const result = await fuzz({ document: shown, baseUrl: cutter.url, seed, examples, ...settings });
         console.log(`Contract fuzz of ${name}, seed ${seed}: ${shownCounts(result)}`);
         if (result.exitCode !== 0) throw new Error(`schemathesis has found something:\n${result.output}`);
-        const { paths } = (await getJson(document)).body as Document;
-        const described = Object.entries(paths).flatMap(([at, methods]) =>
+        const described = Object.entries(document.paths).flatMap(([at, methods]) =>
           Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),
         );
         expect([...result.operations.keys()].toSorted()).toEqual(described.toSorted());

@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 export type KnownValues = Record<string, { values: readonly (string | number)[]; share: number }>;
 
 export interface FuzzOptions {
-  /** Address of the OpenAPI document. */
-  document: string;
+  /** OpenAPI document. */
+  document: object;
   /** Where its paths begin. */
   baseUrl: string;
   seed: number;
@@ -89,8 +89,10 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-fuzz-'));
   const config = join(folder, 'schemathesis.toml');
   const report = join(folder, 'report.ndjson');
+  const document = join(folder, 'openapi.json');
   writeFileSync(config, settings(options));
-  const args = ['-m', 'schemathesis.cli', '--config-file', config, 'run', options.document, '--url', options.baseUrl];
+  writeFileSync(document, JSON.stringify(options.document));
+  const args = ['-m', 'schemathesis.cli', '--config-file', config, 'run', document, '--url', options.baseUrl];
   const limits = [`--seed=${options.seed}`, `--max-examples=${options.examples}`];
   const child = spawn(python, [...args, ...limits, `--report-ndjson-path=${report}`, '--no-color'], {
     cwd: folder,
