@@ -1,0 +1,50 @@
+import { boundsOf, overlap } from '../../geometry/bounds.ts';
+import type { Position } from '../../geometry/positions.ts';
+import type { MatchedPoint, MatchedTrace, TracePoint } from '../providers.ts';
+import { matchTrace, roadWithinM } from './map-matching.ts';
+import { RoadNetwork } from './road-network.ts';
+
+/** Matches traces with the roads of a file, and with the account's own routes wherever the file has nothing near. */
+export class EmbeddedMatcher {
+  readonly name = 'embedded';
+  readonly #network: () => Promise<RoadNetwork>;
+
+  constructor(network: () => Promise<RoadNetwork>) {
+    this.#network = network;
+  }
+
+  async match(trace: readonly TracePoint[], ownPaths: readonly (readonly Position[])[]): Promise<MatchedTrace> {
+    const onRoads = await matchTrace(await this.#network(), trace);
+    if (onRoads.points.every(({ isMatched }) => isMatched)) return onRoads;
+    const left = trace.filter((_point, at) => onRoads.points[at]?.isMatched === false);
+    const around = boundsOf(
+      left.map(({ position }) => position),
+      roadWithinM,
+    );
+    const near = ownPaths.filter((path) => path.length > 1 && overlap(boundsOf(path), around));
+    if (near.length === 0) return onRoads;
+    const paths = new RoadNetwork(near.map((line) => ({ line, name: null, maxSpeedKmh: null, isOneWay: false })));
+    const onPaths = await matchTrace(paths, left);
+    const rest = [...onPaths.points];
+    const share = left.length / trace.length;
+    return {
+      points: merged(onRoads.points, (point) => (point.isMatched ? point : (rest.shift() ?? point))),
+      confidence: onRoads.confidence + onPaths.confidence * share,
+    };
+  }
+}
+
+/** Where the trace changes between roads and own paths, a leg that was found without the other starts anew. */
+function merged(
+  onRoads: readonly MatchedPoint[],
+  better: (point: MatchedPoint) => MatchedPoint,
+): readonly MatchedPoint[] {
+  let wasOnRoad: boolean | null = null;
+  return onRoads.map((onRoad) => {
+    const point = better(onRoad);
+    if (!point.isMatched) return point;
+    const hasChanged = wasOnRoad !== null && wasOnRoad !== onRoad.isMatched;
+    wasOnRoad = onRoad.isMatched;
+    return hasChanged ? { ...point, leg: [point.position] } : point;
+  });
+}

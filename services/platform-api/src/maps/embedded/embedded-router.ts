@@ -1,0 +1,105 @@
+import { joined } from '../../geometry/lines.ts';
+import { bearingDeg, compassPoint, distanceM, type Position } from '../../geometry/positions.ts';
+import type { DrawnRoute, Profile, RouteQuery, Router, RouteStep } from '../providers.ts';
+import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
+import { type Cost, type Driven, findPaths } from './shortest-path.ts';
+
+/** How much longer roads are than the great circle, and how fast one drives, where no road is known. */
+const detour = 1.3;
+const assumedKmh = 40;
+/** Speed on roads whose limit is not in the file; trucks are no faster than this anywhere. */
+const defaultKmh = 50;
+const truckKmh = 80;
+/** A place further than this from any road is not on the network. */
+const accessM = 1_000;
+
+/** Ways over the roads of a file; the great circle where there is none. */
+export class EmbeddedRouter implements Router {
+  readonly name = 'embedded';
+  readonly #network: () => Promise<RoadNetwork>;
+
+  constructor(network: () => Promise<RoadNetwork>) {
+    this.#network = network;
+  }
+
+  async route({ waypoints, profile }: RouteQuery): Promise<DrawnRoute[]> {
+    const network = await this.#network();
+    return [overRoads(network, waypoints, profile) ?? straightLine(waypoints)];
+  }
+}
+
+function speedOf({ road }: Segment, profile: Profile): number {
+  const limit = road.maxSpeedKmh ?? defaultKmh;
+  return profile === 'truck' ? Math.min(limit, truckKmh) : limit;
+}
+
+/** Seconds. */
+const byTime = (profile: Profile, fastestKmh: number): Cost => ({
+  of: (segment, lengthM) => (lengthM * 3.6) / speedOf(segment, profile),
+  atLeast: (lengthM) => (lengthM * 3.6) / fastestKmh,
+  limit: Number.POSITIVE_INFINITY,
+});
+
+/** Null when a waypoint is away from all roads, or there is no way between two of them. */
+function overRoads(network: RoadNetwork, waypoints: readonly Position[], profile: Profile): DrawnRoute | null {
+  const cost = byTime(profile, Math.max(defaultKmh, network.fastestKmh ?? 0));
+  const stops: OnRoad[] = [];
+  for (const waypoint of waypoints) {
+    const [nearest] = network.near(waypoint, accessM, 1);
+    if (nearest === undefined) return null;
+    stops.push(nearest);
+  }
+  const lines: Position[][] = [];
+  const driven: Driven[] = [];
+  for (const [at, stop] of stops.slice(1).entries()) {
+    const [path] = findPaths(network, stops[at] as OnRoad, [stop], cost);
+    if (path === null || path === undefined) return null;
+    lines.push([...path.line]);
+    driven.push(...path.driven);
+  }
+  const steps = stepsOf(driven, profile);
+  return {
+    path: joined(lines),
+    distanceM: steps.reduce((sum, step) => sum + step.distanceM, 0),
+    durationS: steps.reduce((sum, step) => sum + step.durationS, 0),
+    steps,
+    source: 'provider',
+  };
+}
+
+/** One step for each road. */
+function stepsOf(driven: readonly Driven[], profile: Profile): RouteStep[] {
+  const steps: { name: string | null; distanceM: number; durationS: number }[] = [];
+  for (const { segment, lengthM } of driven) {
+    const last = steps.at(-1);
+    const durationS = (lengthM * 3.6) / speedOf(segment, profile);
+    if (last !== undefined && last.name === segment.road.name) {
+      last.distanceM += lengthM;
+      last.durationS += durationS;
+    } else steps.push({ name: segment.road.name, distanceM: lengthM, durationS });
+  }
+  return steps.map(({ name, ...step }) => ({
+    instruction: name === null ? 'Follow the road' : `Follow ${name}`,
+    ...step,
+  }));
+}
+
+/** The great circle, with the length and time of an ordinary way. */
+export function straightLine(waypoints: readonly Position[]): DrawnRoute {
+  const steps = waypoints.slice(1).map((to, at): RouteStep => {
+    const from = waypoints[at] as Position;
+    const lengthM = distanceM(from, to) * detour;
+    return {
+      instruction: `Head ${compassPoint(bearingDeg(from, to))} (straight line: no roads are known here)`,
+      distanceM: lengthM,
+      durationS: (lengthM * 3.6) / assumedKmh,
+    };
+  });
+  return {
+    path: [...waypoints],
+    distanceM: steps.reduce((sum, step) => sum + step.distanceM, 0),
+    durationS: steps.reduce((sum, step) => sum + step.durationS, 0),
+    steps,
+    source: 'straight_line',
+  };
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises';
+import { around } from 'geokdbush';
+import KDBush from 'kdbush';
+import { distanceM, type Position } from '../../geometry/positions.ts';
+import { TrigramIndex } from './trigrams.ts';
+
+/** A city that comes with the product. */
+export interface BuiltInPlace {
+  readonly name: string;
+  /** ISO 3166, two capital letters. */
+  readonly countryCode: string;
+  readonly country: string;
+  /** First administrative division, or ''. */
+  readonly state: string;
+  readonly position: Position;
+  readonly population: number;
+  readonly isCapital: boolean;
+}
+
+const file = new URL('../../../data/places.tsv', import.meta.url);
+const countryNames = new Intl.DisplayNames(['en'], { type: 'region' });
+
+/** Name of a country by its code. */
+const countryName = (code: string): string => countryNames.of(code) ?? code;
+
+/** The name of a place with all it lies in. */
+export const labelOf = ({ name, state, country }: BuiltInPlace): string =>
+  [...new Set([name, state, country].filter((part) => part !== ''))].join(', ');
+
+/** The cities that come with the product (data/README.md): nearest ones, and by text. Read at first use, as most installations have a provider. */
+export class BuiltInPlaces {
+  readonly #places: readonly BuiltInPlace[];
+  readonly #byPosition: KDBush;
+  /** Made when a text is first looked for. */
+  #byText: TrigramIndex | undefined;
+
+  private constructor(places: readonly BuiltInPlace[]) {
+    this.#places = places;
+    this.#byPosition = new KDBush(places.length);
+    for (const { position } of places) this.#byPosition.add(position[1], position[0]);
+    this.#byPosition.finish();
+  }
+
+  static #loading: Promise<BuiltInPlaces> | undefined;
+
+  /** The places; read once for the process. */
+  static load(): Promise<BuiltInPlaces> {
+    BuiltInPlaces.#loading ??= readFile(file, 'utf8').then((text) => new BuiltInPlaces(readPlaces(text)));
+    return BuiltInPlaces.#loading;
+  }
+
+  nearest(position: Position): { readonly place: BuiltInPlace; readonly distanceM: number } {
+    const [at = 0] = around(this.#byPosition, position[1], position[0], 1);
+    const place = this.#places[at] as BuiltInPlace;
+    return { place, distanceM: distanceM(position, place.position) };
+  }
+
+  /** Places whose label holds at least this part of the text. */
+  search(
+    text: string,
+    options: { readonly isOpen: boolean; readonly atLeast: number },
+  ): { readonly place: BuiltInPlace; readonly contained: number }[] {
+    this.#byText ??= new TrigramIndex(this.#places.map(labelOf));
+    return this.#byText
+      .search(text, options)
+      .map(({ at, contained }) => ({ place: this.#places[at] as BuiltInPlace, contained }));
+  }
+}
+
+function readPlaces(text: string): BuiltInPlace[] {
+  const [, ...lines] = text.trimEnd().split('\n');
+  return lines.map((line) => {
+    const [name = '', countryCode = '', state = '', latitude, longitude, population, type] = line.split('\t');
+    return {
+      name,
+      countryCode,
+      country: countryName(countryCode),
+      state,
+      position: [Number(latitude), Number(longitude)],
+      population: Number(population),
+      isCapital: type === 'capital',
+    };
+  });
+}

@@ -1,0 +1,21 @@
+import openLocationCode from 'open-location-code';
+import { normalLongitude, type Position } from '../../geometry/positions.ts';
+
+/** The package's methods are of an instance, whatever its types say. */
+interface Codes {
+  encode(latitude: number, longitude: number): string;
+  isFull(code: string): boolean;
+  decode(code: string): { readonly latitudeCenter: number; readonly longitudeCenter: number };
+}
+const codes = new openLocationCode.OpenLocationCode() as unknown as Codes;
+
+/** The Plus Code of a position, an area of some 14 metres. */
+export const plusCodeOf = ([latitude, longitude]: Position): string => codes.encode(latitude, longitude);
+
+/** The middle of a full Plus Code's area; null when the text is none. */
+export function positionOfPlusCode(text: string): Position | null {
+  const code = text.trim().toUpperCase();
+  if (!codes.isFull(code)) return null;
+  const { latitudeCenter, longitudeCenter } = codes.decode(code);
+  return [latitudeCenter, normalLongitude(longitudeCenter)];
+}

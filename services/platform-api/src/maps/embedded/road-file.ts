@@ -1,0 +1,51 @@
+import type { Position } from '../../geometry/positions.ts';
+import { isObject, type Loose, looseNumberOf, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
+import type { Road } from './road-network.ts';
+
+const kmhOfMile = 1.609344;
+
+/** Reads roads from GeoJSON: LineStrings and MultiLineStrings with, where known, `name`, `maxspeed` and `oneway` as OpenStreetMap writes them. */
+export function readRoads(text: string): Road[] {
+  const document: unknown = JSON.parse(text);
+  if (!isObject(document) || document['type'] !== 'FeatureCollection')
+    throw new Error('a file of roads must be a GeoJSON FeatureCollection');
+  return objectsOf(document['features']).flatMap((feature) => {
+    const properties = isObject(feature['properties']) ? feature['properties'] : {};
+    return linesOf(feature['geometry']).flatMap((line) => roadOf(line, properties));
+  });
+}
+
+function linesOf(geometry: unknown): unknown[] {
+  if (!isObject(geometry)) return [];
+  if (geometry['type'] === 'LineString') return [geometry['coordinates']];
+  return geometry['type'] === 'MultiLineString' && Array.isArray(geometry['coordinates'])
+    ? geometry['coordinates']
+    : [];
+}
+
+function roadOf(coordinates: unknown, properties: Loose): Road[] {
+  if (!Array.isArray(coordinates)) return [];
+  const line = coordinates.map((pair: unknown) =>
+    Array.isArray(pair) ? positionOf(numberOf(pair[1]), numberOf(pair[0])) : null,
+  );
+  const positions = line.filter((position): position is Position => position !== null);
+  if (positions.length < 2 || positions.length < line.length) return [];
+  const oneWay = properties['oneway'];
+  // OpenStreetMap: -1 is one way against the direction of the line.
+  const isBackward = oneWay === '-1' || oneWay === -1;
+  return [
+    {
+      line: isBackward ? positions.reverse() : positions,
+      name: textOf(properties['name']) ?? textOf(properties['ref']),
+      maxSpeedKmh: speedOf(properties['maxspeed']),
+      isOneWay: isBackward || oneWay === true || oneWay === 1 || ['yes', 'true', '1'].includes(String(oneWay)),
+    },
+  ];
+}
+
+/** `50`, `"50"`, `"30 mph"`; what is no number (`"signals"`) is not known. */
+function speedOf(value: unknown): number | null {
+  const miles = typeof value === 'string' ? /^\s*(\d{1,3})\s*mph\s*$/i.exec(value)?.[1] : undefined;
+  const speed = miles === undefined ? looseNumberOf(value) : Number(miles) * kmhOfMile;
+  return speed !== null && speed > 0 && speed <= 300 ? speed : null;
+}

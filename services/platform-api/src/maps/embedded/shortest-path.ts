@@ -1,0 +1,145 @@
+import { joined } from '../../geometry/lines.ts';
+import { distanceM, type Position } from '../../geometry/positions.ts';
+import { Heap } from './heap.ts';
+import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
+
+/** A piece of a way: along a segment, or part of it. */
+export interface Driven {
+  readonly segment: Segment;
+  readonly lengthM: number;
+}
+
+/** A way from a place on a road to another. */
+export interface FoundPath {
+  readonly line: readonly Position[];
+  readonly lengthM: number;
+  readonly driven: readonly Driven[];
+}
+
+/** What a search minimises. */
+export interface Cost {
+  /** Of driving so far on a segment. */
+  of(segment: Segment, lengthM: number): number;
+  /** No way of this length can cost less: what A* hopes for. */
+  atLeast(lengthM: number): number;
+  /** Dearer ways are not looked at. */
+  readonly limit: number;
+}
+
+/** The length itself. */
+export const byLength = (limitM: number): Cost => ({
+  of: (_segment, lengthM) => lengthM,
+  atLeast: (lengthM) => lengthM,
+  limit: limitM,
+});
+
+/** GPS jitters: standing or creeping looks like driving back a little, which no one-way road forbids. */
+const jitterM = 20;
+
+interface Arrival {
+  readonly cost: number;
+  /** Null at the start. */
+  readonly from: { readonly node: number; readonly segment: Segment } | null;
+}
+
+/** The cheapest way to each goal, null where there is none: A* for one goal, Dijkstra for several. */
+export function findPaths(
+  network: RoadNetwork,
+  start: OnRoad,
+  goals: readonly OnRoad[],
+  cost: Cost,
+): (FoundPath | null)[] {
+  const arrivals = new Map<number, Arrival>();
+  const open = new Heap<number>();
+  const single = goals.length === 1 ? goals[0] : undefined;
+  const hope = (node: number): number =>
+    single === undefined ? 0 : cost.atLeast(distanceM(network.at(node), single.position));
+  const reach = (node: number, arrival: Arrival): void => {
+    const known = arrivals.get(node);
+    if (arrival.cost > cost.limit || (known !== undefined && known.cost <= arrival.cost)) return;
+    arrivals.set(node, arrival);
+    open.push(arrival.cost + hope(node), node);
+  };
+  for (const { node, lengthM } of exitsOf(start)) reach(node, { cost: cost.of(start.segment, lengthM), from: null });
+
+  const waiting = new Set(goals.flatMap((goal) => entriesOf(goal).map(({ node }) => node)));
+  const closed = new Set<number>();
+  for (let next = open.pop(); next !== undefined && waiting.size > 0; next = open.pop()) {
+    const node = next.value;
+    if (closed.has(node)) continue;
+    closed.add(node);
+    waiting.delete(node);
+    const { cost: spent } = arrivals.get(node) as Arrival;
+    for (const { segment, to } of network.waysFrom(node))
+      reach(to, { cost: spent + cost.of(segment, segment.lengthM), from: { node, segment } });
+  }
+  return goals.map((goal) => best(network, start, goal, { arrivals, closed }, cost));
+}
+
+/** The nodes that one can drive to from a place, with the way to them. */
+function exitsOf({ segment, part }: OnRoad): { node: number; lengthM: number }[] {
+  const forward = { node: segment.to, lengthM: (1 - part) * segment.lengthM };
+  return segment.road.isOneWay ? [forward] : [forward, { node: segment.from, lengthM: part * segment.lengthM }];
+}
+
+/** The nodes from which one can drive to a place. */
+function entriesOf({ segment, part }: OnRoad): { node: number; lengthM: number }[] {
+  const forward = { node: segment.from, lengthM: part * segment.lengthM };
+  return segment.road.isOneWay ? [forward] : [forward, { node: segment.to, lengthM: (1 - part) * segment.lengthM }];
+}
+
+interface Searched {
+  readonly arrivals: ReadonlyMap<number, Arrival>;
+  readonly closed: ReadonlySet<number>;
+}
+
+function best(network: RoadNetwork, start: OnRoad, goal: OnRoad, searched: Searched, cost: Cost): FoundPath | null {
+  const direct = alongSegment(start, goal);
+  let least = direct === null ? Number.POSITIVE_INFINITY : cost.of(start.segment, direct.lengthM);
+  let last: { node: number; lengthM: number } | null = null;
+  for (const entry of entriesOf(goal)) {
+    const arrival = searched.closed.has(entry.node) ? searched.arrivals.get(entry.node) : undefined;
+    if (arrival === undefined) continue;
+    const total = arrival.cost + cost.of(goal.segment, entry.lengthM);
+    if (total < least && total <= cost.limit) [least, last] = [total, entry];
+  }
+  return last === null ? direct : through(network, start, goal, last, searched.arrivals);
+}
+
+/** The way between two places on one segment, where it may be driven in that direction. */
+function alongSegment(start: OnRoad, goal: OnRoad): FoundPath | null {
+  const { segment } = start;
+  if (segment !== goal.segment) return null;
+  const lengthM = Math.abs(goal.part - start.part) * segment.lengthM;
+  if (segment.road.isOneWay && goal.part < start.part && lengthM > jitterM) return null;
+  return { line: joined([[start.position, goal.position]]), lengthM, driven: [{ segment, lengthM }] };
+}
+
+function through(
+  network: RoadNetwork,
+  start: OnRoad,
+  goal: OnRoad,
+  last: { readonly node: number; readonly lengthM: number },
+  arrivals: ReadonlyMap<number, Arrival>,
+): FoundPath {
+  const middle: Driven[] = [];
+  const nodes = [last.node];
+  let node = last.node;
+  for (let from = arrivals.get(node)?.from; from !== null && from !== undefined; from = arrivals.get(node)?.from) {
+    node = from.node;
+    nodes.push(node);
+    middle.push({ segment: from.segment, lengthM: from.segment.lengthM });
+  }
+  const firstM = exitsOf(start).find((exit) => exit.node === node)?.lengthM ?? 0;
+  const driven = [
+    { segment: start.segment, lengthM: firstM },
+    ...middle.reverse(),
+    { segment: goal.segment, lengthM: last.lengthM },
+  ];
+  const way = nodes.reverse().map((each) => network.at(each));
+  return {
+    line: joined([[start.position], way, [goal.position]]),
+    lengthM: driven.reduce((sum, piece) => sum + piece.lengthM, 0),
+    driven,
+  };
+}

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ProviderServer } from '../testing/provider-server.ts';
+import { HttpProvider, ProviderError, ProviderRefusal } from './http-provider.ts';
+import { RequestCap } from './request-cap.ts';
+
+let server: ProviderServer;
+let provider: HttpProvider;
+const options = () => ({ url: `${server.url}/base/`, timeoutMs: 3_000, userAgent: 'fleet-test (ops@fleet.example)' });
+
+beforeEach(async () => {
+  server = await ProviderServer.start();
+  provider = new HttpProvider(options());
+});
+afterEach(async () => {
+  provider.stop();
+  await server.stop();
+});
+
+/** Redis as far as turns need it. */
+function fakeRedis() {
+  const keys = new Set<string>();
+  return {
+    set: (key: string) => {
+      if (keys.has(key)) return Promise.resolve(null);
+      keys.add(key);
+      return Promise.resolve('OK');
+    },
+  } as unknown as ConstructorParameters<typeof RequestCap>[0];
+}
+
+describe('HttpProvider', () => {
+  it('asks below the base URL, says who asks, and leaves absent parameters out', async () => {
+    server.answer = () => ({ body: { fine: true } });
+    expect(await provider.get('/search', { q: 'a b&c', lat: 1.5, lang: undefined })).toEqual({ fine: true });
+    expect(server.last.url.pathname).toBe('/base/search');
+    expect(Object.fromEntries(server.last.url.searchParams)).toEqual({ q: 'a b&c', lat: '1.5' });
+    expect(server.last.headers['user-agent']).toBe('fleet-test (ops@fleet.example)');
+    await provider.post('/route', { locations: [] });
+    expect(server.last).toMatchObject({ method: 'POST', body: { locations: [] } });
+  });
+
+  it.each([
+    ['an error of the server', { status: 500, body: { error: 'x' } }],
+    ['a limit that is reached', { status: 429, body: { error: 'x' } }],
+    ['a key that is refused', { status: 403, body: { error: 'x' } }],
+    ['a page in the place of JSON', { body: '<html>' }],
+    ['a refusal that is no JSON', { status: 404, body: 'not found' }],
+  ])('fails with %s', async (_name, answer) => {
+    server.answer = () => answer;
+    await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderError);
+  });
+
+  it('gives up after its time limit', async () => {
+    server.answer = () => 'silence';
+    const hasty = new HttpProvider({ ...options(), timeoutMs: 100 });
+    await expect(hasty.get('/x')).rejects.toThrow('could not be reached');
+    hasty.stop();
+  });
+
+  it('tells a fault of the question from a failure', async () => {
+    server.answer = () => ({ status: 400, body: { code: 'NoRoute' } });
+    const refusal = await provider.get('/x').catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(ProviderRefusal);
+    expect(refusal).toMatchObject({ status: 400, body: { code: 'NoRoute' } });
+  });
+
+  it('leaves a failing provider alone, and no other', async () => {
+    server.answer = () => ({ status: 503, body: {} });
+    for (let at = 0; at < 10; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(Error);
+    expect(provider.isLeftAlone).toBe(true);
+    const asked = server.received.length;
+    await expect(provider.get('/x')).rejects.toThrow('Breaker is open');
+    expect(server.received).toHaveLength(asked);
+    const other = new HttpProvider(options());
+    server.answer = () => ({ body: { fine: true } });
+    expect(await other.get('/x')).toEqual({ fine: true });
+    other.stop();
+  });
+
+  it('is not left alone for refusals, nor before ten requests', async () => {
+    server.answer = () => ({ status: 400, body: { code: 'NoRoute' } });
+    for (let at = 0; at < 15; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderRefusal);
+    server.answer = () => ({ status: 500, body: {} });
+    for (let at = 0; at < 5; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderError);
+    expect(provider.isLeftAlone).toBe(false);
+  });
+
+  it('keeps to the cap over all replicas, and asks nothing beyond it', async () => {
+    const redis = fakeRedis();
+    const replicas = [0, 1].map(
+      () => new HttpProvider({ ...options(), timeoutMs: 450, cap: new RequestCap(redis, 'turn', 5) }),
+    );
+    const startedAtMs = Date.now();
+    const results = await Promise.allSettled(
+      replicas.flatMap((replica) => [replica.get('/a'), replica.get('/b'), replica.get('/c'), replica.get('/d')]),
+    );
+    const slices = Math.floor((Date.now() - startedAtMs) / 200) + 2;
+    const done = results.filter(({ status }) => status === 'fulfilled').length;
+    expect(done).toBeGreaterThanOrEqual(1);
+    expect(done).toBeLessThanOrEqual(slices);
+    expect(results.filter(({ status }) => status === 'rejected').length).toBe(8 - done);
+    for (const replica of replicas) replica.stop();
+  });
+
+  it('keeps to the cap in each process while Redis is away', async () => {
+    const away = { set: () => Promise.reject(new Error('away')) } as unknown as ConstructorParameters<
+      typeof RequestCap
+    >[0];
+    const cap = new RequestCap(away, 'turn', 1);
+    expect(await cap.turn(1_500)).toBe(true);
+    const turns = await Promise.all([cap.turn(10), cap.turn(10)]);
+    expect(turns.filter(Boolean).length).toBeLessThanOrEqual(1);
+  });
+});

@@ -1,0 +1,89 @@
+import type { Position } from '../../geometry/positions.ts';
+import {
+  type Components,
+  componentsOf,
+  type FoundAddress,
+  type FoundPlace,
+  type Geocoder,
+  type PlaceQuery,
+} from '../providers.ts';
+import { isObject, type Loose, looseNumberOf, objectsOf, positionOf, textOf } from '../reading.ts';
+import { type HttpProvider, unreadable } from './http-provider.ts';
+
+/** Half the side of the box around a bias: places in it come first. */
+const biasDeg = 1;
+
+/** Nominatim's `/search` and `/reverse` in the format jsonv2. */
+export class Nominatim implements Geocoder {
+  readonly name = 'nominatim';
+  readonly #http: HttpProvider;
+
+  constructor(http: HttpProvider) {
+    this.#http = http;
+  }
+
+  async search({ text, near, country, limit }: PlaceQuery): Promise<FoundPlace[]> {
+    const answer = await this.#http.get('/search', {
+      q: text,
+      format: 'jsonv2',
+      addressdetails: 1,
+      limit,
+      countrycodes: country?.toLowerCase(),
+      viewbox: near && [near[1] - biasDeg, near[0] + biasDeg, near[1] + biasDeg, near[0] - biasDeg].join(','),
+    });
+    if (!Array.isArray(answer)) throw unreadable('list of places');
+    return objectsOf(answer).flatMap((place) => {
+      const position = placeAt(place);
+      const address = textOf(place['display_name']);
+      if (position === null || address === null) return [];
+      const importance = looseNumberOf(place['importance']) ?? 0;
+      return [
+        {
+          address,
+          position,
+          confidence: Math.max(0, Math.min(1, importance)),
+          components: partsOf(place['address']),
+          type: textOf(place['addresstype']) ?? textOf(place['type']) ?? 'place',
+        },
+      ];
+    });
+  }
+
+  async reverse([latitude, longitude]: Position, language?: string): Promise<FoundAddress | null> {
+    const answer = await this.#http.get('/reverse', {
+      lat: latitude,
+      lon: longitude,
+      format: 'jsonv2',
+      addressdetails: 1,
+      'accept-language': language,
+    });
+    if (!isObject(answer)) throw unreadable('address');
+    // The sea has no address: status 200 with `{"error": "Unable to geocode"}`.
+    if ('error' in answer) return null;
+    const position = placeAt(answer);
+    const address = textOf(answer['display_name']);
+    if (position === null || address === null) throw unreadable('address');
+    return { address, position, components: partsOf(answer['address']) };
+  }
+}
+
+const placeAt = (place: Loose): Position | null => positionOf(looseNumberOf(place['lat']), looseNumberOf(place['lon']));
+
+function partsOf(address: unknown): Components {
+  const parts: Loose = isObject(address) ? address : {};
+  const first = (...names: string[]): string | null => {
+    for (const name of names) if (textOf(parts[name]) !== null) return textOf(parts[name]);
+    return null;
+  };
+  return componentsOf({
+    house: first('house_number', 'house_name'),
+    road: first('road', 'pedestrian', 'path'),
+    suburb: first('suburb', 'neighbourhood', 'quarter', 'city_district'),
+    city: first('city', 'town', 'village', 'municipality', 'hamlet'),
+    district: first('state_district', 'county', 'district'),
+    state: first('state', 'province', 'region'),
+    postcode: first('postcode'),
+    country: first('country'),
+    countryCode: first('country_code')?.toUpperCase() ?? null,
+  });
+}

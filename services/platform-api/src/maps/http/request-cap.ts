@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from '@fleet/storage';
+
+/** Gives out turns, so many a second over all replicas: each takes a slice of time in Redis that nobody else has. */
+export class RequestCap {
+  readonly #redis: Pick<Redis, 'set'>;
+  readonly #key: string;
+  readonly #sliceMs: number;
+  #lastSlice = 0;
+
+  constructor(redis: Pick<Redis, 'set'>, key: string, perSecond: number) {
+    this.#redis = redis;
+    this.#key = key;
+    this.#sliceMs = 1000 / perSecond;
+  }
+
+  /** Waits for a turn; false when none comes in time. */
+  async turn(withinMs: number): Promise<boolean> {
+    const deadline = Date.now() + withinMs;
+    for (;;) {
+      const now = Date.now();
+      const slice = Math.floor(now / this.#sliceMs);
+      if (await this.#take(slice)) return true;
+      const next = (slice + 1) * this.#sliceMs;
+      if (next >= deadline) return false;
+      await sleep(Math.max(1, next - Date.now()));
+    }
+  }
+
+  async #take(slice: number): Promise<boolean> {
+    // This process's own turns need no look at Redis, and hold without it.
+    if (slice <= this.#lastSlice) return false;
+    const before = this.#lastSlice;
+    this.#lastSlice = slice;
+    try {
+      const expiration = { type: 'PX', value: Math.ceil(this.#sliceMs) + 1000 } as const;
+      return (await this.#redis.set(`${this.#key}:${slice}`, '1', { condition: 'NX', expiration })) !== null;
+    } catch {
+      // Redis is away: each replica keeps to the cap by itself.
+      return slice > before;
+    }
+  }
+}

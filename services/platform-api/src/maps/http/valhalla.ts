@@ -1,0 +1,146 @@
+import { joined } from '../../geometry/lines.ts';
+import { decodePolyline } from '../../geometry/polyline.ts';
+import type { Position } from '../../geometry/positions.ts';
+import {
+  type DrawnRoute,
+  type MatchedPoint,
+  type MatchedTrace,
+  type Matcher,
+  type Profile,
+  type RouteQuery,
+  type Router,
+  type TracePoint,
+  unmatched,
+} from '../providers.ts';
+import { isObject, type Loose, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
+import { type HttpProvider, ProviderRefusal, unreadable } from './http-provider.ts';
+
+const costings: Readonly<Record<Profile, string>> = { car: 'auto', truck: 'truck' };
+/** Valhalla's shapes have six decimals. */
+const precision = 6;
+/** No road near a place, no way between two, no match: error codes of Valhalla's manual. */
+const nothingFound = new Set([170, 171, 442, 443, 444, 445]);
+
+const traceAttributes = [
+  'edge.names',
+  'edge.speed_limit',
+  'edge.begin_shape_index',
+  'edge.end_shape_index',
+  'matched.point',
+  'matched.type',
+  'matched.edge_index',
+  'matched.distance_along_edge',
+  'matched.distance_from_trace_point',
+  'confidence_score',
+  'shape',
+];
+
+/** Valhalla's `/route` and `/trace_attributes`. */
+export class Valhalla implements Router, Matcher {
+  readonly name = 'valhalla';
+  readonly #http: HttpProvider;
+
+  constructor(http: HttpProvider) {
+    this.#http = http;
+  }
+
+  async route({ waypoints, profile, alternatives }: RouteQuery): Promise<DrawnRoute[]> {
+    const answer = await this.#ask('/route', {
+      locations: waypoints.map(([lat, lon]) => ({ lat, lon })),
+      costing: costings[profile],
+      units: 'kilometers',
+      // Valhalla draws other ways between two places only.
+      ...(alternatives > 0 && waypoints.length === 2 ? { alternates: alternatives } : {}),
+    });
+    if (answer === null) return [];
+    const others = objectsOf(answer['alternates']).map((alternate) => alternate['trip']);
+    return [answer['trip'], ...others].map(drawn);
+  }
+
+  async match(trace: readonly TracePoint[], profile: Profile): Promise<MatchedTrace> {
+    const answer = await this.#ask('/trace_attributes', {
+      shape: trace.map(({ position: [lat, lon], timestampMs, accuracyM }) => ({
+        lat,
+        lon,
+        ...(timestampMs === undefined ? {} : { time: Math.round(timestampMs / 1000) }),
+        ...(accuracyM === undefined ? {} : { accuracy: accuracyM }),
+      })),
+      costing: costings[profile],
+      shape_match: 'map_snap',
+      units: 'kilometers',
+      filters: { action: 'include', attributes: traceAttributes },
+    });
+    return matched(trace, answer ?? {});
+  }
+
+  /** Null where there is no road or no way. */
+  async #ask(path: string, body: unknown): Promise<Loose | null> {
+    try {
+      const answer = await this.#http.post(path, body);
+      if (!isObject(answer)) throw unreadable('object');
+      return answer;
+    } catch (error) {
+      const refused = error instanceof ProviderRefusal ? error.body : undefined;
+      if (isObject(refused) && nothingFound.has(Number(refused['error_code']))) return null;
+      throw error;
+    }
+  }
+}
+
+function shapeOf(shape: unknown): Position[] {
+  const line = typeof shape === 'string' ? decodePolyline(shape, precision) : null;
+  if (line === null) throw unreadable('shape');
+  return line;
+}
+
+function drawn(trip: unknown): DrawnRoute {
+  if (!isObject(trip) || !isObject(trip['summary'])) throw unreadable('trip');
+  const legs = objectsOf(trip['legs']);
+  const summary = trip['summary'];
+  return {
+    path: joined(legs.map((leg) => shapeOf(leg['shape']))),
+    distanceM: (numberOf(summary['length']) ?? 0) * 1000,
+    durationS: numberOf(summary['time']) ?? 0,
+    steps: legs.flatMap((leg) =>
+      objectsOf(leg['maneuvers']).map((maneuver) => ({
+        instruction: textOf(maneuver['instruction']) ?? 'Continue',
+        distanceM: (numberOf(maneuver['length']) ?? 0) * 1000,
+        durationS: numberOf(maneuver['time']) ?? 0,
+      })),
+    ),
+    source: 'provider',
+  };
+}
+
+function matched(trace: readonly TracePoint[], answer: Loose): MatchedTrace {
+  const edges = objectsOf(answer['edges']);
+  const shape = answer['shape'] === undefined ? [] : shapeOf(answer['shape']);
+  const found = objectsOf(answer['matched_points']);
+  let before: number | null = null;
+  const points = trace.map(({ position }, at): MatchedPoint => {
+    const point = found[at];
+    const onRoad = point && positionOf(numberOf(point['lat']), numberOf(point['lon']));
+    const edge = edges[numberOf(point?.['edge_index']) ?? -1];
+    if (point?.['type'] === 'unmatched' || !onRoad || edge === undefined) return unmatched(position);
+    const here = vertexOn(edge, numberOf(point?.['distance_along_edge']) ?? 0);
+    const between: Position[] = before === null ? [] : shape.slice(before + 1, here + 1);
+    before = here;
+    const names: unknown = edge['names'];
+    return {
+      position: onRoad,
+      isMatched: true,
+      distanceM: numberOf(point?.['distance_from_trace_point']),
+      roadName: Array.isArray(names) ? textOf(names[0]) : null,
+      speedLimitKmh: numberOf(edge['speed_limit']),
+      leg: joined([between, [onRoad]]),
+    };
+  });
+  return { points, confidence: Math.max(0, Math.min(1, numberOf(answer['confidence_score']) ?? 0)) };
+}
+
+/** The vertex of the shape at or before a place on an edge; within an edge vertices count as evenly spaced, which costs a few metres of line. */
+function vertexOn(edge: Loose, part: number): number {
+  const begin = numberOf(edge['begin_shape_index']) ?? 0;
+  const end = numberOf(edge['end_shape_index']) ?? begin;
+  return begin + Math.floor(Math.max(0, Math.min(0.999, part)) * (end - begin));
+}

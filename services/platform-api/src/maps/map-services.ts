@@ -1,0 +1,196 @@
+import { readFile } from 'node:fs/promises';
+import type { Logger } from '@fleet/service-kit';
+import type { Redis } from '@fleet/storage';
+import type { Position } from '../geometry/positions.ts';
+import { EmbeddedGeocoder, type OwnPlace } from './embedded/embedded-geocoder.ts';
+import { EmbeddedMatcher } from './embedded/embedded-matcher.ts';
+import { EmbeddedRouter } from './embedded/embedded-router.ts';
+import { readRoads } from './embedded/road-file.ts';
+import { RoadNetwork } from './embedded/road-network.ts';
+import { HttpProvider } from './http/http-provider.ts';
+import { Nominatim } from './http/nominatim.ts';
+import { Osrm } from './http/osrm.ts';
+import { Photon } from './http/photon.ts';
+import { RequestCap } from './http/request-cap.ts';
+import { Valhalla } from './http/valhalla.ts';
+import type {
+  DrawnRoute,
+  FoundAddress,
+  FoundPlace,
+  FoundSuggestion,
+  Geocoder,
+  MatchedTrace,
+  Matcher,
+  PlaceQuery,
+  Profile,
+  RouteQuery,
+  Router,
+  Suggester,
+  TracePoint,
+} from './providers.ts';
+import type { MapRole, MapSettings } from './settings.ts';
+import { inWindows } from './windows.ts';
+
+/** An answer and who gave it. */
+export interface Answered<T> {
+  readonly value: T;
+  readonly provider: string;
+  /** True when the configured provider could not answer, and the embedded one did. */
+  readonly isFallback: boolean;
+}
+
+interface Parts {
+  readonly log: Logger;
+  readonly redis: Redis;
+}
+
+/** The public Nominatim's terms of use. */
+const publicNominatim = 'nominatim.openstreetmap.org';
+
+/** Addresses and roads: the configured providers, and the embedded ones wherever those can not answer. Callers see no failure here. */
+export class MapServices {
+  readonly #log: Logger;
+  readonly #geocoder: Geocoder | null;
+  readonly #suggester: Suggester | null;
+  readonly #router: Router | null;
+  readonly #matcher: Matcher | null;
+  readonly #embeddedGeocoder = new EmbeddedGeocoder();
+  readonly #embeddedRouter: EmbeddedRouter;
+  readonly #embeddedMatcher: EmbeddedMatcher;
+  readonly #http: HttpProvider[] = [];
+
+  constructor(settings: MapSettings & { readonly PUBLIC_URL: string }, parts: Parts) {
+    this.#log = parts.log;
+    const http = (role: MapRole): HttpProvider => {
+      const provider = httpProvider(settings, role, parts.redis);
+      this.#http.push(provider);
+      return provider;
+    };
+    this.#geocoder =
+      settings.GEOCODER === 'nominatim'
+        ? new Nominatim(http('GEOCODER'))
+        : settings.GEOCODER === 'photon'
+          ? new Photon(http('GEOCODER'))
+          : null;
+    this.#suggester = settings.SUGGESTER === 'photon' ? new Photon(http('SUGGESTER')) : null;
+    this.#router = roadProvider(settings.ROUTER, () => http('ROUTER'));
+    this.#matcher = roadProvider(settings.MATCHER, () => http('MATCHER'));
+    const roads = roadsOf(settings.ROAD_NETWORK_FILE, parts.log);
+    this.#embeddedRouter = new EmbeddedRouter(roads);
+    this.#embeddedMatcher = new EmbeddedMatcher(roads);
+  }
+
+  /** True when answers of a provider are worth keeping: the embedded ones cost nothing. */
+  get hasGeocoder(): boolean {
+    return this.#geocoder !== null;
+  }
+
+  reverse(position: Position, language?: string): Promise<Answered<FoundAddress>> {
+    return this.#ask(
+      this.#geocoder,
+      (geocoder) => geocoder.reverse(position, language),
+      () => this.#embeddedGeocoder.reverse(position),
+    );
+  }
+
+  search(query: PlaceQuery, own: () => Promise<readonly OwnPlace[]>): Promise<Answered<FoundPlace[]>> {
+    return this.#ask(
+      this.#geocoder,
+      (geocoder) => geocoder.search(query),
+      async () => this.#embeddedGeocoder.search(query, await own()),
+    );
+  }
+
+  /** Own places first, whoever offers the others. */
+  async suggest(query: PlaceQuery, own: readonly OwnPlace[]): Promise<FoundSuggestion[]> {
+    const { value, provider } = await this.#ask(
+      this.#suggester,
+      (suggester) => suggester.suggest(query),
+      () => this.#embeddedGeocoder.suggest(query, own),
+    );
+    if (provider === 'embedded') return value;
+    const ofOwn = await this.#embeddedGeocoder.suggest(query, own, { isOwnOnly: true });
+    return [...ofOwn, ...value].slice(0, query.limit);
+  }
+
+  /** At least one way; the last resort is a straight line. */
+  route(query: RouteQuery): Promise<Answered<DrawnRoute[]>> {
+    return this.#ask(
+      this.#router,
+      async (router) => {
+        const routes = await router.route(query);
+        return routes.length === 0 ? null : routes;
+      },
+      () => this.#embeddedRouter.route(query),
+    );
+  }
+
+  match(
+    trace: readonly TracePoint[],
+    profile: Profile,
+    ownPaths: () => Promise<readonly (readonly Position[])[]>,
+  ): Promise<Answered<MatchedTrace>> {
+    return this.#ask(
+      this.#matcher,
+      (matcher) => inWindows(trace, (part) => matcher.match(part, profile)),
+      async () => this.#embeddedMatcher.match(trace, await ownPaths()),
+    );
+  }
+
+  stop(): void {
+    for (const each of this.#http) each.stop();
+  }
+
+  /** The embedded one answers where there is no provider, where it fails, and where it knows nothing (null). */
+  async #ask<P extends { readonly name: string }, T>(
+    provider: P | null,
+    ask: (provider: P) => Promise<T | null>,
+    embedded: () => Promise<T>,
+  ): Promise<Answered<T>> {
+    if (provider === null) return { value: await embedded(), provider: 'embedded', isFallback: false };
+    try {
+      const value = await ask(provider);
+      if (value !== null) return { value, provider: provider.name, isFallback: false };
+    } catch (error) {
+      this.#log.warn({ err: error, provider: provider.name }, 'a provider could not answer: the embedded one does');
+    }
+    return { value: await embedded(), provider: 'embedded', isFallback: true };
+  }
+}
+
+function roadProvider(name: 'osrm' | 'valhalla' | 'embedded', http: () => HttpProvider): (Osrm | Valhalla) | null {
+  if (name === 'embedded') return null;
+  return name === 'osrm' ? new Osrm(http()) : new Valhalla(http());
+}
+
+function httpProvider(
+  settings: MapSettings & { readonly PUBLIC_URL: string },
+  role: MapRole,
+  redis: Redis,
+): HttpProvider {
+  const url = settings[`${role}_URL`];
+  if (url === undefined) throw new Error(`${role}_URL is missing`);
+  const asked = settings[`${role}_MAX_PER_SECOND`];
+  const perSecond = new URL(url).hostname === publicNominatim ? 1 : asked;
+  return new HttpProvider({
+    url,
+    timeoutMs: settings[`${role}_TIMEOUT_MS`],
+    userAgent: `fleet-platform/0.1 (${settings.MAPS_CONTACT ?? settings.PUBLIC_URL})`,
+    ...(perSecond === 0 ? {} : { cap: new RequestCap(redis, `map-turn:${role.toLowerCase()}`, perSecond) }),
+  });
+}
+
+/** The roads of a file, read at first use; none without a file, or where it can not be read. */
+function roadsOf(file: string | undefined, log: Logger): () => Promise<RoadNetwork> {
+  let loading: Promise<RoadNetwork> | undefined;
+  const load = async (): Promise<RoadNetwork> => {
+    if (file === undefined) return new RoadNetwork([]);
+    try {
+      return new RoadNetwork(readRoads(await readFile(file, 'utf8')));
+    } catch (error) {
+      log.error({ err: error, file }, 'the file of roads could not be read: routes are straight lines');
+      return new RoadNetwork([]);
+    }
+  };
+  return () => (loading ??= load());
+}
