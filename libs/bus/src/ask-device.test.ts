@@ -95,6 +95,34 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
+  it('keeps the name that its caller gives it; repeated, it is told from a first ask and joined to it', async () => {
+    const imei = newImei();
+    const id = 'ab'.repeat(16);
+    const seen: IncomingCommand[] = [];
+    let finish: (outcome: Outcome) => void = () => undefined;
+    const { server } = await gateway(imei, (command) => {
+      seen.push(command);
+      return new Promise((resolve) => {
+        finish = resolve;
+      });
+    });
+    const first = ask(imei, { name: { id, isRepeated: false } });
+    await until(() => seen.length === 1);
+    const second = ask(imei, { name: { id, isRepeated: true } });
+    await until(() => asker.inFlight === 2);
+    await callerBus.nc.flush();
+    finish(answerWith(9));
+    expect(await Promise.all([first, second])).toEqual([answerWith(9), answerWith(9)]);
+    expect(seen).toMatchObject([{ commandId: id, isReAsk: false }]);
+    const other = 'cd'.repeat(16);
+    const late = ask(imei, { name: { id: other, isRepeated: true } });
+    await until(() => seen.length === 2);
+    finish(answerWith(1));
+    await late;
+    expect(seen[1]).toMatchObject({ commandId: other, isReAsk: true });
+    await server.stop();
+  });
+
   it('ends as notConnected at once when no gateway holds the terminal', async () => {
     const tookMs: number[] = [];
     for (let i = 0; i < 5; i += 1) {

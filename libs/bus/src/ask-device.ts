@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createInbox, headers, type Msg, type MsgHdrs, type Subscription } from 'nats';
 import type { Bus } from './connection.ts';
-import { decodeJson, encodeJson, headerNames } from './contract.ts';
+import { type CommandName, decodeJson, encodeJson, headerNames } from './contract.ts';
 import { checkOutcome, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
 
 /** How often an unanswered command is asked again: a reply that was made while the broker was away is lost without a trace. */
@@ -18,6 +18,8 @@ export interface DeviceAsk {
   readonly imei: string;
   readonly command: DeviceCommand;
   readonly correlationId: string;
+  /** The command's name where it has one that outlives this process; else it gets one here. */
+  readonly name?: CommandName | undefined;
   /** What is left of the wait for the device. */
   readonly timeoutMs: number;
   /** True when a live gateway holds a session of the terminal, by the state in Redis; asked only after "no responders". */
@@ -51,13 +53,14 @@ export class DeviceAsker {
   /** Sends a command and answers how it ended; never throws for what a device or the broker may do. */
   ask(ask: DeviceAsk): Promise<Outcome> {
     if (this.#bus.downForMs() > brokerAwayAfterMs) return Promise.resolve({ kind: 'brokerAway' });
-    const commandId = randomBytes(16).toString('hex');
+    // One command may be asked twice at a time, by a caller that has come back: each ask has its own replies.
+    const askId = randomBytes(16).toString('hex');
     return new Promise((resolve) => {
-      const pending = new PendingAsk(this.#bus, `${this.#prefix}.${commandId}`, commandId, ask, (outcome) => {
-        this.#pending.delete(commandId);
+      const pending = new PendingAsk(this.#bus, `${this.#prefix}.${askId}`, ask.name?.id ?? askId, ask, (outcome) => {
+        this.#pending.delete(askId);
         resolve(outcome);
       });
-      this.#pending.set(commandId, pending);
+      this.#pending.set(askId, pending);
       pending.start();
     });
   }
@@ -71,8 +74,8 @@ export class DeviceAsker {
 
   #onReply(error: Error | null, message: Msg): void {
     if (error) return;
-    const [commandId = '', askNo = ''] = message.subject.slice(this.#prefix.length + 1).split('.');
-    const pending = this.#pending.get(commandId);
+    const [askId = '', askNo = ''] = message.subject.slice(this.#prefix.length + 1).split('.');
+    const pending = this.#pending.get(askId);
     if (pending === undefined) return;
     if (message.data.length === 0 && message.headers?.code === 503) pending.onNoResponders(Number(askNo));
     else pending.onReply(message.data);
@@ -103,6 +106,8 @@ class PendingAsk {
     this.#commandId = commandId;
     this.#ask = ask;
     this.#done = done;
+    // The ask of before this one has number 0.
+    if (ask.name?.isRepeated === true) this.#uncertain.add(0);
   }
 
   start(): void {
@@ -141,7 +146,8 @@ class PendingAsk {
     head.set(headerNames.timeoutMs, String(Math.max(1, Math.round(this.#ask.timeoutMs - askedForMs))));
     if (this.#uncertain.size === 0) return head;
     head.set(headerNames.reAsk, String(this.#asks));
-    head.set(headerNames.askedForMs, String(Math.ceil(askedForMs)));
+    // Since when another process has asked is not known here.
+    if (this.#ask.name?.isRepeated !== true) head.set(headerNames.askedForMs, String(Math.ceil(askedForMs)));
     return head;
   }
 

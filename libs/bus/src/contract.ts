@@ -55,12 +55,28 @@ export class BusError extends Error {
   }
 }
 
+/** How a request is sent. */
+export interface CallOptions {
+  readonly timeoutMs: number;
+  readonly correlationId?: string;
+  /** For the one command to a terminal that the request leads to: what repeats it under the same id is joined to it, and the terminal gets it once. */
+  readonly command?: CommandName;
+}
+
+/** Names one command to a terminal across repetitions. */
+export interface CommandName {
+  /** 128 random bits in hex, `Command-Id`. */
+  readonly id: string;
+  /** True where an earlier request with this id may have reached a gateway. */
+  readonly isRepeated: boolean;
+}
+
 /** Sends a request and answers the checked reply; throws a BusError otherwise. */
 export async function call<Q extends TSchema, A extends TSchema>(
   bus: Bus,
   contract: Contract<Q, A>,
   body: Static<Q>,
-  options: { timeoutMs: number; correlationId?: string },
+  options: CallOptions,
 ): Promise<Static<A>> {
   const startedAtMs = performance.now();
   if (!(await isUpWithin(bus, Math.min(outageLimitMs, options.timeoutMs))))
@@ -69,6 +85,8 @@ export async function call<Q extends TSchema, A extends TSchema>(
   const head = headers();
   if (options.correlationId !== undefined) head.set(headerNames.correlationId, options.correlationId);
   head.set(headerNames.timeoutMs, String(timeout));
+  if (options.command !== undefined) head.set(headerNames.commandId, options.command.id);
+  if (options.command?.isRepeated === true) head.set(headerNames.reAsk, '1');
   let message: Msg;
   try {
     message = await bus.nc.request(contract.subject, encodeJson(body), { timeout, headers: head });
@@ -101,6 +119,8 @@ function readReply<Q extends TSchema, A extends TSchema>(contract: Contract<Q, A
 export interface BusContext {
   readonly correlationId: string;
   readonly timeoutMs: number | undefined;
+  /** The name under which the command is to go to the terminal, where the caller has given one. */
+  readonly command: CommandName | undefined;
 }
 
 /**
@@ -121,6 +141,7 @@ export function serve<Q extends TSchema, A extends TSchema>(
     const reply = await handler(body as Static<Q>, {
       correlationId: message.headers?.get(headerNames.correlationId) ?? '',
       timeoutMs: numberHeader(message.headers, headerNames.timeoutMs),
+      command: commandNameOf(message.headers),
     });
     if (!contract.checkReply(reply))
       throw new Error(`invalid reply on ${contract.subject}: ${ajv.errorsText(contract.checkReply.errors)}`);
@@ -150,6 +171,11 @@ export function serve<Q extends TSchema, A extends TSchema>(
       await Promise.allSettled(underWay);
     },
   };
+}
+
+function commandNameOf(head: MsgHdrs | undefined): CommandName | undefined {
+  const id = head?.get(headerNames.commandId) ?? '';
+  return /^[0-9a-f]{32}$/.test(id) ? { id, isRepeated: head?.has(headerNames.reAsk) ?? false } : undefined;
 }
 
 /** Answers a message; a connection that is closed, or a reply that is too large for the broker, goes to `onError` instead of ending the process. */

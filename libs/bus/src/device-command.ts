@@ -1,8 +1,10 @@
 import { type Static, Type } from 'typebox';
-import { compileCheck } from './contract.ts';
+import { compileCheck, defineAnnouncement } from './contract.ts';
 
 const byte = Type.Integer({ minimum: 0, maximum: 255 });
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
+const dword = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
+const hexBytes = (maxBytes: number) => Type.String({ pattern: '^([0-9A-Fa-f]{2})*$', maxLength: 2 * maxBytes });
 const address = Type.String({ minLength: 1, maxLength: 255 });
 /** Camera-clock time as 12 digits YYMMDDhhmmss; null where the standard allows "no bound". */
 const cameraTime = Type.Union([Type.String({ pattern: '^\\d{12}$' }), Type.Null()]);
@@ -110,6 +112,35 @@ export const deviceCommand = Type.Union([
   }),
   /** 0x9003 */
   Type.Object({ kind: Type.Literal('queryAvAttributes') }),
+  /** 0x8801; `count` 0 stops, 65535 films, else the number of pictures. */
+  Type.Object({
+    kind: Type.Literal('takePictures'),
+    channel: byte,
+    count: port,
+    intervalSeconds: port,
+    isStored: Type.Boolean(),
+    resolution: byte,
+    quality: byte,
+    brightness: byte,
+    contrast: byte,
+    saturation: byte,
+    chroma: byte,
+  }),
+  /** 0x8103 */
+  Type.Object({
+    kind: Type.Literal('setParameters'),
+    parameters: Type.Array(Type.Object({ id: dword, valueHex: hexBytes(255) }), { minItems: 1, maxItems: 100 }),
+  }),
+  /** 0x8106, or 0x8104 without ids: all parameters. */
+  Type.Object({ kind: Type.Literal('queryParameters'), parameterIds: Type.Array(dword, { maxItems: 255 }) }),
+  /** 0x8107 */
+  Type.Object({ kind: Type.Literal('queryAttributes') }),
+  /** 0x8201 */
+  Type.Object({ kind: Type.Literal('queryLocation') }),
+  /** 0x8500 for the doors, which editions tell in opposite ways. */
+  Type.Object({ kind: Type.Literal('controlDoors'), isLocked: Type.Boolean() }),
+  /** Any message of the platform, as it is. */
+  Type.Object({ kind: Type.Literal('raw'), messageId: port, bodyHex: hexBytes(16_384) }),
 ]);
 
 /** One command to a terminal. */
@@ -163,6 +194,21 @@ export type Outcome = Static<typeof outcome>;
 /** Checks of both payloads. */
 export const checkDeviceCommand = compileCheck(deviceCommand);
 export const checkOutcome = compileCheck(outcome);
+
+/** Tells that the frame of a command has been written to the terminal's socket. Subject: `commandSentSubject`. */
+export const commandSent = defineAnnouncement({
+  subject: 'device.*.sent',
+  schema: Type.Object({
+    imei: Type.String(),
+    commandId: Type.String(),
+    messageId: port,
+    /** Header serial of the frame, of the last one of a split message. */
+    serialNo: port,
+  }),
+});
+
+/** Where frames that have been written to one terminal are told. */
+export const commandSentSubject = (imei: string): string => `device.${imei}.sent`;
 
 /** The subject on which the gateway pod that holds a terminal's session takes commands; `imei` is the canonical number. */
 export const deviceCommandSubject = (imei: string): string => `device.${imei}.command`;

@@ -6,6 +6,8 @@ export {
   announce,
   type BusContext,
   BusError,
+  type CallOptions,
+  type CommandName,
   type Contract,
   call,
   defineAnnouncement,
@@ -15,12 +17,21 @@ export {
   serve,
 } from './contract.ts';
 export {
+  commandSent,
+  commandSentSubject,
   type DeviceAnswer,
   type DeviceCommand,
   type DeviceCommandOf,
   deviceCommandSubject,
   type Outcome,
 } from './device-command.ts';
+export {
+  appendPartnerReport,
+  type PartnerHeartbeat,
+  type PartnerPosition,
+  type PartnerReport,
+  readPartnerReport,
+} from './partner-telemetry.ts';
 export { pingRequest, pingService, servePing } from './ping.ts';
 export {
   accessChanged,

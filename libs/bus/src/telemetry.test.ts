@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { maxBatchBytes, partitionOf, readTelemetryBatch, TelemetryBatch, type TelemetryReport } from './telemetry.ts';
 
-const editions = ['2011', '2013', '2019'] as const;
+const editions = ['2011', '2013', '2019', 'partner'] as const;
 
 const batchOf = (reports: readonly TelemetryReport[]): Buffer => {
   const batch = new TelemetryBatch();
   for (const report of reports) {
-    const edition = editions.indexOf(report.edition) as 0 | 1 | 2;
+    const edition = editions.indexOf(report.edition) as 0 | 1 | 2 | 3;
     const phone = Buffer.from(report.phone, 'hex');
     batch.append(edition, phone, report.messageId, report.serialNo, report.receivedAtMs, report.body);
   }

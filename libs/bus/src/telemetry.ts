@@ -1,7 +1,7 @@
-/** Edition of a terminal as one byte of a batch. */
-const editions = ['2011', '2013', '2019'] as const;
+/** Edition of a terminal as one byte of a batch; `partner` for what a partner's server sent in the place of a terminal (`partner-telemetry.ts`). */
+const editions = ['2011', '2013', '2019', 'partner'] as const;
 
-/** A report as a terminal sent it: the body is raw, undecoded. */
+/** A report as a terminal sent it: the body is raw, undecoded; that of a partner is JSON. */
 export interface TelemetryReport {
   readonly edition: (typeof editions)[number];
   /** Digits of the terminal number, 12 or 20, as on the wire. */
@@ -40,7 +40,7 @@ export class TelemetryBatch {
 
   /** Appends a report. `phoneBcd` is the header's terminal number field: 6 or 10 bytes. */
   append(
-    editionIndex: 0 | 1 | 2,
+    editionIndex: 0 | 1 | 2 | 3,
     phoneBcd: Uint8Array,
     messageId: number,
     serialNo: number,

@@ -49,6 +49,19 @@ describe('a use case over the bus', () => {
     await served.stop();
     await expect(ask(3)).rejects.toMatchObject({ name: 'BusError', kind: 'noResponders' });
   });
+
+  it('hands on the name of the command that its caller gives it', async () => {
+    const seen: unknown[] = [];
+    const served = serveUseCase(bus, halve, options, async ({ n }, { correlationId, command }) => {
+      seen.push(command);
+      return { half: n / 2, correlationId };
+    });
+    const id = '0f'.repeat(16);
+    for (const command of [undefined, { id, isRepeated: false }, { id, isRepeated: true }])
+      await callUseCase(bus, halve, { n: 1 }, { timeoutMs: 5_000, ...(command === undefined ? {} : { command }) });
+    expect(seen).toEqual([undefined, { id, isRepeated: false }, { id, isRepeated: true }]);
+    await served.stop();
+  });
 });
 
 describe('a ping', () => {

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, errorCodes } from '@fleet/service-kit';
 import { type Static, type TObject, Type } from 'typebox';
 import type { Bus } from './connection.ts';
-import { type BusContext, call, defineRequest, serve } from './contract.ts';
+import { type BusContext, type CallOptions, call, defineRequest, serve } from './contract.ts';
 
 const failure = Type.Object({ ok: Type.Literal(false), code: Type.String(), message: Type.String() });
 
@@ -44,7 +44,7 @@ export async function callUseCase<Q extends TObject, A extends TObject>(
   bus: Bus,
   useCase: UseCase<Q, A>,
   body: Static<Q>,
-  options: { timeoutMs: number; correlationId?: string },
+  options: CallOptions,
 ): Promise<Static<A>> {
   const answer = (await call(bus, useCase, body, options)) as Answer<A>;
   if (answer.ok) return answer.result;

@@ -25,9 +25,21 @@ async function ingest(imei: string, ...seconds: number[]): Promise<void> {
   const items = seconds.map((second) => {
     const timestamp = new Date(1_700_000_000_000 + second * 1000);
     return {
-      ...{ _id: ingestedId(scope, imei, timestamp), ...scope, imei, timestamp, receivedAt: timestamp },
-      ...{ latitude: 22.5, longitude: 114.1, speed: 30, course: 90, altitude: null, satellites: 7 },
-      ...{ ignition: true, odometerKm: null, batteryPercent: null, backfilled: false },
+      _id: ingestedId(scope, imei, timestamp),
+      ...scope,
+      imei,
+      timestamp,
+      receivedAt: timestamp,
+      latitude: 22.5,
+      longitude: 114.1,
+      speed: 30,
+      course: 90,
+      altitude: null,
+      satellites: 7,
+      ignition: true,
+      odometerKm: null,
+      batteryPercent: null,
+      backfilled: false,
     };
   });
   await keepIngested(world.deps, scope, 'positions', items);

@@ -23,10 +23,10 @@ export async function noteIngested(
   await devices.updateOne(filter, {
     $inc: { dataCount: count },
     ...(lastSeen === undefined ? {} : { $max: { lastSeen } }),
-  } as object);
+  });
   if (lastPosition === undefined || lastPosition === null) return;
   const isNewer = { $or: [{ lastPosition: null }, { 'lastPosition.timestamp': { $lt: lastPosition.timestamp } }] };
-  await devices.updateOne({ ...filter, ...isNewer } as object, { $set: { lastPosition } } as object);
+  await devices.updateOne({ ...filter, ...isNewer }, { $set: { lastPosition } });
 }
 
 /** Sets what a device has left after its data was cleared. */
@@ -36,9 +36,7 @@ export async function resetIngested(
   imei: string,
   left: Pick<MiningDevice, 'dataCount' | 'lastPosition' | 'lastSeen'>,
 ): Promise<void> {
-  await records
-    .collection<MiningDevice>('mining_devices')
-    .updateOne({ accountId, imei } as object, { $set: left } as object);
+  await records.collection<MiningDevice>('mining_devices').updateOne({ accountId, imei }, { $set: left });
 }
 
 /** Positions or heartbeats that partners sent; each stands once, by account, number and time. */
@@ -76,7 +74,7 @@ export class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
 
   /** How much of a device is there. */
   count({ accountId }: Scope, imei: string): Promise<number> {
-    return this.#collection.countDocuments({ accountId, imei } as object);
+    return this.#collection.countDocuments({ accountId, imei });
   }
 
   /** The newest of a device. */
