@@ -1,4 +1,4 @@
-import type { Bus, DeviceAsker } from '@fleet/bus';
+import type { Bus, CommandName, DeviceAsker } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import type { Database, Redis, UploadRecords } from '@fleet/storage';
 import type { Guard } from './access/guard.ts';
@@ -29,6 +29,8 @@ export interface Deps {
 export interface CommandContext {
   readonly correlationId: string;
   readonly log: Logger;
+  /** Set by a caller that repeats the command after a restart; for use cases that are one command to the terminal. */
+  readonly command?: CommandName | undefined;
   /** On this process's monotonic clock (`performance.now()`). */
   readonly deadlineAtMs: number;
 }

@@ -1,4 +1,5 @@
-import { type DeviceCommand, deviceCommandSubject } from '@fleet/bus';
+import { randomBytes } from 'node:crypto';
+import { commandSent, commandSentSubject, type DeviceCommand, deviceCommandSubject, listenFor } from '@fleet/bus';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, until } from './testing/harness.ts';
@@ -67,6 +68,48 @@ describe('a command', () => {
     const asked = caller.ask(keyOf(phone), startLive);
     terminal.answer(await terminal.next(0x9101), result);
     expect(await asked).toMatchObject({ kind: 'answered', answer: { result } });
+  });
+
+  it('is told of once its frame is written, under its name and serial; a repetition gets the answer and no frame', async () => {
+    const phone = freePhone();
+    const imei = keyOf(phone);
+    const terminal = await login(phone);
+    const sent: unknown[] = [];
+    const heard = listenFor(
+      caller.bus,
+      commandSent,
+      () => undefined,
+      (body) => sent.push(body),
+      commandSentSubject(imei),
+    );
+    await caller.bus.nc.flush();
+    const id = randomBytes(16).toString('hex');
+    const command: DeviceCommand = { kind: 'queryParameters', parameterIds: [1] };
+    const ask = (isRepeated: boolean) =>
+      caller.asker.ask({
+        imei,
+        command,
+        correlationId: 'test',
+        name: { id, isRepeated },
+        timeoutMs: 10_000,
+        isClaimed: async () => true,
+      });
+    const first = ask(false);
+    const frame = await terminal.next(0x8106);
+    await until(() => sent.length === 1, 'the frame is told of');
+    expect(sent).toEqual([{ imei, commandId: id, messageId: 0x8106, serialNo: frame.serial }]);
+    const reply = Buffer.from('000001000000010400000014', 'hex');
+    reply.writeUInt16BE(frame.serial, 0);
+    terminal.send(0x0104, reply);
+    const answer = await first;
+    expect(answer).toMatchObject({
+      kind: 'answered',
+      answer: { commandMessageId: 0x8106, message: { id: 0x0104, bodyBase64: reply.toString('base64') } },
+    });
+    expect(await ask(true)).toEqual(answer);
+    // `next` has taken the one frame that there was.
+    expect(terminal.received.filter(({ messageId }) => messageId === 0x8106)).toEqual([]);
+    heard.stop();
   });
 
   it('times out when the terminal says nothing, and a late answer reaches nobody', async () => {

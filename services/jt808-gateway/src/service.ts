@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import {
+  announce,
   type Bus,
+  commandSent,
+  commandSentSubject,
   DeviceCommandServer,
   ensureStreams,
   fenceSession,
@@ -129,6 +132,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
     records,
     perTerminal: config.COMMANDS_PER_TERMINAL,
     wakeUpIntervalMs: config.WAKE_UP_INTERVAL_MS,
+    onSent: (sent) => announce(bus, commandSent, sent, commandSentSubject(sent.imei)),
     metrics,
     log,
   });

@@ -27,21 +27,23 @@ export function serveUseCases(deps: Deps): { stop(): Promise<void> } {
     const log = deps.log.child({ requestId: correlationId });
     return { correlationId, log, deadlineAtMs: performance.now() + timeoutMs };
   };
+  // The others ask a terminal more than once: each command of theirs has a name of its own.
+  const named = (bus: BusContext): CommandContext => ({ ...context(bus), command: bus.command });
   const served = [
     serveUseCase(deps.bus, deviceApi.wakeUp, options, (body, bus) => wakeUp(deps, body, context(bus))),
     serveUseCase(deps.bus, deviceApi.sendControlCommand, options, (body, bus) =>
-      sendControlCommand(deps, body, context(bus)),
+      sendControlCommand(deps, body, named(bus)),
     ),
-    serveUseCase(deps.bus, deviceApi.sendText, options, (body, bus) => sendText(deps, body, context(bus))),
-    serveUseCase(deps.bus, deviceApi.startLive, options, (body, bus) => startLive(deps, body, context(bus))),
-    serveUseCase(deps.bus, deviceApi.controlLive, options, (body, bus) => controlLive(deps, body, context(bus))),
+    serveUseCase(deps.bus, deviceApi.sendText, options, (body, bus) => sendText(deps, body, named(bus))),
+    serveUseCase(deps.bus, deviceApi.startLive, options, (body, bus) => startLive(deps, body, named(bus))),
+    serveUseCase(deps.bus, deviceApi.controlLive, options, (body, bus) => controlLive(deps, body, named(bus))),
     serveUseCase(deps.bus, deviceApi.startPlayback, options, (body, bus) => startPlayback(deps, body, context(bus))),
     serveUseCase(deps.bus, deviceApi.controlPlayback, options, (body, bus) =>
       controlPlayback(deps, body, context(bus)),
     ),
     serveUseCase(deps.bus, deviceApi.listRecordings, options, async (body, bus) => {
       const wanted = { ...body, alarmFlags: BigInt(body.alarmFlags) };
-      const { offset, recordings } = await listRecordings(deps, wanted, context(bus));
+      const { offset, recordings } = await listRecordings(deps, wanted, named(bus));
       return {
         cameraUtcOffset: offset,
         recordings: recordings.map((recording) => ({ ...recording, alarmFlags: String(recording.alarmFlags) })),

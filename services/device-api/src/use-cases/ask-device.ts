@@ -22,6 +22,7 @@ export function askDevice(
     imei,
     command,
     correlationId: context.correlationId,
+    name: context.command,
     timeoutMs,
     isClaimed: async (claimed) => (await within(stateLimitMs, readDevice(deps.redis, claimed))) !== null,
   });

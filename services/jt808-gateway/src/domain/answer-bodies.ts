@@ -1,9 +1,13 @@
 import {
   avAttributesResponse,
   type BodyResult,
+  cameraShootResponse,
   type Edition,
+  queryAttributesResponse,
   queryLocationResponse,
+  queryParametersResponse,
   tryDecodeBody,
+  vehicleControlResponse,
 } from '@fleet/jt808';
 
 /** Reply serial and total in front of the items of a 0x1205. */
@@ -19,6 +23,14 @@ export function checkAnswer(messageId: number, body: Buffer, edition: Edition): 
       return (body.length - listHeadBytes) % recordingBytes === 0 ? null : '0x1205 ends inside an item';
     case 0x1003:
       return faultOf(tryDecodeBody(avAttributesResponse, body, edition));
+    case 0x0104:
+      return faultOf(tryDecodeBody(queryParametersResponse, body, edition));
+    case 0x0107:
+      return faultOf(tryDecodeBody(queryAttributesResponse, body, edition));
+    case 0x0500:
+      return faultOf(tryDecodeBody(vehicleControlResponse, body, edition));
+    case 0x0805:
+      return faultOf(tryDecodeBody(cameraShootResponse, body, edition));
     case 0x0201:
       return faultOf(tryDecodeBody(queryLocationResponse, body, edition));
     default:

@@ -16,6 +16,12 @@ const specific: Readonly<Record<number, AnswerRule>> = {
   // The standard says 0x1205, units answer 0x0001: whichever comes first.
   0x9201: { specificId: 0x1205, by: 'serial', general: 'always' },
   0x9205: { specificId: 0x1205, by: 'serial', general: 'unlessWorking' },
+  // Units that film or lock without saying so by the message of their own exist: what they say first counts.
+  0x8801: { specificId: 0x0805, by: 'serial', general: 'always' },
+  0x8500: { specificId: 0x0500, by: 'serial', general: 'always' },
+  0x8104: { specificId: 0x0104, by: 'serial', general: 'unlessWorking' },
+  0x8106: { specificId: 0x0104, by: 'serial', general: 'unlessWorking' },
+  0x8107: { specificId: 0x0107, by: 'id', general: 'unlessWorking' },
   0x9003: { specificId: 0x1003, by: 'id', general: 'unlessWorking' },
 };
 

@@ -1,4 +1,4 @@
-import type { DeviceCommandOf } from '@fleet/bus';
+import type { DeviceCommand, DeviceCommandOf } from '@fleet/bus';
 import type { Edition } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { commandMessage } from './command-message.ts';
@@ -99,5 +99,57 @@ describe('waking up', () => {
   it('is link detection in 2019, and a location query before', () => {
     const ids = editions.map((edition) => commandMessage({ kind: 'wakeUp' }, edition));
     expect(ids).toEqual([0x8201, 0x8201, 0x8204].map((messageId) => ({ messageId, body: Buffer.alloc(0) })));
+  });
+});
+
+describe('settings, pictures, doors and raw messages', () => {
+  const hexOf = (command: DeviceCommand, edition: Edition): string => {
+    const { messageId, body } = commandMessage(command, edition);
+    return `${messageId.toString(16)} ${body.toString('hex')}`.trim();
+  };
+
+  it.each<[string, DeviceCommand, string]>([
+    [
+      'two parameters',
+      {
+        kind: 'setParameters',
+        parameters: [
+          { id: 0x0001, valueHex: '0000003C' },
+          { id: 0xf001, valueHex: 'ff' },
+        ],
+      },
+      '8103 0200000001040000003c0000f00101ff',
+    ],
+    ['all parameters', { kind: 'queryParameters', parameterIds: [] }, '8104'],
+    ['some parameters', { kind: 'queryParameters', parameterIds: [1, 0x29] }, '8106 020000000100000029'],
+    ['attributes', { kind: 'queryAttributes' }, '8107'],
+    ['the location', { kind: 'queryLocation' }, '8201'],
+    ['a raw message', { kind: 'raw', messageId: 0x8900, bodyHex: '41CAFE' }, '8900 41cafe'],
+    [
+      'three pictures',
+      {
+        kind: 'takePictures',
+        channel: 1,
+        count: 3,
+        intervalSeconds: 5,
+        isStored: false,
+        resolution: 2,
+        quality: 5,
+        brightness: 120,
+        contrast: 60,
+        saturation: 61,
+        chroma: 130,
+      },
+      '8801 0100030005000205783c3d82',
+    ],
+  ])('%s', (_what, command, hex) => {
+    expect(hexOf(command, '2013')).toBe(hex);
+    expect(hexOf(command, '2019')).toBe(hex);
+  });
+
+  it('locks by flag bit 0 set before 2019, and by an item that is 0 since (JT/T 808-2019 table 58)', () => {
+    const doors = (isLocked: boolean, edition: Edition): string => hexOf({ kind: 'controlDoors', isLocked }, edition);
+    expect([doors(true, '2013'), doors(false, '2013')]).toEqual(['8500 01', '8500 00']);
+    expect([doors(true, '2019'), doors(false, '2019')]).toEqual(['8500 0001000100', '8500 0001000101']);
   });
 });

@@ -1,6 +1,7 @@
 import type { DeviceCommand, DeviceCommandOf } from '@fleet/bus';
 import {
   type BodyOf,
+  cameraShoot,
   type Edition,
   encodeBody,
   fileUploadControl,
@@ -9,13 +10,19 @@ import {
   liveStreamControl,
   liveStreamRequest,
   type MessageDefinition,
+  type ParameterItem,
   playbackControl,
   playbackRequest,
+  queryAttributes,
   queryAvAttributes,
   queryLocation,
+  queryParameters,
+  queryParametersByIds,
   queryResourceList,
+  setParameters,
   terminalControl,
   textMessage,
+  vehicleControl,
 } from '@fleet/jt808';
 
 /** A command as the message of one edition. */
@@ -53,12 +60,46 @@ export function commandMessage(command: DeviceCommand, edition: Edition): Comman
       return message(textMessage, textBody(command, edition), edition);
     case 'queryAvAttributes':
       return message(queryAvAttributes, {}, edition);
+    case 'takePictures':
+      return message(cameraShoot, shootBody(command), edition);
+    case 'setParameters':
+      return message(setParameters, { params: command.parameters.map(parameterItem) }, edition);
+    case 'queryParameters':
+      return command.parameterIds.length === 0
+        ? message(queryParameters, {}, edition)
+        : message(queryParametersByIds, { paramIds: command.parameterIds }, edition);
+    case 'queryAttributes':
+      return message(queryAttributes, {}, edition);
+    case 'queryLocation':
+      return message(queryLocation, {}, edition);
+    case 'controlDoors':
+      return message(vehicleControl, doorBody(command.isLocked, edition), edition);
+    case 'raw':
+      return { messageId: command.messageId, body: Buffer.from(command.bodyHex, 'hex') };
   }
 }
 
 function message<D extends MessageDefinition>(definition: D, body: BodyOf<D>, edition: Edition): CommandMessage {
   return { messageId: definition.id, body: encodeBody(definition, body, edition) };
 }
+
+const parameterItem = ({ id, valueHex }: { id: number; valueHex: string }): ParameterItem => ({
+  id,
+  bytes: Buffer.from(valueHex, 'hex'),
+});
+
+const shootBody = ({ count, intervalSeconds, isStored, ...picture }: DeviceCommandOf<'takePictures'>) => ({
+  ...picture,
+  command: count,
+  intervalS: intervalSeconds,
+  saveFlag: isStored ? 1 : 0,
+});
+
+/** Flag bit 0 set locks before 2019; there it is an item, whose 0 locks (JT/T 808-2013 table 53, JT/T 808-2019 table 58). */
+const doorBody = (isLocked: boolean, edition: Edition): BodyOf<typeof vehicleControl> =>
+  edition === '2019'
+    ? { items: [{ id: 0x0001, parameter: Buffer.from([isLocked ? 0 : 1]) }] }
+    : { controlFlags: isLocked ? 1 : 0 };
 
 /** Twelve digits on the terminal's own clock; null, "no bound", is all zeros. */
 const cameraTime = (digits: string | null): { bcd: string } | null => (digits === null ? null : { bcd: digits });

@@ -19,11 +19,21 @@ const maxFenced = 1_000;
 
 const adoptedKey = (imei: string, commandId: string): string => `${imei}/${commandId}`;
 
+/** A command whose frame has left. */
+export interface SentCommand {
+  readonly imei: string;
+  readonly commandId: string;
+  readonly messageId: number;
+  readonly serialNo: number;
+}
+
 export interface CommandRunnerOptions {
   readonly devices: Devices;
   readonly records: CommandRecords;
   readonly perTerminal: number;
   readonly wakeUpIntervalMs: number;
+  /** Hears of every command that has been written to its terminal's socket. */
+  readonly onSent: (sent: SentCommand) => void;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
 }
@@ -202,6 +212,7 @@ export class CommandRunner {
     session.connection.send(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
     const { commandId, correlationId } = job.incoming;
     this.#o.log.debug({ imei: device.imei, commandId, correlationId, messageId, serial }, 'command sent');
+    this.#o.onSent({ imei: device.imei, commandId, messageId, serialNo: (serial + parts - 1) & 0xffff });
     // A sleeping terminal hears one of several queries; each has its own serial, and any answer counts.
     if (job.incoming.command.kind === 'wakeUp')
       job.repeat ??= setInterval(() => this.#sendInBackground(device, command), this.#o.wakeUpIntervalMs);
