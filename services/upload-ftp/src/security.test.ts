@@ -44,6 +44,68 @@ async function refusal(username: string, password: string): Promise<string> {
   return line;
 }
 
+// First those that leave passive ports unused: ftp-srv holds on to each for half a minute.
+describe('passive ports', () => {
+  it('are told as exhausted when all are taken, and free again', async () => {
+    await world.service.stop();
+    const min = Number(world.env()['FTP_PASV_MIN']);
+    await world.startService({ FTP_PASV_MIN: String(min), FTP_PASV_MAX: String(min + 1) }, keptLog());
+    try {
+      const controls = await Promise.all([1, 2, 3].map(async () => world.raw(await world.granted())));
+      const [first, second, third] = controls as [RawControl, RawControl, RawControl];
+      await first.says('PASV', 227);
+      await second.says('EPSV', 229);
+      await third.says('PASV', 425);
+      await third.says('EPSV', 425);
+      expect(await world.metric('upload_ftp_passive_exhausted_total')).toMatch(/ 2$/);
+      first.socket.destroy();
+      await until(async () => {
+        await third.send('PASV\r\n');
+        return (await third.next()).startsWith('227');
+      });
+    } finally {
+      await world.service.stop();
+      await world.startService({}, keptLog());
+    }
+  });
+});
+
+describe('command lines', () => {
+  const word = constantFrom(
+    ...'USER PASS AUTH PBSZ PROT TYPE PASV EPSV PORT EPRT STOR APPE REST SIZE NOOP PWD XPWD CWD XCWD CDUP XCUP MKD XMKD'.split(
+      ' ',
+    ),
+    ...'RNFR RNTO SYST FEAT OPTS MODE STRU ALLO ABOR LIST NLST MLSD RETR DELE STOU SITE HELP STAT toString __proto__'.split(
+      ' ',
+    ),
+  );
+  const argument = oneof(
+    constantFrom('', ' ', '..', '/', '-1', '"', '""', '|1|127.0.0.1|1|', '0,0,0,0,0,0', 'UTF8 ON', 'A', 'I', 'TLS'),
+    string({ maxLength: 40 }),
+    string({ unit: 'binary', maxLength: 40 }),
+  );
+  const line = oneof(
+    tuple(word, argument).map(([command, text]) => `${command} ${text}`),
+    string({ unit: 'binary', maxLength: 60 }),
+  );
+
+  it('of any kind are answered or end the connection; the server goes on and nothing gets out', async () => {
+    const outside = (): string[] => readdirSync(world.clipsDir).filter((name) => !/^\d+$|^\.(removed|mp4)$/.test(name));
+    const seed = Date.now() % 1e9;
+    const runs = sample(array(line, { minLength: 5, maxLength: 25 }), { numRuns: 40, seed });
+    for (const [index, lines] of runs.entries()) {
+      const control = await world.raw(index % 4 === 0 ? undefined : await world.granted());
+      for (const text of lines) await control.send(`${text.replaceAll(/[\r\n]/g, ' ')}\r\n`);
+      control.socket.write('QUIT\r\n');
+      await control.until(() => control.isClosed);
+      if (/TypeError|ENO|undefined|\/tmp/.test(control.said)) throw new Error(`seed ${seed}: ${control.said}`);
+    }
+    expect(outside()).toEqual([]);
+    expect(world.openFiles()).toEqual([]);
+    await world.raw(await world.granted());
+  });
+});
+
 describe('a login', () => {
   it('is refused in one way, whatever is wrong', async () => {
     const upload = await world.granted();
@@ -213,31 +275,6 @@ describe('an active connection', () => {
   });
 });
 
-describe('passive ports', () => {
-  it('are told as exhausted when all are taken, and free again', async () => {
-    await world.service.stop();
-    const min = Number(world.env()['FTP_PASV_MIN']);
-    await world.startService({ FTP_PASV_MIN: String(min), FTP_PASV_MAX: String(min + 1) }, keptLog());
-    try {
-      const controls = await Promise.all([1, 2, 3].map(async () => world.raw(await world.granted())));
-      const [first, second, third] = controls as [RawControl, RawControl, RawControl];
-      await first.says('PASV', 227);
-      await second.says('EPSV', 229);
-      await third.says('PASV', 425);
-      await third.says('EPSV', 425);
-      expect(await world.metric('upload_ftp_passive_exhausted_total')).toMatch(/ 2$/);
-      first.socket.destroy();
-      await until(async () => {
-        await third.send('PASV\r\n');
-        return (await third.next()).startsWith('227');
-      });
-    } finally {
-      await world.service.stop();
-      await world.startService({}, keptLog());
-    }
-  });
-});
-
 describe('the log', () => {
   it('at its lowest level holds no password and no hash', async () => {
     const upload = await world.granted();
@@ -250,41 +287,5 @@ describe('the log', () => {
     expect(text).not.toContain(upload.password);
     expect(text).not.toContain(hash);
     expect(text).not.toMatch(/PASS /);
-  });
-});
-
-describe('command lines', () => {
-  const word = constantFrom(
-    ...'USER PASS AUTH PBSZ PROT TYPE PASV EPSV PORT EPRT STOR APPE REST SIZE NOOP PWD XPWD CWD XCWD CDUP XCUP MKD XMKD'.split(
-      ' ',
-    ),
-    ...'RNFR RNTO SYST FEAT OPTS MODE STRU ALLO ABOR LIST NLST MLSD RETR DELE STOU SITE HELP STAT toString __proto__'.split(
-      ' ',
-    ),
-  );
-  const argument = oneof(
-    constantFrom('', ' ', '..', '/', '-1', '"', '""', '|1|127.0.0.1|1|', '0,0,0,0,0,0', 'UTF8 ON', 'A', 'I', 'TLS'),
-    string({ maxLength: 40 }),
-    string({ unit: 'binary', maxLength: 40 }),
-  );
-  const line = oneof(
-    tuple(word, argument).map(([command, text]) => `${command} ${text}`),
-    string({ unit: 'binary', maxLength: 60 }),
-  );
-
-  it('of any kind are answered or end the connection; the server goes on and nothing gets out', async () => {
-    const outside = (): string[] => readdirSync(world.clipsDir).filter((name) => !/^\d+$|^\.(removed|mp4)$/.test(name));
-    const seed = Date.now() % 1e9;
-    const runs = sample(array(line, { minLength: 5, maxLength: 25 }), { numRuns: 40, seed });
-    for (const [index, lines] of runs.entries()) {
-      const control = await world.raw(index % 4 === 0 ? undefined : await world.granted());
-      for (const text of lines) await control.send(`${text.replaceAll(/[\r\n]/g, ' ')}\r\n`);
-      control.socket.write('QUIT\r\n');
-      await control.until(() => control.isClosed);
-      if (/TypeError|ENO|undefined|\/tmp/.test(control.said)) throw new Error(`seed ${seed}: ${control.said}`);
-    }
-    expect(outside()).toEqual([]);
-    expect(world.openFiles()).toEqual([]);
-    await world.raw(await world.granted());
   });
 });

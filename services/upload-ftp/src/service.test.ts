@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { pingService } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { loadConfig } from './config.ts';
+import { loadConfig, schema } from './config.ts';
 import { create } from './service.ts';
 import { RawControl } from './testing/raw-control.ts';
 import { World } from './testing/world.ts';
@@ -75,6 +76,15 @@ describe('upload-ftp', () => {
 });
 
 describe('settings of upload-ftp', () => {
+  it('stand in the README, every one and nothing else', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+    const rows = readme.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
+    const named = rows.flatMap((row) =>
+      [...(row.split('|')[1] ?? '').matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name),
+    );
+    expect([...new Set(named)].toSorted()).toEqual(Object.keys(schema).toSorted());
+  });
+
   it.each([
     [{ FTP_PASV_MIN: '400', FTP_PASV_MAX: '300' }, /FTP_PASV_MIN is above/],
     [{ FTP_TLS_CERT_FILE: '/x' }, /need each other/],

@@ -14,6 +14,9 @@ export class FtpError extends Error {
 
 const codedMessage = /^([1-5]\d\d) (.+)$/;
 
+/** True for the message of an FtpError. */
+export const isCoded = (text: string | undefined): boolean => text !== undefined && codedMessage.test(text);
+
 /** The code and sentence of a reply that ftp-srv makes of an error; its own codes are right only where no FtpError was meant. */
 export function replyOfFailure(code: unknown, text: string | undefined): { code: number; text: string | undefined } {
   const coded = text === undefined ? null : codedMessage.exec(text);

@@ -5,7 +5,7 @@ import type { FileWriter } from '../receiving/file-writer.ts';
 import type { OpenUpload } from '../receiving/open-upload.ts';
 import type { Guest } from '../receiving/open-uploads.ts';
 import { isOwnAddress, readDataAddress } from './data-address.ts';
-import { FtpError, ftpErrorOf, replyOfFailure } from './ftp-error.ts';
+import { FtpError, ftpErrorOf, isCoded, replyOfFailure } from './ftp-error.ts';
 import type { Connection, Connector } from './internals.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { dataConnection, endEmpty, Transfer } from './transfer.ts';
@@ -305,7 +305,8 @@ export class Session implements Guest {
       if (typeof options === 'object' || letters.length > 1 || (typeof options === 'number' && options < 400))
         return reply(options, ...letters);
       // ftp-srv tells what its socket said, which is the consequence.
-      const failure = replyOfFailure(options, options === 550 ? (this.#current?.failure?.message ?? text) : text);
+      const cause = options === 550 && !isCoded(text) ? this.#current?.failure?.message : undefined;
+      const failure = replyOfFailure(options, cause ?? text);
       return failure.text === undefined ? reply(failure.code) : reply(failure.code, failure.text);
     };
   }

@@ -91,8 +91,11 @@ export class Transfer {
   }
 
   fail(error: FtpError): void {
-    this.failure ??= error;
-    this.writer.fail(error);
+    // Once the file could not be written, the loss of the data connection only follows from that: it is not the reason to tell.
+    if (this.writer.errored === null) {
+      this.failure ??= error;
+      this.writer.fail(error);
+    }
     this.#socket.destroy();
   }
 
