@@ -1,4 +1,7 @@
+import { pagingQuery } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
+import { clearable, oneOfWords } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
 /** What a shared user may do with a vehicle, beside seeing it (platform-contract.md, section 6). */
@@ -15,6 +18,8 @@ export interface Share extends AccountRecord {
   readonly ownerUserId: number;
   readonly sharedByUserId: number;
   readonly secondaryUserId: number;
+  /** The account of the secondary user. */
+  readonly secondaryAccountId: number;
   readonly vehicleId: number;
   readonly permissions: readonly SharePermission[];
   readonly expiresAt: Date | null;
@@ -22,6 +27,7 @@ export interface Share extends AccountRecord {
 
 const secondaryUser = Type.Integer({
   minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
   alias: 'secondaryUser',
   description: 'Id of the user who is given access.',
 });
@@ -37,61 +43,65 @@ export const searchUserBody = Type.Object({
 
 export const shareBody = Type.Object({
   secondary_user: secondaryUser,
-  vehicles: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 200 }),
+  vehicles: Type.Array(recordId, { minItems: 1, maxItems: 200 }),
   permissions: Type.Optional(
-    Type.Array(Type.Unsafe<SharePermission>({ type: 'string', enum: [...sharePermissions] }), {
+    Type.Array(oneOfWords(sharePermissions), {
       maxItems: 20,
-      description: '`view` is always included. Default: view and notifications.',
+      description: '`view` is always among them. Default: view and notifications.',
     }),
   ),
   expires_at: Type.Optional(
-    Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-      description: 'When the access ends by itself; null: never.',
-    }),
+    clearable(Type.String({ format: 'date-time', description: 'When the access ends by itself; null: never.' })),
   ),
 });
 export type ShareBody = Static<typeof shareBody>;
 
 export const unshareBody = Type.Object({
   secondary_user: secondaryUser,
-  vehicles: Type.Optional(
-    Type.Array(Type.Integer({ minimum: 1 }), { maxItems: 200, description: 'Absent: all that are shared.' }),
-  ),
+  vehicles: Type.Optional(Type.Array(recordId, { maxItems: 10_000, description: 'Absent: all that are shared.' })),
 });
+export type UnshareBody = Static<typeof unshareBody>;
 
-const recordFields = {
-  id: Type.Integer(),
-  created_at: Type.String({ format: 'date-time' }),
-  updated_at: Type.String({ format: 'date-time' }),
-  version: Type.Integer(),
-};
+export const sharedUsersQuery = Type.Object({ ...pagingQuery, vehicle_id: Type.Optional(recordId) });
+
+export const userIdParams = Type.Object({ userId: recordId });
 
 export const shareShown = Type.Object(
   {
-    ...recordFields,
-    owner_user_id: Type.Integer(),
-    secondary_user_id: Type.Integer(),
-    vehicle_id: Type.Integer(),
+    ...recordShape,
+    owner_user_id: recordId,
+    secondary_user_id: recordId,
+    vehicle_id: recordId,
     vehicle_no: Type.String(),
-    permissions: Type.Array(Type.String()),
-    expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    permissions: Type.Array(oneOfWords(sharePermissions)),
+    expires_at: nullable(time),
   },
   { title: 'Share' },
 );
 export type ShareShown = Static<typeof shareShown>;
 
-export const foundUser = Type.Object({
-  id: Type.Integer(),
-  name: Type.String({ description: 'Masked: the first letter and ***.' }),
-  phone_number: Type.String({ description: 'Masked but for its last digits.' }),
-  avatar_url: Type.Union([Type.String(), Type.Null()]),
-});
+export const foundUser = Type.Object(
+  {
+    id: recordId,
+    name: Type.String({ description: 'The first letter and ***.' }),
+    phone_number: Type.String({ description: 'Masked but for the last four digits.' }),
+    avatar_url: nullable(Type.String()),
+  },
+  { title: 'FoundUser' },
+);
 
-export const sharedUser = Type.Object({
-  id: Type.Integer({ description: 'Id of the user.' }),
-  name: Type.String(),
-  phone_number: Type.Union([Type.String(), Type.Null()]),
-  vehicles: Type.Array(shareShown),
-});
+export const sharedUser = Type.Object(
+  {
+    id: Type.Integer({ description: 'Of the user.' }),
+    name: Type.String({ description: 'Masked where the user is of another account.' }),
+    phone_number: nullable(Type.String({ description: 'Masked where the user is of another account.' })),
+    vehicles: Type.Array(shareShown),
+  },
+  { title: 'SharedUser' },
+);
+export type SharedUser = Static<typeof sharedUser>;
 
-export const removedShares = Type.Object({ removed: Type.Array(Type.Integer(), { description: 'Ids of vehicles.' }) });
+export const removedShares = Type.Object(
+  { removed: Type.Array(recordId, { description: 'Ids of the vehicles that the user has lost.' }) },
+  { title: 'RemovedShares' },
+);

@@ -1,3 +1,4 @@
+import { AppError } from '@fleet/service-kit';
 import { AccountRecords, type NewAccountRecord, type Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import type { Share } from './schema.ts';
@@ -32,17 +33,26 @@ export const findSharedBy = async (
   now: Date,
 ): Promise<Share[]> => (await sharesOf(records).all(scope, { ...where, ...isLive(now) })).sort((a, b) => a._id - b._id);
 
+/** Two requests that share at once need two; more are a value that a crash has left. */
+const maxAttempts = 5;
+
 /** Shares a vehicle, or replaces the permissions and the expiry of the share that is there. */
 export async function putShare(records: Records, scope: Scope, share: NewAccountRecord<Share>): Promise<Share> {
   const shares = sharesOf(records);
-  const known = await records.findByUnique<Share>(collectionName, 'pair', share.pair);
-  if (known === null) return shares.insert(scope, share);
-  // A vehicle that changed hands leaves no share of the account before.
-  if (known.accountId !== scope.accountId) {
-    await shares.remove({ accountId: known.accountId }, known._id);
-    return shares.insert(scope, share);
+  for (let attempt = 1; ; attempt += 1) {
+    const known = await records.findByUnique<Share>(collectionName, 'pair', share.pair);
+    // A vehicle that changed hands leaves no share of the account before.
+    if (known !== null && known.accountId !== scope.accountId) await shares.remove(known, known._id);
+    else if (known !== null) {
+      const changed = await shares.update(scope, known._id, share);
+      if (changed !== null) return changed;
+    }
+    try {
+      return await shares.insert(scope, share);
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'duplicate') || attempt === maxAttempts) throw error;
+    }
   }
-  return (await shares.update(scope, known._id, share)) ?? shares.insert(scope, share);
 }
 
 export const removeShare = (records: Records, scope: Scope, id: number): Promise<Share | null> =>

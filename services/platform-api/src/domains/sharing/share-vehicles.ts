@@ -1,0 +1,170 @@
+import { accessChanged, announce } from '@fleet/bus';
+import { AppError, invalid, type PageItems, type Paging } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { normalPhone } from '../../phone.ts';
+import { shownRecord, shownTime } from '../../schemas.ts';
+import { audit } from '../audit/use-cases.ts';
+import type { User } from '../users/schema.ts';
+import { findAnywhere, findByPhone, findUser } from '../users/use-cases.ts';
+import type { Vehicle, VehicleShown } from '../vehicles/schema.ts';
+import { shownVehicles } from '../vehicles/use-cases.ts';
+import { ownVehicle, visibleVehicles } from '../vehicles/visibility.ts';
+import { maskedName, maskedPhone, readExpiry, storedPermissions } from './rules.ts';
+import type { Share, ShareBody, SharedUser, ShareShown, UnshareBody } from './schema.ts';
+import { findSharedBy, findSharedWith, putShare, removeShare } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis'>;
+
+/** The user with exactly this number, in whatever account, so far as a stranger may know. */
+export async function searchUser({ records }: Pick<Deps, 'records'>, caller: Caller, phoneNumber: string) {
+  const phone = normalPhone(phoneNumber);
+  if (phone === null)
+    throw invalid([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
+  const user = await findByPhone(records, phone);
+  if (user?._id === caller.userId) throw invalid([{ path: '/phone_number', message: "is the caller's own" }]);
+  if (user === null || user.disabled) throw userNotFound();
+  return { id: user._id, name: maskedName(user.name), phone_number: maskedPhone(phone), avatar_url: null };
+}
+
+/** Shares vehicles of the caller's account with a user; permissions and expiry of shares that are there are replaced. */
+export async function shareVehicles(
+  deps: Parts,
+  caller: Caller,
+  body: ShareBody,
+  now = new Date(),
+): Promise<ShareShown[]> {
+  const { secondary_user: secondaryUserId } = body;
+  if (secondaryUserId === caller.userId)
+    throw invalid([{ path: '/secondary_user', message: 'must not be the caller' }]);
+  const expiresAt = readExpiry(body.expires_at, now);
+  const permissions = storedPermissions(body.permissions);
+  const user = await findAnywhere(deps.records, secondaryUserId);
+  if (user === null || user.disabled) throw userNotFound();
+  const vehicles: Vehicle[] = [];
+  for (const id of new Set(body.vehicles)) vehicles.push(await ownVehicle(deps, caller, id));
+  const shares: ShareShown[] = [];
+  for (const vehicle of vehicles) {
+    const share = await putShare(deps.records, caller, {
+      pair: `${vehicle._id}:${secondaryUserId}`,
+      ownerUserId: vehicle.ownerUserId,
+      sharedByUserId: caller.userId,
+      secondaryUserId,
+      secondaryAccountId: user.accountId,
+      vehicleId: vehicle._id,
+      permissions,
+      expiresAt,
+    });
+    shares.push(shownShare(share, vehicle.vehicleNo));
+  }
+  await noteChange(deps, caller, 'vehicles.share', user, {
+    vehicles: vehicles.map(({ _id }) => _id),
+    permissions,
+    expires_at: shownTime(expiresAt),
+  });
+  return shares;
+}
+
+/** Takes vehicles of the caller's account from a user; the ids of those that were shared. */
+export async function unshareVehicles(deps: Parts, caller: Caller, body: UnshareBody): Promise<number[]> {
+  const { secondary_user: secondaryUserId, vehicles } = body;
+  const shares = await findSharedBy(deps.records, caller, { secondaryUserId }, new Date());
+  const wanted = shares.filter(({ vehicleId }) => vehicles === undefined || vehicles.includes(vehicleId));
+  const removed: number[] = [];
+  for (const { _id, vehicleId } of wanted)
+    if ((await removeShare(deps.records, caller, _id)) !== null) removed.push(vehicleId);
+  const [share] = wanted;
+  if (share !== undefined && removed.length > 0) {
+    const user = { _id: secondaryUserId, accountId: share.secondaryAccountId };
+    await noteChange(deps, caller, 'vehicles.unshare', user, { vehicles: removed });
+  }
+  return removed;
+}
+
+/** With whom the caller's vehicles are shared. */
+export async function listSharedUsers(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number | undefined,
+  paging: Paging,
+): Promise<PageItems<SharedUser>> {
+  const shares = await findSharedBy(deps.records, caller, vehicleId === undefined ? {} : { vehicleId }, new Date());
+  const vehicles = await ownOf(deps, caller, shares);
+  const byUser = new Map<number, Share[]>();
+  for (const share of shares)
+    if (vehicles.has(share.vehicleId))
+      byUser.set(share.secondaryUserId, [...(byUser.get(share.secondaryUserId) ?? []), share]);
+  const ids = [...byUser.keys()].toSorted((a, b) => b - a);
+  const items: SharedUser[] = [];
+  for (const id of ids.slice(paging.offset, paging.offset + paging.limit)) {
+    const ofUser = byUser.get(id) ?? [];
+    const shown = ofUser.map((share) => shownShare(share, vehicles.get(share.vehicleId)?.vehicleNo ?? ''));
+    items.push({ id, ...(await knownOf(deps, caller, ofUser[0])), vehicles: shown });
+  }
+  return { items, total: ids.length };
+}
+
+/** The caller's vehicles that a user sees; with the caller's own id those that the caller is shown by others. */
+export async function listSharedVehicles(
+  deps: Parts,
+  caller: Caller,
+  userId: number,
+  paging: Paging,
+): Promise<PageItems<VehicleShown>> {
+  const isSelf = userId === caller.userId;
+  const now = new Date();
+  const shares = isSelf
+    ? await findSharedWith(deps.records, userId, { now })
+    : await findSharedBy(deps.records, caller, { secondaryUserId: userId }, now);
+  if (shares.length === 0 && !isSelf && (await findUser(deps.records, caller, userId)) === null) throw userNotFound();
+  const ids = shares.map(({ vehicleId }) => vehicleId);
+  const found = (await visibleVehicles(deps, caller, ids))
+    .filter(({ access }) => isSelf || access === 'owner')
+    .toSorted((a, b) => b.vehicle._id - a.vehicle._id);
+  const page = found.slice(paging.offset, paging.offset + paging.limit);
+  return { items: await shownVehicles(deps, page), total: found.length };
+}
+
+/** Those of the shared vehicles that the caller may see as the account's own. */
+async function ownOf(deps: Parts, caller: Caller, shares: readonly Share[]): Promise<Map<number, Vehicle>> {
+  const ids = [...new Set(shares.map(({ vehicleId }) => vehicleId))];
+  const own = (await visibleVehicles(deps, caller, ids)).filter(({ access }) => access === 'owner');
+  return new Map(own.map(({ vehicle }) => [vehicle._id, vehicle]));
+}
+
+/** What the caller may know of a shared user: ids can be guessed, so that names and numbers of other accounts stay masked. */
+async function knownOf(
+  { records }: Pick<Deps, 'records'>,
+  caller: Caller,
+  share: Share | undefined,
+): Promise<{ name: string; phone_number: string | null }> {
+  const accountId = share?.secondaryAccountId ?? caller.accountId;
+  const user = await findUser(records, { accountId }, share?.secondaryUserId ?? 0);
+  if (user === null) return { name: '***', phone_number: null };
+  if (user.accountId === caller.accountId) return { name: user.name, phone_number: user.phoneNumber };
+  return { name: maskedName(user.name), phone_number: user.phoneNumber && maskedPhone(user.phoneNumber) };
+}
+
+const shownShare = (share: Share, vehicleNo: string): ShareShown => ({
+  ...shownRecord(share),
+  owner_user_id: share.ownerUserId,
+  secondary_user_id: share.secondaryUserId,
+  vehicle_id: share.vehicleId,
+  vehicle_no: vehicleNo,
+  permissions: [...share.permissions],
+  expires_at: shownTime(share.expiresAt),
+});
+
+/** Open streams and sockets of the user look again at what they may show. */
+async function noteChange(
+  deps: Parts,
+  caller: Caller,
+  action: string,
+  user: Pick<User, '_id' | 'accountId'>,
+  detail: Record<string, unknown>,
+): Promise<void> {
+  announce(deps.bus, accessChanged, { userId: user._id });
+  await audit(deps, caller, action, { type: 'users', id: user._id }, detail);
+}
+
+const userNotFound = (): AppError => new AppError('user_not_found', 'There is no such user.');
