@@ -12,6 +12,7 @@ const defaultKmh = 50;
 const truckKmh = 80;
 /** A place further than this from any road is not on the network. */
 const accessM = 1_000;
+const crossingM = 0.5;
 
 /** Ways over the roads of a file; the great circle where there is none. */
 export class EmbeddedRouter implements Router {
@@ -71,6 +72,8 @@ function overRoads(network: RoadNetwork, waypoints: readonly Position[], profile
 function stepsOf(driven: readonly Driven[], profile: Profile): RouteStep[] {
   const steps: { name: string | null; distanceM: number; durationS: number }[] = [];
   for (const { segment, lengthM } of driven) {
+    // A way that begins or ends at a crossing touches the other roads there.
+    if (lengthM < crossingM) continue;
     const last = steps.at(-1);
     const durationS = (lengthM * 3.6) / speedOf(segment, profile);
     if (last !== undefined && last.name === segment.road.name) {

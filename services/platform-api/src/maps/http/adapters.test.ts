@@ -316,7 +316,9 @@ describe('Valhalla', () => {
     answers({ status: 400, body: { error_code: 442, error: 'No path could be found for input', status_code: 400 } });
     expect(await new Valhalla(http).route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).toEqual([]);
     answers({ status: 400, body: { error_code: 100, error: 'Failed to parse json request' } });
-    await expect(new Valhalla(http).route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('answered 400');
+    await expect(new Valhalla(http).route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow(
+      'answered 400',
+    );
   });
 
   it('matches a trace along the shape', async () => {

@@ -1,0 +1,413 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
+import { destination, distanceM, type Position } from '../../geometry/positions.ts';
+import { lineOf } from '../matched-line.ts';
+import { EmbeddedGeocoder, type OwnPlace } from './embedded-geocoder.ts';
+import { EmbeddedMatcher } from './embedded-matcher.ts';
+import { EmbeddedRouter } from './embedded-router.ts';
+import { matchTrace } from './map-matching.ts';
+import { BuiltInPlaces } from './places.ts';
+import { plusCodeOf, positionOfPlusCode } from './plus-codes.ts';
+import { readRoads } from './road-file.ts';
+import { type Road, RoadNetwork } from './road-network.ts';
+import { byLength, findPaths } from './shortest-path.ts';
+import { likeness, trigramsOf } from './trigrams.ts';
+
+const road = (line: readonly Position[], more: Partial<Road> = {}): Road => ({
+  line,
+  name: null,
+  maxSpeedKmh: null,
+  isOneWay: false,
+  ...more,
+});
+const east = (metres: number, north = 0): Position => destination(destination([10, 20], 90, metres), 0, north);
+
+describe('Plus Codes', () => {
+  // Of the test data of github.com/google/open-location-code.
+  it.each([
+    [[20.3700625, 2.7821875], '7FG49QCJ+2V'],
+    [[47.0000625, 8.0000625], '8FVC2222+22'],
+    [[-41.2730625, 174.7859375], '4VCPPQGP+Q9'],
+    [[90, 1], 'CFX3X2X2+X2'],
+    [[1, 180], '62H22222+22'],
+  ] as [Position, string][])('%j is %s', (position, code) => {
+    expect(plusCodeOf(position)).toBe(code);
+  });
+
+  it('comes back within its area, and refuses what is none', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: -89, max: 89, noNaN: true }),
+        fc.double({ min: -179.9, max: 179.9, noNaN: true }),
+        (lat, lng) => {
+          const back = positionOfPlusCode(` ${plusCodeOf([lat, lng]).toLowerCase()} `);
+          expect(distanceM(back ?? [0, 0], [lat, lng])).toBeLessThan(10);
+        },
+      ),
+    );
+    for (const text of ['', 'QCG+2X', '7FG49QCG', 'London', '7FG49QCG+2!']) expect(positionOfPlusCode(text)).toBeNull();
+  });
+});
+
+describe('trigrams', () => {
+  it('are those of pg_trgm, without accents and case', () => {
+    expect([...trigramsOf('Cät')].sort()).toEqual(['  c', ' ca', 'at ', 'cat']);
+    expect([...trigramsOf('ca', true)].sort()).toEqual(['  c', ' ca']);
+    expect(likeness('word', 'two words')).toBeCloseTo(4 / 11, 5);
+    expect(likeness('', '')).toBe(0);
+  });
+});
+
+describe('built-in places', () => {
+  it('are as many as the table says, and the nearest is the nearest', async () => {
+    const places = await BuiltInPlaces.load();
+    const lines = (await readFile(new URL('../../../data/places.tsv', import.meta.url), 'utf8')).trimEnd().split('\n');
+    expect(lines).toHaveLength(23_388);
+    const all = lines.slice(1).map((line): Position => {
+      const [, , , latitude, longitude] = line.split('\t');
+      return [Number(latitude), Number(longitude)];
+    });
+    const corner = fc.tuple(
+      fc.double({ min: -89, max: 89, noNaN: true }),
+      fc.double({ min: -180, max: 180, noNaN: true }),
+    );
+    fc.assert(
+      fc.property(corner, (position) => {
+        const least = Math.min(...all.map((each) => distanceM(each, position)));
+        expect(places.nearest(position).distanceM).toBeCloseTo(least, 0);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe('EmbeddedGeocoder', () => {
+  const geocoder = new EmbeddedGeocoder();
+  const depot: OwnPlace = {
+    id: 'geofence:7',
+    name: 'Paris Depot',
+    detail: 'geofence',
+    position: [48.9, 2.3],
+    type: 'geofence',
+  };
+  const search = (text: string, more: object = {}, own: OwnPlace[] = []) =>
+    geocoder.search({ text, limit: 5, ...more }, own);
+
+  it('tells distance and direction from the nearest city', async () => {
+    expect(await geocoder.reverse([28.6358, 77.2245])).toMatchObject({
+      components: { city: 'New Delhi', countryCode: 'IN' },
+    });
+    const near = await geocoder.reverse([18.7, 74.1]);
+    expect(near.address).toMatch(/^[\d.]+ km (N|NE|E|SE|S|SW|W|NW) of .+, Maharashtra, India$/);
+    const sea = await geocoder.reverse([-40, -20]);
+    expect(sea.address).toMatch(/^\d{3,4} km \w+ of /);
+    expect(sea.components.country).toBeNull();
+  });
+
+  it('finds cities by name, with their country, with accents or without, the largest first', async () => {
+    expect((await search('London'))[0]).toMatchObject({ address: 'London, England, United Kingdom', type: 'city' });
+    expect((await search('london, ontario canada'))[0]).toMatchObject({ components: { countryCode: 'CA' } });
+    expect((await search('sao paulo'))[0]).toMatchObject({ address: expect.stringContaining('São Paulo') as unknown });
+    expect((await search('New Delhi'))[0]).toMatchObject({ components: { city: 'New Delhi' } });
+    expect((await search('london', { country: 'CA' })).every(({ components }) => components.countryCode === 'CA')).toBe(
+      true,
+    );
+    expect((await search('London', { near: [42.98, -81.24] }))[0]).toMatchObject({ components: { countryCode: 'CA' } });
+    expect(await search('qqxzzv street 99')).toEqual([]);
+    expect(await search('!!')).toEqual([]);
+    expect(await search('San', { limit: 2 })).toHaveLength(2);
+  });
+
+  it('takes positions and full Plus Codes as they are', async () => {
+    expect(await search('28.6139, 77.2090')).toMatchObject([
+      { position: [28.6139, 77.209], confidence: 1, type: 'coordinates' },
+    ]);
+    expect(await search('7JWVJ675+HJ')).toMatchObject([{ type: 'plus_code', address: '7JWVJ675+HJ' }]);
+    expect((await search('95.0, 200.0')).every(({ type }) => type === 'city')).toBe(true);
+  });
+
+  it('offers own places first, and the end of the last word is open', async () => {
+    const offered = await geocoder.suggest({ text: 'pari', limit: 5 }, [depot]);
+    expect(offered[0]).toMatchObject({ id: 'geofence:7', title: 'Paris Depot', type: 'geofence' });
+    expect(offered.slice(1).map(({ title }) => title)).toContain('Paris');
+    expect(await geocoder.suggest({ text: 'pari', limit: 5 }, [depot], { isOwnOnly: true })).toHaveLength(1);
+    expect((await search('Paris Depot', {}, [depot]))[0]).toMatchObject({
+      type: 'geofence',
+      components: { countryCode: 'FR' },
+    });
+  });
+});
+
+describe('files of roads', () => {
+  it('reads GeoJSON as OpenStreetMap tags it, and leaves out what is no road', () => {
+    const line = [
+      [1, 2],
+      [3, 4],
+    ];
+    const feature = (properties: object, geometry: object = { type: 'LineString', coordinates: line }) => ({
+      type: 'Feature',
+      properties,
+      geometry,
+    });
+    const roads = readRoads(
+      JSON.stringify({
+        type: 'FeatureCollection',
+        features: [
+          feature({ name: 'A', maxspeed: '30 mph', oneway: 'yes' }),
+          feature({ ref: 'B7', maxspeed: 'signals', oneway: '-1' }),
+          feature({}, { type: 'MultiLineString', coordinates: [line, line] }),
+          feature({}, { type: 'Point', coordinates: [1, 2] }),
+          feature({}, { type: 'LineString', coordinates: [[1, 2]] }),
+          feature(
+            {},
+            {
+              type: 'LineString',
+              coordinates: [
+                [1, 2],
+                [1, 200],
+              ],
+            },
+          ),
+          feature({}, {}),
+        ],
+      }),
+    );
+    expect(roads).toHaveLength(4);
+    expect(roads[0]).toMatchObject({
+      name: 'A',
+      isOneWay: true,
+      line: [
+        [2, 1],
+        [4, 3],
+      ],
+    });
+    expect(roads[0]?.maxSpeedKmh).toBeCloseTo(48.28, 2);
+    expect(roads[1]).toEqual({
+      name: 'B7',
+      maxSpeedKmh: null,
+      isOneWay: true,
+      line: [
+        [4, 3],
+        [2, 1],
+      ],
+    });
+    expect(() => readRoads('{"type":"Feature"}')).toThrow('FeatureCollection');
+  });
+});
+
+/** A square grid of streets, `size` crossings a side, some of them one way. */
+function grid(size: number, stepM: number, isOneWay: (at: number) => boolean = () => false): Road[] {
+  const roads: Road[] = [];
+  for (let at = 0; at < size; at += 1) {
+    const line = (place: (along: number) => Position) => Array.from({ length: size }, (_unused, along) => place(along));
+    roads.push(
+      road(
+        line((along) => east(along * stepM, at * stepM)),
+        { name: `E${at}`, isOneWay: isOneWay(at) },
+      ),
+    );
+    roads.push(
+      road(
+        line((along) => east(at * stepM, along * stepM)),
+        { name: `N${at}`, isOneWay: isOneWay(at + size) },
+      ),
+    );
+  }
+  return roads;
+}
+
+/** All distances between nodes, by Floyd and Warshall: slow and plain. */
+function allDistances(network: RoadNetwork): number[][] {
+  const count = network.nodes.length;
+  const table = Array.from({ length: count }, (_unused, from) =>
+    Array.from({ length: count }, (_unused2, to) => (from === to ? 0 : Number.POSITIVE_INFINITY)),
+  );
+  const at = (from: number, to: number): number => table[from]?.[to] ?? Number.POSITIVE_INFINITY;
+  const put = (from: number, to: number, value: number): void => {
+    const row = table[from];
+    if (row !== undefined && value < at(from, to)) row[to] = value;
+  };
+  for (let from = 0; from < count; from += 1)
+    for (const { to, segment } of network.waysFrom(from)) put(from, to, segment.lengthM);
+  for (let via = 0; via < count; via += 1)
+    for (let from = 0; from < count; from += 1)
+      for (let to = 0; to < count; to += 1) put(from, to, at(from, via) + at(via, to));
+  return table;
+}
+
+describe('shortest paths', () => {
+  it('are as short as those of Floyd and Warshall, with one goal or many, in networks with one-way streets', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1023 }), fc.nat(), fc.nat(), (oneWays, from, to) => {
+        const network = new RoadNetwork(grid(5, 100, (at) => ((oneWays >> at) & 1) === 1));
+        const table = allDistances(network);
+        const count = network.nodes.length;
+        const [start, goal] = [from % count, to % count];
+        const onNode = (node: number) => network.near(network.at(node), 1, 9);
+        const reached = onNode(start).flatMap((place) => findPaths(network, place, onNode(goal), byLength(10_000)));
+        const alone = onNode(start).flatMap((place) =>
+          onNode(goal).flatMap((each) => findPaths(network, place, [each], byLength(10_000))),
+        );
+        const least = (paths: typeof reached) =>
+          Math.min(...paths.map((path) => path?.lengthM ?? Number.POSITIVE_INFINITY));
+        const expected = table[start]?.[goal] ?? Number.POSITIVE_INFINITY;
+        const isClose = (found: number) => found === expected || Math.abs(found - expected) < 0.5;
+        expect([isClose(least(reached)), isClose(least(alone))]).toEqual([true, true]);
+        const isLong = reached.map((path) => path === null || Math.abs(lengthM(path.line) - path.lengthM) < 0.1);
+        expect(isLong).not.toContain(false);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('ends at its limit', () => {
+    const network = new RoadNetwork(grid(4, 100));
+    const [start] = network.near(east(0), 1, 1);
+    const [goal] = network.near(east(300, 300), 1, 1);
+    if (start === undefined || goal === undefined) throw new Error('the grid has no crossing');
+    expect(findPaths(network, start, [goal], byLength(599))).toEqual([null]);
+    expect(findPaths(network, start, [goal], byLength(601))[0]?.lengthM).toBeCloseTo(600, 0);
+  });
+});
+
+describe('EmbeddedRouter', () => {
+  const over = (roads: Road[]) => new EmbeddedRouter(() => Promise.resolve(new RoadNetwork(roads)));
+  const query = { profile: 'car' as const, alternatives: 0 };
+
+  it('takes the faster way, keeps to one-way streets, and names the roads', async () => {
+    const router = over([
+      road([east(0), east(1000)], { name: 'Slow Lane', maxSpeedKmh: 20 }),
+      road([east(0), east(0, 500), east(1000, 500), east(1000)], { name: 'Ring', maxSpeedKmh: 100 }),
+    ]);
+    const [fast] = await router.route({ ...query, waypoints: [east(0), east(1000)] });
+    expect(fast).toMatchObject({ source: 'provider', steps: [{ instruction: 'Follow Ring' }] });
+    expect(fast?.distanceM).toBeCloseTo(2000, -1);
+    expect(fast?.durationS).toBeCloseTo(72, 0);
+    const [oneWay] = await over([
+      road([east(0), east(1000)], { isOneWay: true }),
+      road([east(1000), east(1000, 100), east(0, 100), east(0)], { isOneWay: true }),
+    ]).route({ ...query, waypoints: [east(800), east(200)] });
+    expect(oneWay?.distanceM).toBeCloseTo(200 + 100 + 1000 + 100 + 200, -1);
+  });
+
+  it('is no faster with a truck', async () => {
+    const router = over([road([east(0), east(1000)], { maxSpeedKmh: 120 })]);
+    const waypoints = [east(0), east(1000)];
+    const [car] = await router.route({ ...query, waypoints });
+    const [truck] = await router.route({ ...query, profile: 'truck', waypoints });
+    expect(car?.durationS).toBeCloseTo(30, 0);
+    expect(truck?.durationS).toBeCloseTo(45, 0);
+  });
+
+  it.each([
+    ['there are no roads', []],
+    ['a place is away from all roads', [road([east(0), east(1000)])]],
+    ['there is no way', [road([east(0), east(1000)]), road([east(9000), east(10_000)])]],
+  ] as [string, Road[]][])('draws a straight line where %s, and says so', async (_name, roads) => {
+    const to = roads.length === 1 ? east(50_000) : east(10_000);
+    const [route] = await over(roads).route({ ...query, waypoints: [east(0), to] });
+    const straightM = distanceM(east(0), to);
+    expect(route).toMatchObject({ source: 'straight_line', path: [east(0), to] });
+    expect(route?.distanceM).toBeCloseTo(straightM * 1.3, 3);
+    expect(route?.durationS).toBeCloseTo((straightM * 1.3) / (40 / 3.6), 3);
+    expect(route?.steps[0]?.instruction).toContain('straight line');
+  });
+});
+
+describe('map matching', () => {
+  /** Moves a position by a repeatable error of some metres. */
+  const noisy = (position: Position, at: number, metres: number): Position =>
+    destination(position, (at * 137.5) % 360, metres * ((at * 7919) % 100) * 0.01);
+  const trace = (positions: readonly Position[]) => positions.map((position) => ({ position }));
+
+  it('puts a noisy drive back on the streets that it took', async () => {
+    const network = new RoadNetwork(grid(6, 200));
+    const driven = [
+      ...Array.from({ length: 20 }, (_unused, at) => east(at * 50)),
+      ...Array.from({ length: 16 }, (_unused, at) => east(1000, at * 50)),
+    ];
+    const { points, confidence } = await matchTrace(network, trace(driven.map((each, at) => noisy(each, at, 15))));
+    expect(points.every(({ isMatched }) => isMatched)).toBe(true);
+    expect(confidence).toBeGreaterThan(0.7);
+    expect(points.slice(0, 19).map(({ roadName }) => roadName)).toEqual(Array.from({ length: 19 }, () => 'E0'));
+    expect(points.slice(22).map(({ roadName }) => roadName)).toEqual(Array.from({ length: 14 }, () => 'N5'));
+    const line = lineOf(points);
+    expect(lengthM(line)).toBeLessThan(lengthM(driven) * 1.05);
+    for (const [at, position] of driven.entries()) {
+      expect(nearestOnLine(position, line)?.distanceM).toBeLessThan(30);
+      expect(points[at]?.distanceM ?? 99).toBeLessThan(16);
+    }
+  });
+
+  it('stays on the street although a parallel one is nearer for a moment', async () => {
+    const network = new RoadNetwork([
+      road([east(0), east(2000)], { name: 'Main' }),
+      road([east(0, 40), east(2000, 40)], { name: 'Side' }),
+    ]);
+    const driven = Array.from({ length: 20 }, (_unused, at) => east(at * 100, at === 10 ? 22 : 3));
+    const { points } = await matchTrace(network, trace(driven));
+    expect(new Set(points.map(({ roadName }) => roadName))).toEqual(new Set(['Main']));
+  });
+
+  it('gives a point without a road back unchanged, and draws past it', async () => {
+    const network = new RoadNetwork([road([east(0), east(1000)])]);
+    const outlier = east(500, 400);
+    const { points } = await matchTrace(network, trace([east(100, 5), outlier, east(900, 5)]));
+    expect(points[1]).toMatchObject({ isMatched: false, position: outlier, distanceM: null });
+    expect(lengthM(lineOf(points))).toBeCloseTo(800, -1);
+    const alone = await matchTrace(new RoadNetwork([]), trace([east(0), east(100)]));
+    expect(alone).toMatchObject({ confidence: 0, points: [{ isMatched: false }, { isMatched: false }] });
+    expect(lineOf(alone.points)).toEqual([east(0), east(100)]);
+  });
+
+  it('begins anew where no way leads on', async () => {
+    const network = new RoadNetwork([road([east(0), east(500)]), road([east(3000), east(3500)])]);
+    const { points } = await matchTrace(network, trace([east(100), east(400), east(3100), east(3400)]));
+    expect(points.every(({ isMatched }) => isMatched)).toBe(true);
+    expect(points[2]?.leg).toHaveLength(1);
+    expect(lengthM(lineOf(points))).toBeCloseTo(3300, -1);
+  });
+
+  it("falls back to the account's own paths wherever the file has nothing near", async () => {
+    const matcher = new EmbeddedMatcher(() =>
+      Promise.resolve(new RoadNetwork([road([east(0), east(1000)], { name: 'Main' })])),
+    );
+    const own = [
+      [east(1000), east(1000, 2000)],
+      [east(50_000), east(60_000)],
+    ];
+    const driven = [east(200, 4), east(800, -4), east(1004, 600), east(996, 1400)];
+    const { points, confidence } = await matcher.match(trace(driven), own);
+    expect(points.map(({ isMatched, roadName }) => [isMatched, roadName])).toEqual([
+      [true, 'Main'],
+      [true, 'Main'],
+      [true, null],
+      [true, null],
+    ]);
+    expect(confidence).toBeGreaterThan(0.8);
+    const without = await matcher.match(trace(driven), []);
+    expect(without.points.map(({ isMatched }) => isMatched)).toEqual([true, true, false, false]);
+  });
+
+  it('matches the demo round with the sample roads', async () => {
+    const text = await readFile(new URL('../../../data/sample-roads.geojson', import.meta.url), 'utf8');
+    const network = new RoadNetwork(readRoads(text));
+    const positions: Position[] = [
+      [22.5411, 114.0506],
+      [22.5408, 114.0575],
+      [22.5385, 114.068],
+      [22.5279, 114.0668],
+      [22.5254, 114.053],
+    ];
+    const { points } = await matchTrace(network, trace(positions));
+    expect(points.map(({ roadName }) => roadName)).toEqual([
+      'Shennan Road',
+      'Shennan Road',
+      'Huanggang Road',
+      expect.stringMatching(/Huanggang Road|Binhe Avenue/),
+      'Binhe Avenue',
+    ]);
+  });
+});
