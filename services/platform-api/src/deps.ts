@@ -4,7 +4,10 @@ import type { Database, Redis } from '@fleet/storage';
 import type { AccessTokens } from './access/access-tokens.ts';
 import type { RateLimits } from './access/rate-limits.ts';
 import type { Config } from './config.ts';
+import type { OcrEngine } from './domains/documents/ocr.ts';
+import type { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import type { SigningKeys } from './domains/signing-keys/signing-keys.ts';
+import type { Messages } from './providers/messages.ts';
 import type { Records } from './store/records.ts';
 
 /** What domains work with: their routes, handlers and sweeps are functions of it, and take the parts they need (`Pick<Deps, 'records'>`). */
@@ -22,6 +25,12 @@ export interface Deps {
   readonly encryption: Encryption;
   readonly signingKeys: SigningKeys;
   readonly tokens: AccessTokens;
+  /** Mails and SMS to people. */
+  readonly messages: Messages;
   /** Counts what a domain knows the key of; the guard has counted the route's own bucket already (`countedBy`). */
   readonly limits: RateLimits;
+  /** Stores what partners send in the telemetry stream. */
+  readonly telemetry: PartnerTelemetry;
+  /** Reads text from pictures. */
+  readonly ocr: OcrEngine;
 }

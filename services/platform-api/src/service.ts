@@ -11,7 +11,7 @@ import {
   type Running,
   shownConfig,
 } from '@fleet/service-kit';
-import { type Database, dialRedis, openDatabase } from '@fleet/storage';
+import { dialRedis, openDatabase } from '@fleet/storage';
 import { AccessTokens } from './access/access-tokens.ts';
 import { allowedOrigins } from './access/origins.ts';
 import { Principals } from './access/principals.ts';
@@ -21,8 +21,11 @@ import { bootstrap, UntilDone } from './bootstrap.ts';
 import { type Config, schema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveApiKeys } from './domains/api-keys/handlers.ts';
+import { ocrEngine } from './domains/documents/ocr.ts';
+import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
+import { type Messages, messagesOf } from './providers/messages.ts';
 import { Records } from './store/records.ts';
 
 export interface PlatformApi extends Running {
@@ -31,20 +34,26 @@ export interface PlatformApi extends Running {
   readonly deps: Deps;
 }
 
+/** What tests put in the place of the real thing. */
+export interface Overrides {
+  readonly log?: Logger;
+  readonly messages?: Messages;
+}
+
 /** Starts the service. Health answers from the first moment; it is ready once the broker, the database and the first records are there. */
-export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<PlatformApi> {
+export async function create(config: Config, overrides: Overrides = {}): Promise<PlatformApi> {
   const log = overrides.log ?? createLogger('platform-api', config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
   log.info(shownConfig(schema, config), 'starting');
   try {
-    return await start(config, log, lifecycle);
+    return await start(config, log, lifecycle, overrides);
   } catch (error) {
     await lifecycle.stop();
     throw error;
   }
 }
 
-async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise<PlatformApi> {
+async function start(config: Config, log: Logger, lifecycle: Lifecycle, overrides: Overrides): Promise<PlatformApi> {
   const name = podId(config.POD_ID);
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   lifecycle.onStop('database', () => database.close());
@@ -68,7 +77,12 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const opened = await openBus(config.NATS_URL, { name, log });
   bus = opened;
   lifecycle.onStop('bus', () => opened.close());
-  const deps = makeDeps(config, log, lifecycle, { database, records, bus: opened });
+  const deps = makeDeps(config, log, lifecycle, {
+    database,
+    records,
+    bus: opened,
+    messages: overrides.messages ?? messagesOf(config, log),
+  });
   const principals = new Principals(records, opened, log);
   lifecycle.onStop('principals', () => principals.stop());
   serve(createPlatformApi(deps, { principals, origins: allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS) }));
@@ -81,7 +95,7 @@ function makeDeps(
   config: Config,
   log: Logger,
   lifecycle: Lifecycle,
-  parts: { database: Database; records: Records; bus: Bus },
+  parts: Pick<Deps, 'database' | 'records' | 'bus' | 'messages'>,
 ): Deps {
   const redis = dialRedis(config.REDIS_URL, {
     name: 'platform-api',
@@ -90,6 +104,10 @@ function makeDeps(
   lifecycle.onStop('redis', () => redis.destroy());
   const asker = new DeviceAsker(parts.bus);
   lifecycle.onStop('device asker', () => asker.stop());
+  const telemetry = new PartnerTelemetry(parts.bus, config, log);
+  lifecycle.onStop('partner telemetry', () => telemetry.stop());
+  const ocr = ocrEngine(config, log);
+  lifecycle.onStop('reader of documents', () => ocr.stop());
   const encryption = new Encryption(config.ENCRYPTION_KEY);
   const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
   return {
@@ -97,6 +115,8 @@ function makeDeps(
     log,
     ...parts,
     asker,
+    telemetry,
+    ocr,
     redis,
     encryption,
     signingKeys,
