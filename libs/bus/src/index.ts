@@ -35,6 +35,7 @@ export {
 export { pingRequest, pingService, servePing } from './ping.ts';
 export {
   accessChanged,
+  commandQueued,
   deviceApi,
   fenceSession,
   findDevice,

@@ -60,6 +60,12 @@ export const findDevice = defineRequest({
   }),
 });
 
+/** Tells every replica of platform-api that a command waits for a terminal. */
+export const commandQueued = defineAnnouncement({
+  subject: 'platform-api.command-queued',
+  schema: Type.Object({ imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }) }),
+});
+
 /** Tells a gateway pod that a newer session has taken a terminal over: it closes its own. Subject: `gatewayFenceSubject`. */
 export const fenceSession = defineAnnouncement({
   subject: 'gateway.*.fence',
