@@ -1,5 +1,6 @@
 import { AppError, invalid } from '@fleet/service-kit';
 import { type Static, type TSchema, Type } from 'typebox';
+import { normalPhone } from './phone.ts';
 import { recordId } from './schemas.ts';
 
 /** Schemas of fields that many domains have (platform-contract.md, sections 1.2 and 27). */
@@ -36,13 +37,13 @@ export const color = Type.String({ pattern: '^#[0-9A-Fa-f]{6}$', examples: ['#19
 
 export const email = Type.String({ format: 'email', maxLength: 254 });
 
-/** As the caller writes it; `normalPhone` reads it. */
+/** As the caller writes it; `phoneAt` reads it. */
 export const phone = text(1, 40, { description: 'E.164 with +; spaces, dashes and brackets are left out.' });
 
 /** E.164 of what a caller wrote at a field, or 400. */
-export function normalPhone(given: string, path: string): string {
-  const digits = given.replaceAll(/[\s\-()[\]]/g, '');
-  if (/^\+[1-9]\d{6,14}$/.test(digits)) return digits;
+export function phoneAt(path: string, given: string): string {
+  const number = normalPhone(given);
+  if (number !== null) return number;
   throw invalid([{ path, message: 'must be a phone number with + and country code, such as +14155550100' }]);
 }
 

@@ -7,6 +7,7 @@ export interface Index {
 /** All indexes: lists are read by account, newest first. Uniqueness needs none: see `AccountRecords`. */
 export const indexes: readonly Index[] = [
   { collection: 'users', keys: { accountId: 1, _id: -1 } },
+  { collection: 'accounts', keys: { dealerAccountId: 1 } },
   { collection: 'sessions', keys: { accountId: 1, userId: 1 } },
   { collection: 'sessions', keys: { expiresAt: 1 } },
   { collection: 'api_keys', keys: { accountId: 1, _id: -1 } },
@@ -18,6 +19,15 @@ export const indexes: readonly Index[] = [
   { collection: 'drivers', keys: { accountId: 1, _id: -1 } },
   { collection: 'vehicle_groups', keys: { accountId: 1, _id: -1 } },
   { collection: 'vehicle_groups', keys: { accountId: 1, parentGroup: 1 } },
+  { collection: 'shares', keys: { accountId: 1, secondaryUserId: 1 } },
+  { collection: 'shares', keys: { secondaryUserId: 1, vehicleId: 1 } },
+  { collection: 'shares', keys: { accountId: 1, vehicleId: 1 } },
+  { collection: 'share_links', keys: { accountId: 1, vehicleId: 1 } },
+  { collection: 'share_links', keys: { accountId: 1, userId: 1, _id: -1 } },
+  { collection: 'notifications', keys: { accountId: 1, timestamp: -1 } },
+  { collection: 'notifications', keys: { vehicleId: 1, timestamp: -1 } },
+  { collection: 'push_tokens', keys: { accountId: 1, userId: 1 } },
+  { collection: 'webhooks', keys: { accountId: 1, userId: 1, _id: -1 } },
   { collection: 'idempotency_keys', keys: { expiresAt: 1 } },
   { collection: 'mining_devices', keys: { accountId: 1, _id: -1 } },
   { collection: 'partner_positions', keys: { accountId: 1, imei: 1, timestamp: -1 } },

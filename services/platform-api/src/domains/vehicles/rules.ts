@@ -1,4 +1,122 @@
+import { terminalKey } from '@fleet/jt808';
+import { invalid } from '@fleet/service-kit';
+import { given, storedAttributes } from '../../fields.ts';
+import type { Change } from '../../store/account-records.ts';
+import type { Channel, Vehicle, VehicleBody } from './schema.ts';
+
 /** Terminals of the makers' home zone, unless a record says otherwise (platform-contract.md, section 3). */
 export const defaultCameraUtcOffset = '+08:00';
 
+const maxVehicleNoLength = 20;
+
+/** Upper case without spaces. */
 export const normalVehicleNo = (vehicleNo: string): string => vehicleNo.replaceAll(/\s/g, '').toUpperCase();
+
+/** The fields of a new vehicle that its maker does not give. */
+export const vehicleDefaults = {
+  name: '',
+  imei: null,
+  recordedImei: null,
+  vehicleType: 'other',
+  make: null,
+  model: null,
+  year: null,
+  color: null,
+  vin: null,
+  fuelType: null,
+  tankCapacityL: null,
+  speedLimitKmh: null,
+  odometerKm: 0,
+  timezone: 'UTC',
+  cameraUtcOffset: defaultCameraUtcOffset,
+  driverId: null,
+  groupIds: [],
+  channels: [],
+  attributes: '{}',
+} as const satisfies Partial<Vehicle>;
+
+/** What a body changes; null gives a field back to its default. Throws 400 for what no schema tells. */
+export function vehicleChange(
+  body: VehicleBody,
+  known: { readonly vehicleNo: string; readonly accountTimezone: string },
+  now = new Date(),
+): Change<Vehicle> {
+  const vehicleNo = body.vehicle_no === undefined ? undefined : checkedVehicleNo(body.vehicle_no);
+  return given({
+    vehicleNo,
+    name: body.name === null ? (vehicleNo ?? known.vehicleNo) : body.name,
+    ...(body.imei === undefined ? {} : { imei: checkedImei(body.imei), recordedImei: body.imei }),
+    vehicleType: body.vehicle_type === null ? vehicleDefaults.vehicleType : body.vehicle_type,
+    make: body.make,
+    model: body.model,
+    year: checkedYear(body.year, now),
+    color: body.color,
+    vin: body.vin === undefined || body.vin === null ? body.vin : body.vin.toUpperCase(),
+    fuelType: body.fuel_type,
+    tankCapacityL: body.tank_capacity_l,
+    speedLimitKmh: body.speed_limit_kmh,
+    odometerKm: body.odometer_km,
+    timezone: body.timezone === null ? known.accountTimezone : checkedTimezone(body.timezone),
+    cameraUtcOffset: body.camera_utc_offset === null ? defaultCameraUtcOffset : body.camera_utc_offset,
+    driverId: body.driver_id,
+    groupIds: body.group_ids === undefined ? undefined : [...new Set(body.group_ids)],
+    channels: body.channels === undefined ? undefined : checkedChannels(body.channels),
+    attributes: body.attributes === undefined ? undefined : storedAttributes(body.attributes),
+  });
+}
+
+function checkedVehicleNo(text: string): string {
+  const vehicleNo = normalVehicleNo(text);
+  if (vehicleNo !== '' && vehicleNo.length <= maxVehicleNoLength) return vehicleNo;
+  throw invalid([{ path: '/vehicle_no', message: `must have 1 to ${maxVehicleNoLength} characters beside spaces` }]);
+}
+
+function checkedImei(number: string | null): string | null {
+  const key = number === null ? null : terminalKey(number);
+  if (key === null && number !== null) throw invalid([{ path: '/imei', message: 'must not be all zeros' }]);
+  return key;
+}
+
+function checkedYear(year: number | null | undefined, now: Date): number | null | undefined {
+  const latest = now.getUTCFullYear() + 1;
+  if (year === null || year === undefined || year <= latest) return year;
+  throw invalid([{ path: '/year', message: `must be <= ${latest}` }]);
+}
+
+/** True for IANA names alone: Intl takes offsets such as +05:30 too. */
+export function isTimezone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) instanceof Intl.DateTimeFormat;
+  } catch {
+    // Intl throws for what it does not know, and that is the answer.
+    return false;
+  }
+}
+
+function checkedTimezone(name: string | undefined): string | undefined {
+  if (name === undefined || isTimezone(name)) return name;
+  throw invalid([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
+}
+
+function checkedChannels(channels: NonNullable<VehicleBody['channels']>): Channel[] {
+  const seen = new Set<number>();
+  return channels.map(({ channel_id: channelId, name, enabled = true, has_audio: hasAudio = false }, at) => {
+    if (seen.has(channelId)) throw invalid([{ path: `/channels/${at}/channel_id`, message: 'is there twice' }]);
+    seen.add(channelId);
+    return { channelId, name: name ?? channelName(channelId), enabled, hasAudio };
+  });
+}
+
+const channelName = (channelId: number): string => `Channel ${channelId}`;
+
+const maxChannels = 16;
+
+/** The channels of a terminal that says how many cameras and microphones it has (0x1003). */
+export const channelsOf = ({ video, audio }: { video: number; audio: number }): Channel[] =>
+  Array.from({ length: Math.min(video, maxChannels) }, (_unused, at) => ({
+    channelId: at + 1,
+    name: channelName(at + 1),
+    enabled: true,
+    hasAudio: at < audio,
+  }));

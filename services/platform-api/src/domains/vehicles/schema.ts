@@ -1,12 +1,192 @@
-import type { RecordFields } from '../../store/records.ts';
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { attributes, clearable, oneOfWords, searchText, text } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
 
-export interface Vehicle extends RecordFields {
-  readonly accountId: number;
+export const vehicleTypes = [
+  'car',
+  'truck',
+  'bus',
+  'van',
+  'motorcycle',
+  'tanker',
+  'trailer',
+  'mining_truck',
+  'excavator',
+  'other',
+] as const;
+export type VehicleType = (typeof vehicleTypes)[number];
+
+export const fuelTypes = ['petrol', 'diesel', 'cng', 'lpg', 'electric', 'hybrid', 'other'] as const;
+export type FuelType = (typeof fuelTypes)[number];
+
+export const vehicleStateNames = ['moving', 'idle', 'stopped', 'offline', 'never_connected'] as const;
+
+/** A camera of a vehicle. */
+export interface Channel {
+  readonly channelId: number;
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly hasAudio: boolean;
+}
+
+/** A vehicle as it is stored. Which groups it is in and who drives it stands here alone: groups and drivers are seen from it. */
+export interface Vehicle extends AccountRecord {
   readonly ownerUserId: number;
   /** Upper case without spaces. */
   readonly vehicleNo: string;
+  readonly name: string;
   /** Canonical terminal number. */
-  readonly imei: string;
+  readonly imei: string | null;
+  /** The number as it was recorded, with its leading zeros. */
+  readonly recordedImei: string | null;
+  readonly vehicleType: VehicleType;
+  readonly make: string | null;
+  readonly model: string | null;
+  readonly year: number | null;
+  readonly color: string | null;
+  readonly vin: string | null;
+  readonly fuelType: FuelType | null;
+  readonly tankCapacityL: number | null;
+  readonly speedLimitKmh: number | null;
+  readonly odometerKm: number;
+  readonly timezone: string;
   /** The terminal's own clock, `+HH:MM` or `-HH:MM`. */
   readonly cameraUtcOffset: string;
+  readonly driverId: number | null;
+  readonly groupIds: readonly number[];
+  readonly channels: readonly Channel[];
+  /** JSON. */
+  readonly attributes: string;
 }
+
+const channel = Type.Object({
+  channel_id: Type.Integer({ minimum: 1, maximum: 37 }),
+  name: Type.Optional(text(0, 100)),
+  enabled: Type.Optional(Type.Boolean()),
+  has_audio: Type.Optional(Type.Boolean()),
+});
+
+/** What POST and PUT take beside the vehicle's number. */
+const details = {
+  name: Type.Optional(clearable(text(0, 100, { description: 'Default: the vehicle number.' }))),
+  imei: Type.Optional(
+    clearable(
+      Type.String({
+        pattern: '^(\\d{12}|\\d{15}|\\d{20})$',
+        description: 'Terminal number: 12 or 20 digits, 15 for devices of partners.',
+        examples: ['013800138000'],
+      }),
+    ),
+  ),
+  vehicle_type: Type.Optional(clearable(oneOfWords(vehicleTypes, { description: 'Default: other.' }))),
+  make: Type.Optional(clearable(text(1, 60))),
+  model: Type.Optional(clearable(text(1, 60))),
+  year: Type.Optional(clearable(Type.Integer({ minimum: 1900, maximum: 2200, description: 'Next year at most.' }))),
+  color: Type.Optional(clearable(text(1, 40))),
+  vin: Type.Optional(clearable(Type.String({ pattern: '^[A-Za-z0-9]{11,17}$' }))),
+  fuel_type: Type.Optional(clearable(oneOfWords(fuelTypes))),
+  tank_capacity_l: Type.Optional(clearable(Type.Number({ minimum: 1, maximum: 100_000 }))),
+  speed_limit_kmh: Type.Optional(clearable(Type.Integer({ minimum: 10, maximum: 200 }))),
+  odometer_km: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000_000 })),
+  timezone: Type.Optional(
+    clearable(text(1, 60, { description: "IANA name, such as Asia/Kolkata. Default: the account's." })),
+  ),
+  camera_utc_offset: Type.Optional(
+    clearable(
+      Type.String({
+        pattern: '^([+-](0\\d|1[01]):[0-5]\\d|[+-]12:00|\\+(12|13):[0-5]\\d|\\+14:00)$',
+        description: "The terminal's own clock. Default: +08:00.",
+        examples: ['+08:00'],
+      }),
+    ),
+  ),
+  driver_id: Type.Optional(clearable(recordId)),
+  group_ids: Type.Optional(Type.Array(recordId, { maxItems: 200 })),
+  channels: Type.Optional(
+    Type.Array(channel, { maxItems: 16, description: "Filled from the terminal's own answer while empty." }),
+  ),
+  attributes: Type.Optional(attributes),
+};
+
+const vehicleNo = text(1, 20, { description: 'Kept in upper case without spaces; unique in the account.' });
+
+export const createVehicleBody = Type.Object({ vehicle_no: vehicleNo, ...details });
+export const updateVehicleBody = Type.Object({ vehicle_no: Type.Optional(vehicleNo), ...details });
+export type VehicleBody = Static<typeof updateVehicleBody>;
+
+export const ownerBody = Type.Object({ owner_user_id: recordId });
+
+export const sortable = ['id', 'vehicle_no', 'name', 'created_at', 'updated_at'] as const;
+
+export const listVehiclesQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(sortable),
+  query: searchText('vehicle_no, name or imei'),
+  state: Type.Optional(oneOfWords(vehicleStateNames)),
+  group_id: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Vehicles of the group and of the groups below it.' }),
+  ),
+  driver_id: Type.Optional(recordId),
+  imei: Type.Optional(text(1, 20)),
+});
+export type ListVehiclesQuery = Static<typeof listVehiclesQuery>;
+
+export const deviceShown = Type.Object(
+  {
+    protocol: oneOfWords(['jt808-2011', 'jt808-2013', 'jt808-2019', 'partner']),
+    manufacturer: nullable(Type.String()),
+    model: nullable(Type.String()),
+    terminal_id: nullable(Type.String()),
+    iccid: nullable(Type.String()),
+    firmware: nullable(Type.String()),
+    connected: Type.Boolean(),
+    connected_since: nullable(time),
+    last_seen: nullable(time),
+  },
+  { title: 'VehicleDevice' },
+);
+export type DeviceShown = Static<typeof deviceShown>;
+
+export const vehicleShown = Type.Object(
+  {
+    ...recordShape,
+    account_id: recordId,
+    owner_user_id: recordId,
+    vehicle_no: Type.String(),
+    name: Type.String(),
+    imei: nullable(Type.String({ description: 'As the terminal sends it; until then as recorded.' })),
+    vehicle_type: oneOfWords(vehicleTypes),
+    make: nullable(Type.String()),
+    model: nullable(Type.String()),
+    year: nullable(Type.Integer()),
+    color: nullable(Type.String()),
+    vin: nullable(Type.String()),
+    fuel_type: nullable(oneOfWords(fuelTypes)),
+    tank_capacity_l: nullable(Type.Number()),
+    speed_limit_kmh: nullable(Type.Integer()),
+    odometer_km: Type.Number(),
+    timezone: Type.String(),
+    camera_utc_offset: Type.String(),
+    driver_id: nullable(recordId),
+    group_ids: Type.Array(recordId),
+    channels: Type.Array(
+      Type.Object({
+        channel_id: Type.Integer(),
+        name: Type.String(),
+        enabled: Type.Boolean(),
+        has_audio: Type.Boolean(),
+      }),
+    ),
+    attributes,
+    access: oneOfWords(['owner', 'shared'], { description: 'shared: the caller sees it through a share.' }),
+    permissions: Type.Array(Type.String(), { description: 'What the caller may do with the vehicle.' }),
+    state: oneOfWords(vehicleStateNames),
+    location: nullable(Type.Object({})),
+    device: nullable(deviceShown),
+    subscription: nullable(Type.Object({ plan: Type.String(), status: Type.String(), expires_at: nullable(time) })),
+  },
+  { title: 'Vehicle' },
+);
+export type VehicleShown = Static<typeof vehicleShown>;

@@ -1,7 +1,103 @@
+import { terminalKey } from '@fleet/jt808';
+import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import type { Deps } from '../../deps.ts';
+import { type Conditions, matching, type Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
-import { defaultCameraUtcOffset, normalVehicleNo } from './rules.ts';
-import type { Vehicle } from './schema.ts';
-import { findVehicleByImei, insertVehicle } from './store.ts';
+import { groupWithBelow } from '../vehicle-groups/links.ts';
+import { defaultCameraUtcOffset, normalVehicleNo, vehicleDefaults } from './rules.ts';
+import type { ListVehiclesQuery, Vehicle, VehicleShown } from './schema.ts';
+import { shownVehicle } from './shown.ts';
+import { vehicleStates } from './states.ts';
+import { findVehicleByImei, vehiclesIn } from './store.ts';
+import { accessTo, type Viewer, type Visible, type VisibleVehicle, visibleTo } from './visibility.ts';
+
+/** What reading vehicles needs. */
+export type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
+
+const sortFields: Readonly<Record<string, string>> = {
+  vehicle_no: 'vehicleNo',
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+};
+
+/** A page of the vehicles that the caller may see. */
+export async function listVehicles(
+  deps: Parts,
+  caller: Viewer,
+  query: ListVehiclesQuery,
+  paging: Paging,
+): Promise<PageItems<VehicleShown>> {
+  const visible = await visibleTo(deps, caller);
+  const { field, direction } = readSorting(query.sort);
+  const where = { $and: [visible.where, ...(await filtersOf(deps, caller, visible, query))] };
+  const { items, total } = await vehiclesIn(deps.records).list(visible.scope, {
+    where,
+    sorting: { field: sortFields[field] ?? field, direction },
+    paging,
+  });
+  const found = items.map((vehicle) => ({
+    vehicle,
+    ...accessTo(vehicle, caller, visible.shares.get(vehicle._id)),
+  }));
+  return { items: await shownVehicles(deps, found), total };
+}
+
+/** Vehicles with what is known of their terminals at this moment. */
+export async function shownVehicles(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleShown[]> {
+  const imeis = found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei]));
+  const states = await vehicleStates(deps, imeis);
+  return found.map((visible) => {
+    const { imei } = visible.vehicle;
+    return shownVehicle(visible, imei === null ? undefined : states.get(imei));
+  });
+}
+
+/** One vehicle with what is known of its terminal at this moment. */
+export async function shownNow(deps: Parts, visible: VisibleVehicle): Promise<VehicleShown> {
+  const { imei } = visible.vehicle;
+  const states = await vehicleStates(deps, imei === null ? [] : [imei]);
+  return shownVehicle(visible, imei === null ? undefined : states.get(imei));
+}
+
+async function filtersOf(
+  deps: Parts,
+  caller: Viewer,
+  visible: Visible,
+  query: ListVehiclesQuery,
+): Promise<Conditions[]> {
+  const { accountId } = caller;
+  const filters: Conditions[] = [searchOf(query.query)];
+  if (query.imei !== undefined) filters.push({ imei: terminalKey(query.imei) ?? 'no terminal' });
+  // Drivers and groups are the caller's own: of a shared vehicle they are not told, not even by a filter.
+  if (query.driver_id !== undefined) filters.push({ accountId, driverId: query.driver_id });
+  if (query.group_id !== undefined)
+    filters.push({ accountId, groupIds: { $in: await groupWithBelow(deps, caller, query.group_id) } });
+  if (query.state !== undefined) filters.push(await inState(deps, visible, query.state, filters));
+  return filters;
+}
+
+/** The text in any of the fields; a vehicle number also where blanks stand in it. */
+function searchOf(text: string | undefined): Conditions {
+  const fields = matching(text, ['vehicleNo', 'name', 'imei', 'recordedImei']);
+  const vehicleNo = normalVehicleNo(text ?? '');
+  return vehicleNo === '' ? fields : { $or: [fields, matching(vehicleNo, ['vehicleNo'])] };
+}
+
+/** The state is not in the database: all vehicles that the other filters leave are looked at. */
+async function inState(
+  deps: Parts,
+  { scope, where }: Visible,
+  state: VehicleShown['state'],
+  filters: readonly Conditions[],
+): Promise<Conditions> {
+  const found = await vehiclesIn(deps.records).parts(scope, ['imei'], { $and: [where, ...filters] });
+  const states = await vehicleStates(
+    deps,
+    found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
+  );
+  const stateOf = (imei: string | null) => (imei === null ? undefined : states.get(imei)?.state) ?? 'never_connected';
+  return { _id: { $in: found.filter(({ imei }) => stateOf(imei) === state).map(({ _id }) => _id) } };
+}
 
 /** What the other services need to know of a terminal; one without a vehicle is unknown and has the default clock. */
 export async function findDevice(
@@ -13,15 +109,51 @@ export async function findDevice(
   return { known: true, accountId: vehicle.accountId, cameraUtcOffset: vehicle.cameraUtcOffset };
 }
 
-/** Puts a vehicle and its terminal on record; a terminal belongs to one vehicle of the whole system. */
-export const recordVehicle = (
+/** The vehicle of a terminal by its canonical number, in whatever account; null for an unknown terminal. */
+export const vehicleByImei = (records: Records, imei: string): Promise<Vehicle | null> =>
+  findVehicleByImei(records, imei);
+
+/** Vehicles of an account by id. */
+export const vehiclesById = async (
   records: Records,
-  vehicle: { accountId: number; ownerUserId: number; vehicleNo: string; imei: string; cameraUtcOffset?: string },
-): Promise<{ record: Vehicle; created: boolean }> =>
-  insertVehicle(records, {
-    accountId: vehicle.accountId,
-    ownerUserId: vehicle.ownerUserId,
-    vehicleNo: normalVehicleNo(vehicle.vehicleNo),
-    imei: vehicle.imei,
-    cameraUtcOffset: vehicle.cameraUtcOffset ?? defaultCameraUtcOffset,
-  });
+  scope: Scope,
+  ids: readonly number[],
+): Promise<Map<number, Vehicle>> =>
+  new Map((await vehiclesIn(records).findMany(scope, ids)).map((vehicle) => [vehicle._id, vehicle]));
+
+/** A vehicle as tools and the first records make it. */
+export interface VehicleToRecord {
+  readonly accountId: number;
+  readonly ownerUserId: number;
+  readonly vehicleNo: string;
+  readonly name?: string;
+  /** As the terminal sends it, or canonical. */
+  readonly imei: string;
+  readonly cameraUtcOffset?: string;
+}
+
+/** Puts a vehicle and its terminal on record; a terminal belongs to one vehicle of the whole system, which is answered where it is known. */
+export async function recordVehicle(
+  records: Records,
+  { accountId, ownerUserId, imei, cameraUtcOffset = defaultCameraUtcOffset, ...given }: VehicleToRecord,
+): Promise<{ record: Vehicle; created: boolean }> {
+  const key = terminalKey(imei) ?? imei;
+  const known = await findVehicleByImei(records, key);
+  if (known !== null) return { record: known, created: false };
+  const vehicleNo = normalVehicleNo(given.vehicleNo);
+  const fields = { ...vehicleDefaults, ownerUserId, vehicleNo, name: given.name ?? vehicleNo, cameraUtcOffset };
+  try {
+    const record = await vehiclesIn(records).insert({ accountId }, { ...fields, imei: key, recordedImei: imei });
+    return { record, created: true };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'duplicate') throw error;
+    // Another maker was faster.
+    const winner = await findVehicleByImei(records, key);
+    if (winner === null) throw error;
+    return { record: winner, created: false };
+  }
+}
+
+/** A user is deleted: the vehicles that were his or hers belong to another one of the account. */
+export const passVehicles = (records: Records, scope: Scope, fromUserId: number, toUserId: number): Promise<number> =>
+  vehiclesIn(records).updateMany(scope, { ownerUserId: fromUserId }, { $set: { ownerUserId: toUserId } });

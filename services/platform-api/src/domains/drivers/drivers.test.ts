@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { recordVehicle } from '../vehicles/use-cases.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+let vehicleIds: number[];
+
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+  vehicleIds = [];
+  for (const n of [1, 2]) vehicleIds.push(await vehicle(world.ours, `DRV ${n}`, `0138${n}0000001`));
+});
+afterAll(() => world?.close());
+
+async function vehicle(tenant: PlatformWorld['ours'], vehicleNo: string, imei: string): Promise<number> {
+  const fields = { accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo, imei };
+  return (await recordVehicle(world.records, fields)).record._id;
+}
+const create = async (body: Record<string, unknown>) => (await owner.post('/api/drivers', body)).body['data'];
+
+describe('drivers', () => {
+  const whole = {
+    name: 'Ann Driver',
+    phone_number: '+1 (415) 555-2671',
+    email: 'ann@example.com',
+    address: '1 Road',
+    photo_url: 'https://example.com/ann.jpg',
+    notes: 'careful',
+    license_number: ' L-1 ',
+    license_class: 'C',
+    license_country: 'DE',
+    license_issue_date: '2020-02-29',
+    license_expiry_date: '2030-02-28',
+    date_of_birth: '1980-01-31',
+    blood_group: 'AB-',
+    emergency_contact: { name: 'Ben', phone_number: '+49 30 901820' },
+    card_number: 'CARD-1',
+    attributes: { $shift: 'night', 'a.b': [1, null] },
+  };
+
+  it('are created, read, changed and deleted with all their fields', async () => {
+    const created = await owner.post('/api/drivers', { ...whole, vehicle_ids: vehicleIds });
+    expect(created.status).toBe(201);
+    const id = Number(created.body['data']?.['id']);
+    expect(created.headers.get('location')).toBe(`/api/drivers/${id}`);
+    const shown = {
+      ...whole,
+      id,
+      version: 1,
+      phone_number: '+14155552671',
+      license_number: 'L-1',
+      emergency_contact: { name: 'Ben', phone_number: '+4930901820' },
+      vehicle_ids: vehicleIds,
+      current_vehicle_id: null,
+      status: 'active',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updated_at: expect.any(String),
+    };
+    expect(created.body['data']).toEqual(shown);
+    const read = await owner.get(`/api/drivers/${id}`);
+    expect([read.status, read.headers.get('etag'), read.body['data']]).toEqual([200, '"1"', shown]);
+
+    const changed = await owner.put(`/api/drivers/${id}`, {
+      notes: null,
+      status: 'inactive',
+      vehicle_ids: vehicleIds.slice(1),
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.body['data']).toMatchObject({
+      notes: null,
+      status: 'inactive',
+      name: 'Ann Driver',
+      vehicle_ids: vehicleIds.slice(1),
+      version: 2,
+    });
+    const stale = await owner.put(`/api/drivers/${id}`, { name: 'A' }, { 'if-match': '"1"' });
+    expect([stale.status, stale.body['code']]).toEqual([412, 'version_mismatch']);
+
+    const deleted = await owner.delete(`/api/drivers/${id}`);
+    expect([deleted.status, deleted.body['data']?.['name']]).toEqual([200, 'Ann Driver']);
+    expect(deleted.body['data']?.['vehicle_ids']).toEqual(vehicleIds.slice(1));
+    expect((await owner.delete(`/api/drivers/${id}`)).status).toBe(404);
+    const left = await owner.get(`/api/vehicles/${vehicleIds[1]}`);
+    expect(left.body['data']?.['driver_id']).toBeNull();
+  });
+
+  it('have vehicles, which say the same: the last driver who is given a vehicle has it', async () => {
+    const [first, second] = [
+      await create({ name: 'First', vehicle_ids: vehicleIds }),
+      await create({ name: 'Second', vehicle_ids: vehicleIds.slice(0, 1) }),
+    ];
+    expect((await owner.get(`/api/drivers/${first?.['id']}`)).body['data']?.['vehicle_ids']).toEqual(
+      vehicleIds.slice(1),
+    );
+    const seen = await owner.get(`/api/vehicles/${vehicleIds[0]}`);
+    expect(seen.body['data']?.['driver_id']).toBe(second?.['id']);
+    const ofVehicle = await owner.get(`/api/drivers?vehicle_id=${vehicleIds[1]}`);
+    expect(ofVehicle.body['data']).toMatchObject([{ name: 'First' }]);
+    expect((await owner.get('/api/drivers?vehicle_id=999999')).body['data']).toEqual([]);
+    const driven = await owner.get(`/api/vehicles?driver_id=${first?.['id']}`);
+    expect(driven.body['data']).toMatchObject([{ id: vehicleIds[1] }]);
+  });
+
+  it('are listed in pages, sorted, and found by name, phone, license and card', async () => {
+    await create({ name: 'Zoe Search', phone_number: '+14155552672', license_number: 'SEARCH-L', card_number: 'SC9' });
+    await create({ name: 'Abe Search', status: 'inactive' });
+    const names = async (query: string) => {
+      const { body } = await owner.get(`/api/drivers?${query}`);
+      return [body['data']].flat().map((driver) => driver?.['name']);
+    };
+    expect(await names('query=search&sort=name')).toEqual(['Abe Search', 'Zoe Search']);
+    expect(await names('query=search&sort=-name&limit=1')).toEqual(['Zoe Search']);
+    expect(await names('query=4155552672')).toEqual(['Zoe Search']);
+    expect(await names('query=search-l')).toEqual(['Zoe Search']);
+    expect(await names('query=sc9')).toEqual(['Zoe Search']);
+    expect(await names('query=search&status=inactive')).toEqual(['Abe Search']);
+    const page = await owner.get('/api/drivers?query=search&limit=1&offset=1');
+    expect(page.body['meta']?.['pagination']).toEqual({ page: 2, pageSize: 1, pageCount: 2, total: 2 });
+    expect((await owner.get('/api/drivers?sort=phone')).status).toBe(400);
+    expect((await owner.get('/api/drivers?status=gone')).status).toBe(400);
+  });
+
+  it('have a license and a card that no other driver of the account has', async () => {
+    await create({ name: 'Unique', license_number: 'U-1', card_number: 'UC-1' });
+    const license = await owner.post('/api/drivers', { name: 'Other', license_number: 'U-1' });
+    expect([license.status, license.body['code']]).toEqual([409, 'duplicate']);
+    expect(license.body['details']).toEqual([{ path: '/license_number', message: 'is taken' }]);
+    const card = await owner.post('/api/drivers', { name: 'Other', card_number: 'UC-1' });
+    expect(card.body['details']).toEqual([{ path: '/card_number', message: 'is taken' }]);
+    const elsewhere = await world.as(world.theirs.owner).post('/api/drivers', { name: 'T', license_number: 'U-1' });
+    expect(elsewhere.status).toBe(201);
+  });
+
+  it.each([
+    ['no name', {}, '/name'],
+    ['an empty name', { name: '' }, '/name'],
+    ['a name of a wrong type', { name: 7 }, '/name'],
+    ['a day that does not exist', { name: 'X', license_expiry_date: '2025-02-30' }, '/license_expiry_date'],
+    ['a moment for a day', { name: 'X', date_of_birth: '2000-01-01T00:00:00Z' }, '/date_of_birth'],
+    ['a birth to come', { name: 'X', date_of_birth: '2999-01-01' }, '/date_of_birth'],
+    [
+      'a license that ends before it begins',
+      { name: 'X', license_issue_date: '2025-01-02', license_expiry_date: '2025-01-01' },
+      '/license_expiry_date',
+    ],
+    ['a phone number without country', { name: 'X', phone_number: '030 123456' }, '/phone_number'],
+    [
+      'a contact without a phone number',
+      { name: 'X', emergency_contact: { name: 'Y' } },
+      '/emergency_contact/phone_number',
+    ],
+    ['an e-mail that is none', { name: 'X', email: 'x' }, '/email'],
+    ['a picture that is no web address', { name: 'X', photo_url: 'javascript:alert(1)' }, '/photo_url'],
+    ['an unknown status', { name: 'X', status: 'fired' }, '/status'],
+    ['a blank license', { name: 'X', license_number: '  ' }, '/license_number'],
+    ['free data above 8 KiB', { name: 'X', attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
+    ['vehicles that are no ids', { name: 'X', vehicle_ids: ['1'] }, '/vehicle_ids/0'],
+  ])('refuse %s with 400 and the place', async (_case, body, path) => {
+    const { status, body: error } = await owner.post('/api/drivers', body);
+    expect([status, error['code']]).toEqual([400, 'validation_failed']);
+    expect([error['details']].flat().map((detail) => detail?.['path'])).toContain(path);
+  });
+
+  it('check a change against what stays', async () => {
+    const driver = await create({ name: 'Dated', license_issue_date: '2025-01-02' });
+    const refused = await owner.put(`/api/drivers/${driver?.['id']}`, { license_expiry_date: '2025-01-01' });
+    expect(refused.status).toBe(400);
+  });
+
+  it('are not there for another account, nor are its vehicles', async () => {
+    const driver = await create({ name: 'Hidden' });
+    const path = `/api/drivers/${driver?.['id']}`;
+    const stranger = world.as(world.theirs.owner);
+    for (const answer of [
+      await stranger.get(path),
+      await stranger.put(path, { name: 'X' }),
+      await stranger.delete(path),
+    ])
+      expect([answer.status, answer.body['code']]).toEqual([404, 'not_found']);
+    const theirVehicle = await vehicle(world.theirs, 'THEIRS', '013800000991');
+    const taken = await owner.put(path, { vehicle_ids: [theirVehicle] });
+    expect([taken.status, taken.body['code']]).toEqual([404, 'vehicle_not_found']);
+    expect((await owner.get('/api/drivers/0')).status).toBe(404);
+    expect((await owner.get('/api/drivers/x')).status).toBe(404);
+  });
+
+  it('are read by a viewer, changed by a manager, and by a driver seen as those of the own vehicles', async () => {
+    const driver = await create({ name: 'Roles' });
+    const path = `/api/drivers/${driver?.['id']}`;
+    const viewer = world.as(await world.user('viewer'));
+    expect((await viewer.get(path)).status).toBe(200);
+    const refused = await viewer.put(path, { name: 'X' });
+    expect([refused.status, refused.body['code']]).toEqual([403, 'permission_denied']);
+    const manager = world.as(await world.user('manager'));
+    expect((await manager.put(path, { name: 'By manager' })).status).toBe(200);
+
+    const user = await world.user('driver');
+    const own = await owner.put(`/api/vehicles/${vehicleIds[0]}/owner`, { owner_user_id: user.id });
+    expect(own.status).toBe(200);
+    const colleague = world.as(user);
+    expect((await colleague.get(path)).status).toBe(404);
+    await owner.put(path, { vehicle_ids: [vehicleIds[0]] });
+    expect((await colleague.get('/api/drivers')).body['data']).toMatchObject([{ id: driver?.['id'] }]);
+    expect((await colleague.post('/api/drivers', { name: 'X' })).status).toBe(403);
+  });
+
+  it('are created once for each Idempotency-Key', async () => {
+    const key = { 'idempotency-key': 'driver-once' };
+    const first = await owner.post('/api/drivers', { name: 'Once' }, key);
+    const second = await owner.post('/api/drivers', { name: 'Once' }, key);
+    expect(second.body['data']?.['id']).toBe(first.body['data']?.['id']);
+  });
+});

@@ -1,0 +1,86 @@
+import { AppError, expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams } from '../../schemas.ts';
+import { createDriverBody, driverShown, listDriversQuery, updateDriverBody } from './schema.ts';
+import { createDriver, deleteDriver, listDrivers, readDriver, updateDriver } from './use-cases.ts';
+
+const tags = ['Drivers'];
+const duplicate = 'Another driver of the account has the license or the card number.';
+
+function orNotFound<T>(driver: T | null, id: number): { data: T } {
+  if (driver === null) throw new AppError('not_found', `There is no driver ${id}.`);
+  return { data: driver };
+}
+
+export const driverRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/drivers',
+    operationId: 'listDrivers',
+    summary: 'Drivers of the account',
+    tags,
+    query: listDriversQuery,
+    response: pageOf(driverShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      return pageEnvelope(await listDrivers(deps, callerOf(context), query, paging), paging);
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/drivers',
+    operationId: 'createDriver',
+    summary: 'Create a driver',
+    description:
+      'The vehicles of `vehicle_ids` are driven by this driver from now on: a vehicle has one driver, its `driver_id`, and a driver may have several vehicles.',
+    tags,
+    isIdempotent: true,
+    body: createDriverBody,
+    response: oneOf(driverShown),
+    otherSuccesses: { 201: 'Created; `Location` is the path of the driver.' },
+    errors: { 404: 'One of the vehicles does not exist or is not visible.', 409: duplicate },
+    handle: async ({ body, context }) => {
+      const driver = await createDriver(deps, callerOf(context), body);
+      return new Reply(201, { data: driver }, { Location: `/api/drivers/${driver.id}` });
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/drivers/:id',
+    operationId: 'getDriver',
+    summary: 'One driver',
+    tags,
+    params: idParams,
+    response: oneOf(driverShown),
+    handle: async ({ params, context }) => orNotFound(await readDriver(deps, callerOf(context), params.id), params.id),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/drivers/:id',
+    operationId: 'updateDriver',
+    summary: 'Change a driver',
+    description: 'Absent fields stay; null clears a field; `vehicle_ids` replaces the vehicles of the driver.',
+    tags,
+    params: idParams,
+    body: updateDriverBody,
+    response: oneOf(driverShown),
+    errors: { 409: duplicate, 412: 'The driver is not of the version that If-Match names.' },
+    handle: async ({ params, body, context }) => {
+      const version = expectedVersion(context);
+      return orNotFound(await updateDriver(deps, callerOf(context), params.id, body, version), params.id);
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/drivers/:id',
+    operationId: 'deleteDriver',
+    summary: 'Delete a driver, whose vehicles have none then',
+    tags,
+    params: idParams,
+    response: oneOf(driverShown),
+    handle: async ({ params, context }) =>
+      orNotFound(await deleteDriver(deps, callerOf(context), params.id), params.id),
+  }),
+];

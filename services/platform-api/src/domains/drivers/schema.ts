@@ -1,0 +1,111 @@
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { attributes, clearable, email, idList, oneOfWords, phone, searchText, text } from '../../fields.ts';
+import { date, nullable, recordId, recordShape } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+export const driverStatuses = ['active', 'inactive'] as const;
+
+export interface EmergencyContact {
+  readonly name: string;
+  readonly phoneNumber: string;
+}
+
+/** A driver as stored. The vehicles of a driver stand in their own records (`vehicles/assignments.ts`). */
+export interface Driver extends AccountRecord {
+  readonly name: string;
+  /** E.164. */
+  readonly phoneNumber: string | null;
+  readonly email: string | null;
+  readonly address: string | null;
+  readonly photoUrl: string | null;
+  readonly notes: string | null;
+  readonly licenseNumber: string | null;
+  readonly licenseClass: string | null;
+  readonly licenseCountry: string | null;
+  /** `YYYY-MM-DD`, as the other dates. */
+  readonly licenseIssueDate: string | null;
+  readonly licenseExpiryDate: string | null;
+  readonly dateOfBirth: string | null;
+  readonly bloodGroup: string | null;
+  readonly emergencyContact: EmergencyContact | null;
+  /** What the terminal reports in 0x0702, or an RFID tag. */
+  readonly cardNumber: string | null;
+  /** The vehicle in which the driver's card is; kept by the driver sessions. */
+  readonly currentVehicleId: number | null;
+  readonly status: (typeof driverStatuses)[number];
+  /** JSON. */
+  readonly attributes: string;
+}
+
+const emergencyContact = Type.Object({ name: text(1, 100), phone_number: phone });
+const bloodGroup = Type.String({ pattern: '^(A|B|AB|O)[+-]$', examples: ['AB-'] });
+const webAddress = Type.String({ format: 'uri', pattern: '^https?://', maxLength: 2048 });
+
+const details = {
+  phone_number: Type.Optional(clearable(phone)),
+  email: Type.Optional(clearable(email)),
+  address: Type.Optional(clearable(text(0, 500))),
+  photo_url: Type.Optional(clearable(webAddress)),
+  notes: Type.Optional(clearable(text(0, 2000))),
+  license_number: Type.Optional(clearable(text(1, 60, { description: 'Unique in the account.' }))),
+  license_class: Type.Optional(clearable(text(1, 40))),
+  license_country: Type.Optional(clearable(text(1, 60))),
+  license_issue_date: Type.Optional(clearable(date)),
+  license_expiry_date: Type.Optional(clearable(date)),
+  date_of_birth: Type.Optional(clearable(date)),
+  blood_group: Type.Optional(clearable(bloodGroup)),
+  emergency_contact: Type.Optional(clearable(emergencyContact)),
+  card_number: Type.Optional(
+    clearable(text(1, 60, { description: 'As the terminal reports it (0x0702, RFID); unique in the account.' })),
+  ),
+  vehicle_ids: Type.Optional(idList(1_000)),
+  status: Type.Optional(oneOfWords(driverStatuses)),
+  attributes: Type.Optional(attributes),
+};
+const name = text(1, 100);
+
+export const createDriverBody = Type.Object({ name, ...details });
+export const updateDriverBody = Type.Object({ name: Type.Optional(name), ...details });
+export type DriverBody = Static<typeof updateDriverBody>;
+
+export const sortable = ['id', 'name', 'license_expiry_date', 'created_at', 'updated_at'] as const;
+
+export const listDriversQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(sortable),
+  query: searchText('name, phone, license or card number'),
+  status: Type.Optional(oneOfWords(driverStatuses)),
+  vehicle_id: Type.Optional(recordId),
+});
+export type ListDriversQuery = Static<typeof listDriversQuery>;
+
+const maybeText = nullable(Type.String());
+const maybeDate = nullable(date);
+
+export const driverShown = Type.Object(
+  {
+    ...recordShape,
+    name: Type.String(),
+    phone_number: maybeText,
+    email: maybeText,
+    address: maybeText,
+    photo_url: maybeText,
+    notes: maybeText,
+    license_number: maybeText,
+    license_class: maybeText,
+    license_country: maybeText,
+    license_issue_date: maybeDate,
+    license_expiry_date: maybeDate,
+    date_of_birth: maybeDate,
+    blood_group: maybeText,
+    emergency_contact: nullable(Type.Object({ name: Type.String(), phone_number: Type.String() })),
+    card_number: maybeText,
+    vehicle_ids: Type.Array(recordId),
+    current_vehicle_id: nullable(recordId),
+    status: oneOfWords(driverStatuses),
+    attributes,
+  },
+  { title: 'Driver' },
+);
+export type DriverShown = Static<typeof driverShown>;

@@ -1,0 +1,124 @@
+import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { requireAll } from '../../fields.ts';
+import { type Conditions, matching } from '../../store/account-records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { dropDriverFromGroups } from '../vehicle-groups/links.ts';
+import { assignVehicles, ownVehicleIds, vehiclesOfDrivers } from '../vehicles/assignments.ts';
+import { visibleVehicles } from '../vehicles/visibility.ts';
+import { checkDates, driverChange, driverDefaults } from './rules.ts';
+import type { Driver, DriverBody, DriverShown, ListDriversQuery } from './schema.ts';
+import { shownDriver } from './shown.ts';
+import { driversIn } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'log'>;
+
+const sortFields: Readonly<Record<string, string>> = {
+  license_expiry_date: 'licenseExpiryDate',
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+};
+
+/** A page of the drivers that the caller may see. */
+export async function listDrivers(
+  deps: Parts,
+  caller: Caller,
+  query: ListDriversQuery,
+  paging: Paging,
+): Promise<PageItems<DriverShown>> {
+  const { field, direction } = readSorting(query.sort);
+  const { items, total } = await driversIn(deps.records).list(caller, {
+    where: { $and: [await visiblePart(deps, caller), ...(await filtersOf(deps, caller, query))] },
+    sorting: { field: sortFields[field] ?? field, direction },
+    paging,
+  });
+  const vehicles = await vehiclesOfDrivers(
+    deps,
+    caller,
+    items.map(({ _id }) => _id),
+  );
+  return { items: items.map((driver) => shownDriver(driver, vehicles.get(driver._id) ?? [])), total };
+}
+
+/** A user with the role driver sees who drives the own vehicles; the others see all drivers of the account. */
+async function visiblePart(deps: Parts, caller: Caller): Promise<Conditions> {
+  if (caller.role !== 'driver') return {};
+  const vehicles = await visibleVehicles(deps, caller);
+  const own = vehicles.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle.driverId] : []));
+  return { _id: { $in: own.filter((id) => id !== null) } };
+}
+
+async function filtersOf(deps: Parts, caller: Caller, query: ListDriversQuery): Promise<Conditions[]> {
+  const filters = [matching(query.query, ['name', 'phoneNumber', 'licenseNumber', 'cardNumber'])];
+  if (query.status !== undefined) filters.push({ status: query.status });
+  if (query.vehicle_id !== undefined) {
+    const [visible] = await visibleVehicles(deps, caller, [query.vehicle_id]);
+    const driverId = visible?.access === 'owner' ? visible.vehicle.driverId : null;
+    filters.push({ _id: { $in: driverId === null ? [] : [driverId] } });
+  }
+  return filters;
+}
+
+/** One driver that the caller may see, or null. */
+export async function readDriver(deps: Parts, caller: Caller, id: number): Promise<DriverShown | null> {
+  const driver = await driversIn(deps.records).findOne(caller, {
+    $and: [{ _id: id }, await visiblePart(deps, caller)],
+  });
+  return driver === null ? null : withVehicles(deps, driver);
+}
+
+export async function createDriver(
+  deps: Parts,
+  caller: Caller,
+  body: DriverBody & { name: string },
+): Promise<DriverShown> {
+  const fields = { ...driverDefaults, ...driverChange(body), name: body.name };
+  checkDates(fields);
+  await checkVehicles(deps, caller, body.vehicle_ids);
+  const driver = await driversIn(deps.records).insert(caller, fields);
+  if (body.vehicle_ids !== undefined) await assignVehicles(deps, caller, driver._id, body.vehicle_ids);
+  return withVehicles(deps, driver);
+}
+
+/** Null when there is no such driver. */
+export async function updateDriver(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  body: DriverBody,
+  expectedVersion: number | undefined,
+): Promise<DriverShown | null> {
+  const drivers = driversIn(deps.records);
+  const known = await drivers.find(caller, id);
+  if (known === null) return null;
+  const change = driverChange(body);
+  checkDates({ ...known, ...change });
+  await checkVehicles(deps, caller, body.vehicle_ids);
+  const driver = await drivers.update(caller, id, change, expectedVersion);
+  if (driver === null) return null;
+  if (body.vehicle_ids !== undefined) await assignVehicles(deps, caller, id, body.vehicle_ids);
+  return withVehicles(deps, driver);
+}
+
+/** Removes a driver, whose vehicles have none then; the driver as he or she was, or null. */
+export async function deleteDriver(deps: Parts, caller: Caller, id: number): Promise<DriverShown | null> {
+  const drivers = driversIn(deps.records);
+  const known = await drivers.find(caller, id);
+  if (known === null) return null;
+  const shown = await withVehicles(deps, known);
+  if ((await drivers.remove(caller, id)) === null) return null;
+  await assignVehicles(deps, caller, id, []);
+  await dropDriverFromGroups(deps, caller, id);
+  await audit(deps, caller, 'drivers.delete', { type: 'drivers', id });
+  return shown;
+}
+
+async function checkVehicles(deps: Parts, caller: Caller, ids: readonly number[] = []): Promise<void> {
+  if (ids.length > 0) requireAll('vehicle', ids, await ownVehicleIds(deps, caller, ids));
+}
+
+async function withVehicles(deps: Parts, driver: Driver): Promise<DriverShown> {
+  const vehicles = await vehiclesOfDrivers(deps, driver, [driver._id]);
+  return shownDriver(driver, vehicles.get(driver._id) ?? []);
+}

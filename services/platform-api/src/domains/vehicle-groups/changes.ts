@@ -1,0 +1,169 @@
+import { AppError, versionMismatch } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import { given, requireAll } from '../../fields.ts';
+import type { Change, Scope } from '../../store/account-records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { ownDriverIds } from '../drivers/look-ups.ts';
+import { ownGeofenceIds } from '../geofences/look-ups.ts';
+import { joinGroup, leaveGroup, ownVehicleIds } from '../vehicles/assignments.ts';
+import { checkPlace, freeName, GroupTree, idsOf, siblingKey } from './rules.ts';
+import type { GroupBody, GroupShown, VehicleGroup } from './schema.ts';
+import { groupsIn, namingSiblings } from './store.ts';
+import { groupNotFound, type Parts, shownAgain } from './use-cases.ts';
+
+const treeOf = async ({ records }: Parts, scope: Scope): Promise<GroupTree> =>
+  new GroupTree(await groupsIn(records).parts(scope, ['parentGroup']));
+
+export async function createGroup(
+  deps: Parts,
+  caller: Caller,
+  body: GroupBody & { name: string },
+): Promise<GroupShown> {
+  const links = await checkedLinks(deps, caller, body);
+  const parentGroup = body.parent_group ?? null;
+  await checkParent(deps, caller, null, parentGroup);
+  const group = await namingSiblings(
+    groupsIn(deps.records).insert(caller, {
+      name: body.name,
+      description: body.description ?? null,
+      color: body.color ?? null,
+      parentGroup,
+      geofences: links.geofences ?? [],
+      drivers: links.drivers ?? [],
+      siblingKey: siblingKey(parentGroup, body.name),
+    }),
+  );
+  await joinGroup(deps, caller, group._id, links.vehicles ?? []);
+  return shownAgain(deps, caller, group._id);
+}
+
+/** Null when there is no such group. */
+export async function updateGroup(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  body: GroupBody,
+  expectedVersion: number | undefined,
+): Promise<GroupShown | null> {
+  const known = await groupsIn(deps.records).find(caller, id);
+  if (known === null) return null;
+  if (expectedVersion !== undefined && known.version !== expectedVersion) throw versionMismatch(known.version);
+  const links = await checkedLinks(deps, caller, body);
+  const isMoved = body.parent_group !== undefined && body.parent_group !== known.parentGroup;
+  if (isMoved) await checkParent(deps, caller, id, body.parent_group ?? null);
+  const { geofences, drivers } = links;
+  const change = given({ description: body.description, color: body.color, geofences, drivers });
+  const group = await write(deps, caller, id, { ...change, ...placeOf(body) }, expectedVersion);
+  if (group === null) return null;
+  if (isMoved) await takeBackACycle(deps, caller, known);
+  if (links.vehicles !== undefined) {
+    await leaveGroup(deps, caller, id, { $nin: links.vehicles });
+    await joinGroup(deps, caller, id, links.vehicles);
+  }
+  await joinGroup(deps, caller, id, links.added);
+  await leaveGroup(deps, caller, id, { $in: links.removed });
+  return shownAgain(deps, caller, id);
+}
+
+/** Deletes a group, whose children move to its parent; with `isCascade` they are deleted too. Vehicles stay. The group as it was, or null. */
+export async function deleteGroup(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  isCascade: boolean,
+): Promise<GroupShown | null> {
+  const groups = groupsIn(deps.records);
+  const group = await groups.find(caller, id);
+  if (group === null) return null;
+  const shown = await shownAgain(deps, caller, id);
+  const tree = await treeOf(deps, caller);
+  if (!isCascade) for (const child of tree.childrenOf(id)) await lift(deps, caller, child._id, tree.parentOf(group));
+  // From below: what a crash leaves is a smaller tree.
+  const doomed = isCascade ? tree.withBelow(id).toReversed() : [group];
+  for (const { _id } of doomed) {
+    await leaveGroup(deps, caller, _id);
+    const isGone = (await groups.remove(caller, _id)) === null;
+    if (!isGone) await audit(deps, caller, 'vehicle-groups.delete', { type: 'vehicle_groups', id: _id });
+    else if (_id === id) return null;
+  }
+  return shown;
+}
+
+/** The ids of a body, all of them of the account, or 404. */
+async function checkedLinks(deps: Parts, scope: Scope, body: GroupBody) {
+  const vehicles = body.vehicles && idsOf(body.vehicles);
+  const added = idsOf(body.add_vehicles ?? []);
+  const removed = idsOf(body.remove_vehicles ?? []);
+  const geofences = body.geofences && idsOf(body.geofences);
+  const drivers = body.drivers && idsOf(body.drivers);
+  const wanted = [...(vehicles ?? []), ...added];
+  if (wanted.length > 0) requireAll('vehicle', wanted, await ownVehicleIds(deps, scope, wanted));
+  if (drivers !== undefined) requireAll('driver', drivers, await ownDriverIds(deps, scope, drivers));
+  if (geofences !== undefined) requireAll('geofence', geofences, await ownGeofenceIds(deps, scope, geofences));
+  return { vehicles, added, removed, geofences, drivers };
+}
+
+async function checkParent(deps: Parts, scope: Scope, id: number | null, parent: number | null): Promise<void> {
+  if (parent === null) return;
+  const tree = await treeOf(deps, scope);
+  if (!tree.has(parent)) throw groupNotFound(parent);
+  checkPlace(tree, id, parent);
+}
+
+type Place = { name?: string; parentGroup?: number | null };
+
+const placeOf = ({ name, parent_group: parentGroup }: GroupBody): Place => given({ name, parentGroup });
+
+const maxAttempts = 5;
+
+/** Writes a change. One of name or parent also makes the sibling key, which is of both: it is written to the version that was read. */
+async function write(
+  { records }: Parts,
+  scope: Scope,
+  id: number,
+  change: Change<VehicleGroup> & Place,
+  expectedVersion: number | undefined,
+): Promise<VehicleGroup | null> {
+  const groups = groupsIn(records);
+  if (change.name === undefined && change.parentGroup === undefined)
+    return groups.update(scope, id, change, expectedVersion);
+  for (let attempt = 1; ; attempt += 1) {
+    const now = await groups.find(scope, id);
+    if (now === null) return null;
+    const { name = now.name, parentGroup = now.parentGroup } = change;
+    const whole = { ...change, siblingKey: siblingKey(parentGroup, name) };
+    try {
+      return await namingSiblings(groups.update(scope, id, whole, expectedVersion ?? now.version));
+    } catch (error) {
+      const isRaced = error instanceof AppError && error.code === 'version_mismatch' && expectedVersion === undefined;
+      if (!isRaced || attempt === maxAttempts) throw error;
+    }
+  }
+}
+
+/** Two groups that are moved into one another at the same time both looked right: whoever sees the cycle afterwards goes back. */
+async function takeBackACycle(deps: Parts, scope: Scope, before: VehicleGroup): Promise<void> {
+  const tree = await treeOf(deps, scope);
+  const outermost = tree.withAbove(before._id).at(-1);
+  if (outermost === undefined || tree.parentOf(outermost) === null) return;
+  await write(deps, scope, before._id, { parentGroup: before.parentGroup }, undefined);
+  throw new AppError('group_cycle', 'Another group was moved at the same time, and both would be inside one another.');
+}
+
+/** Moves a child of a deleted group to another parent, under a name that no sibling has there. */
+async function lift(deps: Parts, scope: Scope, id: number, parentGroup: number | null): Promise<void> {
+  const groups = groupsIn(deps.records);
+  for (let attempt = 1; ; attempt += 1) {
+    const child = await groups.find(scope, id);
+    if (child === null) return;
+    const siblings = await groups.parts(scope, ['name'], { parentGroup, _id: { $ne: id } });
+    const name = freeName(child.name, new Set(siblings.map((sibling) => sibling.name)));
+    try {
+      await write(deps, scope, id, { parentGroup, name }, undefined);
+      return;
+    } catch (error) {
+      const isTaken = error instanceof AppError && error.code === 'duplicate';
+      if (!isTaken || attempt === maxAttempts) throw error;
+    }
+  }
+}

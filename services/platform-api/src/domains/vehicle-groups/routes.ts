@@ -1,0 +1,131 @@
+import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams } from '../../schemas.ts';
+import { createGroup, deleteGroup, updateGroup } from './changes.ts';
+import {
+  createGroupBody,
+  deleteGroupQuery,
+  folderShown,
+  groupShown,
+  groupWithSubGroups,
+  isOn,
+  listGroupsQuery,
+  subGroupsQuery,
+  updateGroupBody,
+} from './schema.ts';
+import { folderView, groupNotFound, listGroups, listSubGroups, readGroup } from './use-cases.ts';
+
+const tags = ['Vehicle groups'];
+const missing =
+  'There is no such group, or one of the vehicles, geofences or drivers does not exist or is not visible.';
+const conflicts =
+  'Another group of the same parent has the name (`duplicate`), the group would be inside itself (`group_cycle`), or deeper than 8 levels (`group_depth`).';
+
+export const vehicleGroupRoutes = (deps: Deps): PlatformRoute[] => [...reads(deps), ...writes(deps)];
+
+const reads = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/vehicle-groups',
+    operationId: 'listVehicleGroups',
+    summary: 'Groups of vehicles, as a page or as a tree of folders',
+    description:
+      'With `folderView=true` the whole tree is answered, without pages: `sort`, `query` and paging do not count there.',
+    tags,
+    query: listGroupsQuery,
+    response: Type.Union([pageOf(groupShown), Type.Object({ data: Type.Array(folderShown) })]),
+    handle: async ({ query, context }) => {
+      const caller = callerOf(context);
+      if (isOn(query.folderView)) return { data: await folderView(deps, caller, isOn(query.populateVehicles)) };
+      const paging = readPaging(query);
+      return pageEnvelope(await listGroups(deps, caller, query, paging), paging);
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/vehicle-groups/:id',
+    operationId: 'getVehicleGroup',
+    summary: 'One group, with the ids of the groups directly below',
+    tags,
+    params: idParams,
+    response: oneOf(groupWithSubGroups),
+    handle: async ({ params, context }) => {
+      const group = await readGroup(deps, callerOf(context), params.id);
+      if (group === null) throw groupNotFound(params.id);
+      return { data: group };
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/vehicle-groups/:id/list-sub-groups',
+    operationId: 'listSubGroups',
+    summary: 'Groups directly below a group, or all below it',
+    tags,
+    params: idParams,
+    query: subGroupsQuery,
+    response: pageOf(groupShown),
+    handle: async ({ params, query, context }) => {
+      const paging = readPaging(query);
+      const page = await listSubGroups(deps, callerOf(context), params.id, query, paging);
+      if (page === null) throw groupNotFound(params.id);
+      return pageEnvelope(page, paging);
+    },
+  }),
+];
+
+const writes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/vehicle-groups',
+    operationId: 'createVehicleGroup',
+    summary: 'Create a group',
+    tags,
+    isIdempotent: true,
+    body: createGroupBody,
+    response: oneOf(groupShown),
+    otherSuccesses: { 201: 'Created; `Location` is the path of the group.' },
+    errors: { 404: missing, 409: conflicts },
+    handle: async ({ body, context }) => {
+      const group = await createGroup(deps, callerOf(context), body);
+      return new Reply(201, { data: group }, { Location: `/api/vehicle-groups/${group.id}` });
+    },
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/vehicle-groups/:id',
+    operationId: 'updateVehicleGroup',
+    summary: 'Change a group',
+    description:
+      '`vehicles` replaces the vehicles of the group; after it `add_vehicles` are put in and `remove_vehicles` taken out.',
+    tags,
+    params: idParams,
+    body: updateGroupBody,
+    response: oneOf(groupShown),
+    errors: { 404: missing, 409: conflicts, 412: 'The group is not of the version that If-Match names.' },
+    handle: async ({ params, body, context }) => {
+      const version = expectedVersion(context);
+      const group = await updateGroup(deps, callerOf(context), params.id, body, version);
+      if (group === null) throw groupNotFound(params.id);
+      return { data: group };
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/vehicle-groups/:id',
+    operationId: 'deleteVehicleGroup',
+    summary: 'Delete a group; its vehicles stay',
+    description: 'The groups below move to the parent; one whose name is taken there gets ` (2)`.',
+    tags,
+    params: idParams,
+    query: deleteGroupQuery,
+    response: oneOf(groupShown),
+    handle: async ({ params, query, context }) => {
+      const group = await deleteGroup(deps, callerOf(context), params.id, isOn(query.cascade));
+      if (group === null) throw groupNotFound(params.id);
+      return { data: group };
+    },
+  }),
+];

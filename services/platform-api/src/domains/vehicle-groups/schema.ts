@@ -1,0 +1,137 @@
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { clearable, color, searchText, text } from '../../fields.ts';
+import { nullable, recordId, recordShape } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+/** A folder of vehicles as stored. Which vehicles are in it stands in their own records (`vehicles/assignments.ts`). */
+export interface VehicleGroup extends AccountRecord {
+  readonly name: string;
+  readonly description: string | null;
+  readonly color: string | null;
+  readonly parentGroup: number | null;
+  readonly geofences: readonly number[];
+  readonly drivers: readonly number[];
+  /** Parent and name: a name is there once among siblings. */
+  readonly siblingKey: string;
+}
+
+/** An id, alone or in an object. */
+const item = Type.Union([recordId, Type.Object({ id: recordId })]);
+const items = Type.Array(item, { maxItems: 10_000, description: 'Ids; an item may also be { "id": n }.' });
+
+const details = {
+  description: Type.Optional(clearable(text(0, 1000))),
+  color: Type.Optional(clearable(color)),
+  parent_group: Type.Optional(clearable(recordId)),
+  vehicles: Type.Optional(items),
+  geofences: Type.Optional(items),
+  drivers: Type.Optional(items),
+};
+const name = text(1, 100, { description: 'Unique among the groups of the same parent.' });
+
+export const createGroupBody = Type.Object({ name, ...details });
+export const updateGroupBody = Type.Object({
+  name: Type.Optional(name),
+  ...details,
+  add_vehicles: Type.Optional(items),
+  remove_vehicles: Type.Optional(items),
+});
+export type GroupBody = Static<typeof updateGroupBody>;
+
+/** A parameter that is true when it stands there without a value. */
+const flag = (description: string, alias?: string) =>
+  Type.Optional(
+    Type.Unsafe<'' | 'true' | 'false'>({
+      type: 'string',
+      enum: ['true', 'false', ''],
+      description,
+      ...(alias === undefined ? {} : { alias }),
+    }),
+  );
+
+export const isOn = (value: '' | 'true' | 'false' | undefined): boolean => value === '' || value === 'true';
+
+export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
+
+const paged = { ...pagingQuery, sort: sortParameter(sortable) };
+
+export const listGroupsQuery = Type.Object({
+  ...paged,
+  query: searchText('name'),
+  populateVehicles: flag('Vehicles as objects in the place of ids; an empty value is true.', 'populate_vehicles'),
+  folderView: flag('The whole tree in the place of a page; an empty value is true.', 'folder_view'),
+});
+export type ListGroupsQuery = Static<typeof listGroupsQuery>;
+
+export const subGroupsQuery = Type.Object({
+  ...paged,
+  recursive: flag('All groups below in the place of the direct children.'),
+});
+export type SubGroupsQuery = Static<typeof subGroupsQuery>;
+
+export const deleteGroupQuery = Type.Object({
+  cascade: flag('The groups below are deleted too; without it they move to the parent.'),
+});
+
+const groupedVehicle = Type.Object(
+  {
+    id: recordId,
+    vehicle_no: Type.String(),
+    name: Type.String(),
+    imei: nullable(Type.String()),
+    state: Type.String(),
+    location: nullable(Type.Object({})),
+  },
+  { title: 'GroupedVehicle' },
+);
+export type GroupedVehicle = Static<typeof groupedVehicle>;
+
+const vehiclesShown = Type.Array(Type.Union([recordId, groupedVehicle]), {
+  description: 'Vehicles of the group itself: ids, or objects with populateVehicles.',
+});
+
+const fields = {
+  ...recordShape,
+  name: Type.String(),
+  description: nullable(Type.String()),
+  color: nullable(Type.String()),
+  parent_group: nullable(recordId),
+  vehicles: vehiclesShown,
+  geofences: Type.Array(recordId),
+  drivers: Type.Array(recordId),
+  vehicle_count: Type.Integer({
+    minimum: 0,
+    description: 'Vehicles of the group and the groups below, each counted once.',
+  }),
+};
+
+export const groupShown = Type.Object(fields, { title: 'VehicleGroup' });
+export type GroupShown = Static<typeof groupShown>;
+
+export const groupWithSubGroups = Type.Object(
+  { ...fields, sub_groups: Type.Array(recordId, { description: 'Direct children.' }) },
+  { title: 'VehicleGroupWithSubGroups' },
+);
+
+/** A folder with its children, which have the same shape. */
+export interface Folder {
+  readonly id: number;
+  readonly name: string;
+  readonly color: string | null;
+  readonly vehicle_count: number;
+  readonly vehicles: GroupShown['vehicles'];
+  readonly children: readonly Folder[];
+}
+
+export const folderShown = Type.Object(
+  {
+    id: recordId,
+    name: Type.String(),
+    color: nullable(Type.String()),
+    vehicle_count: Type.Integer({ minimum: 0 }),
+    vehicles: vehiclesShown,
+    children: Type.Array(Type.Object({ id: recordId }), { description: 'Folders of the same shape.' }),
+  },
+  { title: 'VehicleFolder' },
+);

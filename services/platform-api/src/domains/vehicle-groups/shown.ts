@@ -1,0 +1,46 @@
+import { shownRecord } from '../../schemas.ts';
+import type { GroupTree } from './rules.ts';
+import type { Folder, GroupedVehicle, GroupShown, VehicleGroup } from './schema.ts';
+
+/** What is shown of the vehicles of groups. */
+export interface Members {
+  /** Vehicles of a group itself that the caller may see. */
+  readonly of: (groupId: number) => readonly number[];
+  /** Vehicles as objects, where they are asked for. */
+  readonly populated: ReadonlyMap<number, GroupedVehicle> | null;
+}
+
+export const shownGroup = (group: VehicleGroup, tree: GroupTree, members: Members): GroupShown => ({
+  ...shownRecord(group),
+  name: group.name,
+  description: group.description,
+  color: group.color,
+  parent_group: tree.parentOf(group),
+  vehicles: shownVehicles(group._id, members),
+  geofences: [...group.geofences],
+  drivers: [...group.drivers],
+  vehicle_count: countVehicles(group._id, tree, members),
+});
+
+/** The tree below a group; of null, all of it. */
+export const shownFolders = (tree: GroupTree<VehicleGroup>, members: Members, parent: number | null = null): Folder[] =>
+  tree
+    .childrenOf(parent)
+    .toSorted((a, b) => a.name.localeCompare(b.name) || a._id - b._id)
+    .map(({ _id: id, name, color }) => ({
+      id,
+      name,
+      color,
+      vehicle_count: countVehicles(id, tree, members),
+      vehicles: shownVehicles(id, members),
+      children: shownFolders(tree, members, id),
+    }));
+
+function shownVehicles(groupId: number, { of, populated }: Members): GroupShown['vehicles'] {
+  const ids = of(groupId);
+  if (populated === null) return [...ids];
+  return ids.map((id) => populated.get(id)).filter((vehicle) => vehicle !== undefined);
+}
+
+const countVehicles = (groupId: number, tree: GroupTree, { of }: Members): number =>
+  new Set(tree.withBelow(groupId).flatMap(({ _id }) => of(_id))).size;

@@ -1,0 +1,63 @@
+import type { Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { Vehicle } from './schema.ts';
+import { vehiclesIn } from './store.ts';
+
+/** Which vehicles of an account a driver has and a group holds: the vehicle's record says so, and the other domains ask and tell it here. */
+
+type Store = { readonly records: Records };
+
+/** Vehicles by driver. */
+export async function vehiclesOfDrivers(
+  { records }: Store,
+  scope: Scope,
+  driverIds: readonly number[],
+): Promise<Map<number, number[]>> {
+  const found = await vehiclesIn(records).parts(scope, ['driverId'], { driverId: { $in: [...driverIds] } });
+  const byDriver = new Map<number, number[]>(driverIds.map((id) => [id, []]));
+  for (const { _id, driverId } of found) if (driverId !== null) byDriver.get(driverId)?.push(_id);
+  for (const ids of byDriver.values()) ids.sort((a, b) => a - b);
+  return byDriver;
+}
+
+/** Gives a driver these vehicles and no others. A vehicle that another one had changes hands. */
+export async function assignVehicles(
+  { records }: Store,
+  scope: Scope,
+  driverId: number,
+  vehicleIds: readonly number[],
+): Promise<void> {
+  const vehicles = vehiclesIn(records);
+  await vehicles.updateMany(scope, { driverId, _id: { $nin: [...vehicleIds] } }, { $set: { driverId: null } });
+  const others = { _id: { $in: [...vehicleIds] }, driverId: { $ne: driverId } };
+  await vehicles.updateMany(scope, others, { $set: { driverId } });
+}
+
+/** The vehicles of an account that are in any group, with their groups. */
+export const groupedVehicles = ({ records }: Store, scope: Scope): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
+  vehiclesIn(records).parts(scope, ['groupIds'], { groupIds: { $exists: true, $ne: [] } });
+
+/** Those of the ids that are vehicles of the account. */
+export const ownVehicleIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
+  (await vehiclesIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+
+/** Puts vehicles into a group. */
+export const joinGroup = ({ records }: Store, scope: Scope, groupId: number, ids: readonly number[]): Promise<number> =>
+  vehiclesIn(records).updateMany(
+    scope,
+    { _id: { $in: [...ids] }, groupIds: { $ne: groupId } },
+    { $addToSet: { groupIds: groupId } },
+  );
+
+/** Takes vehicles out of a group; all of them, or only those that `which` names. */
+export const leaveGroup = (
+  { records }: Store,
+  scope: Scope,
+  groupId: number,
+  which: { readonly $in: readonly number[] } | { readonly $nin: readonly number[] } = { $nin: [] },
+): Promise<number> =>
+  vehiclesIn(records).updateMany(scope, { _id: which, groupIds: groupId }, { $pull: { groupIds: groupId } });
+
+/** The groups that a vehicle is in by itself; null without such a vehicle. */
+export const groupsOf = async ({ records }: Store, scope: Scope, id: number): Promise<readonly number[] | null> =>
+  (await vehiclesIn(records).find(scope, id))?.groupIds ?? null;

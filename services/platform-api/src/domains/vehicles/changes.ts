@@ -1,0 +1,118 @@
+import { AppError, versionMismatch } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { requireAll } from '../../fields.ts';
+import type { Change } from '../../store/account-records.ts';
+import { accountOf } from '../accounts/use-cases.ts';
+import { audit } from '../audit/use-cases.ts';
+import { ownDriverIds } from '../drivers/look-ups.ts';
+import { findUser } from '../users/use-cases.ts';
+import { ownGroupIds } from '../vehicle-groups/links.ts';
+import { withChannels } from './channels.ts';
+import { type VehicleDeleted, vehicleDeleted } from './deleted.ts';
+import { normalVehicleNo, vehicleChange, vehicleDefaults } from './rules.ts';
+import type { Vehicle, VehicleBody, VehicleShown } from './schema.ts';
+import { vehiclesIn } from './store.ts';
+import { shownNow } from './use-cases.ts';
+import { accessTo, ownVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
+
+/** What changing vehicles needs. */
+export type ChangeParts = Pick<Deps, 'records' | 'redis' | 'log' | 'asker' | 'bus'>;
+
+const shownOwn = (deps: ChangeParts, caller: Caller, vehicle: Vehicle): Promise<VehicleShown> =>
+  shownNow(deps, { vehicle, ...accessTo(vehicle, caller, undefined) });
+
+/** One vehicle that the caller may see, with its cameras, which its terminal is asked for while there are none on record. */
+export async function readVehicle(
+  deps: ChangeParts,
+  caller: Caller,
+  id: number,
+  requestId: string,
+): Promise<VehicleShown> {
+  const visible = await visibleVehicle(deps, caller, id);
+  return shownNow(deps, { ...visible, vehicle: await withChannels(deps, visible.vehicle, requestId) });
+}
+
+export async function createVehicle(
+  deps: ChangeParts,
+  caller: Caller,
+  body: VehicleBody & { vehicle_no: string },
+  requestId: string,
+): Promise<VehicleShown> {
+  const vehicleNo = normalVehicleNo(body.vehicle_no);
+  const accountTimezone = await timezoneOf(deps, caller);
+  const change = vehicleChange(body, { vehicleNo, accountTimezone });
+  await checkLinks(deps, caller, change);
+  const vehicle = await vehiclesIn(deps.records).insert(caller, {
+    ...vehicleDefaults,
+    name: vehicleNo,
+    timezone: accountTimezone,
+    ...change,
+    vehicleNo,
+    ownerUserId: caller.userId,
+  });
+  return asWritten(await shownOwn(deps, caller, await withChannels(deps, vehicle, requestId)), body);
+}
+
+export async function updateVehicle(
+  deps: ChangeParts,
+  caller: Caller,
+  id: number,
+  body: VehicleBody,
+  expectedVersion: number | undefined,
+): Promise<VehicleShown> {
+  const known = await ownVehicle(deps, caller, id);
+  if (expectedVersion !== undefined && known.version !== expectedVersion) throw versionMismatch(known.version);
+  const accountTimezone = body.timezone === null ? await timezoneOf(deps, caller) : known.timezone;
+  const change = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
+  await checkLinks(deps, caller, change);
+  const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
+  if (vehicle === null) throw vehicleNotFound(id);
+  return asWritten(await shownOwn(deps, caller, vehicle), body);
+}
+
+/** Names the user whose webhooks and preferences count for the vehicle; the user is of the same account. */
+export async function changeOwner(
+  deps: ChangeParts,
+  caller: Caller,
+  id: number,
+  ownerUserId: number,
+  expectedVersion: number | undefined,
+): Promise<VehicleShown> {
+  await ownVehicle(deps, caller, id);
+  const owner = await findUser(deps.records, caller, ownerUserId);
+  if (owner === null) throw new AppError('user_not_found', `There is no user ${ownerUserId}.`);
+  const vehicle = await vehiclesIn(deps.records).update(caller, id, { ownerUserId }, expectedVersion);
+  if (vehicle === null) throw vehicleNotFound(id);
+  await audit(deps, caller, 'vehicles.owner', { type: 'vehicles', id }, { ownerUserId });
+  return shownOwn(deps, caller, vehicle);
+}
+
+/** Removes a vehicle and ends what is going on with it; history stays. The vehicle as it was. */
+export async function deleteVehicle(
+  deps: ChangeParts,
+  caller: Caller,
+  id: number,
+  hooks: readonly VehicleDeleted[],
+): Promise<VehicleShown> {
+  const shown = await shownOwn(deps, caller, await ownVehicle(deps, caller, id));
+  const vehicle = await vehiclesIn(deps.records).remove(caller, id);
+  if (vehicle === null) throw vehicleNotFound(id);
+  await vehicleDeleted(deps, vehicle, hooks);
+  await audit(deps, caller, 'vehicles.delete', { type: 'vehicles', id }, { vehicleNo: vehicle.vehicleNo });
+  return shown;
+}
+
+/** An answer repeats the terminal number as the caller wrote it. */
+const asWritten = (shown: VehicleShown, { imei }: VehicleBody): VehicleShown =>
+  imei === undefined || imei === null ? shown : { ...shown, imei };
+
+const timezoneOf = async ({ records }: ChangeParts, caller: Caller): Promise<string> =>
+  (await accountOf(records, caller.accountId))?.timezone ?? vehicleDefaults.timezone;
+
+/** Driver and groups must be of the account, or 404. */
+async function checkLinks(deps: ChangeParts, caller: Caller, { driverId, groupIds }: Change<Vehicle>): Promise<void> {
+  if (driverId !== undefined && driverId !== null)
+    requireAll('driver', [driverId], await ownDriverIds(deps, caller, [driverId]));
+  if (groupIds !== undefined) requireAll('group', groupIds, await ownGroupIds(deps, caller, groupIds));
+}

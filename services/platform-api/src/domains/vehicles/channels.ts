@@ -1,0 +1,47 @@
+import type { DeviceAsker } from '@fleet/bus';
+import { avAttributesResponse, tryDecodeBody } from '@fleet/jt808';
+import type { Logger } from '@fleet/service-kit';
+import { type Redis, readDevice } from '@fleet/storage';
+import type { Records } from '../../store/records.ts';
+import { channelsOf } from './rules.ts';
+import type { Channel, Vehicle } from './schema.ts';
+import { vehiclesIn } from './store.ts';
+
+/** A terminal answers in a moment or sleeps: nobody waits long for a vehicle's page. */
+const answerLimitMs = 3_000;
+
+/** What is needed to ask a terminal for its cameras. */
+export interface ChannelParts {
+  readonly records: Records;
+  readonly redis: Redis;
+  readonly asker: Pick<DeviceAsker, 'ask'>;
+  readonly log: Logger;
+}
+
+/** The vehicle with the channels that its connected terminal tells (0x9003), when the record has none; the same vehicle when that fails. */
+export async function withChannels(parts: ChannelParts, vehicle: Vehicle, requestId: string): Promise<Vehicle> {
+  if (vehicle.imei === null || vehicle.channels.length > 0) return vehicle;
+  try {
+    const channels = await askForChannels(parts, vehicle.imei, requestId);
+    if (channels.length === 0) return vehicle;
+    return (await vehiclesIn(parts.records).update(vehicle, vehicle._id, { channels })) ?? vehicle;
+  } catch (error) {
+    parts.log.warn({ err: error, vehicleId: vehicle._id }, 'the channels of a terminal could not be asked for');
+    return vehicle;
+  }
+}
+
+async function askForChannels({ redis, asker }: ChannelParts, imei: string, requestId: string): Promise<Channel[]> {
+  if ((await readDevice(redis, imei)) === null) return [];
+  const outcome = await asker.ask({
+    imei,
+    command: { kind: 'queryAvAttributes' },
+    correlationId: requestId,
+    timeoutMs: answerLimitMs,
+    isClaimed: () => Promise.resolve(false),
+  });
+  if (outcome.kind !== 'answered' || outcome.answer.message?.id !== avAttributesResponse.id) return [];
+  const { bodyBase64, edition } = outcome.answer.message;
+  const decoded = tryDecodeBody(avAttributesResponse, Buffer.from(bodyBase64, 'base64'), edition);
+  return decoded.ok ? channelsOf({ video: decoded.body.maxVideoChannels, audio: decoded.body.maxAudioChannels }) : [];
+}

@@ -1,0 +1,111 @@
+import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { vehicleIdParams } from '../../schemas.ts';
+import { changeOwner, createVehicle, deleteVehicle, readVehicle, updateVehicle } from './changes.ts';
+import type { VehicleDeleted } from './deleted.ts';
+import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, vehicleShown } from './schema.ts';
+import { listVehicles } from './use-cases.ts';
+
+const tags = ['Vehicles'];
+const duplicate = 'The vehicle number is taken in the account, or the terminal is that of another vehicle.';
+const missing = 'There is no such vehicle, driver or group, or it is not visible to the caller.';
+const wrongVersion = 'The vehicle is not of the version that If-Match names.';
+
+/** `onDeleted`: what other domains do when a vehicle goes. */
+export const vehicleRoutes = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute[] => [
+  ...collection(deps),
+  ...single(deps, onDeleted),
+];
+
+const collection = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/vehicles',
+    operationId: 'listVehicles',
+    summary: 'Vehicles of the account and vehicles shared with the caller',
+    tags,
+    query: listVehiclesQuery,
+    response: pageOf(vehicleShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      return pageEnvelope(await listVehicles(deps, callerOf(context), query, paging), paging);
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/vehicles',
+    operationId: 'createVehicle',
+    summary: 'Create a vehicle, which makes its terminal known',
+    description: 'The caller becomes its owning user.',
+    tags,
+    isIdempotent: true,
+    body: createVehicleBody,
+    response: oneOf(vehicleShown),
+    otherSuccesses: { 201: 'Created; `Location` is the path of the vehicle.' },
+    errors: { 404: missing, 409: duplicate },
+    handle: async ({ body, context }) => {
+      const vehicle = await createVehicle(deps, callerOf(context), body, context.requestId);
+      return new Reply(201, { data: vehicle }, { Location: `/api/vehicles/${vehicle.id}` });
+    },
+  }),
+];
+
+const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/vehicles/:vehicleId',
+    operationId: 'getVehicle',
+    summary: 'One vehicle',
+    tags,
+    params: vehicleIdParams,
+    response: oneOf(vehicleShown),
+    handle: async ({ params, context }) => ({
+      data: await readVehicle(deps, callerOf(context), params.vehicleId, context.requestId),
+    }),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/vehicles/:vehicleId',
+    operationId: 'updateVehicle',
+    summary: 'Change a vehicle',
+    description: 'Absent fields stay; null clears a field or gives it back to its default; lists are replaced whole.',
+    tags,
+    params: vehicleIdParams,
+    body: updateVehicleBody,
+    response: oneOf(vehicleShown),
+    errors: { 404: missing, 409: duplicate, 412: wrongVersion },
+    handle: async ({ params, body, context }) => ({
+      data: await updateVehicle(deps, callerOf(context), params.vehicleId, body, expectedVersion(context)),
+    }),
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/vehicles/:vehicleId',
+    operationId: 'deleteVehicle',
+    summary: 'Delete a vehicle: sessions, streams, shares and links end; history stays for its time',
+    tags,
+    params: vehicleIdParams,
+    response: oneOf(vehicleShown),
+    handle: async ({ params, context }) => ({
+      data: await deleteVehicle(deps, callerOf(context), params.vehicleId, onDeleted),
+    }),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/vehicles/:vehicleId/owner',
+    operationId: 'changeVehicleOwner',
+    summary: 'Name the owning user, whose webhooks and preferences count for the vehicle',
+    tags,
+    access: { permission: 'administration' },
+    params: vehicleIdParams,
+    body: ownerBody,
+    response: oneOf(vehicleShown),
+    errors: { 404: 'There is no such vehicle, or no such user in the account.', 412: wrongVersion },
+    handle: async ({ params, body, context }) => {
+      const version = expectedVersion(context);
+      return { data: await changeOwner(deps, callerOf(context), params.vehicleId, body.owner_user_id, version) };
+    },
+  }),
+];

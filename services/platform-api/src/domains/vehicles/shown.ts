@@ -1,0 +1,50 @@
+import { shownAttributes } from '../../fields.ts';
+import { shownRecord } from '../../schemas.ts';
+import type { Channel, VehicleShown } from './schema.ts';
+import { neverConnected, type VehicleNow } from './states.ts';
+import type { VisibleVehicle } from './visibility.ts';
+
+/** A vehicle as its caller may see it. Driver, groups and free data are of the account that owns it, and not for those it is shared with. */
+export function shownVehicle(
+  { vehicle, access, permissions }: VisibleVehicle,
+  now: VehicleNow | undefined = neverConnected,
+): VehicleShown {
+  const isOwn = access === 'owner';
+  return {
+    ...shownRecord(vehicle),
+    account_id: vehicle.accountId,
+    owner_user_id: vehicle.ownerUserId,
+    vehicle_no: vehicle.vehicleNo,
+    name: vehicle.name,
+    imei: now.shownImei ?? vehicle.recordedImei ?? vehicle.imei,
+    vehicle_type: vehicle.vehicleType,
+    make: vehicle.make,
+    model: vehicle.model,
+    year: vehicle.year,
+    color: vehicle.color,
+    vin: vehicle.vin,
+    fuel_type: vehicle.fuelType,
+    tank_capacity_l: vehicle.tankCapacityL,
+    speed_limit_kmh: vehicle.speedLimitKmh,
+    odometer_km: vehicle.odometerKm,
+    timezone: vehicle.timezone,
+    camera_utc_offset: vehicle.cameraUtcOffset,
+    driver_id: isOwn ? vehicle.driverId : null,
+    group_ids: isOwn ? [...vehicle.groupIds] : [],
+    channels: vehicle.channels.map(shownChannel),
+    attributes: isOwn ? shownAttributes(vehicle.attributes) : {},
+    access,
+    permissions: [...permissions],
+    state: now.state,
+    location: now.location,
+    device: now.device,
+    subscription: null,
+  };
+}
+
+const shownChannel = ({ channelId, name, enabled, hasAudio }: Channel) => ({
+  channel_id: channelId,
+  name,
+  enabled,
+  has_audio: hasAudio,
+});

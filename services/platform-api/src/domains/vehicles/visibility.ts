@@ -1,0 +1,109 @@
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import { may } from '../../access/roles.ts';
+import type { Conditions, ReadScope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import { type SharePermission, sharePermissions } from '../sharing/schema.ts';
+import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../sharing/use-cases.ts';
+import type { Vehicle } from './schema.ts';
+import { vehiclesIn } from './store.ts';
+
+/** Who looks at vehicles. */
+export type Viewer = Pick<Caller, 'accountId' | 'userId' | 'role' | 'canViewVideo'>;
+
+/** What a user may do with a vehicle. */
+export interface VehicleAccess {
+  readonly access: 'owner' | 'shared';
+  readonly permissions: readonly SharePermission[];
+}
+
+/** A vehicle that a caller may see. */
+export interface VisibleVehicle extends VehicleAccess {
+  readonly vehicle: Vehicle;
+}
+
+/** The part of all vehicles that a caller may see, as a query. */
+export interface Visible {
+  readonly scope: ReadScope;
+  readonly where: Conditions;
+  readonly shares: ReadonlyMap<number, SharedVehicle>;
+}
+
+type Store = { readonly records: Records };
+
+/** Vehicles of the caller's account and those shared with the caller; a driver sees the own ones alone, and shared ones. */
+export async function visibleTo({ records }: Store, caller: Viewer): Promise<Visible> {
+  const shared = await sharedVehicles({ records }, caller);
+  const shares = new Map(shared.map((share) => [share.vehicleId, share]));
+  const sharedIds = [...shares.keys()];
+  return { scope: { accountId: caller.accountId, sharedIds }, where: ownPart(caller, sharedIds), shares };
+}
+
+/** A driver's own vehicles are those that the driver is the owning user of. */
+const ownPart = (caller: Viewer, sharedIds: readonly number[]): Conditions =>
+  caller.role === 'driver' ? { $or: [{ ownerUserId: caller.userId }, { _id: { $in: [...sharedIds] } }] } : {};
+
+/** Ids of all vehicles that the caller may see; with `among` only of those. */
+export async function visibleVehicleIds(deps: Store, caller: Viewer, among?: readonly number[]): Promise<number[]> {
+  const { scope, where } = await visibleTo(deps, caller);
+  const both = among === undefined ? where : { $and: [where, { _id: { $in: [...among] } }] };
+  return (await vehiclesIn(deps.records).parts(scope, [], both)).map(({ _id }) => _id);
+}
+
+/** All vehicles that the caller may see, with what the caller may do; with `among` only of those. */
+export async function visibleVehicles(
+  deps: Store,
+  caller: Viewer,
+  among?: readonly number[],
+): Promise<VisibleVehicle[]> {
+  const { scope, where, shares } = await visibleTo(deps, caller);
+  const both = among === undefined ? where : { $and: [where, { _id: { $in: [...among] } }] };
+  const found = await vehiclesIn(deps.records).all(scope, both);
+  return found.map((vehicle) => ({ vehicle, ...accessTo(vehicle, caller, shares.get(vehicle._id)) }));
+}
+
+/** A vehicle that the caller may see, or 404; with a permission that the caller does not have, 403. */
+export async function visibleVehicle(
+  { records }: Store,
+  caller: Viewer,
+  id: number,
+  permission: SharePermission = 'view',
+): Promise<VisibleVehicle> {
+  const share = await sharedVehicle({ records }, caller, id);
+  const scope = { accountId: caller.accountId, sharedIds: share === null ? [] : [id] };
+  const vehicle = await vehiclesIn(records).find(scope, id);
+  if (vehicle === null || !isVisible(vehicle, caller, share)) throw vehicleNotFound(id);
+  const visible = { vehicle, ...accessTo(vehicle, caller, share ?? undefined) };
+  if (visible.permissions.includes(permission)) return visible;
+  throw new AppError('permission_denied', `Vehicle ${id} is seen without the permission ${permission}.`);
+}
+
+/** A vehicle of the caller's own account, to change it: 404 when it is not visible, 403 when it is only shared. */
+export async function ownVehicle(deps: Store, caller: Viewer, id: number): Promise<Vehicle> {
+  const { vehicle, access } = await visibleVehicle(deps, caller, id);
+  if (access === 'owner') return vehicle;
+  throw new AppError('permission_denied', `Vehicle ${id} is only shared with the caller.`);
+}
+
+export const vehicleNotFound = (id: number): AppError =>
+  new AppError('vehicle_not_found', `There is no vehicle ${id}.`);
+
+const isVisible = (vehicle: Vehicle, caller: Viewer, share: SharedVehicle | null): boolean =>
+  share !== null || caller.role !== 'driver' || vehicle.ownerUserId === caller.userId;
+
+/** What the caller may do with a vehicle that is visible. */
+export function accessTo(vehicle: Vehicle, caller: Viewer, share: SharedVehicle | undefined): VehicleAccess {
+  const isOwn =
+    vehicle.accountId === caller.accountId && (caller.role !== 'driver' || vehicle.ownerUserId === caller.userId);
+  if (isOwn) return { access: 'owner', permissions: permissionsOf(caller) };
+  return { access: 'shared', permissions: [...new Set<SharePermission>(['view', ...(share?.permissions ?? [])])] };
+}
+
+/** What a role allows with the vehicles of the own account. */
+function permissionsOf(caller: Viewer): SharePermission[] {
+  const seesVideo = may(caller.role, 'video') && (caller.role !== 'viewer' || caller.canViewVideo);
+  return sharePermissions.filter((permission) => {
+    if (permission === 'commands') return may(caller.role, 'commands');
+    return permission === 'live_video' || permission === 'history_video' ? seesVideo : true;
+  });
+}
