@@ -29,6 +29,13 @@ const routes = [
   defineRoute({
     ...common,
     method: 'post',
+    path: '/echo/invite',
+    operationId: 'invite',
+    handle: async () => ({ invited: true }),
+  }),
+  defineRoute({
+    ...common,
+    method: 'post',
     path: '/body',
     operationId: 'body',
     body: Type.Object({ text: Type.String() }),
@@ -145,6 +152,12 @@ const post = (body: string, type = 'application/json') =>
   ask('/body', { method: 'POST', body, headers: { 'content-type': type } });
 
 describe('a request', () => {
+  it('takes a path as it stands before one with a parameter in its place', async () => {
+    expect((await fetch(`${base}/echo/invite`, { method: 'POST' })).status).toBe(200);
+    expect((await fetch(`${base}/echo/other`, { method: 'POST' })).status).toBe(405);
+    expect((await fetch(`${base}/echo/you`)).status).toBe(200);
+  });
+
   it('passes the guard, then the checks, then the admission, then the handler', async () => {
     seen.length = 0;
     expect(await ask('/echo/%C3%A9?n=2')).toMatchObject({ status: 200, body: { name: 'é', n: 2 } });

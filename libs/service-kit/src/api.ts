@@ -71,7 +71,7 @@ export function createApi(options: ApiOptions): Router {
   router.use(contextMiddleware(options.log));
   const byPath = new Map<string, Route[]>();
   for (const route of options.routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
-  for (const [path, routes] of byPath) {
+  for (const [path, routes] of [...byPath].toSorted(([a], [b]) => matchOrder(a).localeCompare(matchOrder(b)))) {
     const allowed = [...routes.flatMap(methodsOf), 'OPTIONS'].join(', ');
     const refuse: RequestHandler = (request) => {
       throw new AppError('method_not_allowed', `${request.method} is not a method of this path; it takes ${allowed}.`, {
@@ -86,6 +86,13 @@ export function createApi(options: ApiOptions): Router {
   }
   return router;
 }
+
+/** Sorts `/users/invite` before `/users/:id`, wherever they stand in the table: Express takes the first path that matches. */
+const matchOrder = (path: string): string =>
+  path
+    .split('/')
+    .map((segment) => (segment.startsWith(':') ? '1' : '0'))
+    .join('');
 
 const methodsOf = (route: Route): string[] =>
   route.method === 'get' && route.answersHead !== false ? ['GET', 'HEAD'] : [route.method.toUpperCase()];

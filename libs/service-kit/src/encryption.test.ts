@@ -21,6 +21,8 @@ describe('Encryption', () => {
     const last = sealed.split('.').at(-1) ?? '';
     const changed = sealed.replace(last, (last.startsWith('A') ? 'B' : 'A') + last.slice(1));
     expect(() => encryption.open(changed, 'webhook 1')).toThrow(/authenticate/);
+    expect(encryption.tryOpen(changed, 'webhook 1')).toBeNull();
+    expect(encryption.tryOpen(sealed, 'webhook 1')).toBe('secret');
     expect(() => encryption.open('plain text', 'webhook 1')).toThrow(/unknown form/);
   });
 

@@ -47,6 +47,16 @@ export class Encryption {
       .setAuthTag(bytes.subarray(-16));
     return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8');
   }
+
+  /** Like `open`; null in the place of throwing, for what can be made anew. */
+  tryOpen(sealed: string, purpose: string): string | null {
+    try {
+      return this.open(sealed, purpose);
+    } catch {
+      // Why it does not open makes no difference to whoever makes it anew.
+      return null;
+    }
+  }
 }
 
 function keyOf(text: string): Key {

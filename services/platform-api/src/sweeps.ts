@@ -1,5 +1,7 @@
 import type { Deps } from './deps.ts';
 import { removeEntriesBefore } from './domains/audit/store.ts';
+import { sweepAuth } from './domains/auth/store.ts';
+import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 
 /** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
@@ -15,6 +17,8 @@ const yearMs = 365 * 24 * hourMs;
 
 /** One line for each sweep; `run` of a domain is one of its use-cases. */
 export const sweeps: readonly Sweep[] = [
+  { name: 'log-in', everyMs: hourMs, run: ({ database }) => sweepAuth(database) },
+  { name: 'sessions', everyMs: hourMs, run: ({ records }) => sweepSessions(records) },
   { name: 'idempotency keys', everyMs: hourMs, run: ({ database }) => new IdempotencyKeys(database).sweep() },
   {
     name: 'audit log',

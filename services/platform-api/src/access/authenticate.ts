@@ -1,4 +1,5 @@
 import { AppError, isAddressAllowed, type RequestContext } from '@fleet/service-kit';
+import { visibleAccount } from '../domains/accounts/manage.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { firstOwner } from '../domains/users/use-cases.ts';
 import type { Records } from '../store/records.ts';
@@ -38,7 +39,21 @@ export class Access {
     if (asked !== 'none') setCaller(context, await this.#orCountGuess(this.#identify(asked, context), context));
     await this.#count(route.bucket as Bucket | undefined, context);
     const caller = callerIfAny(context);
-    if (caller !== undefined) checkAllowed(route, caller);
+    if (caller === undefined) return;
+    checkAllowed(route, caller);
+    const accountId = context.request.get('x-account-id');
+    if (asked === 'both' && accountId !== undefined) setCaller(context, await this.#actIn(accountId, caller, route));
+  }
+
+  /** `X-Account-Id`: the operator's staff act in any account, dealers read in those below theirs; to all others there is no other account. */
+  async #actIn(accountId: string, caller: Caller, route: PlatformRoute): Promise<Caller> {
+    const account = /^[1-9]\d{0,14}$/.test(accountId)
+      ? await visibleAccount(this.#parts.records, caller, Number(accountId))
+      : null;
+    if (account === null) throw new AppError('not_found', 'There is no such account.');
+    if (caller.role === 'dealer' && (route.method !== 'get' || route.access.permission !== 'read'))
+      throw new AppError('permission_denied', 'Dealers read in accounts of their customers, and change nothing.');
+    return { ...caller, accountId: account._id };
   }
 
   /** For paths that do not exist: whoever shows no valid credential is told nothing else. */
@@ -147,6 +162,6 @@ function checkAllowed({ access }: PlatformRoute, caller: Caller): void {
   if (!may(caller.role, access.permission) || isVideoRefused)
     throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
   // Without a key the token alone decides.
-  if (caller.keyId !== null && !caller.scopes.includes(access.scope))
+  if (caller.keyId !== null && access.scope !== null && !caller.scopes.includes(access.scope))
     throw new AppError('permission_denied', `The API key needs the scope ${access.scope}.`);
 }

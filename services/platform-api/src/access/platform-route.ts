@@ -12,8 +12,8 @@ export interface Access {
   readonly credentials?: 'both' | 'bearer' | 'key' | 'none' | 'either';
   /** What the caller's role must be allowed. Default: `read` for GET, `fleet` for the rest. */
   readonly permission?: Permission;
-  /** What the API key must be allowed. Default: `read` for GET, `write` for the rest. */
-  readonly scope?: KeyScope;
+  /** What the API key must be allowed; null: nothing in particular. Default: `read` for GET, `write` for the rest. */
+  readonly scope?: KeyScope | null;
 }
 
 /** A row of the Platform API's route table. */
@@ -61,17 +61,30 @@ export function platformRoute<
   const isRead = route.method === 'get';
   const credentials = access.credentials ?? 'both';
   const errors = { ...commonErrors, ...(credentials === 'none' ? {} : credentialErrors), ...route.errors };
-  const params =
-    route.params === undefined ? {} : { 404: 'There is no such record, or it is not visible to the caller.' };
+  // `X-Account-Id` is 404 where there is no such account.
+  const hasRecord = route.params !== undefined || credentials === 'both';
+  const params = hasRecord ? { 404: 'There is no such record, or it is not visible to the caller.' } : {};
+  const replays = isIdempotent
+    ? {
+        409: 'A request with this Idempotency-Key is still running.',
+        422: 'The Idempotency-Key was used with another body.',
+      }
+    : {};
   const body = route.body === undefined ? {} : { 413: 'The body is too large.', 415: 'The body is not plain UTF-8.' };
   return {
     limitMs: requestLimitMs,
     bucket: 'platform',
-    ...defineRoute({ ...row, secured: credentials !== 'none', errors: { ...errors, ...params, ...body } } as never),
+    // What creates or starts something answers that alone.
+    answers200: route.otherSuccesses?.[201] === undefined && route.otherSuccesses?.[202] === undefined,
+    ...defineRoute({
+      ...row,
+      secured: credentials !== 'none',
+      errors: { ...replays, ...params, ...errors, ...body },
+    } as never),
     access: {
       credentials,
       permission: access.permission ?? (isRead ? 'read' : 'fleet'),
-      scope: access.scope ?? (isRead ? 'read' : 'write'),
+      scope: access.scope === undefined ? (isRead ? 'read' : 'write') : access.scope,
     },
     isIdempotent,
   };

@@ -1,12 +1,21 @@
 import type { PlatformRoute } from '../access/platform-route.ts';
 import type { Deps } from '../deps.ts';
+import { accountRoutes } from '../domains/accounts/routes.ts';
+import { apiKeyRoutes } from '../domains/api-keys/routes.ts';
 import { auditRoutes } from '../domains/audit/routes.ts';
+import { authRoutes } from '../domains/auth/routes.ts';
+import { twoFactorRoutes } from '../domains/auth/two-factor-routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
 import { preferencesRoutes } from '../domains/preferences/routes.ts';
+import { realtimeRoutes } from '../domains/realtime/routes.ts';
+import { sessionRoutes } from '../domains/sessions/routes.ts';
+import { shareLinkRoutes } from '../domains/share-links/routes.ts';
+import { sharingRoutes } from '../domains/sharing/routes.ts';
 import { supportTicketRoutes } from '../domains/support-tickets/routes.ts';
+import { userRoutes } from '../domains/users/routes.ts';
 import { vehicleGroupRoutes } from '../domains/vehicle-groups/routes.ts';
 import { vehicleRoutes } from '../domains/vehicles/routes.ts';
 import { webhookRoutes } from '../domains/webhooks/routes.ts';
@@ -17,12 +26,21 @@ type DomainRoutes = (deps: Deps) => readonly PlatformRoute[];
 
 /** One line for each domain, in the order of the OpenAPI document. */
 const domains: readonly DomainRoutes[] = [
+  authRoutes,
+  twoFactorRoutes,
+  sessionRoutes,
+  userRoutes,
+  apiKeyRoutes,
+  accountRoutes,
   auditRoutes,
   (deps) => vehicleRoutes(deps, onVehicleDeleted(deps)),
   driverRoutes,
   vehicleGroupRoutes,
   notificationRoutes,
   preferencesRoutes,
+  sharingRoutes,
+  shareLinkRoutes,
+  realtimeRoutes,
   webhookRoutes,
   miningDeviceRoutes,
   dealerRoutes,

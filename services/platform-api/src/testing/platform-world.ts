@@ -12,6 +12,7 @@ import { hashPassword } from '../domains/users/passwords.ts';
 import { newUser } from '../domains/users/rules.ts';
 import type { User } from '../domains/users/schema.ts';
 import { recordUser } from '../domains/users/use-cases.ts';
+import type { Message } from '../providers/messages.ts';
 import { create, type PlatformApi } from '../service.ts';
 import type { Records } from '../store/records.ts';
 
@@ -44,7 +45,7 @@ export interface Client {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   put(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  delete(path: string, headers?: Record<string, string>): Promise<Answer>;
+  delete(path: string, headers?: Record<string, string>, body?: unknown): Promise<Answer>;
 }
 
 /** A user of the test world with what it needs to call. */
@@ -78,9 +79,17 @@ export class PlatformWorld {
   readonly ours: Tenant;
   readonly theirs: Tenant;
   readonly base: string;
+  /** Mails and SMS that would have gone out, in their order. */
+  readonly sent: readonly Message[];
   readonly #nats: ServerProcess;
 
-  private constructor(service: PlatformApi, nats: ServerProcess, tenants: { ours: Tenant; theirs: Tenant }) {
+  private constructor(
+    service: PlatformApi,
+    nats: ServerProcess,
+    tenants: { ours: Tenant; theirs: Tenant },
+    sent: readonly Message[],
+  ) {
+    this.sent = sent;
     this.service = service;
     this.deps = service.deps;
     this.ours = tenants.ours;
@@ -96,11 +105,13 @@ export class PlatformWorld {
     const limits = Object.fromEntries(limitNames.map((name) => [`RATE_LIMIT_${name}`, '1000000']));
     const urls = { NATS_URL: `nats://127.0.0.1:${nats.port}`, REDIS_URL: testEnv('REDIS_URL') };
     const config = loadConfig({ HTTP_PORT: '0', MONGODB_URL: database.href, ...urls, ...limits, ...env });
-    const service = await create(config, { log: silent });
+    const sent: Message[] = [];
+    const messages = { send: async (message: Message) => void sent.push(message) };
+    const service = await create(config, { log: silent, messages });
     const isReady = async () => (await fetch(`http://127.0.0.1:${service.httpPort}/readyz`)).status === 200;
     await until(isReady);
     const [ours, theirs] = [await makeTenant(service.deps, 'Ours'), await makeTenant(service.deps, 'Theirs')];
-    return new PlatformWorld(service, nats, { ours, theirs });
+    return new PlatformWorld(service, nats, { ours, theirs }, sent);
   }
 
   get records(): Records {
@@ -146,7 +157,7 @@ export class PlatformWorld {
       get: (path, more) => get(path, undefined, more),
       post: send('POST'),
       put: send('PUT'),
-      delete: (path, more) => remove(path, undefined, more),
+      delete: (path, more, body) => remove(path, body, more),
     };
   }
 

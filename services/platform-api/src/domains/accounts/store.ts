@@ -1,9 +1,66 @@
+import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Conditions } from '../../store/account-records.ts';
 import type { NewRecord, Records } from '../../store/records.ts';
 import type { Account } from './schema.ts';
 
-/** The account is tied to its first owner's e-mail or phone number, so that a repeated or interrupted creation makes one account. */
-export const insertAccountOf = (records: Records, firstOwner: string, account: NewRecord<Account>) =>
-  records.insertUnique<Account>('accounts', 'first_owner', firstOwner, account);
+const accountsIn = (records: Records) => records.collection<Account>('accounts');
+
+/** The account is tied to its first owner's e-mail, so that a repeated or interrupted creation makes one account. */
+export const insertAccountOf = (records: Records, ownerEmail: string, account: NewRecord<Account>) =>
+  records.insertUnique<Account>('accounts', 'first_owner', ownerEmail, account);
 
 export const findAccount = (records: Records, id: number): Promise<Account | null> =>
-  records.collection<Account>('accounts').findOne({ _id: id });
+  accountsIn(records).findOne({ _id: id });
+
+export async function insertAccount(records: Records, fields: NewRecord<Account>): Promise<Account> {
+  const now = new Date();
+  const account = { ...fields, _id: await records.nextId('accounts'), createdAt: now, updatedAt: now, version: 1 };
+  await accountsIn(records).insertOne(account);
+  return account;
+}
+
+/** For an account whose first owner could not be made. */
+export async function removeAccount(records: Records, id: number): Promise<void> {
+  await accountsIn(records).deleteOne({ _id: id });
+}
+
+/** Changes an account; null where there is none, or none of the expected version. */
+export const updateAccount = (
+  records: Records,
+  id: number,
+  change: Partial<Pick<Account, 'name' | 'status' | 'timezone'>>,
+  expectedVersion?: number,
+): Promise<Account | null> =>
+  accountsIn(records).findOneAndUpdate(
+    { _id: id, ...(expectedVersion === undefined ? {} : { version: expectedVersion }) },
+    { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } },
+    { returnDocument: 'after' },
+  );
+
+/** A page of the accounts below some dealers' accounts, or of all accounts. */
+export async function listAccounts(
+  records: Records,
+  dealerAccountIds: readonly number[] | null,
+  { where, sorting, paging }: { where: Conditions; sorting: Sorting; paging: Paging },
+): Promise<PageItems<Account>> {
+  const filter = {
+    ...where,
+    ...(dealerAccountIds === null ? {} : { dealerAccountId: { $in: [...dealerAccountIds] } }),
+  };
+  const { field, direction } = sorting;
+  const found = accountsIn(records)
+    .find(filter)
+    .sort(field === 'id' ? { _id: direction } : { [field]: direction, _id: direction })
+    .skip(paging.offset)
+    .limit(paging.limit);
+  const [items, total] = await Promise.all([found.toArray(), accountsIn(records).countDocuments(filter)]);
+  return { items, total };
+}
+
+/** Ids of the accounts that the dealers with these accounts have made. */
+export async function accountsMadeBy(records: Records, dealerAccountIds: readonly number[]): Promise<number[]> {
+  const made = await accountsIn(records)
+    .find({ dealerAccountId: { $in: [...dealerAccountIds] } })
+    .toArray();
+  return made.map(({ _id }) => _id);
+}

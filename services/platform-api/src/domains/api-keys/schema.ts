@@ -1,10 +1,14 @@
-import type { RecordFields } from '../../store/records.ts';
+import { Type } from 'typebox';
+import { nameOf, nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
 
 /** What an API key may do (platform-contract.md, section 2.3). */
-export type Scope = 'read' | 'write' | 'command' | 'video' | 'ingest' | 'webhook';
+export const keyScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as const;
 
-export interface ApiKey extends RecordFields {
-  readonly accountId: number;
+/** One of `keyScopes`. */
+export type Scope = (typeof keyScopes)[number];
+
+export interface ApiKey extends AccountRecord {
   readonly name: string;
   readonly keySha256: string;
   /** Last 4 characters of the key, to tell keys apart. */
@@ -17,6 +21,49 @@ export interface ApiKey extends RecordFields {
   /** Who made it; null for keys from the settings. */
   readonly userId: number | null;
   readonly canMintTokens: boolean;
-  /** The key of the account's dashboard, sealed for the purpose `dashboard key of account <id>`: valid with a session and an allowed origin alone. Null for all others. */
+  /**
+   * The key of the account's dashboard, sealed for the purpose `dashboard key of account <id>`: valid with a session and an allowed origin alone. Null for all
+   * others.
+   */
   readonly sealedDashboardKey: string | null;
 }
+
+const scope = nameOf(keyScopes);
+
+export const createKeyBody = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),
+  scopes: Type.Optional(
+    Type.Array(scope, { minItems: 1, uniqueItems: true, description: 'Without it all but `ingest`.' }),
+  ),
+  ip_allowlist: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64 }), {
+      maxItems: 100,
+      description: 'Addresses and networks (CIDR) from which the key is valid; every one when empty.',
+      examples: [['203.0.113.0/24']],
+    }),
+  ),
+  expires_at: Type.Optional(nullable(time)),
+  can_mint_tokens: Type.Optional(Type.Boolean({ description: 'Opens POST /api/auth/api-token.' })),
+});
+
+const keyFields = {
+  ...recordShape,
+  name: Type.String(),
+  key_hint: Type.String({ description: 'The last 4 characters.' }),
+  scopes: Type.Array(scope),
+  ip_allowlist: Type.Array(Type.String()),
+  expires_at: nullable(time),
+  can_mint_tokens: Type.Boolean(),
+  created_by: nullable(recordId),
+};
+
+export const keySchema = Type.Object(keyFields, { title: 'ApiKey' });
+
+export const newKeySchema = Type.Object(
+  {
+    ...keyFields,
+    // null in the replay of an idempotent request.
+    key: nullable(Type.String({ description: 'The key, shown only now.' })),
+  },
+  { title: 'NewApiKey' },
+);

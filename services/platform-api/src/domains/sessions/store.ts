@@ -26,3 +26,9 @@ export async function replaceRefresh(
     .updateOne({ _id: id, currentSha256: spentSha256, revokedAt: null }, { $set: { ...next } });
   return result.modifiedCount === 1;
 }
+
+/** Removes sessions that ended before a moment; the number of removed ones. */
+export async function removeSessionsBefore(records: Records, moment: Date): Promise<number> {
+  const ended = { $or: [{ expiresAt: { $lt: moment } }, { revokedAt: { $lt: moment } }] };
+  return (await records.collection<Session>('sessions').deleteMany(ended)).deletedCount;
+}

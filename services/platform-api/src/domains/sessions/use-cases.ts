@@ -1,7 +1,19 @@
+import { accessChanged, announce } from '@fleet/bus';
+import type { PageItems, Paging } from '@fleet/service-kit';
+import type { Deps } from '../../deps.ts';
+import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
-import { hashesOf, isOpen, newRefreshParts, refreshSeconds, writeRefreshToken } from './rules.ts';
+import {
+  hashesOf,
+  isOpen,
+  judgeRefresh,
+  newRefreshParts,
+  readRefreshToken,
+  refreshSeconds,
+  writeRefreshToken,
+} from './rules.ts';
 import type { Session } from './schema.ts';
-import { findSessionById, markUsed, sessionsIn } from './store.ts';
+import { findSessionById, markUsed, removeSessionsBefore, replaceRefresh, sessionsIn } from './store.ts';
 
 /** Where a log-in comes from. */
 export interface Origin {
@@ -43,3 +55,83 @@ export async function useSession(
   if (now.getTime() - session.lastUsedAt.getTime() >= usedEveryMs) await markUsed(records, id, now);
   return session;
 }
+
+/** How a refresh ended. */
+export type Refreshed =
+  | { readonly kind: 'refreshed'; readonly session: Session; readonly refreshToken: string }
+  | { readonly kind: 'reused'; readonly session: Session }
+  | { readonly kind: 'expired' | 'unknown' };
+
+/** Spends a refresh token for the next one. One that was spent before ends the session: it is in two hands. */
+export async function refreshSession(
+  { records, bus }: Pick<Deps, 'records' | 'bus'>,
+  refreshToken: string,
+  ip: string,
+  now = new Date(),
+): Promise<Refreshed> {
+  const parts = readRefreshToken(refreshToken);
+  const session = parts === null ? null : await findSessionById(records, parts.sessionId);
+  if (parts === null || session === null) return { kind: 'unknown' };
+  const verdict = judgeRefresh(session, parts);
+  if (verdict === 'unknown') return { kind: 'unknown' };
+  if (verdict === 'valid' && !isOpen(session, now)) return { kind: 'expired' };
+  if (verdict === 'valid') {
+    const next = newRefreshParts(parts.family);
+    const { currentSha256 } = hashesOf(next);
+    const expiresAt = new Date(now.getTime() + refreshSeconds * 1000);
+    const replaced = { currentSha256, expiresAt, lastUsedAt: now, ip };
+    if (await replaceRefresh(records, session._id, session.currentSha256, replaced))
+      return { kind: 'refreshed', session, refreshToken: writeRefreshToken(session._id, next) };
+  }
+  await revokeSession({ records, bus }, session, session._id, now);
+  return { kind: 'reused', session };
+}
+
+/** Ends a session of an account, its access tokens with it; null where there is none that is open. */
+export async function revokeSession(
+  { records, bus }: Pick<Deps, 'records' | 'bus'>,
+  scope: Scope & { readonly userId: number },
+  id: number,
+  now = new Date(),
+): Promise<Session | null> {
+  const session = await sessionsIn(records).find(scope, id);
+  if (session === null || session.userId !== scope.userId || !isOpen(session, now)) return null;
+  await sessionsIn(records).update(scope, id, { revokedAt: now });
+  announce(bus, accessChanged, { sessionId: id });
+  return session;
+}
+
+/** Ends all sessions of a user but one. */
+export async function revokeSessionsOf(
+  { records, bus }: Pick<Deps, 'records' | 'bus'>,
+  user: { readonly accountId: number; readonly _id: number },
+  exceptId: number | null = null,
+  now = new Date(),
+): Promise<void> {
+  const open = { userId: user._id, revokedAt: null, ...(exceptId === null ? {} : { _id: { $ne: exceptId } }) };
+  await sessionsIn(records).updateMany(user, open, { $set: { revokedAt: now } });
+  tellAccessChanged({ bus }, { userId: user._id });
+}
+
+/** Makes every replica look again at a user or an account. */
+export const tellAccessChanged = (
+  { bus }: Pick<Deps, 'bus'>,
+  whose: { readonly userId: number } | { readonly accountId: number },
+): void => announce(bus, accessChanged, whose);
+
+/** The open sessions of a user, the one used last first. */
+export const listSessions = (
+  records: Records,
+  scope: Scope & { readonly userId: number },
+  paging: Paging,
+  now = new Date(),
+): Promise<PageItems<Session>> =>
+  sessionsIn(records).list(scope, {
+    where: { userId: scope.userId, revokedAt: null, expiresAt: { $gt: now } },
+    sorting: { field: 'lastUsedAt', direction: -1 },
+    paging,
+  });
+
+/** Removes what ended more than a day ago. */
+export const sweepSessions = (records: Records, now = new Date()): Promise<number> =>
+  removeSessionsBefore(records, new Date(now.getTime() - 24 * 3600 * 1000));

@@ -1,3 +1,6 @@
+import { invalid } from '@fleet/service-kit';
+import { type Role, roles } from '../../access/roles.ts';
+import { normalPhone } from '../../phone.ts';
 import type { NewAccountRecord } from '../../store/account-records.ts';
 import type { User } from './schema.ts';
 
@@ -20,3 +23,44 @@ export const newUser = (
   lastLoginAt: null,
   ...fields,
 });
+
+/** What a user can be reached by: an e-mail, a phone number, or both. */
+export function readContact(given: { email?: string | null | undefined; phone_number?: string | null | undefined }): {
+  email: string | null;
+  phoneNumber: string | null;
+} {
+  const email = given.email ?? null;
+  const phone = given.phone_number ?? null;
+  if (email === null && phone === null) throw invalid([{ path: '/email', message: 'or phone_number is required' }]);
+  const phoneNumber = phone === null ? null : normalPhone(phone);
+  if (phone !== null && phoneNumber === null)
+    throw invalid([{ path: '/phone_number', message: 'must be a phone number in international form' }]);
+  return { email: email === null ? null : normalEmail(email), phoneNumber };
+}
+
+/** True for the name of a time zone that this machine knows. */
+export function isTimezone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
+  } catch {
+    // That it is refused is the answer.
+    return false;
+  }
+}
+
+/** 400 for a time zone that there is not. */
+export function checkTimezone(name: string | undefined): void {
+  if (name !== undefined && !isTimezone(name))
+    throw invalid([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
+}
+
+/** The roles that users of a role may give, and whose users they may change. */
+export const givenBy: Readonly<Record<Role, readonly Role[]>> = {
+  superadmin: roles,
+  dealer: [],
+  owner: ['owner', 'admin', 'manager', 'viewer', 'driver'],
+  admin: ['admin', 'manager', 'viewer', 'driver'],
+  manager: [],
+  viewer: [],
+  driver: [],
+};

@@ -17,7 +17,12 @@ export interface User extends AccountRecord {
   /** argon2id in PHC form; null until an invitation is accepted. */
   readonly passwordHash: string | null;
   /** Base32 secret, sealed for the purpose `totp of user <id>`; it counts once it has been confirmed. */
-  readonly totp: { readonly sealedSecret: string; readonly confirmedAt: Date | null } | null;
+  readonly totp: {
+    readonly sealedSecret: string;
+    readonly confirmedAt: Date | null;
+    /** Steps up to this one are spent: a code works once. */
+    readonly lastStep: number;
+  } | null;
   readonly disabled: boolean;
   readonly lastLoginAt: Date | null;
 }

@@ -1,4 +1,4 @@
-import { AccountRecords } from '../../store/account-records.ts';
+import { AccountRecords, type Scope } from '../../store/account-records.ts';
 import type { NewRecord, Records } from '../../store/records.ts';
 import type { User } from './schema.ts';
 
@@ -19,3 +19,23 @@ export async function findUserByPhone(records: Records, phoneNumber: string): Pr
 /** The first of several makers makes the user; the others get the same one. */
 export const insertFirstOwner = (records: Records, user: NewRecord<User> & { email: string }) =>
   records.insertUnique<User>('users', 'email', user.email, user);
+
+/** Notes a log-in, without counting it as a change of the record. */
+export async function markLoggedIn(records: Records, id: number, now: Date): Promise<void> {
+  await records.collection<User>('users').updateOne({ _id: id }, { $set: { lastLoginAt: now } });
+}
+
+/** Spends a step of the user's time-based codes; false where it was spent before. */
+export async function spendTotpStep(records: Records, id: number, step: number): Promise<boolean> {
+  const result = await records
+    .collection<User>('users')
+    .updateOne({ _id: id, 'totp.lastStep': { $lt: step } }, { $set: { 'totp.lastStep': step } });
+  return result.modifiedCount === 1;
+}
+
+/** Of all accounts: for what users do with one another, such as sharing. */
+export const findUserAnywhere = (records: Records, id: number): Promise<User | null> =>
+  records.collection<User>('users').findOne({ _id: id });
+
+export const removeUserRecord = (records: Records, scope: Scope, id: number): Promise<User | null> =>
+  usersIn(records).remove(scope, id);

@@ -1,7 +1,15 @@
-import type { NewAccountRecord, Scope } from '../../store/account-records.ts';
+import type { Change, NewAccountRecord, Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import type { User } from './schema.ts';
-import { findUserByEmail, findUserByPhone, insertFirstOwner, usersIn } from './store.ts';
+import {
+  findUserAnywhere,
+  findUserByEmail,
+  findUserByPhone,
+  insertFirstOwner,
+  markLoggedIn,
+  spendTotpStep,
+  usersIn,
+} from './store.ts';
 
 /** The user of an account by id, or null. */
 export const findUser = (records: Records, scope: Scope, id: number): Promise<User | null> =>
@@ -35,3 +43,25 @@ export async function firstOwner(records: Records, scope: Scope): Promise<User |
   });
   return items[0] ?? null;
 }
+
+/** Notes a log-in; when that was. */
+export async function noteLogIn(records: Records, id: number, now = new Date()): Promise<Date> {
+  await markLoggedIn(records, id, now);
+  return now;
+}
+
+/** Spends a step of time-based codes; false where it was spent before. */
+export const spendStep = (records: Records, id: number, step: number): Promise<boolean> =>
+  spendTotpStep(records, id, step);
+
+/** Changes a user of an account; null where there is none. */
+export const changeUser = (
+  records: Records,
+  scope: Scope,
+  id: number,
+  change: Change<User>,
+  expectedVersion?: number,
+): Promise<User | null> => usersIn(records).update(scope, id, change, expectedVersion);
+
+/** The user of an id in whatever account; for sharing alone, which goes beyond the own account. */
+export const findAnywhere = (records: Records, id: number): Promise<User | null> => findUserAnywhere(records, id);

@@ -1,0 +1,119 @@
+import { AppError, versionMismatch } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import { may } from '../../access/roles.ts';
+import type { Deps } from '../../deps.ts';
+import type { Records } from '../../store/records.ts';
+import { recheckKeys } from '../api-keys/use-cases.ts';
+import { audit } from '../audit/use-cases.ts';
+import { tellAccessChanged } from '../sessions/use-cases.ts';
+import { hashPassword } from '../users/passwords.ts';
+import { checkTimezone, readContact } from '../users/rules.ts';
+import type { User } from '../users/schema.ts';
+import type { Account } from './schema.ts';
+import { accountsMadeBy, findAccount, listAccounts, updateAccount } from './store.ts';
+import { openAccount } from './use-cases.ts';
+
+type Parts = Pick<Deps, 'records' | 'bus' | 'log'>;
+type Who = Pick<Caller, 'accountId' | 'role'>;
+
+/** Dealers may have sub-dealers; deeper than this nobody looks. */
+const maxDepth = 8;
+
+/** Whether an account is one that a caller may see besides the own: all for superadmins, those below for dealers. */
+export async function isBelow(records: Records, who: Who, account: Account): Promise<boolean> {
+  if (who.role === 'superadmin') return true;
+  if (who.role !== 'dealer') return false;
+  let above: Account | null = account;
+  for (let depth = 0; depth < maxDepth && above !== null && above.dealerAccountId !== null; depth += 1) {
+    if (above.dealerAccountId === who.accountId) return true;
+    above = await findAccount(records, above.dealerAccountId);
+  }
+  return false;
+}
+
+/** An account that the caller may see, or null. */
+export async function visibleAccount(records: Records, caller: Caller, id: number): Promise<Account | null> {
+  const account = await findAccount(records, id);
+  if (account === null || id === caller.accountId) return account;
+  return (await isBelow(records, caller, account)) ? account : null;
+}
+
+/** The accounts below the caller. */
+export async function listBelow(
+  records: Records,
+  caller: Caller,
+  part: Parameters<typeof listAccounts>[2],
+): ReturnType<typeof listAccounts> {
+  if (caller.role === 'superadmin') return listAccounts(records, null, part);
+  const dealers = [caller.accountId];
+  let level: readonly number[] = dealers;
+  for (let depth = 0; depth < maxDepth && level.length > 0; depth += 1) {
+    level = await accountsMadeBy(records, level);
+    dealers.push(...level);
+  }
+  return listAccounts(records, dealers, part);
+}
+
+/** What a body says of an account's first owner. */
+export interface GivenOwner {
+  readonly name: string;
+  readonly email?: string | null | undefined;
+  readonly phone_number?: string | null | undefined;
+  readonly password?: string | undefined;
+  readonly role?: 'owner' | 'dealer' | undefined;
+}
+
+/** Opens an account for a customer, or for a (sub-)dealer, below the caller. */
+export async function openCustomerAccount(
+  deps: Parts,
+  caller: Caller,
+  given: { name: string; timezone?: string | undefined; owner: GivenOwner },
+): Promise<{ account: Account; user: User }> {
+  checkTimezone(given.timezone);
+  const { name, password, role = 'owner' } = given.owner;
+  const owner = {
+    name,
+    role,
+    ...readContact(given.owner),
+    passwordHash: password === undefined ? null : await hashPassword(password),
+  };
+  const dealerAccountId = caller.role === 'dealer' ? caller.accountId : null;
+  const timezone = given.timezone === undefined ? {} : { timezone: given.timezone };
+  const opened = await openAccount(deps.records, { name: given.name, dealerAccountId, ...timezone }, owner);
+  await audit(deps, caller, 'accounts.create', { type: 'accounts', id: opened.account._id }, { name: given.name });
+  return opened;
+}
+
+/** Changes an account: its status from above alone, the rest by its own administrators too. */
+export async function editAccount(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  given: { name?: string | undefined; timezone?: string | undefined; status?: 'active' | 'suspended' | undefined },
+  expectedVersion?: number,
+): Promise<Account | null> {
+  const account = await visibleAccount(deps.records, caller, id);
+  if (account === null) return null;
+  const isFromAbove = may(caller.role, 'accounts') && id !== caller.accountId;
+  if (!isFromAbove && (given.status !== undefined || !may(caller.role, 'administration')))
+    throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
+  checkTimezone(given.timezone);
+  const { name, timezone, status } = given;
+  const change = {
+    ...(name === undefined ? {} : { name }),
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(status === undefined ? {} : { status }),
+  };
+  const changed = await updateAccount(deps.records, id, change, expectedVersion);
+  if (changed === null) {
+    const now = await findAccount(deps.records, id);
+    if (now !== null) throw versionMismatch(now.version);
+    return null;
+  }
+  if (status !== undefined && status !== account.status) {
+    tellAccessChanged(deps, { accountId: id });
+    await recheckKeys(deps, { accountId: id });
+  }
+  await audit(deps, { ...caller, accountId: id }, 'accounts.update', { type: 'accounts', id }, change);
+  return changed;
+}

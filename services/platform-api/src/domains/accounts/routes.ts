@@ -1,0 +1,122 @@
+import {
+  AppError,
+  expectedVersion,
+  oneOf,
+  pageEnvelope,
+  pageOf,
+  pagingQuery,
+  Reply,
+  readPaging,
+  readSorting,
+  sortParameter,
+} from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams, nameOf, nullable } from '../../schemas.ts';
+import { matching } from '../../store/account-records.ts';
+import { sendInvitation } from '../auth/passwords.ts';
+import { email, password, personName, phoneNumber, timezone } from '../users/fields.ts';
+import { editAccount, listBelow, openCustomerAccount, visibleAccount } from './manage.ts';
+import { type Account, accountStatuses } from './schema.ts';
+import { accountSchema, shownAccount } from './shown.ts';
+
+const tags = ['Accounts'];
+const access = { permission: 'accounts' } as const;
+
+const openBody = Type.Object({
+  name: personName,
+  timezone: Type.Optional(timezone),
+  owner: Type.Object({
+    name: personName,
+    email: Type.Optional(nullable(email)),
+    phone_number: Type.Optional(nullable(phoneNumber)),
+    password: Type.Optional(password),
+    role: Type.Optional(nameOf(['owner', 'dealer'])),
+  }),
+});
+
+const changeBody = Type.Object({
+  name: Type.Optional(personName),
+  timezone: Type.Optional(timezone),
+  status: Type.Optional(nameOf(accountStatuses)),
+});
+
+const found = (account: Account | null) => {
+  if (account === null) throw new AppError('not_found', 'There is no such account.');
+  return { data: shownAccount(account) };
+};
+
+export const accountRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/accounts',
+    operationId: 'openAccount',
+    summary: 'Open the account of a customer or a sub-dealer; without `password` the owner is invited',
+    tags,
+    access,
+    isIdempotent: true,
+    body: openBody,
+    response: oneOf(accountSchema),
+    otherSuccesses: { 201: 'Created; `Location` is the path of the account.' },
+    errors: { 409: 'The e-mail or phone number is taken.' },
+    handle: async ({ body, context }) => {
+      const { account, user } = await openCustomerAccount(deps, callerOf(context), body);
+      if (user.passwordHash === null)
+        void sendInvitation(deps, user).catch((error: unknown) =>
+          deps.log.error({ err: error, userId: user._id }, 'an invitation could not be sent'),
+        );
+      return new Reply(201, { data: shownAccount(account) }, { Location: `/api/accounts/${account._id}` });
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/accounts',
+    operationId: 'listAccounts',
+    summary: 'The accounts below a dealer; all for the operator',
+    tags,
+    access,
+    query: Type.Object({
+      ...pagingQuery,
+      sort: sortParameter(['id', 'name']),
+      query: Type.Optional(Type.String({ maxLength: 100, description: 'Part of a name.' })),
+      status: Type.Optional(nameOf(accountStatuses)),
+    }),
+    response: pageOf(accountSchema),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const where = {
+        ...matching(query.query, ['name']),
+        ...(query.status === undefined ? {} : { status: query.status }),
+      };
+      const part = { where, sorting: readSorting(query.sort), paging };
+      const { items, total } = await listBelow(deps.records, callerOf(context), part);
+      return pageEnvelope({ items: items.map(shownAccount), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/accounts/:id',
+    operationId: 'getAccount',
+    summary: 'The own account, or one below',
+    tags,
+    params: idParams,
+    response: oneOf(accountSchema),
+    handle: async ({ params, context }) => found(await visibleAccount(deps.records, callerOf(context), params.id)),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/accounts/:id',
+    operationId: 'updateAccount',
+    summary: 'Change the own account, or one below; from above, suspend it or let it in again',
+    tags,
+    access: { permission: 'self' },
+    params: idParams,
+    body: changeBody,
+    response: oneOf(accountSchema),
+    errors: { 412: 'The record has another version.' },
+    handle: async ({ params, body, context }) =>
+      found(await editAccount(deps, callerOf(context), params.id, body, expectedVersion(context))),
+  }),
+];

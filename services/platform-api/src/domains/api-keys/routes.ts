@@ -1,0 +1,80 @@
+import {
+  AppError,
+  oneOf,
+  pageEnvelope,
+  pageOf,
+  pagingQuery,
+  Reply,
+  readPaging,
+  readSorting,
+  sortParameter,
+} from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams } from '../../schemas.ts';
+import { createKeyBody, keySchema, newKeySchema } from './schema.ts';
+import { shownKey } from './shown.ts';
+import { endKey, listKeys, makeKey } from './use-cases.ts';
+
+// The bearer token alone, so that the first key can be made.
+const access = { credentials: 'bearer', permission: 'administration' } as const;
+const tags = ['API keys'];
+
+export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'bus' | 'log'>): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/api-keys',
+    operationId: 'createApiKey',
+    summary: 'Make an API key; it is shown only in this answer',
+    tags,
+    access,
+    isIdempotent: true,
+    body: createKeyBody,
+    response: oneOf(newKeySchema),
+    otherSuccesses: { 201: 'Made; `key` is shown only now.' },
+    errors: { 409: 'The account has 20 keys.' },
+    handle: async ({ body, context }) => {
+      const { key, record } = await makeKey(deps, callerOf(context), body);
+      return new Reply(
+        201,
+        { data: { ...shownKey(record), key } },
+        { Location: `/api/api-keys/${record._id}`, 'Cache-Control': 'no-store' },
+      );
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/api-keys',
+    operationId: 'listApiKeys',
+    summary: 'The API keys of the account that are not revoked',
+    tags,
+    access,
+    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name']) }),
+    response: pageOf(keySchema),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listKeys(deps.records, callerOf(context), {
+        sorting: readSorting(query.sort),
+        paging,
+      });
+      return pageEnvelope({ items: items.map(shownKey), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/api-keys/:id',
+    operationId: 'revokeApiKey',
+    summary: 'Revoke an API key, everywhere within five seconds',
+    tags,
+    access,
+    params: idParams,
+    response: oneOf(keySchema),
+    handle: async ({ params, context }) => {
+      const key = await endKey(deps, callerOf(context), params.id);
+      if (key === null) throw new AppError('not_found', 'There is no such API key.');
+      return { data: shownKey(key) };
+    },
+  }),
+];

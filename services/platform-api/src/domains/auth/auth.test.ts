@@ -1,0 +1,438 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Answer, PlatformWorld, type TestUser, testPassword } from '../../testing/platform-world.ts';
+import { createKey } from '../api-keys/use-cases.ts';
+import type { User } from '../users/schema.ts';
+import { stepOf, totpCode } from './totp.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterAll(() => world.close());
+
+const newPhone = (): string => `+9198${String(randomInt(1e8)).padStart(8, '0')}`;
+const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
+const post = (path: string, body: unknown, headers?: Record<string, string>) =>
+  world.anonymous.post(`/api/auth/${path}`, body, headers);
+const login = (identifier: string, password = testPassword, more: object = {}) =>
+  post('login', { identifier, password, ...more });
+const tokenOf = (answer: Answer): string => String(answer.data['access_token']);
+const refreshOf = (answer: Answer): string => String(answer.data['refresh_token']);
+const withToken = (token: string) => world.with({ authorization: `Bearer ${token}` });
+const me = (token: string) => withToken(token).get('/api/auth/me');
+const tokenSet = {
+  token_type: 'Bearer',
+  access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+  expires_in: 3600,
+  refresh_token: expect.stringMatching(/^rt_\d+\.[\w-]{32}\.[\w-]{32}$/),
+  refresh_expires_in: 2_592_000,
+};
+
+describe('POST /api/auth/register', () => {
+  it('opens an account with its owner and logs in', async () => {
+    const phone = newPhone();
+    const answer = await post('register', {
+      name: 'Ann',
+      email: ` ${newEmail().toUpperCase()}`.trim(),
+      phone_number: phone.replace('+91', '+91 (').replace(/(.{9})/, '$1) '),
+      password: testPassword,
+      account_name: 'Ann & Sons',
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.data).toMatchObject(tokenSet);
+    expect(answer.data['user']).toMatchObject({
+      name: 'Ann',
+      email: expect.stringMatching(/^person-\d+@fleet\.example$/),
+      phone_number: phone,
+      role: 'owner',
+      two_factor_enabled: false,
+      disabled: false,
+      last_login_at: expect.any(String),
+      version: 1,
+    });
+    const own = await me(tokenOf(answer));
+    expect(own.data).toMatchObject({
+      account: { name: 'Ann & Sons', status: 'active' },
+      permissions: expect.arrayContaining(['fleet', 'administration', 'billing']),
+      dashboard_api_key: expect.stringMatching(/^fk_[\w-]{43}$/),
+    });
+    expect((await me(tokenOf(answer))).data['dashboard_api_key']).toBe(own.data['dashboard_api_key']);
+    expect((await login(phone)).status).toBe(200);
+  });
+
+  it('a taken e-mail or phone number is 409 and leaves no account', async () => {
+    const { email } = world.ours.owner;
+    const phone = newPhone();
+    await world.user('viewer', world.theirs, { phoneNumber: phone });
+    const accounts = () => world.deps.database.collection('accounts').countDocuments();
+    const before = await accounts();
+    for (const contact of [{ email: email.toUpperCase() }, { phone_number: phone, email: newEmail() }])
+      expect(
+        (await post('register', { name: 'A', password: testPassword, account_name: 'A', ...contact })).body,
+      ).toMatchObject({ status: 409, code: 'duplicate' });
+    expect(await accounts()).toBe(before);
+  });
+
+  it.each([
+    [{}, '/email'],
+    [{ email: 'nobody' }, '/email'],
+    [{ phone_number: '9876543210' }, '/phone_number'],
+    [{ email: 'a@b', password: 'too short' }, '/password'],
+    [{ email: 'a@b', name: ' ' }, '/name'],
+    [{ email: 'a@b', account_name: 7 }, '/account_name'],
+  ])('%j is 400 with the fault at %s', async (fields, path) => {
+    const answer = await post('register', { name: 'A', password: testPassword, account_name: 'A', ...fields });
+    expect(answer.body).toMatchObject({
+      status: 400,
+      code: 'validation_failed',
+      details: expect.arrayContaining([expect.objectContaining({ path })]),
+    });
+  });
+
+  it('is 403 where SIGNUP_ENABLED is false', async () => {
+    const closed = await PlatformWorld.open({ SIGNUP_ENABLED: 'false' });
+    try {
+      const body = { name: 'A', email: newEmail(), password: testPassword, account_name: 'A' };
+      expect((await closed.anonymous.post('/api/auth/register', body)).body).toMatchObject({
+        status: 403,
+        code: 'permission_denied',
+      });
+    } finally {
+      await closed.close();
+    }
+  });
+});
+
+describe('POST /api/auth/login', () => {
+  it('takes e-mail in any case and a phone number in any spelling', async () => {
+    const phone = newPhone();
+    const user = await world.user('viewer', world.ours, { phoneNumber: phone });
+    for (const identifier of [user.email, ` ${user.email.toUpperCase()} `, phone, phone.replace('+91', '+91-')]) {
+      const answer = await login(identifier);
+      expect(answer.status).toBe(200);
+      expect(answer.data).toMatchObject({ ...tokenSet, user: { id: user.id, role: 'viewer' } });
+    }
+  });
+
+  it('is the same 401 for a wrong password, an unknown identifier, a disabled user and one without a password', async () => {
+    const user = await world.user('viewer');
+    const disabled = await world.user('viewer', world.ours, { disabled: true });
+    const invited = await world.user('viewer', world.ours, { passwordHash: null });
+    const answers = [
+      await login(user.email, 'wrong password'),
+      await login(newEmail()),
+      await login(newPhone()),
+      await login('nonsense'),
+      await login(disabled.email),
+      await login(invited.email),
+    ];
+    const bodies = answers.map(({ body }) => ({ ...(body as object), request_id: '' }));
+    expect(bodies[0]).toMatchObject({ status: 401, code: 'token_invalid' });
+    for (const body of bodies) expect(body).toEqual(bodies[0]);
+  });
+
+  it('takes about as long for an unknown identifier as for a known one', async () => {
+    const user = await world.user('viewer');
+    const timeOf = async (identifier: string): Promise<number> => {
+      const startedAt = performance.now();
+      await login(identifier, 'wrong password');
+      return performance.now() - startedAt;
+    };
+    await timeOf(newEmail());
+    const known: number[] = [];
+    const unknown: number[] = [];
+    for (let no = 0; no < 4; no += 1) {
+      known.push(await timeOf(user.email));
+      unknown.push(await timeOf(newEmail()));
+    }
+    // The hash alone takes longer than all the rest: without it the least time would be a small part.
+    expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...known) / 3);
+  });
+
+  it('five failures lock the identifier for 15 minutes, known or not, also for the right password', async () => {
+    const user = await world.user('viewer');
+    for (const identifier of [user.email, newEmail()]) {
+      for (let no = 0; no < 5; no += 1) expect((await login(identifier, 'wrong password')).status).toBe(401);
+      const locked = await login(identifier.toUpperCase());
+      expect(locked.body).toMatchObject({ status: 429, code: 'rate_limited' });
+      expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(800);
+      expect(Number(locked.headers.get('retry-after'))).toBeLessThanOrEqual(900);
+    }
+    const failures = world.deps.database.collection('log_in_failures');
+    await failures.updateMany({}, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    expect((await login(user.email)).status).toBe(200);
+  });
+
+  it('many attempts at the same time are no way around the lock; a success clears the count', async () => {
+    const user = await world.user('viewer');
+    for (let round = 0; round < 2; round += 1) {
+      for (let no = 0; no < 4; no += 1) expect((await login(user.email, 'wrong password')).status).toBe(401);
+      expect((await login(user.email)).status).toBe(200);
+    }
+    const attempts = await Promise.all(Array.from({ length: 12 }, () => login(user.email, 'wrong password')));
+    expect(attempts.filter(({ status }) => status === 401)).toHaveLength(5);
+    expect(attempts.filter(({ status }) => status === 429)).toHaveLength(7);
+  });
+
+  it('is written to the audit log', async () => {
+    const tenant = await world.tenant('Audited');
+    await login(tenant.owner.email, 'wrong password');
+    await login(tenant.owner.email);
+    const log = await world.as(tenant.owner).get('/api/audit-log');
+    expect(log.items).toMatchObject([
+      { action: 'auth.login', user_id: tenant.owner.id, detail: { by: 'password' } },
+      { action: 'auth.login-failed', target: { type: 'users', id: tenant.owner.id } },
+    ]);
+  });
+
+  it('a user of a suspended account logs in to nothing', async () => {
+    const tenant = await world.tenant('Suspended');
+    const accounts = world.deps.database.collection<{ _id: number }>('accounts');
+    await accounts.updateOne({ _id: tenant.accountId }, { $set: { status: 'suspended' } });
+    expect((await login(tenant.owner.email)).body).toMatchObject({ status: 403, code: 'account_suspended' });
+  });
+});
+
+describe('one-time codes', () => {
+  const codeIn = (phone: string): string | undefined =>
+    /\b\d{6}\b/.exec(world.sent.findLast(({ to }) => to === phone)?.text ?? '')?.[0];
+  const send = async (phone: string): Promise<string> => {
+    const before = world.sent.length;
+    expect((await post('otp/send', { phone_number: phone })).status).toBe(202);
+    await until(() => world.sent.length > before);
+    return codeIn(phone) ?? '';
+  };
+  const verify = (phone: string, code: string, more: object = {}) =>
+    post('otp/verify', { phone_number: phone, code, ...more });
+
+  it('log a user in, once', async () => {
+    const phone = newPhone();
+    const user = await world.user('viewer', world.ours, { phoneNumber: phone });
+    const code = await send(phone);
+    const answer = await verify(phone.replace('+91', '+91 '), code);
+    expect(answer.data).toMatchObject({ ...tokenSet, user: { id: user.id } });
+    expect((await verify(phone, code)).body).toMatchObject({ status: 401, code: 'token_invalid' });
+  });
+
+  it('answers the same for a number that nobody has, and sends nothing', async () => {
+    const phone = newPhone();
+    const answer = await post('otp/send', { phone_number: phone });
+    expect([answer.status, answer.data]).toEqual([202, { phone_number: phone, expires_in: 300 }]);
+    await send(await world.user('viewer', world.ours, { phoneNumber: newPhone() }).then(phoneOf));
+    expect(world.sent.some(({ to }) => to === phone)).toBe(false);
+    expect((await verify(phone, '123456')).status).toBe(401);
+  });
+  const phoneOf = async ({ id }: TestUser): Promise<string> =>
+    (await world.deps.database.collection<User>('users').findOne({ _id: id }))?.phoneNumber ?? '';
+
+  it('a code has five tries, five minutes, and gives way to the next one', async () => {
+    const phone = newPhone();
+    await world.user('viewer', world.ours, { phoneNumber: phone });
+    const first = await send(phone);
+    const wrong = first === '000000' ? '000001' : '000000';
+    for (let no = 0; no < 4; no += 1) expect((await verify(phone, wrong)).status).toBe(401);
+    expect((await verify(phone, first)).status).toBe(200);
+    const codes = world.deps.database.collection<{ _id: string }>('one_time_codes');
+    const late = await send(phone);
+    await codes.updateOne({ _id: phone }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    expect((await verify(phone, late)).status).toBe(401);
+    const replaced = await send(phone);
+    const last = await send(phone);
+    if (replaced !== last) expect((await verify(phone, replaced)).status).toBe(401);
+    expect((await verify(phone, last)).status).toBe(200);
+    expect(JSON.stringify(await codes.find().toArray())).not.toContain(await send(phone));
+  });
+
+  it('five an hour are sent to a number', async () => {
+    const limited = await PlatformWorld.open({ RATE_LIMIT_CODES_PER_HOUR: '5' });
+    try {
+      const phone = newPhone();
+      const statuses = [];
+      for (let no = 0; no < 6; no += 1)
+        statuses.push((await limited.anonymous.post('/api/auth/otp/send', { phone_number: phone })).status);
+      expect(statuses).toEqual([202, 202, 202, 202, 202, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+});
+
+describe('refresh and log-out', () => {
+  const refresh = (token: string) => post('refresh', { refresh_token: token });
+
+  it('each refresh token works once and gives the next', async () => {
+    const user = await world.user('viewer');
+    const first = await refresh(user.refreshToken);
+    expect(first.data).toMatchObject({ ...tokenSet, user: { id: user.id } });
+    const second = await refresh(refreshOf(first));
+    expect(second.status).toBe(200);
+    expect((await me(tokenOf(second))).status).toBe(200);
+  });
+
+  it('a spent one ends the session, its access tokens with it; a made-up one does not', async () => {
+    const user = await world.user('viewer');
+    const next = await refresh(user.refreshToken);
+    const madeUp = refreshOf(next).replace(/\.[\w-]{32}\./, `.${'A'.repeat(32)}.`);
+    for (const token of [madeUp, 'rt_1', 'x', `rt_999999.${'A'.repeat(32)}.${'A'.repeat(32)}`])
+      expect((await refresh(token)).body).toMatchObject({ status: 401, code: 'token_invalid' });
+    expect((await me(user.token)).status).toBe(200);
+    expect((await refresh(user.refreshToken)).body).toMatchObject({ status: 401, code: 'token_invalid' });
+    await until(async () => (await me(user.token)).status === 401);
+    expect((await me(tokenOf(next))).status).toBe(401);
+    expect((await refresh(refreshOf(next))).status).toBe(401);
+  });
+
+  it('of two at the same time one is the reuse', async () => {
+    const user = await world.user('viewer');
+    const both = await Promise.all([refresh(user.refreshToken), refresh(user.refreshToken)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 401]);
+    await until(async () => (await me(user.token)).status === 401);
+  });
+
+  it('log-out ends the session and its tokens everywhere', async () => {
+    const user = await world.user('viewer');
+    expect((await me(user.token)).status).toBe(200);
+    expect((await withToken(user.token).post('/api/auth/logout')).status).toBe(200);
+    await until(async () => (await me(user.token)).status === 401);
+    expect((await refresh(user.refreshToken)).status).toBe(401);
+  });
+});
+
+describe('POST /api/auth/api-token', () => {
+  const mint = (key: string) => world.with({ 'x-api-key': key }).post('/api/auth/api-token');
+
+  it('mints tokens for keys that may, without a refresh token; they end with the key', async () => {
+    const { owner } = world.ours;
+    const made = await withToken(owner.token).post('/api/api-keys', { name: 'server', can_mint_tokens: true });
+    const key = String(made.data['key']);
+    const minted = await mint(key);
+    expect(minted.data).toMatchObject({ ...tokenSet, refresh_token: null, user: { id: owner.id } });
+    const server = world.with({ 'x-api-key': key, authorization: `Bearer ${tokenOf(minted)}` });
+    expect((await server.get('/api/audit-log')).status).toBe(200);
+    expect((await me(tokenOf(minted))).data['dashboard_api_key']).toBeNull();
+    expect((await withToken(tokenOf(minted)).post('/api/auth/logout')).status).toBe(409);
+    await withToken(owner.token).delete(`/api/api-keys/${made.data.id}`);
+    await until(async () => (await me(tokenOf(minted))).status === 401);
+    expect((await mint(key)).status).toBe(401);
+  });
+
+  it('refuses other keys, and the key of the dashboard', async () => {
+    const key = await createKey(world.records, { accountId: world.ours.accountId, name: 'plain' });
+    expect((await mint(key)).body).toMatchObject({ status: 403, code: 'permission_denied' });
+    const own = await me(world.ours.owner.token);
+    expect((await mint(String(own.data['dashboard_api_key']))).status).toBe(403);
+  });
+});
+
+describe('a new password', () => {
+  const tokenFor = async (to: string, ask: () => Promise<Answer>): Promise<string> => {
+    const before = world.sent.length;
+    expect([201, 202]).toContain((await ask()).status);
+    await until(() => world.sent.slice(before).some((message) => message.to === to));
+    return /token=(pr_[\w-]{43})/.exec(world.sent.findLast((message) => message.to === to)?.text ?? '')?.[1] ?? '';
+  };
+
+  it('is set with the token of the mail, once, and ends all sessions', async () => {
+    const user = await world.user('viewer');
+    const token = await tokenFor(user.email, () => post('password/forgot', { identifier: user.email.toUpperCase() }));
+    const other = await tokenFor(user.email, () => post('password/forgot', { identifier: user.email }));
+    const password = 'another long password';
+    expect((await post('password/reset', { token: `${token}x`, password })).status).toBe(401);
+    expect((await post('password/reset', { token, password: 'short' })).status).toBe(400);
+    expect((await post('password/reset', { token, password })).data).toMatchObject({ id: user.id });
+    for (const spent of [token, other])
+      expect((await post('password/reset', { token: spent, password })).body).toMatchObject({ code: 'token_invalid' });
+    await until(async () => (await me(user.token)).status === 401);
+    expect((await login(user.email)).status).toBe(401);
+    expect((await login(user.email, password)).status).toBe(200);
+  });
+
+  it('is 202 for an identifier that nobody has; the link is not valid after an hour', async () => {
+    expect((await post('password/forgot', { identifier: newEmail() })).status).toBe(202);
+    const phone = newPhone();
+    await world.user('viewer', world.ours, { phoneNumber: phone, email: null });
+    const token = await tokenFor(phone, () => post('password/forgot', { identifier: phone }));
+    const tokens = world.deps.database.collection('reset_tokens');
+    await tokens.updateMany({}, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    expect((await post('password/reset', { token, password: testPassword })).status).toBe(401);
+  });
+
+  it('accepts an invitation', async () => {
+    const email = newEmail();
+    const invite = () => world.as(world.ours.owner).post('/api/users/invite', { email, role: 'manager' });
+    const token = await tokenFor(email, invite);
+    expect((await post('password/reset', { token, password: testPassword })).data).toMatchObject({ role: 'manager' });
+    expect((await login(email)).status).toBe(200);
+  });
+});
+
+describe('two-factor log-in', () => {
+  const codeOf = (secret: string, ahead = 0): string => totpCode(secret, stepOf(new Date()) + ahead);
+
+  it('is turned on with a code, asked for at log-in, each code once, and turned off with a code', async () => {
+    const user = await world.user('viewer');
+    const client = withToken(user.token);
+    const prepared = await client.post('/api/auth/totp');
+    expect(prepared.data).toEqual({
+      secret: expect.stringMatching(/^[A-Z2-7]{32}$/),
+      otpauth_url: expect.stringContaining('otpauth://totp/'),
+    });
+    const secret = String(prepared.data['secret']);
+    expect((await login(user.email)).status).toBe(200);
+    expect((await client.post('/api/auth/totp', { code: '000000' })).status).toBe(400);
+    const first = codeOf(secret, -1);
+    expect((await client.post('/api/auth/totp', { code: first })).data).toMatchObject({ two_factor_enabled: true });
+    expect((await client.post('/api/auth/totp')).status).toBe(409);
+    expect((await login(user.email)).body).toMatchObject({ status: 401, code: 'two_factor_required' });
+    expect((await login(user.email, testPassword, { code: first })).status).toBe(401);
+    expect((await login(user.email, 'wrong password', { code: codeOf(secret) })).body).toMatchObject({
+      code: 'token_invalid',
+    });
+    const second = codeOf(secret);
+    expect((await login(user.email, testPassword, { code: second })).status).toBe(200);
+    expect((await login(user.email, testPassword, { code: second })).status).toBe(401);
+    expect((await client.delete('/api/auth/totp', {}, { code: second })).status).toBe(400);
+    expect((await client.delete('/api/auth/totp', {}, { code: codeOf(secret, 1) })).data).toMatchObject({
+      two_factor_enabled: false,
+    });
+    expect((await login(user.email)).status).toBe(200);
+    const stored = await world.deps.database.collection('users').find().toArray();
+    expect(JSON.stringify(stored)).not.toContain(secret);
+  });
+
+  it('wrong codes lock as wrong passwords do; asking without one does not', async () => {
+    const user = await world.user('viewer');
+    const secret = String((await withToken(user.token).post('/api/auth/totp')).data['secret']);
+    await withToken(user.token).post('/api/auth/totp', { code: codeOf(secret) });
+    for (let no = 0; no < 7; no += 1) expect((await login(user.email)).status).toBe(401);
+    for (let no = 0; no < 5; no += 1)
+      expect((await login(user.email, testPassword, { code: '1' })).body).toMatchObject({
+        code: 'two_factor_required',
+      });
+    expect((await login(user.email, testPassword, { code: codeOf(secret, 1) })).status).toBe(429);
+  });
+});
+
+describe('GET and DELETE /api/auth/sessions', () => {
+  it('shows the own open ones and ends one', async () => {
+    const user = await world.user('viewer');
+    const other = await login(user.email);
+    const list = await withToken(user.token).get('/api/auth/sessions');
+    expect(list.items).toHaveLength(2);
+    expect(list.items.filter(({ current }) => current === true)).toMatchObject([
+      { id: user.sessionId, ip: '127.0.0.1', user_agent: 'test', version: 1 },
+    ]);
+    const otherId = list.items.find(({ current }) => current === false)?.id;
+    expect((await withToken(world.ours.owner.token).delete(`/api/auth/sessions/${otherId}`)).status).toBe(404);
+    const ended = await withToken(user.token).delete(`/api/auth/sessions/${otherId}`);
+    expect(ended.data).toMatchObject({ id: otherId });
+    await until(async () => (await me(tokenOf(other))).status === 401);
+    expect((await withToken(user.token).delete(`/api/auth/sessions/${otherId}`)).status).toBe(404);
+    expect((await withToken(user.token).get('/api/auth/sessions')).items).toHaveLength(1);
+  });
+});

@@ -1,0 +1,53 @@
+import { AppError, type RequestContext } from '@fleet/service-kit';
+import type { Deps } from '../../deps.ts';
+import { audit } from '../audit/use-cases.ts';
+import { isPassword } from '../users/passwords.ts';
+import type { User } from '../users/schema.ts';
+import { Attempts, findByIdentifier, normalIdentifier } from './attempts.ts';
+import { logUserIn, originOf } from './token-set.ts';
+import { checkSecondFactor } from './two-factor.ts';
+
+type Parts = Pick<Deps, 'records' | 'database' | 'tokens' | 'encryption' | 'limits' | 'log'>;
+
+/** The refusal of a log-in: the same for an unknown identifier, a wrong password and a disabled user. */
+export const wrongLogIn = (): AppError => new AppError('token_invalid', 'The identifier or the password is wrong.');
+
+/** Log-in with a password, and with a time-based code where the user has turned that on. */
+export async function logIn(
+  deps: Parts,
+  given: { identifier: string; password: string; code?: string | undefined },
+  context: RequestContext,
+) {
+  const identifier = normalIdentifier(given.identifier);
+  await deps.limits.consume('login', `identifier:${identifier}`, context);
+  const attempts = await Attempts.begin(deps, identifier);
+  const user = await findByIdentifier(deps, identifier);
+  const isRight = await isPassword(user?.passwordHash ?? null, given.password);
+  if (user === null || !isRight || user.disabled) {
+    await auditFailure(deps, user, context);
+    throw wrongLogIn();
+  }
+  await passSecondFactor(deps, user, given.code, attempts);
+  await attempts.succeeded();
+  return logUserIn(deps, user, 'password', context);
+}
+
+/** 401 `two_factor_required` where a code is due and none or a wrong one is given. */
+export async function passSecondFactor(
+  deps: Parts,
+  user: User,
+  code: string | undefined,
+  attempts: Attempts,
+): Promise<void> {
+  const verdict = await checkSecondFactor(deps, user, code);
+  if (verdict === 'fine') return;
+  if (verdict === 'missing') await attempts.takeBack();
+  const message = verdict === 'missing' ? 'A code of the authenticator app is required.' : 'The code is not right.';
+  throw new AppError('two_factor_required', message);
+}
+
+async function auditFailure(deps: Parts, user: User | null, context: RequestContext): Promise<void> {
+  if (user === null) return;
+  const doer = { accountId: user.accountId, ip: originOf(context).ip };
+  await audit(deps, doer, 'auth.login-failed', { type: 'users', id: user._id });
+}

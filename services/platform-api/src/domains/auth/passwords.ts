@@ -1,0 +1,74 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { AppError, type RequestContext } from '@fleet/service-kit';
+import type { Deps } from '../../deps.ts';
+import { audit } from '../audit/use-cases.ts';
+import { revokeSessionsOf } from '../sessions/use-cases.ts';
+import { hashPassword } from '../users/passwords.ts';
+import type { User } from '../users/schema.ts';
+import { changeUser, findUser } from '../users/use-cases.ts';
+import { findByIdentifier, normalIdentifier } from './attempts.ts';
+import { insertResetToken, removeResetTokens, takeResetToken } from './store.ts';
+import { originOf } from './token-set.ts';
+
+const hourMs = 3_600_000;
+const resetMs = hourMs;
+const invitationMs = 7 * 24 * hourMs;
+
+type Parts = Pick<Deps, 'records' | 'database' | 'messages' | 'config' | 'bus' | 'log'>;
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+async function newResetLink(deps: Parts, user: User, lifetimeMs: number): Promise<{ token: string; url: string }> {
+  const token = `pr_${randomBytes(32).toString('base64url')}`;
+  const expiresAt = new Date(Date.now() + lifetimeMs);
+  await insertResetToken(deps.database, {
+    _id: hashOf(token),
+    accountId: user.accountId,
+    userId: user._id,
+    expiresAt,
+  });
+  return { token, url: `${deps.config.PUBLIC_URL}/reset-password?token=${token}` };
+}
+
+function tell(deps: Parts, user: User, subject: string, text: string): Promise<void> {
+  if (user.email !== null) return deps.messages.send({ kind: 'mail', to: user.email, subject, text });
+  return deps.messages.send({ kind: 'sms', to: user.phoneNumber ?? '', text });
+}
+
+/** Sends what opens the setting of a new password to a user who forgot it; to the caller all identifiers are the same. */
+export async function forgotPassword(deps: Parts, identifier: string, context: RequestContext): Promise<void> {
+  const send = async (): Promise<void> => {
+    const user = await findByIdentifier(deps, normalIdentifier(identifier));
+    if (user === null || user.disabled) return;
+    const { url } = await newResetLink(deps, user, resetMs);
+    await tell(deps, user, 'Set a new password', `Set a new password within an hour: ${url}`);
+  };
+  // Not waited for, so that the time tells nothing.
+  void send().catch((error: unknown) => context.log.error({ err: error }, 'a link to a new password was not sent'));
+}
+
+/** Sends a new user what opens the setting of the first password, valid for seven days. */
+export async function sendInvitation(deps: Parts, user: User): Promise<void> {
+  const { url } = await newResetLink(deps, user, invitationMs);
+  const text = `You are invited to the fleet platform. Choose a password within seven days: ${url}`;
+  await tell(deps, user, 'Your invitation to the fleet platform', text);
+}
+
+/** Sets the password of the user whose token this is, and ends all sessions. */
+export async function resetPassword(
+  deps: Parts,
+  given: { token: string; password: string },
+  context: RequestContext,
+): Promise<User> {
+  const passwordHash = await hashPassword(given.password);
+  const taken = await takeResetToken(deps.database, hashOf(given.token), new Date());
+  const user = taken === null ? null : await findUser(deps.records, taken, taken.userId);
+  if (taken === null || user === null || user.disabled)
+    throw new AppError('token_invalid', 'The token is wrong, used, or no longer valid.');
+  const changed = (await changeUser(deps.records, taken, user._id, { passwordHash })) ?? user;
+  await removeResetTokens(deps.database, user._id);
+  await revokeSessionsOf(deps, user);
+  const doer = { accountId: user.accountId, userId: user._id, ip: originOf(context).ip };
+  await audit(deps, doer, 'auth.password-reset', { type: 'users', id: user._id });
+  return changed;
+}

@@ -1,0 +1,185 @@
+import { AppError, oneOf, Reply } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { revokeSession } from '../sessions/use-cases.ts';
+import { shownUser, userSchema } from '../users/shown.ts';
+import { logIn } from './log-in.ts';
+import { describeMe, meSchema } from './me.ts';
+import { mintToken } from './mint-token.ts';
+import { codeSeconds, phoneOf, sendCode, verifyCode } from './one-time-codes.ts';
+import { forgotPassword, resetPassword } from './passwords.ts';
+import { refreshTokens } from './refresh.ts';
+import { register } from './register.ts';
+import { forgotBody, loginBody, refreshBody, registerBody, resetBody, sendCodeBody, verifyCodeBody } from './schema.ts';
+import { tokenSet } from './token-set.ts';
+
+const tags = ['Log-in'];
+const open = { credentials: 'none' } as const;
+const wrong = 'What was given is wrong, or no longer valid.';
+const suspended = 'The account is suspended.';
+
+const logInRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/auth/register',
+    operationId: 'register',
+    summary: 'Open an account with its first owner, and log in',
+    description: '`email`, `phone_number` or both.',
+    tags,
+    access: open,
+    bucket: 'login',
+    isIdempotent: true,
+    body: registerBody,
+    response: oneOf(tokenSet),
+    otherSuccesses: { 201: 'The account is open, and the owner logged in.' },
+    errors: { 403: 'Accounts are opened by the operator here.', 409: 'The e-mail or phone number is taken.' },
+    handle: async ({ body, context }) => new Reply(201, { data: await register(deps, body, context) }),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/auth/login',
+    operationId: 'login',
+    summary: 'Log in with a password',
+    description:
+      'Five failures lock an identifier for 15 minutes. 401 `two_factor_required` where a `code` of the authenticator app is due.',
+    tags,
+    access: open,
+    bucket: 'login',
+    body: loginBody,
+    response: oneOf(tokenSet),
+    errors: { 401: wrong, 403: suspended },
+    handle: async ({ body, context }) => ({ data: await logIn(deps, body, context) }),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/auth/otp/send',
+    operationId: 'sendOneTimeCode',
+    summary: 'Send a code for a log-in to a phone number that has a user',
+    description: 'The answer is the same where nobody has the number.',
+    tags,
+    access: open,
+    bucket: 'login',
+    body: sendCodeBody,
+    otherSuccesses: { 202: 'It is sent where there is such a user.' },
+    response: oneOf(Type.Object({ phone_number: Type.String(), expires_in: Type.Integer() })),
+    handle: async ({ body, context }) => {
+      const phone = phoneOf(body.phone_number);
+      await sendCode(deps, phone, context);
+      return new Reply(202, { data: { phone_number: phone, expires_in: codeSeconds } });
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/auth/otp/verify',
+    operationId: 'verifyOneTimeCode',
+    summary: 'Log in with a code that was sent',
+    tags,
+    access: open,
+    bucket: 'login',
+    body: verifyCodeBody,
+    response: oneOf(tokenSet),
+    errors: { 401: wrong, 403: suspended },
+    handle: async ({ body, context }) => {
+      const given = { phoneNumber: phoneOf(body.phone_number), code: body.code, totpCode: body.totp_code };
+      return { data: await verifyCode(deps, given, context) };
+    },
+  }),
+];
+
+const passwordRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/auth/password/forgot',
+    operationId: 'forgotPassword',
+    summary: 'Send what opens the setting of a new password',
+    description: 'The answer is the same where there is no such user.',
+    tags,
+    access: open,
+    bucket: 'login',
+    body: forgotBody,
+    otherSuccesses: { 202: 'It is sent where there is such a user.' },
+    response: oneOf(Type.Object({})),
+    handle: async ({ body, context }) => {
+      await forgotPassword(deps, body.identifier, context);
+      return new Reply(202, { data: {} });
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/auth/password/reset',
+    operationId: 'resetPassword',
+    summary: 'Set a new password with the token that was sent; also accepts an invitation',
+    description: 'All sessions of the user end.',
+    tags,
+    access: open,
+    bucket: 'login',
+    body: resetBody,
+    response: oneOf(userSchema),
+    errors: { 401: wrong },
+    handle: async ({ body, context }) => ({ data: shownUser(await resetPassword(deps, body, context)) }),
+  }),
+];
+
+const tokenRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/auth/refresh',
+    operationId: 'refresh',
+    summary: 'The next tokens of a session',
+    description: 'The refresh token is spent by that; showing a spent one ends the session.',
+    tags,
+    access: open,
+    bucket: 'login',
+    body: refreshBody,
+    response: oneOf(tokenSet),
+    errors: { 401: wrong, 403: suspended },
+    handle: async ({ body, context }) => ({ data: await refreshTokens(deps, body.refresh_token, context) }),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/auth/api-token',
+    operationId: 'mintToken',
+    summary: 'A token for a server, by an API key that can mint tokens',
+    description: 'Without a refresh token: the key mints the next one. It ends with the key.',
+    tags,
+    access: { credentials: 'key', permission: 'self', scope: null },
+    bucket: 'login',
+    response: oneOf(tokenSet),
+    handle: async ({ context }) => ({ data: await mintToken(deps, callerOf(context)) }),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/auth/logout',
+    operationId: 'logout',
+    summary: 'End the session of the token, within five seconds everywhere',
+    tags,
+    access: { credentials: 'bearer', permission: 'self' },
+    response: oneOf(Type.Object({})),
+    errors: { 409: 'The token was minted by an API key: it has no session.' },
+    handle: async ({ context }) => {
+      const caller = callerOf(context);
+      if (caller.sessionId === null)
+        throw new AppError('state_conflict', 'The token was minted by an API key: it has no session.');
+      await revokeSession(deps, caller, caller.sessionId);
+      return { data: {} };
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/auth/me',
+    operationId: 'getMe',
+    summary: 'The caller, with account and permissions',
+    tags,
+    access: { credentials: 'bearer', permission: 'self' },
+    response: oneOf(meSchema),
+    handle: async ({ context }) => ({ data: await describeMe(deps, callerOf(context)) }),
+  }),
+];
+
+export const authRoutes = (deps: Deps): PlatformRoute[] => [
+  ...logInRoutes(deps),
+  ...passwordRoutes(deps),
+  ...tokenRoutes(deps),
+];

@@ -1,0 +1,42 @@
+import { Type } from 'typebox';
+import { email, password, personName, phoneNumber } from '../users/fields.ts';
+import { maxPasswordLength } from '../users/passwords.ts';
+
+const code = Type.String({ pattern: '^\\d{6}$', examples: ['123456'] });
+
+export const registerBody = Type.Object({
+  name: personName,
+  email: Type.Optional(email),
+  phone_number: Type.Optional(phoneNumber),
+  password,
+  account_name: personName,
+});
+
+export const loginBody = Type.Object({
+  identifier: Type.String({ minLength: 1, maxLength: 254, description: 'E-mail or phone number.' }),
+  // No least length: what is too short for a password is a wrong one.
+  password: Type.String({ minLength: 1, maxLength: maxPasswordLength }),
+  code: Type.Optional(Type.String({ maxLength: 20, description: 'Of the authenticator app, where the user has one.' })),
+});
+
+export const sendCodeBody = Type.Object({ phone_number: phoneNumber });
+
+export const verifyCodeBody = Type.Object({
+  phone_number: phoneNumber,
+  code,
+  totp_code: Type.Optional(
+    Type.String({ maxLength: 20, description: 'Of the authenticator app, where the user has one.' }),
+  ),
+});
+
+export const refreshBody = Type.Object({ refresh_token: Type.String({ minLength: 1, maxLength: 256 }) });
+
+export const forgotBody = Type.Object({ identifier: Type.String({ minLength: 1, maxLength: 254 }) });
+
+export const resetBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 256 }), password });
+
+export const totpBody = Type.Object({
+  code: Type.Optional(Type.Union([code, Type.Null()], { description: 'Turns two-factor log-in on.' })),
+});
+
+export const endTotpBody = Type.Object({ code });

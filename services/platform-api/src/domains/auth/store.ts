@@ -1,0 +1,104 @@
+import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+
+/** Failed log-ins with an identifier; `_id` is its SHA-256. */
+interface Failures {
+  readonly _id: string;
+  readonly count: number;
+  readonly expiresAt: Date;
+}
+
+/** A one-time code that was sent; `_id` is the phone number. */
+export interface SentCode {
+  readonly _id: string;
+  /** Sealed for the purpose `one-time code to <phone number>`. */
+  readonly sealedCode: string;
+  readonly triesLeft: number;
+  readonly expiresAt: Date;
+}
+
+/** What opens the setting of a new password; `_id` is the token's SHA-256. */
+export interface ResetToken {
+  readonly _id: string;
+  readonly accountId: number;
+  readonly userId: number;
+  readonly expiresAt: Date;
+}
+
+const failuresIn = (database: Database): Collection<Failures> => database.collection('log_in_failures');
+const codesIn = (database: Database): Collection<SentCode> => database.collection('one_time_codes');
+const resetTokensIn = (database: Database): Collection<ResetToken> => database.collection('reset_tokens');
+
+/** Counts an attempt and answers how many there are, and until when they count. */
+export async function countAttempt(
+  database: Database,
+  id: string,
+  lockMs: number,
+  limit: number,
+  now: Date,
+): Promise<{ count: number; expiresAt: Date }> {
+  const failures = failuresIn(database);
+  for (;;) {
+    await failures.deleteOne({ _id: id, expiresAt: { $lte: now } });
+    const known = await failures.findOne({ _id: id });
+    // A lock ends when it ends: trying on does not prolong it.
+    if (known !== null && known.count >= limit) return { count: known.count + 1, expiresAt: known.expiresAt };
+    try {
+      const counted = await failures.findOneAndUpdate(
+        { _id: id },
+        { $inc: { count: 1 }, $set: { expiresAt: new Date(now.getTime() + lockMs) } },
+        { upsert: true, returnDocument: 'after' },
+      );
+      if (counted !== null) return counted;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+  }
+}
+
+/** An attempt that was no failure. */
+export async function uncountAttempt(database: Database, id: string): Promise<void> {
+  await failuresIn(database).updateOne({ _id: id, count: { $gt: 0 } }, { $inc: { count: -1 } });
+}
+
+export async function forgetAttempts(database: Database, id: string): Promise<void> {
+  await failuresIn(database).deleteOne({ _id: id });
+}
+
+/** The newest code to a number is the only one. */
+export async function saveCode(database: Database, { _id, ...code }: SentCode): Promise<void> {
+  await codesIn(database).replaceOne({ _id }, code, { upsert: true });
+}
+
+/** Takes one of the tries; null where there is no code, or none left. */
+export const takeTry = (database: Database, phoneNumber: string, now: Date): Promise<SentCode | null> =>
+  codesIn(database).findOneAndUpdate(
+    { _id: phoneNumber, triesLeft: { $gt: 0 }, expiresAt: { $gt: now } },
+    { $inc: { triesLeft: -1 } },
+    { returnDocument: 'after' },
+  );
+
+/** False where another request has used the code up. */
+export async function useUpCode(database: Database, { _id, sealedCode }: SentCode): Promise<boolean> {
+  return (await codesIn(database).deleteOne({ _id, sealedCode })).deletedCount === 1;
+}
+
+export async function insertResetToken(database: Database, token: ResetToken): Promise<void> {
+  await resetTokensIn(database).insertOne(token);
+}
+
+/** The token, which is used up by that. */
+export const takeResetToken = (database: Database, id: string, now: Date): Promise<ResetToken | null> =>
+  resetTokensIn(database).findOneAndDelete({ _id: id, expiresAt: { $gt: now } });
+
+/** The other tokens of a user, once one of them was used. */
+export async function removeResetTokens(database: Database, userId: number): Promise<void> {
+  await resetTokensIn(database).deleteMany({ userId });
+}
+
+/** Removes what has expired. */
+export async function sweepAuth(database: Database, now = new Date()): Promise<void> {
+  const expired = { expiresAt: { $lt: now } };
+  await failuresIn(database).deleteMany(expired);
+  await codesIn(database).deleteMany(expired);
+  await resetTokensIn(database).deleteMany(expired);
+}

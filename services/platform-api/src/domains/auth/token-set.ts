@@ -1,0 +1,58 @@
+import { AppError, type RequestContext } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { accessTokenSeconds } from '../../access/access-tokens.ts';
+import type { Deps } from '../../deps.ts';
+import { nullable } from '../../schemas.ts';
+import { accountOf } from '../accounts/use-cases.ts';
+import { audit } from '../audit/use-cases.ts';
+import { refreshSeconds } from '../sessions/rules.ts';
+import { openSession } from '../sessions/use-cases.ts';
+import type { User } from '../users/schema.ts';
+import { shownUser, userSchema } from '../users/shown.ts';
+import { noteLogIn } from '../users/use-cases.ts';
+
+export const tokenSet = Type.Object(
+  {
+    token_type: Type.Literal('Bearer'),
+    access_token: Type.String(),
+    expires_in: Type.Integer({ description: 'Seconds.' }),
+    refresh_token: nullable(Type.String()),
+    refresh_expires_in: Type.Integer({ description: 'Seconds.' }),
+    user: userSchema,
+  },
+  { title: 'TokenSet' },
+);
+
+export const shownTokens = (accessToken: string, refreshToken: string | null, user: User): Static<typeof tokenSet> => ({
+  token_type: 'Bearer',
+  access_token: accessToken,
+  expires_in: accessTokenSeconds,
+  refresh_token: refreshToken,
+  refresh_expires_in: refreshSeconds,
+  user: shownUser(user),
+});
+
+/** Where a request comes from. */
+export const originOf = ({ request }: Pick<RequestContext, 'request'>) => ({
+  ip: request.ip ?? '',
+  userAgent: request.get('user-agent')?.slice(0, 300) ?? null,
+});
+
+/** Logs a user in, who has shown who it is: a session, and its first tokens. */
+export async function logUserIn(
+  deps: Pick<Deps, 'records' | 'tokens' | 'log'>,
+  user: User,
+  by: 'registration' | 'password' | 'code',
+  context: Pick<RequestContext, 'request'>,
+): Promise<Static<typeof tokenSet>> {
+  const account = await accountOf(deps.records, user.accountId);
+  if (account?.status !== 'active') throw new AppError('account_suspended', 'The account is suspended.');
+  const origin = originOf(context);
+  const { session, refreshToken } = await openSession(deps.records, user, origin);
+  const lastLoginAt = await noteLogIn(deps.records, user._id);
+  const { accountId, _id: userId, role } = user;
+  const accessToken = await deps.tokens.issue({ userId, accountId, role, sessionId: session._id, mintedByKeyId: null });
+  const doer = { accountId, userId, ip: origin.ip };
+  await audit(deps, doer, 'auth.login', { type: 'sessions', id: session._id }, { by });
+  return shownTokens(accessToken, refreshToken, { ...user, lastLoginAt });
+}

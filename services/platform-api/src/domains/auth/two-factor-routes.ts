@@ -1,0 +1,72 @@
+import { AppError, oneOf } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { type Caller, callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { audit } from '../audit/use-cases.ts';
+import type { User } from '../users/schema.ts';
+import { shownUser, userSchema } from '../users/shown.ts';
+import { findUser } from '../users/use-cases.ts';
+import { Attempts } from './attempts.ts';
+import { endTotpBody, totpBody } from './schema.ts';
+import { confirmTwoFactor, endTwoFactor, prepareTwoFactor } from './two-factor.ts';
+
+const tags = ['Log-in'];
+const access = { credentials: 'bearer', permission: 'self' } as const;
+const secret = Type.Object({ secret: Type.String(), otpauth_url: Type.String() }, { title: 'TotpSecret' });
+
+export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
+  const userOf = async (caller: Caller): Promise<User> => {
+    const user = await findUser(deps.records, caller, caller.userId);
+    if (user === null) throw new AppError('token_invalid', 'The user is not there any more.');
+    return user;
+  };
+  /** Guessing codes is limited as guessing passwords is. */
+  const withCode = async (caller: Caller, action: string, change: (user: User) => Promise<User>): Promise<User> => {
+    const attempts = await Attempts.begin(deps, `two-factor of user ${caller.userId}`);
+    const user = await change(await userOf(caller));
+    await attempts.succeeded();
+    await audit(deps, caller, action, { type: 'users', id: caller.userId });
+    return user;
+  };
+  const conflict = { 409: 'Two-factor log-in is on already, or not prepared, or not on.' };
+  return [
+    platformRoute({
+      method: 'post',
+      path: '/auth/totp',
+      operationId: 'startTwoFactor',
+      summary: 'Turn two-factor log-in on: a secret without `code`, then the code that the app makes of it',
+      tags,
+      access,
+      bucket: 'login',
+      body: totpBody,
+      bodyIsOptional: true,
+      response: oneOf(Type.Union([secret, userSchema])),
+      errors: conflict,
+      handle: async ({ body, context }) => {
+        const caller = callerOf(context);
+        const { code } = body;
+        if (code === undefined || code === null) return { data: await prepareTwoFactor(deps, await userOf(caller)) };
+        const user = await withCode(caller, 'auth.two-factor-on', (one) => confirmTwoFactor(deps, one, code));
+        return { data: shownUser(user) };
+      },
+    }),
+    platformRoute({
+      method: 'delete',
+      path: '/auth/totp',
+      operationId: 'endTwoFactor',
+      summary: 'Turn two-factor log-in off, with a code',
+      tags,
+      access,
+      bucket: 'login',
+      body: endTotpBody,
+      response: oneOf(userSchema),
+      errors: conflict,
+      handle: async ({ body, context }) => {
+        const caller = callerOf(context);
+        const user = await withCode(caller, 'auth.two-factor-off', (one) => endTwoFactor(deps, one, body.code));
+        return { data: shownUser(user) };
+      },
+    }),
+  ];
+}

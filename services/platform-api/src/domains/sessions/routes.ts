@@ -1,0 +1,66 @@
+import { AppError, oneOf, pageEnvelope, pageOf, pagingQuery, readPaging } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { type Caller, callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams, nullable, recordShape, shownRecord, time } from '../../schemas.ts';
+import type { Session } from './schema.ts';
+import { listSessions, revokeSession } from './use-cases.ts';
+
+const sessionSchema = Type.Object(
+  {
+    ...recordShape,
+    ip: Type.String(),
+    user_agent: nullable(Type.String()),
+    last_used_at: time,
+    expires_at: time,
+    current: Type.Boolean({ description: 'True for the session of the token that asks.' }),
+  },
+  { title: 'Session' },
+);
+
+const shown = (session: Session, caller: Caller): Static<typeof sessionSchema> => ({
+  ...shownRecord(session),
+  ip: session.ip,
+  user_agent: session.userAgent,
+  last_used_at: session.lastUsedAt.toISOString(),
+  expires_at: session.expiresAt.toISOString(),
+  current: session._id === caller.sessionId,
+});
+
+const access = { credentials: 'bearer', permission: 'self' } as const;
+const tags = ['Log-in'];
+
+export const sessionRoutes = ({ records, bus }: Pick<Deps, 'records' | 'bus'>): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/auth/sessions',
+    operationId: 'listSessions',
+    summary: "The caller's own open sessions, the one used last first",
+    tags,
+    access,
+    query: Type.Object(pagingQuery),
+    response: pageOf(sessionSchema),
+    handle: async ({ query, context }) => {
+      const [caller, paging] = [callerOf(context), readPaging(query)];
+      const { items, total } = await listSessions(records, caller, paging);
+      return pageEnvelope({ items: items.map((session) => shown(session, caller)), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/auth/sessions/:id',
+    operationId: 'revokeSession',
+    summary: 'End a session, its tokens with it, within five seconds',
+    tags,
+    access,
+    params: idParams,
+    response: oneOf(sessionSchema),
+    handle: async ({ params, context }) => {
+      const caller = callerOf(context);
+      const session = await revokeSession({ records, bus }, caller, params.id);
+      if (session === null) throw new AppError('not_found', 'There is no such session.');
+      return { data: shown(session, caller) };
+    },
+  }),
+];

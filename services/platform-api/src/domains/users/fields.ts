@@ -1,0 +1,24 @@
+import { Type } from 'typebox';
+import { maxPasswordLength, minPasswordLength } from './passwords.ts';
+
+/** Fields of bodies that say who somebody is. */
+export const personName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+export const email = Type.String({ maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$', examples: ['ann@fleet.example'] });
+export const phoneNumber = Type.String({
+  maxLength: 40,
+  description: 'International, E.164; spaces, dashes and brackets do not count.',
+  examples: ['+919876543210'],
+});
+export const password = Type.String({ minLength: minPasswordLength, maxLength: maxPasswordLength });
+export const timezone = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'IANA name.',
+  examples: ['Asia/Kolkata'],
+});
+export const language = Type.String({
+  pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$',
+  maxLength: 35,
+  description: 'BCP 47.',
+  examples: ['en-IN'],
+});

@@ -1,0 +1,175 @@
+import {
+  AppError,
+  expectedVersion,
+  oneOf,
+  pageEnvelope,
+  pageOf,
+  pagingQuery,
+  Reply,
+  readPaging,
+  readSorting,
+  sortParameter,
+} from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import { roles } from '../../access/roles.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams, nameOf, nullable } from '../../schemas.ts';
+import { matching } from '../../store/account-records.ts';
+import { sendInvitation } from '../auth/passwords.ts';
+import { email, language, password, personName, phoneNumber, timezone } from './fields.ts';
+import { editUser, listUsers, makeUser, removeUser } from './manage.ts';
+import type { User } from './schema.ts';
+import { shownUser, userSchema } from './shown.ts';
+import { findUser } from './use-cases.ts';
+
+const tags = ['Users'];
+const access = { permission: 'administration' } as const;
+
+const createBody = Type.Object({
+  name: personName,
+  email: Type.Optional(nullable(email)),
+  phone_number: Type.Optional(nullable(phoneNumber)),
+  role: nameOf(roles),
+  password: Type.Optional(password),
+  can_view_video: Type.Optional(Type.Boolean()),
+  language: Type.Optional(language),
+  timezone: Type.Optional(timezone),
+});
+
+const changeBody = Type.Object({
+  name: Type.Optional(personName),
+  email: Type.Optional(nullable(email)),
+  phone_number: Type.Optional(nullable(phoneNumber)),
+  role: Type.Optional(nameOf(roles)),
+  password: Type.Optional(password),
+  current_password: Type.Optional(Type.String({ maxLength: 256 })),
+  can_view_video: Type.Optional(Type.Boolean()),
+  language: Type.Optional(language),
+  timezone: Type.Optional(timezone),
+  disabled: Type.Optional(Type.Boolean()),
+});
+
+const sortFields: Readonly<Record<string, string>> = {
+  id: 'id',
+  name: 'name',
+  created_at: 'createdAt',
+  last_login_at: 'lastLoginAt',
+};
+
+const found = (user: User | null) => {
+  if (user === null) throw new AppError('not_found', 'There is no such user.');
+  return { data: shownUser(user) };
+};
+
+export const userRoutes = (deps: Deps): PlatformRoute[] => [...readRoutes(deps), ...writeRoutes(deps)];
+
+const readRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/users',
+    operationId: 'listUsers',
+    summary: 'The users of the account',
+    tags,
+    access: { permission: 'fleet' },
+    query: Type.Object({
+      ...pagingQuery,
+      sort: sortParameter(Object.keys(sortFields)),
+      query: Type.Optional(Type.String({ maxLength: 100, description: 'Part of a name, e-mail or phone number.' })),
+      role: Type.Optional(nameOf(roles)),
+    }),
+    response: pageOf(userSchema),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { field, direction } = readSorting(query.sort);
+      const { items, total } = await listUsers(deps, callerOf(context), {
+        where: {
+          ...matching(query.query, ['name', 'email', 'phoneNumber']),
+          ...(query.role === undefined ? {} : { role: query.role }),
+        },
+        sorting: { field: sortFields[field] ?? 'id', direction },
+        paging,
+      });
+      return pageEnvelope({ items: items.map(shownUser), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/users/:id',
+    operationId: 'getUser',
+    summary: 'One user',
+    tags,
+    access: { permission: 'fleet' },
+    params: idParams,
+    response: oneOf(userSchema),
+    handle: async ({ params, context }) => found(await findUser(deps.records, callerOf(context), params.id)),
+  }),
+];
+
+const writeRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'post',
+    path: '/users',
+    operationId: 'createUser',
+    summary: 'Make a user of the account; without `password` an invitation is sent',
+    description: '`email`, `phone_number` or both.',
+    tags,
+    access,
+    isIdempotent: true,
+    body: createBody,
+    response: oneOf(userSchema),
+    otherSuccesses: { 201: 'Created; `Location` is the path of the user.' },
+    errors: { 409: 'The e-mail or phone number is taken.' },
+    handle: async ({ body, context }) => created(deps, await makeUser(deps, callerOf(context), body)),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/users/invite',
+    operationId: 'inviteUser',
+    summary: 'Make a user who chooses the password by a token that is sent, valid for seven days',
+    tags,
+    access,
+    isIdempotent: true,
+    body: Type.Object({ email, role: nameOf(roles), name: Type.Optional(personName) }),
+    response: oneOf(userSchema),
+    otherSuccesses: { 201: 'Created, and invited.' },
+    errors: { 409: 'The e-mail is taken.' },
+    handle: async ({ body, context }) =>
+      created(deps, await makeUser(deps, callerOf(context), { ...body, name: body.name ?? body.email })),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/users/:id',
+    operationId: 'updateUser',
+    summary: 'Change a user; everybody may change the own name, language, time zone and password',
+    tags,
+    access: { permission: 'self' },
+    params: idParams,
+    body: changeBody,
+    response: oneOf(userSchema),
+    errors: { 409: 'Taken, or the last owner of the account.', 412: 'The record has another version.' },
+    handle: async ({ params, body, context }) =>
+      found(await editUser(deps, callerOf(context), params.id, body, expectedVersion(context))),
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/users/:id',
+    operationId: 'deleteUser',
+    summary: 'Remove a user; vehicles of the user pass to the first owner of the account',
+    tags,
+    access,
+    params: idParams,
+    response: oneOf(userSchema),
+    errors: { 409: 'The last owner of the account.' },
+    handle: async ({ params, context }) => found(await removeUser(deps, callerOf(context), params.id)),
+  }),
+];
+
+async function created(deps: Deps, user: User): Promise<Reply> {
+  if (user.passwordHash === null)
+    void sendInvitation(deps, user).catch((error: unknown) =>
+      deps.log.error({ err: error, userId: user._id }, 'an invitation could not be sent'),
+    );
+  return new Reply(201, { data: shownUser(user) }, { Location: `/api/users/${user._id}` });
+}

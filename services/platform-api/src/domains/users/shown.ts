@@ -1,0 +1,37 @@
+import { type Static, Type } from 'typebox';
+import { roles } from '../../access/roles.ts';
+import { nameOf, nullable, recordId, recordShape, shownRecord, shownTime, time } from '../../schemas.ts';
+import type { User } from './schema.ts';
+
+/** A user as answers show it (platform-contract.md, section 27). */
+export const userFields = {
+  ...recordShape,
+  account_id: recordId,
+  name: Type.String(),
+  email: nullable(Type.String()),
+  phone_number: nullable(Type.String()),
+  role: nameOf(roles),
+  can_view_video: Type.Boolean(),
+  language: Type.String(),
+  timezone: Type.String(),
+  two_factor_enabled: Type.Boolean(),
+  disabled: Type.Boolean(),
+  last_login_at: nullable(time),
+};
+
+export const userSchema = Type.Object(userFields, { title: 'User' });
+
+export const shownUser = (user: User): Static<typeof userSchema> => ({
+  ...shownRecord(user),
+  account_id: user.accountId,
+  name: user.name,
+  email: user.email,
+  phone_number: user.phoneNumber,
+  role: user.role,
+  can_view_video: user.canViewVideo,
+  language: user.language,
+  timezone: user.timezone,
+  two_factor_enabled: (user.totp?.confirmedAt ?? null) !== null,
+  disabled: user.disabled,
+  last_login_at: shownTime(user.lastLoginAt),
+});

@@ -1,0 +1,9 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js';
+
+/** A phone number in E.164, or null for what is none: international, spaces, dashes and brackets do not count (platform-contract.md, section 1.2). */
+export function normalPhone(text: string): string | null {
+  const plain = text.replaceAll(/[\s().\-\u2010-\u2015]/g, '');
+  if (!/^\+[1-9]\d{5,14}$/.test(plain)) return null;
+  const parsed = parsePhoneNumberFromString(plain);
+  return parsed?.isPossible() === true ? parsed.number : null;
+}
