@@ -37,7 +37,7 @@ export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
 export { createLogger, type Logger, shownUrl } from './log.ts';
 export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './media-signature.ts';
 export { Counter, createMetrics, Gauge, Histogram, Registry } from './metrics.ts';
-export { type OpenApiInfo, openApiDocument } from './openapi.ts';
+export { type HeaderInfo, type OpenApiInfo, openApiDocument, type SecurityInfo } from './openapi.ts';
 export {
   oneOf,
   type PageItems,

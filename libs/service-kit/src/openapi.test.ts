@@ -107,6 +107,43 @@ describe('openApiDocument', () => {
     expect(JSON.stringify(paths)).not.toContain('errorMessage');
   });
 
+  it('shows what callers have to show, which headers they may send, and statuses in the place of 200', () => {
+    const bearer = { type: 'http', scheme: 'bearer' };
+    const header = { description: 'Strict.', schema: Type.Boolean() };
+    const row = defineRoute({
+      method: 'post',
+      path: '/x',
+      operationId: 'd',
+      summary: 's',
+      description: 'Makes an x.',
+      body: Type.Object({ phone_number: Type.String({ alias: 'phoneNumber', description: 'Own.' }) }),
+      otherSuccesses: { 201: 'Made.' },
+      answers200: false,
+      errors: {},
+      handle,
+    });
+    const info = { title: 'T', version: '1', description: 'D', basePath: '', tags: {}, errorSchema };
+    const { paths, components } = openApiDocument(
+      {
+        ...info,
+        security: { schemes: { bearer }, of: () => [{ bearer: [] }] },
+        headersOf: () => ({ 'X-Strict': header }),
+        remarkOf: ({ method }) => `By ${method}.`,
+      },
+      [row],
+    ) as { paths: Record<string, Record<string, { responses: object }>>; components: object };
+    expect(components).toMatchObject({ securitySchemes: { bearer } });
+    const operation = paths['/x']?.['post'];
+    expect(operation).toMatchObject({
+      description: 'Makes an x.\n\nBy post.',
+      security: [{ bearer: [] }],
+      parameters: [{ name: 'X-Strict', in: 'header', ...header }],
+    });
+    expect(Object.keys(operation?.responses ?? {})).toEqual(['201']);
+    const described = 'Own. Also accepted as `phoneNumber`.';
+    expect(JSON.stringify(operation)).toContain(JSON.stringify({ type: 'string', description: described }));
+  });
+
   it('shows each content type, and the successes beside 200', () => {
     const { paths } = documentOf(
       defineRoute({

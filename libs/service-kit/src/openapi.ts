@@ -11,6 +11,26 @@ export interface OpenApiInfo {
   readonly tags: Readonly<Record<string, string>>;
   /** JSON Schema of the error body, with a title. */
   readonly errorSchema: TSchema;
+  /** Where it differs from a service that knows API keys alone. */
+  readonly security?: SecurityInfo;
+  /** Request headers that a route understands, by name. */
+  readonly headersOf?: (route: Route) => Readonly<Record<string, HeaderInfo>>;
+  /** What is said of a route beside its own description. */
+  readonly remarkOf?: (route: Route) => string;
+}
+
+/** How callers show who they are. */
+export interface SecurityInfo {
+  /** Security Scheme Objects by name. */
+  readonly schemes: Readonly<Record<string, object>>;
+  /** What a route asks for: any one of these, each a set of schemes that are asked for together. */
+  readonly of: (route: Route) => readonly Readonly<Record<string, readonly string[]>>[];
+}
+
+/** A request header. */
+export interface HeaderInfo {
+  readonly description: string;
+  readonly schema: TSchema;
 }
 
 /**
@@ -23,7 +43,7 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly Route[]): Re
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
     const path = info.basePath + route.path.replace(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method]: operation(route, schemas, error) };
+    paths[path] = { ...paths[path], [route.method]: operation(route, { info, schemas, error }) };
   }
   return {
     openapi: '3.1.0',
@@ -34,17 +54,22 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly Route[]): Re
     components: {
       schemas: schemas.named(),
       headers,
-      securitySchemes: {
-        apiKey: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'x-api-key',
-          description: 'Asked for where the service runs with DEVICE_API_AUTH=key; elsewhere the header is ignored.',
-        },
-      },
+      securitySchemes: (info.security ?? keyAlone).schemes,
     },
   };
 }
+
+const keyAlone: SecurityInfo = {
+  schemes: {
+    apiKey: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'x-api-key',
+      description: 'Asked for where the service runs with DEVICE_API_AUTH=key; elsewhere the header is ignored.',
+    },
+  },
+  of: (route) => (route.secured === false ? [] : [{ apiKey: [] }, {}]),
+};
 
 const count = { type: 'integer', minimum: 0 };
 const headers = {
@@ -69,48 +94,68 @@ const headersOf = (...names: readonly HeaderName[]): Record<string, unknown> =>
 
 const rateLimits: readonly HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-function operation(route: Route, schemas: Schemas, error: unknown): Record<string, unknown> {
+/** What the operations of a document have in common. */
+interface Parts {
+  readonly info: OpenApiInfo;
+  readonly schemas: Schemas;
+  /** The published schema of errors. */
+  readonly error: unknown;
+}
+
+function operation(route: Route, { info, schemas, error }: Parts): Record<string, unknown> {
+  const described = [route.description, info.remarkOf?.(route)].filter((text) => text !== undefined && text !== '');
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(described.length === 0 ? {} : { description: described.join('\n\n') }),
+    tags: route.tags ?? [],
+    security: (info.security ?? keyAlone).of(route),
+    parameters: [
+      ...parameters(route.params, 'path', schemas),
+      ...parameters(route.query, 'query', schemas),
+      ...Object.entries(info.headersOf?.(route) ?? {}).map(([name, header]) => ({ name, in: 'header', ...header })),
+    ],
+    ...(route.body === undefined && route.bodyTypes === undefined ? {} : { requestBody: requestBody(route, schemas) }),
+    responses: { ...successes(route, schemas), ...failures(route, schemas, error) },
+  };
+}
+
+/** A body that the route reads by itself may have no schema. */
+const requestBody = (route: Route, schemas: Schemas): Record<string, unknown> => ({
+  required: route.bodyIsOptional !== true,
+  content: Object.fromEntries(
+    (route.bodyTypes ?? ['application/json']).map((type) => [type, { schema: schemas.published(route.body ?? {}) }]),
+  ),
+});
+
+const limitsOf = (route: Route): readonly HeaderName[] => (route.bucket === undefined ? [] : rateLimits);
+
+function successes(route: Route, schemas: Schemas): Record<string, unknown> {
   const schema =
     route.response === undefined ? { type: 'string', format: 'binary' } : schemas.published(route.response);
   const content = Object.fromEntries(
     [route.contentType ?? 'application/json'].flat().map((type) => [type, { schema }]),
   );
-  const limits = route.bucket === undefined ? [] : rateLimits;
-  const headersOfSuccess = headersOf('X-Request-Id', ...limits);
-  const responses: Record<string, unknown> = { 200: { description: 'Success.', headers: headersOfSuccess, content } };
-  for (const [status, description] of Object.entries(route.otherSuccesses ?? {}))
-    responses[status] = { description, headers: headersOfSuccess, content };
-  for (const [status, answer] of Object.entries(route.errors)) {
-    const ownSchema = typeof answer === 'string' ? error : schemas.published(answer.schema);
-    responses[status] = {
-      description: typeof answer === 'string' ? answer : answer.description,
-      headers: headersOf('X-Request-Id', ...(status === '429' ? (['Retry-After', ...limits] as const) : [])),
-      content: { 'application/json': { schema: ownSchema } },
-    };
-  }
-  return {
-    operationId: route.operationId,
-    summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
-    tags: route.tags ?? [],
-    ...(route.secured === false ? { security: [] } : { security: [{ apiKey: [] }, {}] }),
-    parameters: [...parameters(route.params, 'path', schemas), ...parameters(route.query, 'query', schemas)],
-    ...(route.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: route.bodyIsOptional !== true,
-            content: Object.fromEntries(
-              (route.bodyTypes ?? ['application/json']).map((type) => [
-                type,
-                { schema: schemas.published(route.body) },
-              ]),
-            ),
-          },
-        }),
-    responses,
-  };
+  const answer = { headers: headersOf('X-Request-Id', ...limitsOf(route)), content };
+  const described = { ...(route.answers200 === false ? {} : { 200: 'Success.' }), ...route.otherSuccesses };
+  return Object.fromEntries(
+    Object.entries(described).map(([status, description]) => [status, { description, ...answer }]),
+  );
 }
+
+const failures = (route: Route, schemas: Schemas, error: unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(route.errors).map(([status, answer]) => [
+      status,
+      {
+        description: typeof answer === 'string' ? answer : answer.description,
+        headers: headersOf('X-Request-Id', ...(status === '429' ? (['Retry-After', ...limitsOf(route)] as const) : [])),
+        content: {
+          'application/json': { schema: typeof answer === 'string' ? error : schemas.published(answer.schema) },
+        },
+      },
+    ]),
+  );
 
 /** Keywords that hold no schema but what instances look like. */
 const values = new Set(['const', 'default', 'enum', 'examples']);
@@ -119,16 +164,17 @@ const values = new Set(['const', 'default', 'enum', 'examples']);
 class Schemas {
   readonly #named = new Map<string, unknown>();
 
-  /** A schema without `errorMessage`, our validator's own keyword; one with a name is referred to. */
+  /** A schema without the keywords of our validators alone (`alias` is told in the description); one with a name is referred to. */
   published(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((part) => this.published(part));
     if (typeof schema !== 'object' || schema === null) return schema;
     const { title: name, ...rest } = schema as { title?: unknown };
     const shown: Record<string, unknown> = {};
     for (const [key, part] of Object.entries(rest)) {
-      if (key === 'errorMessage') continue;
+      if (key === 'errorMessage' || key === 'alias') continue;
       shown[key] = key === 'properties' ? this.eachPublished(part) : values.has(key) ? part : this.published(part);
     }
+    if ('alias' in rest) shown['description'] = withAlias(shown['description'], rest.alias);
     return typeof name === 'string' ? this.#referTo(name, shown) : shown;
   }
 
@@ -151,6 +197,9 @@ class Schemas {
     return Object.fromEntries([...this.#named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
+
+const withAlias = (description: unknown, alias: unknown): string =>
+  [description, `Also accepted as \`${String(alias)}\`.`].filter((text) => typeof text === 'string').join(' ');
 
 type Published = Record<
   string,

@@ -59,6 +59,8 @@ export interface Route {
   readonly contentType?: string | readonly string[];
   /** Successful statuses beside 200, with the same body; a sentence each. */
   readonly otherSuccesses?: Readonly<Record<number, string>>;
+  /** False where these are the only successful statuses. */
+  readonly answers200?: boolean;
   /** Other statuses by number: a sentence, or a schema where the body is not the API's error. */
   readonly errors: Readonly<Record<number, string | { readonly description: string; readonly schema: TSchema }>>;
   /** After this time the caller gets 503; absent for streams. */
