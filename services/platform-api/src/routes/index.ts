@@ -9,6 +9,7 @@ import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
+import { partnerRoutes } from '../domains/partners/routes.ts';
 import { preferencesRoutes } from '../domains/preferences/routes.ts';
 import { realtimeRoutes } from '../domains/realtime/routes.ts';
 import { sessionRoutes } from '../domains/sessions/routes.ts';
@@ -43,6 +44,7 @@ const domains: readonly DomainRoutes[] = [
   realtimeRoutes,
   webhookRoutes,
   miningDeviceRoutes,
+  partnerRoutes,
   dealerRoutes,
   supportTicketRoutes,
 ];

@@ -9,6 +9,8 @@ type Parts = Pick<Deps, 'records' | 'database'>;
 type Kind = 'positions' | 'heartbeats';
 type Item = IngestedPosition | IngestedHeartbeat;
 
+const keptAtOnce = 25;
+
 /** True when the number is that of a mining device of the account. */
 export async function isMiningDevice({ records }: Pick<Deps, 'records'>, scope: Scope, imei: string): Promise<boolean> {
   return (await findDeviceByImei(records, imei))?.accountId === scope.accountId;
@@ -47,8 +49,12 @@ export async function keepIngested(
 ): Promise<void> {
   const kept = kind === 'positions' ? positionsIn(database) : heartbeatsIn(database);
   const fresh = new Map<string, Item[]>();
-  for (const item of items)
-    if (await kept.keep(item as never)) fresh.set(item.imei, [...(fresh.get(item.imei) ?? []), item]);
+  for (let at = 0; at < items.length; at += keptAtOnce) {
+    const part = items.slice(at, at + keptAtOnce);
+    const areNew = await Promise.all(part.map((item) => kept.keep(item as never)));
+    for (const [i, item] of part.entries())
+      if (areNew[i] === true) fresh.set(item.imei, [...(fresh.get(item.imei) ?? []), item]);
+  }
   for (const [imei, group] of fresh) {
     const newest = group.reduce((one, other) => (other.timestamp > one.timestamp ? other : one));
     const lastSeen = newest.receivedAt;

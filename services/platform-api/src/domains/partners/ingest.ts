@@ -1,0 +1,172 @@
+import type { PartnerHeartbeat, PartnerPosition, PartnerReport } from '@fleet/bus';
+import { AppError, invalid, parseJsonBody, type RequestContext } from '@fleet/service-kit';
+import { callerIfAny } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { Scope } from '../../store/account-records.ts';
+import {
+  ingestedId,
+  isMiningDevice,
+  keepIngested,
+  knownItems,
+  registerMiningDevice,
+} from '../mining-devices/ingestion.ts';
+import { findDevice } from '../vehicles/use-cases.ts';
+import { maxItems, type Read, readHeartbeat, readPosition, vendorCodes } from './rules.ts';
+import type { PushBody } from './schema.ts';
+import type { DeviceReport } from './telemetry.ts';
+import { partnerOf } from './use-cases.ts';
+
+type Parts = Pick<Deps, 'records' | 'database' | 'limits' | 'telemetry' | 'config' | 'log'>;
+
+/** Who pushes. */
+interface Sender extends Scope {
+  readonly imeiPrefixes: readonly string[];
+}
+
+interface Kind<T> {
+  readonly name: 'positions' | 'heartbeats';
+  readonly read: (item: unknown, nowMs: number) => Read<T>;
+  readonly report: (accountId: number, value: T) => PartnerReport;
+  readonly kept: (value: T) => object;
+}
+
+const positions: Kind<PartnerPosition> = {
+  name: 'positions',
+  read: readPosition,
+  report: (accountId, position) => ({ kind: 'position', accountId, position }),
+  kept: ({ temperatureC: _temperature, driver: _driver, timestamp: _timestamp, ...position }) => position,
+};
+const heartbeats: Kind<PartnerHeartbeat> = {
+  name: 'heartbeats',
+  read: readHeartbeat,
+  report: (accountId, heartbeat) => ({ kind: 'heartbeat', accountId, heartbeat }),
+  kept: ({ values }) => ({ values: JSON.stringify(values) }),
+};
+
+export const pushPositions = (deps: Parts, body: PushBody, context: RequestContext) =>
+  push(deps, positions, body, context);
+export const pushHeartbeats = (deps: Parts, body: PushBody, context: RequestContext) =>
+  push(deps, heartbeats, body, context);
+
+/** Takes in a push: each item is accepted, known already, or rejected by itself; what is accepted is in JetStream before this answers. */
+async function push<T extends { readonly timestamp: number }>(
+  deps: Parts,
+  kind: Kind<T>,
+  body: PushBody,
+  context: RequestContext,
+) {
+  const sender = await senderOf(deps, body, context);
+  const items = itemsOf(body);
+  const nowMs = Date.now();
+  const rejected: { index: number; reason: string }[] = [];
+  const accepted = new Map<string, { imei: string; value: T }>();
+  const devices = new KnownDevices(deps, sender);
+  let duplicates = 0;
+  for (const [index, item] of items.entries()) {
+    const one = kind.read(item, nowMs);
+    const reason = typeof one === 'string' ? one : await devices.refusalOf(one.imei, one.recordedImei);
+    if (typeof one === 'string' || reason !== null) {
+      rejected.push({ index, reason: reason ?? 'unreadable' });
+      continue;
+    }
+    const id = ingestedId(sender, one.imei, new Date(one.value.timestamp));
+    if (accepted.has(id)) duplicates += 1;
+    else accepted.set(id, { imei: one.imei, value: one.value });
+  }
+  for (const id of await knownItems(deps, kind.name, [...accepted.keys()])) {
+    accepted.delete(id);
+    duplicates += 1;
+  }
+  await store(deps, kind, sender, accepted, nowMs);
+  return {
+    code: vendorCodes.success,
+    message: 'success',
+    data: { accepted: accepted.size, duplicates, rejected },
+  };
+}
+
+/** Into the stream first: what is kept before that and lost then would count as a duplicate when it is sent again. */
+async function store<T extends { readonly timestamp: number }>(
+  deps: Parts,
+  kind: Kind<T>,
+  { accountId }: Sender,
+  accepted: ReadonlyMap<string, { imei: string; value: T }>,
+  nowMs: number,
+): Promise<void> {
+  if (accepted.size === 0) return;
+  const reports = [...accepted.values()].map(
+    ({ imei, value }): DeviceReport => ({ imei, receivedAtMs: nowMs, report: kind.report(accountId, value) }),
+  );
+  await deps.telemetry.store(reports);
+  const kept = [...accepted].map(([_id, { imei, value }]) => ({
+    _id,
+    accountId,
+    imei,
+    timestamp: new Date(value.timestamp),
+    receivedAt: new Date(nowMs),
+    ...kind.kept(value),
+  }));
+  await keepIngested(deps, { accountId }, kind.name, kept as never);
+}
+
+/** The two platform headers, which the guard has checked, or the token of the body. */
+async function senderOf({ records, limits }: Parts, body: PushBody, context: RequestContext): Promise<Sender> {
+  const caller = callerIfAny(context);
+  if (caller !== undefined) {
+    await limits.consume('partner', `key:${caller.keyId ?? 0}`, context);
+    return { accountId: caller.accountId, imeiPrefixes: [] };
+  }
+  const address = context.request.ip ?? '';
+  if (body.token === undefined) {
+    await limits.consume('platform', `ip:${address}`, context);
+    throw new AppError('token_missing', 'A partner token is required: token in the body, or both platform headers.');
+  }
+  const partner = await partnerOf(records, body.token, address);
+  if (partner === null) {
+    // Guessing costs the guesser's address.
+    await limits.consume('platform', `ip:${address}`, context);
+    throw new AppError('token_invalid', 'The partner token is not valid.');
+  }
+  await limits.consume('partner', `partner:${partner._id}`, context);
+  return partner;
+}
+
+function itemsOf(body: PushBody): readonly unknown[] {
+  const path = body.data_list === undefined && body.data !== undefined ? '/data' : '/data_list';
+  const value = body.data_list ?? body.data;
+  const items: unknown = typeof value === 'string' ? parseJsonBody(Buffer.from(value)) : value;
+  if (!Array.isArray(items)) throw invalid([{ path, message: items === undefined ? 'is missing' : 'must be a list' }]);
+  if (items.length > maxItems) throw invalid([{ path, message: `must not have more than ${maxItems} items` }]);
+  return items as readonly unknown[];
+}
+
+/** Which devices a sender may report: vehicles and mining devices of its account. Each is looked up once for a push. */
+class KnownDevices {
+  readonly #deps: Pick<Deps, 'records' | 'config'>;
+  readonly #sender: Sender;
+  readonly #refusals = new Map<string, string | null>();
+
+  constructor(deps: Pick<Deps, 'records' | 'config'>, sender: Sender) {
+    this.#deps = deps;
+    this.#sender = sender;
+  }
+
+  /** Why a device is refused, or null. A device of another account is unknown, so that numbers can not be probed. */
+  async refusalOf(imei: string, recordedImei: string): Promise<string | null> {
+    const known = this.#refusals.get(imei);
+    if (known !== undefined) return known;
+    const refusal = (await this.#isKnown(imei, recordedImei)) ? null : 'unknown device';
+    this.#refusals.set(imei, refusal);
+    return refusal;
+  }
+
+  async #isKnown(imei: string, recordedImei: string): Promise<boolean> {
+    const { records, config } = this.#deps;
+    const { accountId, imeiPrefixes } = this.#sender;
+    if (imeiPrefixes.length > 0 && !imeiPrefixes.some((prefix) => recordedImei.startsWith(prefix))) return false;
+    if (await isMiningDevice({ records }, this.#sender, imei)) return true;
+    const vehicle = await findDevice(records, imei);
+    if (vehicle.known) return vehicle.accountId === accountId;
+    return config.PARTNER_AUTO_REGISTER && registerMiningDevice({ records }, this.#sender, imei, recordedImei);
+  }
+}

@@ -1,0 +1,123 @@
+import { oneOf, pageEnvelope, pageOf, Reply, type Route, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { readJsonOrForm } from '../../http/forms.ts';
+import { idParams, shownRecord } from '../../schemas.ts';
+import { pushHeartbeats, pushPositions } from './ingest.ts';
+import { vendorError } from './rules.ts';
+import {
+  createPartnerBody,
+  listPartnersQuery,
+  type Partner,
+  partnerShown,
+  partnerWithToken,
+  pushAnswer,
+  pushBody,
+  pushError,
+} from './schema.ts';
+import { createPartner, deletePartner, listPartners } from './use-cases.ts';
+
+const tags = ['Partners'];
+const administration = { permission: 'administration' } as const;
+
+const shownPartner = (partner: Partner) => ({
+  ...shownRecord(partner),
+  name: partner.name,
+  imei_prefixes: [...partner.imeiPrefixes],
+  ip_allowlist: [...partner.ipAllowlist],
+  token_hint: partner.hint,
+});
+
+const managePartners = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/partners',
+    operationId: 'listPartners',
+    summary: 'Partners whose servers may push data',
+    tags,
+    access: administration,
+    query: listPartnersQuery,
+    response: pageOf(partnerShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listPartners(deps, callerOf(context), paging);
+      return pageEnvelope({ items: items.map(shownPartner), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/partners',
+    operationId: 'createPartner',
+    summary: 'Create a partner; its token is shown once',
+    tags,
+    access: administration,
+    isIdempotent: true,
+    body: createPartnerBody,
+    response: oneOf(partnerWithToken),
+    otherSuccesses: { 201: 'Created.' },
+    errors: { 409: 'The account has as many partners as it may have.' },
+    handle: async ({ body, context }) => {
+      const { partner, token } = await createPartner(deps, callerOf(context), body);
+      return new Reply(201, { data: { ...shownPartner(partner), token } });
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/partners/:id',
+    operationId: 'deletePartner',
+    summary: 'Delete a partner, whose token is not valid any more',
+    tags,
+    access: administration,
+    params: idParams,
+    response: oneOf(partnerShown),
+    handle: async ({ params, context }) => ({
+      data: shownPartner(await deletePartner(deps, callerOf(context), params.id)),
+    }),
+  }),
+];
+
+const failure = (description: string) => ({ description, schema: pushError });
+
+const ingest = {
+  method: 'post',
+  tags,
+  description:
+    'JSON or a form. Asks for the token of a partner in the body, or for both platform headers with a key of the scope `ingest`. An item that is refused costs only itself.',
+  access: { credentials: 'either', permission: 'fleet', scope: 'ingest' },
+  bucket: 'partner',
+  body: pushBody,
+  bodyTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
+  bodyLimitBytes: 2 * 1024 * 1024,
+  readBody: async (bytes, context) => (await readJsonOrForm(bytes, context)) ?? {},
+  renderError: vendorError,
+  response: pushAnswer,
+  errors: {
+    400: failure('The push is not valid: code 1001.'),
+    401: failure('The token or the headers are missing or not valid: code 1004.'),
+    403: failure('The key or the role does not allow this: code 1004.'),
+    413: failure('The body is larger than 2 MiB: code 1001.'),
+    415: failure('The body is compressed: code 1001.'),
+    429: failure('Too many requests: code 1006.'),
+    500: failure('Unexpected server error.'),
+    503: failure('What was sent can not be stored at the moment: send it again.'),
+  },
+} as const satisfies Partial<Route> & { access: unknown };
+
+export const partnerRoutes = (deps: Deps): PlatformRoute[] => [
+  ...managePartners(deps),
+  platformRoute({
+    ...ingest,
+    path: '/devices/partner/pushhb',
+    operationId: 'pushPartnerHeartbeats',
+    summary: "Heartbeats of a partner's devices",
+    handle: ({ body, context }) => pushHeartbeats(deps, body, context),
+  }),
+  platformRoute({
+    ...ingest,
+    path: '/devices/partner/pushgps',
+    operationId: 'pushPartnerPositions',
+    summary: "Positions of a partner's devices, into the stream that terminals' reports go to",
+    handle: ({ body, context }) => pushPositions(deps, body, context),
+  }),
+];

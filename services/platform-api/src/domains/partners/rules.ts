@@ -1,0 +1,176 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { PartnerHeartbeat, PartnerPosition } from '@fleet/bus';
+import { terminalKey } from '@fleet/jt808';
+import type { AppError } from '@fleet/service-kit';
+
+/** `pt_` and 43 base64url characters: 256 random bits, so that a plain SHA-256 is enough at rest. */
+export const newToken = (): string => `pt_${randomBytes(32).toString('base64url')}`;
+
+export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+/** Codes of the vendor hub. */
+export const vendorCodes = { success: 0, parameters: 1001, token: 1004, tooOften: 1006 } as const;
+
+function vendorCodeOf({ status }: AppError): number {
+  if (status === 401 || status === 403) return vendorCodes.token;
+  if (status === 429) return vendorCodes.tooOften;
+  return status < 500 ? vendorCodes.parameters : status;
+}
+
+/** An error as the vendor hub's clients read it, with our fields beside. */
+export const vendorError = (error: AppError, requestId: string) => ({
+  code: vendorCodeOf(error),
+  message: error.message,
+  status: error.status,
+  error: error.message,
+  request_id: requestId,
+  ...(error.details.length === 0 ? {} : { details: error.details }),
+});
+
+/** Items of a push at most (platform-contract.md, section 1.7). */
+export const maxItems = 500;
+const aheadLimitMs = 600_000;
+/** Before the first satellites of 1980 no receiver has a time of its own. */
+const firstTimeMs = Date.UTC(1980, 0, 6);
+
+/** An item as it was read, or why it was not. */
+export type Read<T> = { readonly imei: string; readonly recordedImei: string; readonly value: T } | string;
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** Thrown for a value of a wrong kind: it costs the item, not the push. */
+class Unreadable extends Error {}
+
+function read<T>(item: unknown, valueOf: (item: Item) => T): Read<T> {
+  try {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) throw new Unreadable('the item is no object');
+    const recordedImei = numberOf(item as Item);
+    const imei = terminalKey(recordedImei);
+    if (imei === null) throw new Unreadable('deviceImei is no device number');
+    return { imei, recordedImei, value: valueOf(item as Item) };
+  } catch (error) {
+    if (error instanceof Unreadable) return error.message;
+    throw error;
+  }
+}
+
+function numberOf(item: Item): string {
+  const value = item['deviceImei'] ?? item['imei'];
+  const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof text === 'string' && /^\d{1,20}$/.test(text)) return text;
+  throw new Unreadable(value === undefined ? 'deviceImei is missing' : 'deviceImei is no device number');
+}
+
+interface Range {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A number under the first of the names that is there; null without one. */
+function optional(item: Item, names: readonly string[], { min = -1e12, max = 1e12 }: Range = {}): number | null {
+  const name = names.find((each) => item[each] !== undefined && item[each] !== null);
+  if (name === undefined) return null;
+  const value = item[name];
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Unreadable(`${name} is no number`);
+  if (value < min || value > max) throw new Unreadable(`${name} is out of range`);
+  return value;
+}
+
+function required(item: Item, names: readonly string[], range: Range): number {
+  const value = optional(item, names, range);
+  if (value === null) throw new Unreadable(`${names[0]} is missing`);
+  return value;
+}
+
+/** `YYYY-MM-DD HH:mm:ss` in UTC, RFC 3339, or milliseconds; null for what is no time. */
+export function readTime(value: unknown): number | null {
+  if (typeof value === 'number') return Number.isInteger(value) ? value : null;
+  if (typeof value !== 'string') return null;
+  if (/^\d{12,14}$/.test(value)) return Number(value);
+  const parts = /^(\d{4}-\d{2}-\d{2})[ Tt](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)([Zz]|[+-]\d{2}:\d{2})?$/.exec(value);
+  if (parts === null) return null;
+  const [, day = '', clock = '', zone = 'Z'] = parts;
+  const ms = Date.parse(`${day}T${clock}${zone.toUpperCase()}`);
+  if (Number.isNaN(ms)) return null;
+  // JavaScript takes 30 February for 2 March.
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? ms : null;
+}
+
+function timeOf(item: Item, names: readonly string[], nowMs: number): number | null {
+  const name = names.find((each) => item[each] !== undefined && item[each] !== null);
+  if (name === undefined) return null;
+  const ms = readTime(item[name]);
+  if (ms === null || ms < firstTimeMs) throw new Unreadable(`${name} is no time`);
+  if (ms > nowMs + aheadLimitMs) throw new Unreadable(`${name} is in the future`);
+  return ms;
+}
+
+function flag(item: Item, name: string): boolean | null {
+  const value = optional(item, [name], { min: 0, max: 1 });
+  if (value !== null && !Number.isInteger(value)) throw new Unreadable(`${name} is neither 0 nor 1`);
+  return value === null ? null : value === 1;
+}
+
+function driverOf({ driverId }: Item): string | null {
+  if (driverId === undefined || driverId === null) return null;
+  if ((typeof driverId === 'string' && driverId.length <= 100) || typeof driverId === 'number') return String(driverId);
+  throw new Unreadable('driverId is no id');
+}
+
+/** Reads an item of pushgps. */
+export const readPosition = (item: unknown, nowMs: number): Read<PartnerPosition> =>
+  read(item, (fields) => {
+    const latitude = required(fields, ['lat', 'latitude'], { min: -90, max: 90 });
+    const longitude = required(fields, ['lng', 'longitude'], { min: -180, max: 180 });
+    if (latitude === 0 && longitude === 0) throw new Unreadable('lat and lng are 0: there is no position');
+    const timestamp = timeOf(fields, ['gpsTime', 'timestamp'], nowMs);
+    if (timestamp === null) throw new Unreadable('gpsTime is missing');
+    const mileage = optional(fields, ['mileage'], { min: 0 });
+    return {
+      latitude,
+      longitude,
+      timestamp,
+      speed: optional(fields, ['gpsSpeed', 'speed'], { min: 0, max: 1000 }) ?? 0,
+      course: Math.round(optional(fields, ['direction', 'course'], { min: 0, max: 360 }) ?? 0) % 360,
+      altitude: optional(fields, ['altitude']),
+      satellites: whole(optional(fields, ['satelliteNum'], { min: 0, max: 1000 })),
+      ignition: flag(fields, 'acc'),
+      odometerKm: mileage === null ? null : mileage / 1000,
+      batteryPercent: optional(fields, ['battery'], { min: 0, max: 100 }),
+      temperatureC: optional(fields, ['temperature']),
+      driver: driverOf(fields),
+      backfilled: isBackfilled(fields, nowMs),
+    };
+  });
+
+const whole = (value: number | null): number | null => (value === null ? null : Math.round(value));
+
+/** Told by the device; the time at which the vendor got it is only checked. */
+function isBackfilled(item: Item, nowMs: number): boolean {
+  timeOf(item, ['gateTime'], nowMs);
+  return optional(item, ['gpsMode'], { min: 0, max: 255 }) === 1;
+}
+
+const heartbeatValues = [
+  'powerLevel',
+  'gsmSign',
+  'acc',
+  'oilEle',
+  'gpsPos',
+  'powerStatus',
+  'remoteLock',
+  'fortify',
+  'voltage',
+  'temperature',
+] as const;
+
+/** Reads an item of pushhb; without a time it is of now. */
+export const readHeartbeat = (item: unknown, nowMs: number): Read<PartnerHeartbeat> =>
+  read(item, (fields) => {
+    const values: Record<string, number> = {};
+    for (const name of heartbeatValues) {
+      const value = optional(fields, [name], name === 'powerLevel' ? { min: 0, max: 100 } : {});
+      if (value !== null) values[name] = value;
+    }
+    return { timestamp: timeOf(fields, ['gateTime', 'timestamp'], nowMs) ?? nowMs, values };
+  });

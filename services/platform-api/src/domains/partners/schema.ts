@@ -1,0 +1,82 @@
+import { pagingQuery } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { text } from '../../fields.ts';
+import { recordShape } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+/** A server of another company that sends what its devices report, and the token by which it is known. */
+export interface Partner extends AccountRecord {
+  readonly name: string;
+  readonly tokenSha256: string;
+  /** Last 4 characters of the token. */
+  readonly hint: string;
+  /** Numbers that it may report begin with one of these; empty: any. */
+  readonly imeiPrefixes: readonly string[];
+  /** Addresses or CIDRs; empty: every address. */
+  readonly ipAllowlist: readonly string[];
+}
+
+export const createPartnerBody = Type.Object({
+  name: text(1, 100),
+  imei_prefixes: Type.Optional(Type.Array(Type.String({ pattern: '^\\d{1,20}$' }), { maxItems: 100 })),
+  ip_allowlist: Type.Optional(
+    Type.Array(text(1, 64), { maxItems: 100, description: 'Addresses or networks; every address without it.' }),
+  ),
+});
+export type CreatePartnerBody = Static<typeof createPartnerBody>;
+
+export const listPartnersQuery = Type.Object(pagingQuery);
+
+const shownFields = {
+  ...recordShape,
+  name: Type.String(),
+  imei_prefixes: Type.Array(Type.String()),
+  ip_allowlist: Type.Array(Type.String()),
+  token_hint: Type.String({ description: 'Last 4 characters of the token.' }),
+};
+export const partnerShown = Type.Object(shownFields, { title: 'Partner' });
+export const partnerWithToken = Type.Object(
+  { ...shownFields, token: Type.String({ description: 'Shown here alone.' }) },
+  { title: 'PartnerWithToken' },
+);
+
+const items = Type.Unknown({ description: 'The items, 500 at most; in a form they are JSON text.' });
+
+/** Both shapes of a push: the vendor hub's `data_list`, and plain `data`. Items are checked one by one. */
+export const pushBody = Type.Object(
+  {
+    token: Type.Optional(Type.String({ maxLength: 256, description: 'In the place of the two headers.' })),
+    msgType: Type.Optional(Type.Unknown()),
+    data_list: Type.Optional(items),
+    data: Type.Optional(items),
+  },
+  { additionalProperties: true },
+);
+export type PushBody = Static<typeof pushBody>;
+
+const count = Type.Integer({ minimum: 0 });
+
+export const pushAnswer = Type.Object(
+  {
+    code: Type.Integer({ description: '0' }),
+    message: Type.String(),
+    data: Type.Object({
+      accepted: count,
+      duplicates: count,
+      rejected: Type.Array(Type.Object({ index: count, reason: Type.String() })),
+    }),
+  },
+  { title: 'PartnerAnswer' },
+);
+
+export const pushError = Type.Object(
+  {
+    code: Type.Integer({ description: 'Of the vendor hub: 1001 parameters, 1004 token, 1006 too often.' }),
+    message: Type.String(),
+    status: Type.Integer(),
+    error: Type.String(),
+    request_id: Type.String(),
+    details: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+  },
+  { title: 'PartnerError' },
+);

@@ -1,0 +1,49 @@
+import { AppError, invalid, isAddressAllowed, isNetwork, type PageItems, type Paging } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { newToken, tokenHash } from './rules.ts';
+import type { CreatePartnerBody, Partner } from './schema.ts';
+import { findPartnerByToken, partnersIn } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'log'>;
+
+const maxPartners = 100;
+
+/** Makes a partner; its token is seen here alone. */
+export async function createPartner(
+  deps: Parts,
+  caller: Caller,
+  { name, imei_prefixes: imeiPrefixes = [], ip_allowlist: ipAllowlist = [] }: CreatePartnerBody,
+): Promise<{ partner: Partner; token: string }> {
+  const wrong = ipAllowlist.findIndex((network) => !isNetwork(network));
+  if (wrong >= 0) throw invalid([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
+  if ((await partnersIn(deps.records).count(caller)) >= maxPartners)
+    throw new AppError('limit_reached', `An account has ${maxPartners} partners at most.`);
+  const token = newToken();
+  const fields = { name, imeiPrefixes, ipAllowlist, tokenSha256: tokenHash(token), hint: token.slice(-4) };
+  const partner = await partnersIn(deps.records).insert(caller, fields);
+  await audit(deps, caller, 'partners.create', { type: 'partners', id: partner._id });
+  return { partner, token };
+}
+
+export const listPartners = ({ records }: Parts, scope: Scope, paging: Paging): Promise<PageItems<Partner>> =>
+  partnersIn(records).list(scope, { paging });
+
+/** Ends a partner's token; the partner as it was. */
+export async function deletePartner(deps: Parts, caller: Caller, id: number): Promise<Partner> {
+  const partner = await partnersIn(deps.records).remove(caller, id);
+  if (partner === null) throw new AppError('not_found', `There is no partner ${id}.`);
+  await audit(deps, caller, 'partners.delete', { type: 'partners', id });
+  return partner;
+}
+
+/** The partner that a token stands for, or null; with an address only where it may come from there. */
+export async function partnerOf(records: Records, token: string, address?: string): Promise<Partner | null> {
+  if (token === '' || token.length > 256) return null;
+  const partner = await findPartnerByToken(records, tokenHash(token));
+  if (partner === null) return null;
+  return address === undefined || isAddressAllowed(partner.ipAllowlist, address) ? partner : null;
+}
