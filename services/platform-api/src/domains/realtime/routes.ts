@@ -1,0 +1,74 @@
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { text } from '../../fields.ts';
+import { nullable, recordId } from '../../schemas.ts';
+import { timeParameter } from '../../times.ts';
+import { locationShown } from './shown.ts';
+import { imeisOfVehicles, latestLocations } from './use-cases.ts';
+import { makeWebsocketToken, websocketTokenSeconds, websocketUrl } from './websocket-tokens.ts';
+
+const tags = ['Realtime'];
+
+export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/user/generate-websocket-token',
+    operationId: 'generateWebsocketToken',
+    summary: 'A token that opens the websocket for five minutes',
+    tags,
+    access: { permission: 'self' },
+    response: Type.Object(
+      {
+        token: Type.String({ description: 'Opaque; for the query parameter token of ws_url.' }),
+        expires_in: Type.Integer({ description: 'Seconds.' }),
+        ws_url: Type.String(),
+      },
+      { title: 'WebsocketToken' },
+    ),
+    handle: async ({ context }) => {
+      context.response.set('Cache-Control', 'no-store');
+      return {
+        token: await makeWebsocketToken(deps.redis, callerOf(context)),
+        expires_in: websocketTokenSeconds,
+        ws_url: websocketUrl(deps.config),
+      };
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/rtt-tracking/get-imei-latest-location',
+    operationId: 'getLatestLocations',
+    summary: 'The newest position of each vehicle, newest first, as a plain array',
+    tags,
+    query: Type.Object({
+      imei: Type.Optional(text(1, 12_000, { description: 'Numbers separated by commas, 500 at most. Default: all.' })),
+      updated_since: Type.Optional(timeParameter),
+      address: Type.Optional(Type.Boolean({ default: false, description: 'Look addresses up, too.' })),
+    }),
+    response: Type.Array(locationShown),
+    handle: ({ query, context }) => latestLocations(deps, callerOf(context), query),
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/rtt-tracking/get-imei-based-on-vehicle-number',
+    operationId: 'getImeisOfVehicles',
+    summary: 'The terminals of vehicles by their numbers, as a plain array',
+    tags,
+    query: Type.Object({
+      vehicle_no: Type.Optional(
+        text(1, 12_000, {
+          description: 'Separated by commas, 500 at most; spaces and case are ignored. Default: all.',
+        }),
+      ),
+    }),
+    response: Type.Array(
+      Type.Object(
+        { vehicle_id: recordId, vehicle_no: Type.String(), imei: nullable(Type.String()) },
+        { title: 'VehicleNumber' },
+      ),
+    ),
+    handle: ({ query, context }) => imeisOfVehicles(deps, callerOf(context), query),
+  }),
+];

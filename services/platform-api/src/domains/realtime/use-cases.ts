@@ -1,0 +1,117 @@
+import { terminalKey } from '@fleet/jt808';
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readMoment } from '../../times.ts';
+import { normalVehicleNo } from '../vehicles/rules.ts';
+import { vehicleStates } from '../vehicles/states.ts';
+import { type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
+import type { LastLocation } from './schema.ts';
+import { type LocationShown, shownLocation } from './shown.ts';
+import { readLastLocations } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'redis'>;
+
+/** Names or numbers that a query may list. */
+const maxListed = 500;
+
+/** The newest positions of terminals by canonical number; 503 while Redis is away. */
+export async function lastLocations(
+  { redis }: Pick<Deps, 'redis'>,
+  imeis: readonly string[],
+): Promise<Map<string, LastLocation>> {
+  try {
+    return await readLastLocations(redis, imeis);
+  } catch (cause) {
+    throw new AppError('unavailable', 'Positions can not be read at the moment.', { cause });
+  }
+}
+
+/** The newest positions of the vehicles that the caller sees, newest first; a terminal that never reported is left out. */
+export async function latestLocations(
+  deps: Parts,
+  caller: Caller,
+  query: { readonly imei?: string; readonly updated_since?: string },
+  nowMs = Date.now(),
+): Promise<LocationShown[]> {
+  const since = readMoment(query.updated_since, 'updated_since')?.getTime() ?? 0;
+  const asked = query.imei === undefined ? null : askedImeis(query.imei);
+  const seen = byImei(await visibleVehicles(deps, caller), asked);
+  const found = await lastLocations(deps, [...seen.keys()]);
+  const shown = [...found].map(([imei, location]) => {
+    const visible = seen.get(imei);
+    const frame = { vehicleId: visible?.vehicle._id ?? null, driverId: driverOf(visible), nowMs };
+    return { ...shownLocation(location, frame), imei: asked?.get(imei) ?? location.imei };
+  });
+  return shown
+    .filter(({ server_timestamp: at }) => at >= since)
+    .toSorted((a, b) => b.timestamp - a.timestamp || b.server_timestamp - a.server_timestamp);
+}
+
+/** A vehicle and its terminal's number. */
+export interface VehicleNumber {
+  readonly vehicle_id: number;
+  readonly vehicle_no: string;
+  readonly imei: string | null;
+}
+
+/** The terminals of vehicles by their numbers; blanks and case do not count. A terminal's number is shown as it sends it, until then as recorded. */
+export async function imeisOfVehicles(
+  deps: Parts & Pick<Deps, 'log'>,
+  caller: Caller,
+  query: { readonly vehicle_no?: string },
+): Promise<VehicleNumber[]> {
+  const asked =
+    query.vehicle_no === undefined ? null : new Set(listed(query.vehicle_no, 'vehicle_no').map(normalVehicleNo));
+  const found = (await visibleVehicles(deps, caller))
+    .map(({ vehicle }) => vehicle)
+    .filter(({ vehicleNo }) => asked === null || asked.has(vehicleNo))
+    .toSorted((a, b) => a._id - b._id);
+  const states = await vehicleStates(
+    deps,
+    found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
+  );
+  return found.map(({ _id, vehicleNo, imei, recordedImei }) => ({
+    vehicle_id: _id,
+    vehicle_no: vehicleNo,
+    imei: (imei === null ? null : states.get(imei)?.shownImei) ?? recordedImei ?? imei,
+  }));
+}
+
+/** Canonical numbers with the way in which the caller wrote each. */
+function askedImeis(list: string): Map<string, string> {
+  return new Map(
+    listed(list, 'imei').map((written) => {
+      const imei = terminalKey(written);
+      if (imei === null) throw badList('imei', `must list terminal numbers; ${JSON.stringify(written)} is none`);
+      return [imei, written];
+    }),
+  );
+}
+
+function listed(list: string, name: string): string[] {
+  const parts = list
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  if (parts.length > maxListed) throw badList(name, `must NOT list more than ${maxListed}`);
+  return parts;
+}
+
+const badList = (name: string, message: string): AppError =>
+  new AppError('validation_failed', `The query parameter ${name} ${message}.`, {
+    details: [{ path: `/${name}`, message }],
+  });
+
+function byImei(visible: readonly VisibleVehicle[], asked: ReadonlyMap<string, string> | null) {
+  const found = new Map<string, VisibleVehicle>();
+  for (const each of visible) {
+    const { imei } = each.vehicle;
+    if (imei !== null && (asked === null || asked.has(imei))) found.set(imei, each);
+  }
+  return found;
+}
+
+/** Of a shared vehicle the driver is not told. */
+const driverOf = (visible: VisibleVehicle | undefined): number | null =>
+  visible?.access === 'owner' ? visible.vehicle.driverId : null;

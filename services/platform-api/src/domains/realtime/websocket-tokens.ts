@@ -1,0 +1,37 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { AppError } from '@fleet/service-kit';
+import type { Redis } from '@fleet/storage';
+import type { Caller } from '../../access/caller.ts';
+import type { Config } from '../../config.ts';
+
+/** How long a token opens connections (platform-contract.md, section 16). */
+export const websocketTokenSeconds = 300;
+
+/** Whose a token is: whoever opens a connection with it is this user, while the session (or the key that stands behind it) lasts. */
+export type TokenHolder = Pick<Caller, 'accountId' | 'userId' | 'sessionId' | 'keyId'>;
+
+/** The token itself is nowhere: who reads Redis can open nothing. */
+const keyOf = (token: string): string => `websocket-token:${createHash('sha256').update(token).digest('base64url')}`;
+
+/** Makes a token; 503 while Redis is away. */
+export async function makeWebsocketToken(redis: Redis, holder: TokenHolder): Promise<string> {
+  const token = `wst_${randomBytes(32).toString('base64url')}`;
+  const { accountId, userId, sessionId, keyId } = holder;
+  const kept = JSON.stringify({ accountId, userId, sessionId, keyId } satisfies TokenHolder);
+  try {
+    await redis.set(keyOf(token), kept, { expiration: { type: 'EX', value: websocketTokenSeconds } });
+    return token;
+  } catch (cause) {
+    throw new AppError('unavailable', 'Tokens can not be kept at the moment.', { cause });
+  }
+}
+
+/** Whose a token is, or null when it has expired or never was. It opens any number of connections until it expires. */
+export async function readWebsocketToken(redis: Redis, token: string): Promise<TokenHolder | null> {
+  const kept = await redis.get(keyOf(token));
+  return kept === null ? null : (JSON.parse(kept) as TokenHolder);
+}
+
+/** Where clients open the websocket. */
+export const websocketUrl = (config: Pick<Config, 'WS_URL' | 'PUBLIC_URL'>): string =>
+  config.WS_URL ?? `${config.PUBLIC_URL.replace(/^http/, 'ws')}/ws`;

@@ -1,0 +1,113 @@
+import { oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { recordId } from '../../schemas.ts';
+import { slugPattern } from './rules.ts';
+import { createBody, linkShown, listQuery, sharedViewShown } from './schema.ts';
+import { shownLink } from './shown.ts';
+import { createLink, listLinks, openLink, revokeLink } from './use-cases.ts';
+
+const base = '/share-links';
+const tags = ['Share links'];
+const access = { permission: 'sharing' } as const;
+
+export const shareLinkRoutes = (deps: Deps): PlatformRoute[] => [...ownRoutes(deps), ...openRoutes(deps)];
+
+const ownRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: base,
+    operationId: 'listShareLinks',
+    summary: "The caller's share links: live ones, or with active=false those that have ended",
+    tags,
+    query: listQuery,
+    response: pageOf(linkShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const filter = { vehicleId: query.vehicle_id, active: query.active };
+      const { items, total } = await listLinks(deps, callerOf(context), filter, paging);
+      return pageEnvelope({ items: items.map((link) => shownLink(link, deps.config.PUBLIC_URL)), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: base,
+    operationId: 'createShareLink',
+    summary: 'Show a vehicle for a while to everybody who has the link',
+    tags,
+    access,
+    isIdempotent: true,
+    body: createBody,
+    response: oneOf(linkShown),
+    otherSuccesses: { 201: 'The link has been made.' },
+    errors: {
+      404: 'There is no such vehicle, or it is not visible to the caller.',
+      409: 'The vehicle has fifty live links already.',
+      422: 'The Idempotency-Key was used with another body.',
+    },
+    handle: async ({ body, context }) => {
+      const link = shownLink(await createLink(deps, callerOf(context), body), deps.config.PUBLIC_URL);
+      return new Reply(201, { data: link }, { Location: `/api${base}/${link.slug}` });
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: `${base}/:slug`,
+    operationId: 'deleteShareLink',
+    summary: 'Revoke a share link, named by its id',
+    tags,
+    access,
+    params: Type.Object({ slug: recordId }),
+    response: oneOf(linkShown),
+    handle: async ({ params, context }) => ({
+      data: shownLink(await revokeLink(deps, callerOf(context), params.slug), deps.config.PUBLIC_URL),
+    }),
+  }),
+];
+
+const params = Type.Object({ slug: Type.String({ pattern: slugPattern }) });
+const description = 'A link with a password asks for it in the header X-Share-Password.';
+const errors = {
+  404: 'There is no such link.',
+  410: 'The link has expired, has been revoked, or was opened as often as it may be.',
+} as const;
+
+const openRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: `${base}/:slug`,
+    operationId: 'openShareLink',
+    summary: 'What a share link shows, to users of any account',
+    description,
+    tags,
+    access: { permission: 'self' },
+    params,
+    response: oneOf(sharedViewShown),
+    errors,
+    handle: async ({ params: { slug }, context }) => ({ data: await openLink(deps, slug, context) }),
+  }),
+  platformRoute({
+    method: 'get',
+    path: `/public${base}/:slug`,
+    operationId: 'openPublicShareLink',
+    summary: 'What a share link shows, to everybody who has it',
+    description,
+    tags,
+    access: { credentials: 'none' },
+    bucket: 'shareLink',
+    params,
+    response: oneOf(sharedViewShown),
+    errors: { ...errors, 401: 'The link has a password, and X-Share-Password is missing or another one.' },
+    handle: async ({ params: { slug }, context }) => {
+      // Also with errors: neither pages of search engines nor caches nor other sites learn the link.
+      context.response.set({
+        'Cache-Control': 'no-store',
+        'Referrer-Policy': 'no-referrer',
+        'X-Robots-Tag': 'noindex',
+      });
+      return { data: await openLink(deps, slug, context) };
+    },
+  }),
+];

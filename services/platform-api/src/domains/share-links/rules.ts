@@ -1,0 +1,76 @@
+import { randomInt } from 'node:crypto';
+import { AppError } from '@fleet/service-kit';
+import { distanceM } from '../../geometry/positions.ts';
+import { stateOf } from '../realtime/rules.ts';
+import type { LastLocation } from '../realtime/schema.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { type LinkPermission, linkPermissions, type SharedViewShown, type ShareLink } from './schema.ts';
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const slugLength = 22;
+
+/** 22 characters of base62: 130 random bits, each character as likely as any other. */
+export const newSlug = (): string =>
+  Array.from({ length: slugLength }, () => base62.charAt(randomInt(base62.length))).join('');
+
+/** The form of a slug. */
+export const slugPattern = `^[0-9A-Za-z]{${slugLength}}$`;
+
+/** Permissions as they are stored: each once, in one order; the position where nothing is said. */
+export const storedPermissions = (given: readonly LinkPermission[] = ['location']): LinkPermission[] =>
+  linkPermissions.filter((permission) => given.includes(permission));
+
+/** 410 for a link that has ended. */
+export function requireLive(link: Pick<ShareLink, 'revokedAt' | 'expiresAt' | 'isUsedUp'>, now: Date): void {
+  if (link.revokedAt !== null) throw new AppError('share_link_revoked', 'The link has been revoked.');
+  if (link.expiresAt <= now) throw new AppError('share_link_expired', 'The link has expired.');
+  if (link.isUsedUp) throw new AppError('share_link_used_up', 'The link has been opened as often as it may be.');
+}
+
+/** What a link shows: the fields that are named here, and nothing else of vehicle or position. */
+export function sharedView(
+  link: ShareLink,
+  vehicle: Pick<Vehicle, 'name' | 'vehicleNo' | 'vehicleType'>,
+  last: LastLocation | null,
+  more: { readonly wsUrl: string; readonly nowMs: number },
+): SharedViewShown {
+  const { nowMs } = more;
+  const seen = link.permissions.includes('location') ? last : null;
+  const since = nowMs - link.historyMinutes * 60_000;
+  return {
+    label: link.label,
+    vehicle: { name: vehicle.name, vehicle_no: vehicle.vehicleNo, vehicle_type: vehicle.vehicleType },
+    state: stateOf(last, nowMs),
+    location: seen && {
+      latitude: seen.latitude,
+      longitude: seen.longitude,
+      speed: seen.speed,
+      course: seen.course,
+      timestamp: seen.timestamp,
+    },
+    track:
+      seen !== null && link.historyMinutes > 0 && seen.timestamp >= since
+        ? [[seen.latitude, seen.longitude, seen.timestamp]]
+        : [],
+    destination: link.destination,
+    eta: seen && link.destination && new Date(etaMs(seen, link.destination, nowMs)).toISOString(),
+    permissions: [...link.permissions],
+    stream_url: null,
+    ws_url: more.wsUrl,
+    expires_at: link.expiresAt.toISOString(),
+  };
+}
+
+/** Roads are so much longer than the straight line. */
+const detour = 1.3;
+const usualSpeedKmh = 40;
+
+/** An estimate for who waits: the straight line with a detour, at the present speed or what is usual in towns, whichever is faster. */
+export function etaMs(
+  from: Pick<LastLocation, 'latitude' | 'longitude' | 'speed'>,
+  to: { readonly latitude: number; readonly longitude: number },
+  nowMs: number,
+): number {
+  const km = (detour * distanceM([from.latitude, from.longitude], [to.latitude, to.longitude])) / 1_000;
+  return nowMs + Math.round((km / Math.max(from.speed, usualSpeedKmh)) * 3_600_000);
+}

@@ -1,0 +1,19 @@
+import { shownRecord, shownTime } from '../../schemas.ts';
+import type { LinkShown, ShareLink } from './schema.ts';
+
+export const shownLink = (link: ShareLink, publicUrl: string): LinkShown => ({
+  ...shownRecord(link),
+  slug: link.slug,
+  url: `${publicUrl}/share/${link.slug}`,
+  vehicle_id: link.vehicleId,
+  label: link.label,
+  permissions: [...link.permissions],
+  history_minutes: link.historyMinutes,
+  max_views: link.maxViews,
+  has_password: link.passwordHash !== null,
+  destination: link.destination,
+  expires_at: link.expiresAt.toISOString(),
+  revoked_at: shownTime(link.revokedAt),
+  view_count: link.viewCount,
+  last_viewed_at: shownTime(link.lastViewedAt),
+});

@@ -1,0 +1,37 @@
+import { AccountRecords, type Conditions, type Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { ShareLink } from './schema.ts';
+
+const collectionName = 'share_links';
+
+export const linksIn = (records: Records): AccountRecords<ShareLink> =>
+  new AccountRecords<ShareLink>(records, collectionName, { unique: { slug: 'system' } });
+
+export const live = (now: Date): Conditions => ({ revokedAt: null, isUsedUp: false, expiresAt: { $gt: now } });
+
+export const ended = (now: Date): Conditions => ({
+  $or: [{ revokedAt: { $ne: null } }, { isUsedUp: true }, { expiresAt: { $lte: now } }],
+});
+
+/** The link of a slug, of whatever account: the slug gives the access. */
+export const findLinkBySlug = (records: Records, slug: string): Promise<ShareLink | null> =>
+  records.findByUnique<ShareLink>(collectionName, 'slug', slug);
+
+/** Counts a view; null when the link has ended meanwhile, be it by the views of others. Counting is no change of the record: its version stays. */
+export async function countView(records: Records, link: ShareLink, now: Date): Promise<ShareLink | null> {
+  const collection = records.collection<ShareLink>(collectionName);
+  const filter: object = {
+    _id: link._id,
+    ...live(now),
+    ...(link.maxViews === null ? {} : { viewCount: { $lt: link.maxViews } }),
+  };
+  const update: object = { $inc: { viewCount: 1 }, $set: { lastViewedAt: now } };
+  const counted = await collection.findOneAndUpdate(filter, update, { returnDocument: 'after' });
+  if (counted !== null && counted.maxViews !== null && counted.viewCount >= counted.maxViews)
+    await collection.updateOne({ _id: link._id }, { $set: { isUsedUp: true } });
+  return counted;
+}
+
+/** Ends all live links of a vehicle. */
+export const revokeLinksOfVehicle = (records: Records, scope: Scope, vehicleId: number, now: Date): Promise<number> =>
+  linksIn(records).updateMany(scope, { vehicleId, revokedAt: null }, { $set: { revokedAt: now } });
