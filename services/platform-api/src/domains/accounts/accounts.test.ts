@@ -1,0 +1,139 @@
+import { randomInt } from 'node:crypto';
+import { call, verifyKey } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../../testing/platform-world.ts';
+import { keyHash } from '../api-keys/rules.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let staff: TestUser;
+let dealers: Tenant;
+let dealer: TestUser;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  staff = await world.user('superadmin', await world.tenant('Operator'));
+  dealers = await world.tenant('Dealer');
+  dealer = await world.user('dealer', dealers);
+});
+afterAll(() => world.close());
+
+const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
+const open = async (by: TestUser, name: string, role?: string, email = newEmail()) => {
+  const owner = { name: 'O', email, password: testPassword, ...(role === undefined ? {} : { role }) };
+  const answer = await world.as(by).post('/api/accounts', { name, owner });
+  return { answer, email };
+};
+const tokenOf = async (identifier: string): Promise<string> => {
+  const answer = await world.anonymous.post('/api/auth/login', { identifier, password: testPassword });
+  return String(answer.data['access_token']);
+};
+
+describe('accounts', () => {
+  it('are opened by dealers and the operator, with an owner who can log in', async () => {
+    const { answer, email } = await open(dealer, 'Customer');
+    expect(answer.status).toBe(201);
+    expect(answer.data).toMatchObject({
+      name: 'Customer',
+      status: 'active',
+      dealer_account_id: dealers.accountId,
+      timezone: 'UTC',
+      version: 1,
+    });
+    const me = await world.with({ authorization: `Bearer ${await tokenOf(email)}` }).get('/api/auth/me');
+    expect(me.data).toMatchObject({ role: 'owner', account_id: answer.data.id });
+    expect((await open(staff, 'By staff')).answer.data).toMatchObject({ dealer_account_id: null });
+    expect((await open(world.ours.owner, 'By an owner')).answer.status).toBe(403);
+    const taken = await open(dealer, 'Taken', 'owner', world.ours.owner.email);
+    expect(taken.answer.body).toMatchObject({ status: 409, code: 'duplicate' });
+  });
+
+  it('are seen from above: own and below, those of sub-dealers too; for all others they are 404', async () => {
+    const customer = (await open(dealer, 'Direct')).answer.data.id;
+    const sub = await open(dealer, 'Sub-dealer', 'dealer');
+    const subToken = await tokenOf(sub.email);
+    const subDealer = world.with({ authorization: `Bearer ${subToken}` });
+    const { data: me } = await subDealer.get('/api/auth/me');
+    expect(me).toMatchObject({ role: 'dealer', account: { dealer_account_id: dealers.accountId } });
+    const as = { ...dealer, token: subToken, apiKey: String(me['dashboard_api_key']) };
+    const origin = { origin: 'http://127.0.0.1:8080' };
+    const opened = await world
+      .as(as)
+      .post('/api/accounts', { name: 'Deep', owner: { name: 'O', email: newEmail() } }, origin);
+    const deep = opened.data.id;
+    for (const id of [customer, sub.answer.data.id, deep, dealers.accountId])
+      expect((await world.as(dealer).get(`/api/accounts/${id}`)).status).toBe(200);
+    expect((await world.as(as).get(`/api/accounts/${customer}`, origin)).status).toBe(404);
+    expect((await world.as(dealer).get(`/api/accounts/${world.ours.accountId}`)).status).toBe(404);
+    expect((await world.as(world.ours.owner).get(`/api/accounts/${world.theirs.accountId}`)).status).toBe(404);
+    expect((await world.as(world.ours.owner).get(`/api/accounts/${world.ours.accountId}`)).status).toBe(200);
+    const list = await world.as(dealer).get('/api/accounts?sort=id&limit=200');
+    expect(list.items.map(({ id }) => id)).toEqual(expect.arrayContaining([customer, sub.answer.data.id, deep]));
+    expect(list.items.map(({ id }) => id)).not.toContain(world.ours.accountId);
+    expect((await world.as(dealer).get('/api/accounts?query=DEEP')).items).toMatchObject([{ id: deep }]);
+    expect((await world.as(staff).get('/api/accounts?limit=200')).items.map(({ id }) => id)).toContain(
+      world.ours.accountId,
+    );
+    expect((await world.as(world.ours.owner).get('/api/accounts')).status).toBe(403);
+  });
+
+  it('are suspended from above: users, keys and tokens end, and come back', async () => {
+    const { answer, email } = await open(dealer, 'Suspended');
+    const path = `/api/accounts/${answer.data.id}`;
+    const token = await tokenOf(email);
+    const client = world.with({ authorization: `Bearer ${token}` });
+    const made = await client.post('/api/api-keys', { name: 'k' });
+    const verdict = () =>
+      call(world.bus, verifyKey, { keySha256: keyHash(String(made.data['key'])) }, { timeoutMs: 5_000 });
+    expect(await verdict()).toMatchObject({ valid: true });
+    expect((await world.as(dealer).put(path, { status: 'suspended' })).data).toMatchObject({ status: 'suspended' });
+    await until(async () => (await client.get('/api/auth/me')).status === 403);
+    expect((await client.get('/api/auth/me')).body).toMatchObject({ code: 'account_suspended' });
+    expect(await verdict()).toEqual({ valid: false });
+    expect((await world.as(dealer).put(path, { status: 'active' })).status).toBe(200);
+    await until(async () => (await client.get('/api/auth/me')).status === 200);
+    expect(await verdict()).toMatchObject({ valid: true });
+  });
+
+  it('change their own name, never their own status', async () => {
+    const tenant = await world.tenant('Old name');
+    const path = `/api/accounts/${tenant.accountId}`;
+    const owner = world.as(tenant.owner);
+    const changed = await owner.put(path, { name: 'New name', timezone: 'Asia/Kolkata' });
+    expect(changed.data).toMatchObject({ name: 'New name', timezone: 'Asia/Kolkata', version: 2 });
+    expect((await owner.put(path, { name: 'X' }, { 'if-match': '"1"' })).status).toBe(412);
+    expect((await owner.put(path, { status: 'suspended' })).status).toBe(403);
+    expect((await world.as(await world.user('manager', tenant)).put(path, { name: 'X' })).status).toBe(403);
+    expect((await world.as(dealer).put(`/api/accounts/${dealers.accountId}`, { status: 'suspended' })).status).toBe(
+      403,
+    );
+    expect((await world.as(world.ours.owner).put(path, { name: 'X' })).status).toBe(404);
+  });
+});
+
+describe('X-Account-Id', () => {
+  it('lets staff act anywhere and dealers read below theirs; to others there is no other account', async () => {
+    const customer = String((await open(dealer, 'Acted in')).answer.data.id);
+    const inAccount = (id: number | string) => ({ 'x-account-id': String(id) });
+    const made = await world
+      .as(staff)
+      .post('/api/users', { name: 'By staff', email: newEmail(), role: 'viewer' }, inAccount(customer));
+    expect(made.data).toMatchObject({ account_id: Number(customer) });
+    expect((await world.as(staff).get('/api/audit-log', inAccount(customer))).items.length).toBeGreaterThan(0);
+    expect((await world.as(dealer).get(`/api/accounts/${customer}`, inAccount(customer))).status).toBe(200);
+    for (const [user, id] of [
+      [dealer, world.ours.accountId],
+      [world.ours.owner, world.theirs.accountId],
+      [staff, 999_999],
+      [staff, 'x'],
+    ] as const)
+      expect((await world.as(user).get(`/api/accounts/${customer}`, inAccount(id))).body).toMatchObject({
+        status: 404,
+        code: 'not_found',
+      });
+    const change = await world.as(dealer).put(`/api/accounts/${customer}`, { name: 'X' }, inAccount(customer));
+    expect(change.status).toBe(403);
+  });
+});

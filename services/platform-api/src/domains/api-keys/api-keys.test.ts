@@ -1,0 +1,179 @@
+import { call, keyRevoked, listenFor, verifyKey } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { keyHash } from './rules.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterAll(() => world.close());
+
+const bearer = (user: TestUser) => world.with({ authorization: `Bearer ${user.token}` });
+const verdict = (key: string) => call(world.bus, verifyKey, { keySha256: keyHash(key) }, { timeoutMs: 5_000 });
+
+describe('POST /api/api-keys', () => {
+  it('makes a key with the bearer token alone, shown once', async () => {
+    const { owner } = world.ours;
+    const made = await bearer(owner).post('/api/api-keys', { name: 'first' });
+    expect(made.status).toBe(201);
+    const key = String(made.data['key']);
+    expect(made.data).toMatchObject({
+      key: expect.stringMatching(/^fk_[\w-]{43}$/),
+      name: 'first',
+      key_hint: key.slice(-4),
+      scopes: ['read', 'write', 'command', 'video', 'webhook'],
+      ip_allowlist: [],
+      expires_at: null,
+      can_mint_tokens: false,
+      created_by: owner.id,
+    });
+    expect(
+      (await world.with({ 'x-api-key': key, authorization: `Bearer ${owner.token}` }).get('/api/users')).status,
+    ).toBe(200);
+    const list = await bearer(owner).get('/api/api-keys?sort=name');
+    expect(list.items.map(({ name }) => name)).toContain('first');
+    expect(JSON.stringify(list.body)).not.toContain(key);
+    const stored = await world.deps.database.collection('api_keys').find().toArray();
+    expect(JSON.stringify(stored)).not.toContain(key);
+  });
+
+  it('is honoured once for an Idempotency-Key; the replay has null in the place of the key', async () => {
+    const client = bearer(world.ours.owner);
+    const headers = { 'idempotency-key': 'one key, please' };
+    const [first, again] = [
+      await client.post('/api/api-keys', { name: 'once' }, headers),
+      await client.post('/api/api-keys', { name: 'once' }, headers),
+    ];
+    expect(again.status).toBe(201);
+    expect(again.data).toEqual({ ...first.data, key: null });
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.headers.get('location')).toBe(first.headers.get('location'));
+    expect((await client.post('/api/api-keys', { name: 'other' }, headers)).body).toMatchObject({
+      status: 422,
+      code: 'idempotency_key_reused',
+    });
+    const keys = world.deps.database.collection('idempotency_keys');
+    expect(JSON.stringify(await keys.find().toArray())).not.toContain(String(first.data['key']));
+  });
+
+  it.each([
+    [{ name: '' }, '/name'],
+    [{ scopes: [] }, '/scopes'],
+    [{ scopes: ['everything'] }, '/scopes/0'],
+    [{ scopes: ['read', 'read'] }, '/scopes'],
+    [{ ip_allowlist: ['10.0.0.0/8', 'localhost'] }, '/ip_allowlist/1'],
+    [{ expires_at: '2020-01-01T00:00:00Z' }, '/expires_at'],
+    [{ expires_at: 'tomorrow' }, '/expires_at'],
+    [{ can_mint_tokens: 1 }, '/can_mint_tokens'],
+  ])('%j is 400 with the fault at %s', async (fields, path) => {
+    const answer = await bearer(world.ours.owner).post('/api/api-keys', { name: 'x', ...fields });
+    expect(answer.body).toMatchObject({
+      status: 400,
+      code: 'validation_failed',
+      details: expect.arrayContaining([expect.objectContaining({ path })]),
+    });
+  });
+
+  it('an account may have 20; the dashboard has one beside them', async () => {
+    const tenant = await world.tenant('Many keys');
+    const client = bearer(tenant.owner);
+    await client.get('/api/auth/me');
+    for (let no = 1; no < 20; no += 1) expect((await client.post('/api/api-keys', { name: 'n' })).status).toBe(201);
+    expect((await client.post('/api/api-keys', { name: 'n' })).body).toMatchObject({
+      status: 409,
+      code: 'limit_reached',
+    });
+    const { items } = await client.get('/api/api-keys');
+    expect(items).toHaveLength(20);
+    await client.delete(`/api/api-keys/${items[0]?.id}`);
+    expect((await client.post('/api/api-keys', { name: 'n' })).status).toBe(201);
+  });
+
+  it('needs owner or admin', async () => {
+    for (const [role, status] of [
+      ['admin', 201],
+      ['manager', 403],
+      ['viewer', 403],
+    ] as const)
+      expect((await bearer(await world.user(role)).post('/api/api-keys', { name: role })).status).toBe(status);
+  });
+});
+
+describe('DELETE /api/api-keys/:id', () => {
+  it('revokes a key everywhere', async () => {
+    const { owner } = world.ours;
+    const made = await bearer(owner).post('/api/api-keys', { name: 'to be revoked' });
+    const key = String(made.data['key']);
+    expect(await verdict(key)).toMatchObject({ valid: true });
+    const told: string[] = [];
+    const heard = listenFor(
+      world.bus,
+      keyRevoked,
+      () => undefined,
+      ({ keySha256 }) => told.push(keySha256),
+    );
+    const path = `/api/api-keys/${made.data.id}`;
+    expect((await bearer(world.theirs.owner).delete(path)).status).toBe(404);
+    expect((await bearer(owner).delete(path)).data).toMatchObject({ id: made.data.id, name: 'to be revoked' });
+    await until(() => told.includes(keyHash(key)));
+    heard.stop();
+    expect(await verdict(key)).toEqual({ valid: false });
+    expect((await bearer(owner).delete(path)).status).toBe(404);
+    const log = await world.as(owner).get('/api/audit-log?action=api-keys.revoke');
+    expect(log.items[0]).toMatchObject({ user_id: owner.id, target: { type: 'api_keys', id: made.data.id } });
+  });
+});
+
+describe('the key of the dashboard', () => {
+  const origin = 'http://127.0.0.1:8080';
+
+  it('is valid with a session and an allowed origin alone', async () => {
+    const { owner } = world.ours;
+    const key = String((await bearer(owner).get('/api/auth/me')).data['dashboard_api_key']);
+    const get = (headers: Record<string, string>, token = owner.token) =>
+      world.with({ 'x-api-key': key, authorization: `Bearer ${token}`, ...headers }).get('/api/users');
+    for (const headers of [
+      { origin },
+      { origin: 'http://localhost:8080' },
+      { 'sec-fetch-site': 'same-origin' },
+      { referer: `${origin}/vehicles?x=1` },
+    ] as Record<string, string>[])
+      expect([headers, (await get(headers)).status]).toEqual([headers, 200]);
+    for (const headers of [
+      {},
+      { origin: 'https://evil.example' },
+      { origin: 'http://127.0.0.1:8081' },
+      { origin: 'null' },
+      { referer: 'https://evil.example/http://127.0.0.1:8080/' },
+      { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' },
+    ] as Record<string, string>[])
+      expect((await get(headers)).body).toMatchObject({ status: 403, code: 'origin_not_allowed' });
+    const claims = {
+      userId: owner.id,
+      accountId: owner.accountId,
+      role: owner.role,
+      sessionId: null,
+      mintedByKeyId: 1,
+    };
+    expect((await get({ origin }, await world.deps.tokens.issue(claims))).body).toMatchObject({
+      status: 403,
+      code: 'permission_denied',
+    });
+  });
+
+  it('stands in no list, can not be revoked, and opens nothing beyond this API', async () => {
+    const { owner } = world.theirs;
+    const key = String((await bearer(owner).get('/api/auth/me')).data['dashboard_api_key']);
+    const { items } = await bearer(owner).get('/api/api-keys');
+    expect(items.some(({ key_hint: hint }) => hint === key.slice(-4))).toBe(false);
+    const stored = await world.deps.database.collection<{ _id: number }>('api_keys').findOne({ hint: key.slice(-4) });
+    expect((await bearer(owner).delete(`/api/api-keys/${stored?._id}`)).status).toBe(404);
+    expect(await verdict(key)).toEqual({ valid: false });
+    expect(JSON.stringify(stored)).not.toContain(key);
+  });
+});

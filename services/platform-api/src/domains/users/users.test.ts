@@ -1,0 +1,252 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { may, type Permission, permissions, type Role, roles } from '../../access/roles.ts';
+import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterAll(() => world.close());
+
+const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
+const refused = { status: 403, code: 'permission_denied' };
+
+describe('roles', () => {
+  /** platform-contract.md, sections 2.1 and 28. */
+  const table: Readonly<Record<Permission, string>> = {
+    //              superadmin, dealer, owner, admin, manager, viewer, driver
+    self: 'yes yes yes yes yes yes yes',
+    read: 'yes yes yes yes yes yes yes',
+    fleet: 'yes no yes yes yes no no',
+    sharing: 'yes no yes yes yes no no',
+    webhooks: 'yes no yes yes yes no no',
+    commands: 'yes no yes yes yes no no',
+    criticalCommands: 'yes no yes yes no no no',
+    video: 'yes no yes yes yes yes no',
+    administration: 'yes no yes yes no no no',
+    billing: 'yes no yes no no no no',
+    accounts: 'yes yes no no no no no',
+  };
+
+  it.each(Object.entries(table))('%s: %s', (permission, answers) => {
+    const allowed = roles.map((role) => (may(role, permission as Permission) ? 'yes' : 'no')).join(' ');
+    expect(allowed).toBe(answers);
+    expect(Object.keys(permissions)).toHaveLength(Object.keys(table).length);
+  });
+});
+
+describe('POST /api/users', () => {
+  it('makes a user, who logs in with the password', async () => {
+    const email = newEmail();
+    const fields = {
+      name: 'Ben',
+      email,
+      role: 'viewer',
+      password: testPassword,
+      language: 'de',
+      timezone: 'Asia/Tokyo',
+    };
+    const made = await world.as(world.ours.owner).post('/api/users', fields);
+    expect(made.status).toBe(201);
+    expect(made.headers.get('location')).toBe(`/api/users/${made.data.id}`);
+    expect(made.headers.get('etag')).toBe('"1"');
+    expect(made.data).toMatchObject({
+      account_id: world.ours.accountId,
+      name: 'Ben',
+      email,
+      phone_number: null,
+      role: 'viewer',
+      can_view_video: false,
+      language: 'de',
+      timezone: 'Asia/Tokyo',
+      two_factor_enabled: false,
+      disabled: false,
+      last_login_at: null,
+      version: 1,
+    });
+    expect(JSON.stringify(made.body)).not.toContain('argon2');
+    const login = { identifier: email, password: testPassword };
+    expect((await world.anonymous.post('/api/auth/login', login)).status).toBe(200);
+    const read = await world.as(world.ours.owner).get(`/api/users/${made.data.id}`);
+    expect(read.data).toMatchObject({ id: made.data.id, last_login_at: expect.any(String) });
+  });
+
+  it('invites who has no password: a token that is valid for seven days', async () => {
+    const email = newEmail();
+    const before = world.sent.length;
+    await world.as(world.ours.owner).post('/api/users', { name: 'Cid', email, role: 'driver' });
+    await until(() => world.sent.slice(before).some(({ to }) => to === email));
+    const tokens = world.deps.database.collection<{ expiresAt: Date }>('reset_tokens');
+    const [last] = await tokens.find().sort({ expiresAt: -1 }).limit(1).toArray();
+    expect((last?.expiresAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(6.9 * 24 * 3_600_000);
+  });
+
+  it.each([
+    ['owner', ['owner', 'admin', 'manager', 'viewer', 'driver']],
+    ['admin', ['admin', 'manager', 'viewer', 'driver']],
+    ['superadmin', [...roles]],
+    ['manager', []],
+    ['viewer', []],
+    ['dealer', []],
+  ] as const)('%s gives the roles %j', async (role, given: readonly Role[]) => {
+    const client = world.as(await world.user(role));
+    for (const each of roles) {
+      const answer = await client.post('/api/users', { name: 'X', email: newEmail(), role: each });
+      expect([each, answer.status]).toEqual([each, given.includes(each) ? 201 : 403]);
+    }
+  });
+
+  it('a taken e-mail is 409 with its field, also where another account has it', async () => {
+    const { email } = world.theirs.owner;
+    const answer = await world.as(world.ours.owner).post('/api/users', { name: 'X', email, role: 'viewer' });
+    expect(answer.body).toMatchObject({
+      status: 409,
+      code: 'duplicate',
+      details: [{ path: '/email', message: 'is taken' }],
+    });
+  });
+
+  it.each([
+    [{ role: 'king' }, '/role'],
+    [{ email: null }, '/email'],
+    [{ phone_number: '12' }, '/phone_number'],
+    [{ timezone: 'Mars/Base' }, '/timezone'],
+    [{ timezone: '+08:00' }, '/timezone'],
+    [{ language: 'klingon!' }, '/language'],
+    [{ name: ' ' }, '/name'],
+    [{ can_view_video: 'yes' }, '/can_view_video'],
+  ])('%j is 400 with the fault at %s', async (fields, path) => {
+    const body = { name: 'X', email: newEmail(), role: 'viewer', ...fields };
+    const answer = await world.as(world.ours.owner).post('/api/users', body);
+    expect(answer.body).toMatchObject({ status: 400, code: 'validation_failed', details: [{ path }] });
+  });
+});
+
+describe('GET /api/users', () => {
+  it('lists, searches, filters and sorts the users of the account alone', async () => {
+    const tenant = await world.tenant('Listed');
+    const [ann] = [await world.user('viewer', tenant, { name: 'Ann (x)' }), await world.user('driver', tenant)];
+    const client = world.as(tenant.owner);
+    const all = await client.get('/api/users?sort=id');
+    expect(all.items.map(({ role }) => role)).toEqual(['owner', 'viewer', 'driver']);
+    expect(all.body).toMatchObject({ meta: { pagination: { page: 1, pageSize: 50, pageCount: 1, total: 3 } } });
+    expect((await client.get('/api/users?query=ann%20(')).items).toMatchObject([{ id: ann.id }]);
+    expect((await client.get('/api/users?role=driver')).items).toHaveLength(1);
+    expect((await client.get('/api/users?limit=1&offset=1&sort=id')).items).toMatchObject([{ id: ann.id }]);
+    expect((await client.get('/api/users?sort=password')).status).toBe(400);
+    expect((await world.as(ann).get('/api/users')).body).toMatchObject(refused);
+  });
+});
+
+describe('PUT /api/users/:id', () => {
+  const owner = () => world.as(world.ours.owner);
+
+  it('changes what is given, and nothing with an old version', async () => {
+    const user = await world.user('viewer');
+    const path = `/api/users/${user.id}`;
+    const changed = await owner().put(path, { name: 'New', can_view_video: true, role: 'manager' });
+    expect(changed.data).toMatchObject({ name: 'New', can_view_video: true, role: 'manager', email: user.email });
+    const stale = await owner().put(path, { name: 'Newer' }, { 'if-match': '"1"' });
+    expect(stale.body).toMatchObject({ status: 412, code: 'version_mismatch' });
+    expect((await owner().put(path, { name: 'Newer' }, { 'if-match': `"${changed.data.version}"` })).status).toBe(200);
+    expect((await owner().put(path, { email: null })).status).toBe(400);
+    expect((await owner().put(path, { nickname: 'N', id: 7 })).body).toMatchObject({
+      meta: { ignored_fields: ['/nickname', '/id'] },
+    });
+    expect((await owner().put(path, { nickname: 'N' }, { 'x-strict-body': 'true' })).body).toMatchObject({
+      status: 400,
+      code: 'unknown_field',
+    });
+  });
+
+  it('another role and a disabled user count within five seconds', async () => {
+    const user = await world.user('manager');
+    expect((await world.as(user).get('/api/users')).status).toBe(200);
+    await owner().put(`/api/users/${user.id}`, { role: 'viewer' });
+    await until(async () => (await world.as(user).get('/api/users')).status === 403);
+    await owner().put(`/api/users/${user.id}`, { disabled: true });
+    await until(async () => (await world.as(user).get('/api/users')).status === 401);
+  });
+
+  it('everybody changes the own name, language, time zone and password, and no more', async () => {
+    const user = await world.user('driver');
+    const [own, path] = [world.as(user), `/api/users/${user.id}`];
+    expect((await own.put(path, { name: 'Me', language: 'hi', timezone: 'Asia/Kolkata' })).status).toBe(200);
+    for (const field of [{ role: 'owner' }, { can_view_video: true }, { email: newEmail() }, { disabled: false }])
+      expect((await own.put(path, field)).body).toMatchObject(refused);
+    expect((await own.put(`/api/users/${world.ours.owner.id}`, { name: 'Eve' })).body).toMatchObject(refused);
+    const password = 'another long password';
+    expect((await own.put(path, { password, current_password: 'wrong' })).status).toBe(403);
+    const other = await world.anonymous.post('/api/auth/login', { identifier: user.email, password: testPassword });
+    expect((await own.put(path, { password, current_password: testPassword })).status).toBe(200);
+    const otherSession = world.with({ authorization: `Bearer ${String(other.data['access_token'])}` });
+    await until(async () => (await otherSession.get('/api/auth/me')).status === 401);
+    expect((await own.put(path, { name: 'Still me' })).status).toBe(200);
+  });
+
+  it('an admin changes no owner', async () => {
+    const admin = world.as(await world.user('admin'));
+    expect((await admin.put(`/api/users/${world.ours.owner.id}`, { name: 'X' })).body).toMatchObject(refused);
+    expect((await admin.delete(`/api/users/${world.ours.owner.id}`)).body).toMatchObject(refused);
+    const manager = await world.user('manager');
+    expect((await admin.put(`/api/users/${manager.id}`, { role: 'owner' })).body).toMatchObject(refused);
+  });
+
+  it('is 404 for a user of another account', async () => {
+    const path = `/api/users/${world.theirs.owner.id}`;
+    expect((await owner().get(path)).status).toBe(404);
+    expect((await owner().put(path, { name: 'X' })).status).toBe(404);
+    expect((await owner().delete(path)).status).toBe(404);
+    for (const bad of ['0', '-1', 'x', '1.5', '99999999999999999999'])
+      expect((await owner().get(`/api/users/${bad}`)).body).toMatchObject({ status: 404, code: 'not_found' });
+  });
+});
+
+describe('the last owner', () => {
+  const inUse = { status: 409, code: 'in_use' };
+
+  it('can not be demoted, disabled or removed', async () => {
+    const tenant = await world.tenant('One owner');
+    const [client, path] = [world.as(tenant.owner), `/api/users/${tenant.owner.id}`];
+    expect((await client.put(path, { role: 'admin' })).body).toMatchObject(inUse);
+    expect((await client.put(path, { disabled: true })).body).toMatchObject(inUse);
+    expect((await client.delete(path)).body).toMatchObject(inUse);
+    expect((await client.get(path)).data).toMatchObject({ role: 'owner', disabled: false });
+    await world.user('owner', tenant, { disabled: true });
+    expect((await client.put(path, { role: 'admin' })).body).toMatchObject(inUse);
+    const second = await world.user('owner', tenant);
+    expect((await world.as(second).put(path, { role: 'admin' })).status).toBe(200);
+  });
+
+  it('stays, where two owners demote each other at the same time', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const tenant = await world.tenant('Two owners');
+      const second = await world.user('owner', tenant);
+      await Promise.all([
+        world.as(tenant.owner).put(`/api/users/${second.id}`, { role: 'viewer' }),
+        world.as(second).put(`/api/users/${tenant.owner.id}`, { role: 'viewer' }),
+      ]);
+      const owners = await world.deps.database
+        .collection('users')
+        .countDocuments({ accountId: tenant.accountId, role: 'owner', disabled: false });
+      expect(owners).toBeGreaterThanOrEqual(1);
+    }
+  });
+});
+
+describe('DELETE /api/users/:id', () => {
+  it('removes the user, ends the sessions, frees the e-mail; again is 404', async () => {
+    const user = await world.user('viewer');
+    const path = `/api/users/${user.id}`;
+    expect((await world.as(world.ours.owner).delete(path)).data).toMatchObject({ id: user.id, email: user.email });
+    expect((await world.as(world.ours.owner).delete(path)).status).toBe(404);
+    await until(async () => (await world.as(user).get('/api/auth/me')).status === 401);
+    const again = { name: 'Again', email: user.email, role: 'viewer' };
+    expect((await world.as(world.ours.owner).post('/api/users', again)).status).toBe(201);
+  });
+});
