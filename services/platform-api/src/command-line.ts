@@ -1,15 +1,15 @@
 import { createLogger } from '@fleet/service-kit';
-import { openDatabase } from '@fleet/storage';
+import { type Database, openDatabase } from '@fleet/storage';
 import { loadConfig } from './config.ts';
 import { Records } from './store/records.ts';
 
 /** Runs a command line tool against the database of the service's own settings; what goes wrong is one sentence on standard error. */
-export async function runTool(tool: (records: Records) => Promise<string>): Promise<void> {
+export async function runTool(tool: (records: Records, database: Database) => Promise<string>): Promise<void> {
   try {
     const config = loadConfig(process.env);
     const database = openDatabase(config.MONGODB_URL, { appName: 'platform-api-tool' });
     try {
-      process.stdout.write(`${await tool(new Records(database))}\n`);
+      process.stdout.write(`${await tool(new Records(database), database)}\n`);
     } finally {
       await database.close();
     }

@@ -26,7 +26,9 @@ import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
+import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
+import { Sweeper } from './sweeper.ts';
 
 export interface PlatformApi extends Running {
   readonly httpPort: number;
@@ -58,8 +60,15 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   lifecycle.onStop('database', () => database.close());
   const records = new Records(database);
-  const firstRecords = new UntilDone(log, () => bootstrap(config, records, log));
-  lifecycle.onStop('first records', () => firstRecords.stop());
+  const stopping = new AbortController();
+  const firstRecords = new UntilDone(log, async () => {
+    await migrate(database, log, { signal: stopping.signal });
+    await bootstrap(config, records, log);
+  });
+  lifecycle.onStop('first records', () => {
+    stopping.abort();
+    return firstRecords.stop();
+  });
 
   let bus: Bus | undefined;
   const { app, serve } = createPlatformApp(
@@ -87,6 +96,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   lifecycle.onStop('principals', () => principals.stop());
   serve(createPlatformApi(deps, { principals, origins: allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS) }));
   serveBus(deps, lifecycle);
+  const sweeper = new Sweeper(deps, () => firstRecords.isDone);
+  lifecycle.onStop('sweeps', () => sweeper.stop());
   log.info({ httpPort: http.port }, 'started');
   return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
 }

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { createLogger } from '@fleet/service-kit';
+import { type Database, openDatabase } from '@fleet/storage';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { indexes } from './indexes.ts';
+import { Lease } from './lease.ts';
+import { type Migration, migrations } from './migration-list.ts';
+import { migrate } from './migrations.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const log = createLogger('test', 'silent');
+let database: Database;
+let replica: Database;
+
+beforeEach(() => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/migrations_${randomBytes(6).toString('hex')}`;
+  [database, replica] = [openDatabase(url.href, { appName: 'test' }), openDatabase(url.href, { appName: 'test' })];
+});
+afterEach(async () => {
+  await database.db.dropDatabase();
+  await database.close();
+  await replica.close();
+});
+
+const users = () => database.collection<{ _id: number }>('users');
+
+describe('migrate', () => {
+  it('fills in what records of the release before lack, and makes the indexes', async () => {
+    await users().insertOne({ _id: 1, email: 'a@b', role: 'owner', accountId: 1 } as never);
+    await users().insertOne({ _id: 2, email: 'c@d', role: 'viewer', disabled: true, language: 'de' } as never);
+    await migrate(database, log);
+    expect(await users().findOne({ _id: 1 })).toMatchObject({
+      email: 'a@b',
+      disabled: false,
+      totp: null,
+      language: 'en',
+    });
+    expect(await users().findOne({ _id: 2 })).toMatchObject({ disabled: true, language: 'de' });
+    const made = await database.collection('audit_log').indexes();
+    expect(made.map(({ key }) => Object.keys(key))).toContainEqual(['accountId', '_id']);
+    await migrate(database, log);
+  });
+
+  it('runs each one once and in order, by one of the replicas that start together', async () => {
+    const ran: string[] = [];
+    let atOnce = 0;
+    const list: Migration[] = [2, 1, 3].map((id) => ({
+      id,
+      name: `no ${id}`,
+      up: async (to) => {
+        atOnce += 1;
+        ran.push(`${id} (${atOnce})`);
+        await to.ping();
+        atOnce -= 1;
+      },
+    }));
+    await Promise.all([database, replica, database].map((each) => migrate(each, log, { list })));
+    expect(ran).toEqual(['1 (1)', '2 (1)', '3 (1)']);
+    await migrate(replica, log, { list: [...list, { id: 4, name: 'no 4', up: async () => ran.push('4') }] });
+    expect(ran).toHaveLength(4);
+  });
+
+  it('one that fails is not noted, and runs again', async () => {
+    let times = 0;
+    const list: Migration[] = [
+      {
+        id: 1,
+        name: 'fails first',
+        up: async () => {
+          times += 1;
+          if (times === 1) throw new Error('not yet');
+        },
+      },
+    ];
+    await expect(migrate(database, log, { list })).rejects.toThrow('not yet');
+    await migrate(replica, log, { list });
+    expect(times).toBe(2);
+  });
+
+  it('goes on where a replica died at it, and waits for one that lives', async () => {
+    const leases = database.collection<{ _id: string }>('leases');
+    await leases.insertOne({ _id: 'migrations', holder: 'dead', expiresAt: new Date(Date.now() - 1) } as never);
+    await migrate(database, log);
+    const held = await Lease.take(database, 'migrations');
+    let isDone = false;
+    const waiting = migrate(replica, log).then(() => (isDone = true));
+    await until(async () => (await leases.countDocuments()) === 1);
+    expect(isDone).toBe(false);
+    held.check();
+    await held.giveBack();
+    await waiting;
+    const stopped = new AbortController();
+    const other = await Lease.take(database, 'migrations');
+    const abandoned = migrate(replica, log, { signal: stopped.signal });
+    stopped.abort();
+    await expect(abandoned).rejects.toThrow(/abort/i);
+    await other.giveBack();
+  });
+
+  it('has ids that are unique and names, and indexes without repetition', () => {
+    expect(new Set(migrations.map(({ id }) => id)).size).toBe(migrations.length);
+    expect(new Set(indexes.map((index) => JSON.stringify(index))).size).toBe(indexes.length);
+  });
+});
