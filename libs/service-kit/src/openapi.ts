@@ -15,6 +15,8 @@ export interface OpenApiInfo {
   readonly security?: SecurityInfo;
   /** Request headers that a route understands, by name. */
   readonly headersOf?: (route: Route) => Readonly<Record<string, HeaderInfo>>;
+  /** Parameters that mean the same wherever they are, by name: what is said of those that say nothing themselves. */
+  readonly parameters?: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
   /** What is said of a route beside its own description. */
   readonly remarkOf?: (route: Route) => string;
 }
@@ -111,8 +113,8 @@ function operation(route: Route, { info, schemas, error }: Parts): Record<string
     tags: route.tags ?? [],
     security: (info.security ?? keyAlone).of(route),
     parameters: [
-      ...parameters(route.params, 'path', schemas),
-      ...parameters(route.query, 'query', schemas),
+      ...parameters(route.params, 'path', schemas, info),
+      ...parameters(route.query, 'query', schemas, info),
       ...Object.entries(info.headersOf?.(route) ?? {}).map(([name, header]) => ({ name, in: 'header', ...header })),
     ],
     ...(route.body === undefined && route.bodyTypes === undefined ? {} : { requestBody: requestBody(route, schemas) }),
@@ -174,6 +176,8 @@ class Schemas {
       if (key === 'errorMessage' || key === 'alias') continue;
       shown[key] = key === 'properties' ? this.eachPublished(part) : values.has(key) ? part : this.published(part);
     }
+    if (Array.isArray(shown['required']))
+      shown['required'] = shown['required'].filter((field) => !hasDefault(rest, field));
     if ('alias' in rest) shown['description'] = withAlias(shown['description'], rest.alias);
     return typeof name === 'string' ? this.#referTo(name, shown) : shown;
   }
@@ -198,6 +202,10 @@ class Schemas {
   }
 }
 
+/** What is filled in need not be sent. */
+const hasDefault = ({ properties }: { properties?: unknown }, field: unknown): boolean =>
+  ((properties ?? {}) as Record<string, { default?: unknown } | undefined>)[String(field)]?.default !== undefined;
+
 const withAlias = (description: unknown, alias: unknown): string =>
   [description, `Also accepted as \`${String(alias)}\`.`].filter((text) => typeof text === 'string').join(' ');
 
@@ -206,13 +214,13 @@ type Published = Record<
   TSchema & { description?: string; examples?: unknown[]; default?: unknown; enum?: unknown[] }
 >;
 
-function parameters(schema: Route['query'], where: 'path' | 'query', schemas: Schemas): unknown[] {
+function parameters(schema: Route['query'], where: 'path' | 'query', schemas: Schemas, info: OpenApiInfo): unknown[] {
   if (schema === undefined) return [];
   const required = new Set<string>(schema.required ?? []);
   return Object.entries(schemas.eachPublished(schema.properties) as Published).map(
-    ([name, { description, examples, ...rest }]) => {
-      const isRequired = where === 'path' || required.has(name);
-      const example = examples?.[0] ?? rest.enum?.[0];
+    ([name, { description = info.parameters?.[name]?.description, examples, ...rest }]) => {
+      const isRequired = where === 'path' || (required.has(name) && rest.default === undefined);
+      const example = examples?.[0] ?? rest.enum?.[0] ?? info.parameters?.[name]?.example;
       return {
         name,
         in: where,

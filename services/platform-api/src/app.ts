@@ -1,6 +1,7 @@
 import { AppError, contextOf, createApp, type Logger } from '@fleet/service-kit';
 import { type Express, type RequestHandler, Router } from 'express';
 import { Access, type AccessParts } from './access/authenticate.ts';
+import { apiBasePath, apiDocument } from './api-document.ts';
 import type { Deps } from './deps.ts';
 import { errorRoutes } from './routes/errors.ts';
 import { platformRoutes } from './routes/index.ts';
@@ -38,8 +39,13 @@ export function createPlatformApi(deps: Deps, parts: Pick<AccessParts, 'principa
     contextOf(request, response, log);
     response.set('Cache-Control', 'public, max-age=60').json({ keys: await deps.signingKeys.jwks() });
   });
+  const document = apiDocument();
+  router.get(`${apiBasePath}/openapi.json`, (request, response) => {
+    contextOf(request, response, log);
+    response.json(document);
+  });
   router.use(
-    '/api',
+    apiBasePath,
     platformApi({
       log,
       routes: platformRoutes(deps),
@@ -48,7 +54,7 @@ export function createPlatformApi(deps: Deps, parts: Pick<AccessParts, 'principa
     }),
   );
   // What does not exist is told only to whom anything is told: 401 before 404.
-  router.use('/api', async (request, response, next) => {
+  router.use(apiBasePath, async (request, response, next) => {
     await access.checkAny(contextOf(request, response, log));
     next();
   });

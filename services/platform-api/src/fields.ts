@@ -7,7 +7,17 @@ import { recordId } from './schemas.ts';
 
 /** A field that null clears. One list of types in the place of `anyOf`, so that a fault is told once. */
 export function clearable<T extends TSchema>(schema: T) {
-  const { type, enum: values, ...rest } = schema as T & { type?: string; enum?: readonly unknown[] };
+  // With null it is another schema than the one of that name.
+  const {
+    type,
+    enum: values,
+    title: _name,
+    ...rest
+  } = schema as T & {
+    type?: string;
+    title?: string;
+    enum?: readonly unknown[];
+  };
   return Type.Unsafe<Static<T> | null>({
     ...rest,
     type: [type, 'null'],

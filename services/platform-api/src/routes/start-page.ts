@@ -1,3 +1,4 @@
+import { docsPage } from '@fleet/service-kit';
 import { Router } from 'express';
 
 const page = `<!doctype html>
@@ -13,6 +14,7 @@ h1 { font-size: 1.5rem } code { background: #eef2f6; padding: .1em .3em; border-
 <h1>Fleet platform</h1>
 <p>Vehicle terminals connect here over JT/T 808, their cameras stream here over JT/T 1078, and partners command both over HTTP.</p>
 <ul>
+<li><a href="/docs/">Platform API</a>: the fleet's records, to read and to try (<a href="/api/openapi.json">OpenAPI document</a>).</li>
 <li><a href="/api/v1/docs">Device API</a>: its operations, to read and to try (<a href="/api/v1/openapi.json">OpenAPI document</a>).</li>
 <li><a href="/api/v1/health">Health</a> of the components that the Device API needs.</li>
 <li>This process: <a href="/livez">live</a>, <a href="/readyz">ready</a>, <a href="/metrics">metrics</a>.</li>
@@ -30,9 +32,16 @@ export function startPage(): Router {
       .type('html')
       .send(page);
   });
-  // The document pages of all APIs will be here; today there is one, behind the same base URL.
-  router.get('/docs', (_request, response) => {
-    response.redirect(302, '/api/v1/docs');
-  });
+  router.use(
+    '/docs',
+    docsPage({
+      title: 'Fleet platform',
+      specs: [
+        { name: 'Platform API', url: '/api/openapi.json' },
+        // Of another service, behind the same base URL.
+        { name: 'Device API', url: '/api/v1/openapi.json' },
+      ],
+    }),
+  );
   return router;
 }

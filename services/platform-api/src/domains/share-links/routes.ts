@@ -45,7 +45,6 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     errors: {
       404: 'There is no such vehicle, or it is not visible to the caller.',
       409: 'The vehicle has fifty live links already.',
-      422: 'The Idempotency-Key was used with another body.',
     },
     handle: async ({ body, context }) => {
       const link = shownLink(await createLink(deps, callerOf(context), body), deps.config.PUBLIC_URL);
@@ -59,7 +58,7 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Revoke a share link, named by its id',
     tags,
     access,
-    params: Type.Object({ slug: recordId }),
+    params: Type.Object({ slug: Type.Integer({ ...recordId, description: 'Id of the link.', examples: [7] }) }),
     response: oneOf(linkShown),
     handle: async ({ params, context }) => ({
       data: shownLink(await revokeLink(deps, callerOf(context), params.slug), deps.config.PUBLIC_URL),

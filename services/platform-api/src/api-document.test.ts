@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { compileBody, compileParameters, createApi, createLogger } from '@fleet/service-kit';
+import { describe, expect, it } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Type } from 'typebox';
+import { may, roles } from './access/roles.ts';
+import { declaredRoutes } from './api-document.ts';
+import { operationsOf, readDocument } from './testing/document.ts';
+
+const document = readDocument();
+const operations = operationsOf(document);
+
+describe('openapi.json', () => {
+  it('is what the schemas say: run `npm run generate` after a change of a route', () => {
+    const file = readFileSync(fileURLToPath(new URL('../openapi.json', import.meta.url)), 'utf8');
+    expect(JSON.parse(file)).toEqual(document);
+  });
+
+  it('has an operation for each route of Express, and no other', () => {
+    const routes = declaredRoutes();
+    const router = createApi({ log: createLogger('test', 'silent'), routes, bodyLimitBytes: 1 });
+    const served = router.stack.flatMap(({ route }) =>
+      (route?.stack ?? []).map(({ method }) => `${method ?? 'all'} /api${route?.path.replace(/:(\w+)/g, '{$1}')}`),
+    );
+    const own = [...new Set(served)].filter((path) => /^(get|post|put|delete) /.test(path));
+    expect(own.toSorted()).toEqual(operations.map(({ method, path }) => `${method} ${path}`).toSorted());
+    expect(own).toHaveLength(routes.length);
+  });
+});
+
+describe('the document of the Platform API', () => {
+  it('is valid OpenAPI 3.1 by its official schema, and every reference leads somewhere', async () => {
+    const validator = new Validator({});
+    expect(await validator.validate(structuredClone(document) as never)).toEqual({ valid: true });
+    expect(validator.version).toBe('3.1');
+    expect(() => validator.resolveRefs()).not.toThrow(/./);
+  });
+
+  it('has operations with names of their own, and no keywords of our validators', () => {
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    expect(JSON.stringify(document)).not.toMatch(/"(errorMessage|alias)":/);
+  });
+
+  it('describes every operation, parameter and answer, with an example of all that has to be given', () => {
+    const tags = document.tags.map(({ name }) => name);
+    const silent: string[] = [];
+    for (const { operationId, description, parameters, responses, tags: own } of operations) {
+      if (own.length === 0 || own.some((tag) => !tags.includes(tag))) silent.push(`${operationId}: tags`);
+      if (description === '') silent.push(operationId);
+      for (const parameter of parameters) {
+        if (parameter.description === undefined) silent.push(`${operationId}: ${parameter.name}`);
+        if (parameter.required === true && parameter.example === undefined)
+          silent.push(`${operationId}: example of ${parameter.name}`);
+      }
+      for (const [status, answer] of Object.entries(responses))
+        if (!/^[A-Z`].+\.$/.test(answer.description)) silent.push(`${operationId}: ${status}`);
+    }
+    expect(silent).toEqual([]);
+  });
+
+  it('gives examples that pass the checks', () => {
+    for (const { parameters } of operations)
+      for (const { name, schema, example, in: where } of parameters) {
+        const checked = Type.Unsafe<unknown>({ ...schema, components: document.components });
+        const check = compileParameters(Type.Object({ [name]: checked }), where === 'path' ? 'path' : 'query');
+        const examples = [example, ...(schema.examples ?? [])].filter((value) => value !== undefined);
+        for (const one of examples) expect(() => check({ [name]: String(one) })).not.toThrow(/./);
+      }
+  });
+
+  it('has schemas of bodies and answers that compile', () => {
+    const schemas = operations.flatMap(({ requestBody, responses }) =>
+      [requestBody ?? { content: {} }, ...Object.values(responses)].flatMap(({ content }) =>
+        Object.values(content).map(({ schema }) => schema),
+      ),
+    );
+    const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
+    const all = { anyOf: different, components: document.components };
+    expect(() => compileBody(all as never)).not.toThrow(/./);
+  });
+
+  it('says who may call what, as the permission table has it', () => {
+    for (const route of declaredRoutes()) {
+      const { description = '' } = operations.find(({ operationId }) => operationId === route.operationId) ?? {};
+      if (route.access.credentials === 'none') expect(description).toContain('Asks for no credentials.');
+      else
+        for (const role of roles)
+          expect([role, description.includes(`\`${role}\``)]).toEqual([role, may(role, route.access.permission)]);
+    }
+  });
+
+  it('documents what creates as 201, what starts as 202, and 401 and 403 wherever credentials are asked for', () => {
+    const statuses = (id: string): string[] =>
+      Object.keys(operations.find(({ operationId }) => operationId === id)?.responses ?? {});
+    expect(statuses('createDriver')).toEqual([
+      '201',
+      '400',
+      '401',
+      '403',
+      '404',
+      '409',
+      '413',
+      '415',
+      '422',
+      '429',
+      '500',
+      '503',
+    ]);
+    expect(statuses('sendOneTimeCode')).toContain('202');
+    expect(statuses('sendOneTimeCode')).not.toContain('200');
+    for (const { operationId, security } of operations)
+      if (security.length > 0) expect(statuses(operationId)).toEqual(expect.arrayContaining(['401', '403']));
+  });
+});
