@@ -4,7 +4,7 @@ import { given, requireAll } from '../../fields.ts';
 import type { Change, Scope } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
-import { ownGeofenceIds } from '../geofences/look-ups.ts';
+import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/look-ups.ts';
 import { joinGroup, leaveGroup, ownVehicleIds } from '../vehicles/assignments.ts';
 import { checkPlace, freeName, GroupTree, idsOf, siblingKey } from './rules.ts';
 import type { GroupBody, GroupShown, VehicleGroup } from './schema.ts';
@@ -83,8 +83,12 @@ export async function deleteGroup(
   for (const { _id } of doomed) {
     await leaveGroup(deps, caller, _id);
     const isGone = (await groups.remove(caller, _id)) === null;
-    if (!isGone) await audit(deps, caller, 'vehicle-groups.delete', { type: 'vehicle_groups', id: _id });
-    else if (_id === id) return null;
+    if (isGone) {
+      if (_id === id) return null;
+      continue;
+    }
+    await dropGroupFromGeofences(deps, caller, _id);
+    await audit(deps, caller, 'vehicle-groups.delete', { type: 'vehicle_groups', id: _id });
   }
   return shown;
 }

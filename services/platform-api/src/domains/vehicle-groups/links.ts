@@ -13,6 +13,10 @@ type Store = { readonly records: Records };
 export const ownGroupIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
   ids.length === 0 ? [] : (await groupsIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
+/** All groups of an account. */
+export const groupTree = async ({ records }: Store, { accountId }: Scope): Promise<GroupTree<VehicleGroup>> =>
+  new GroupTree(await groupsIn(records).all({ accountId }));
+
 /** A group and all groups below it; empty when there is no such group. */
 export const groupWithBelow = async ({ records }: Store, scope: Scope, id: number): Promise<number[]> =>
   new GroupTree(await groupsIn(records).parts(scope, ['parentGroup'])).withBelow(id).map(({ _id }) => _id);

@@ -37,6 +37,13 @@ export async function assignVehicles(
 export const groupedVehicles = ({ records }: Store, scope: Scope): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
   vehiclesIn(records).parts(scope, ['groupIds'], { groupIds: { $exists: true, $ne: [] } });
 
+/** A vehicle as far as areas and groups hold for it. */
+export type AccountVehicle = Pick<Vehicle, '_id' | 'imei' | 'recordedImei' | 'groupIds'>;
+
+/** All vehicles of an account. */
+export const accountVehicles = ({ records }: Store, scope: Scope): Promise<AccountVehicle[]> =>
+  vehiclesIn(records).parts({ accountId: scope.accountId }, ['imei', 'recordedImei', 'groupIds']);
+
 /** Those of the ids that are vehicles of the account. */
 export const ownVehicleIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
   (await vehiclesIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);

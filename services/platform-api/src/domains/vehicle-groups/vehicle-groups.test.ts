@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Client, type Json, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+import { recordVehicle } from '../vehicles/use-cases.ts';
+import { groupGeofencesOfVehicle, groupsOfVehicle } from './links.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+let vehicles: number[];
+let drivers: number[];
+
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+  vehicles = [];
+  for (const n of [1, 2, 3]) vehicles.push(await vehicle(world.ours, `GRP ${n}`, `0137${n}0000001`));
+  drivers = [Number((await owner.post('/api/drivers', { name: 'Grouped' })).body['data']?.['id'])];
+});
+afterAll(() => world?.close());
+
+async function vehicle(tenant: Tenant, vehicleNo: string, imei: string): Promise<number> {
+  const fields = { accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo, imei };
+  return (await recordVehicle(world.records, fields)).record._id;
+}
+
+async function create(body: Record<string, unknown>, client = owner): Promise<Json & { id: number }> {
+  const answer = await client.post('/api/vehicle-groups', body);
+  expect(answer.status).toBe(201);
+  return answer.body['data'] as Json & { id: number };
+}
+const read = async (id: number) => (await owner.get(`/api/vehicle-groups/${id}`)).body['data'];
+const idsIn = (list: Json | undefined): number[] => [list].flat().map((item) => Number(item?.['id']));
+/** A chain of groups below one another, outermost first. */
+async function chain(name: string, depth: number): Promise<number[]> {
+  const ids: number[] = [];
+  for (let n = 0; n < depth; n += 1)
+    ids.push((await create({ name: `${name} ${n}`, parent_group: ids.at(-1) ?? null })).id);
+  return ids;
+}
+
+describe('vehicle groups', () => {
+  it('are created, read, changed and deleted with all their fields; vehicles stay', async () => {
+    const created = await owner.post('/api/vehicle-groups', {
+      name: 'North',
+      description: 'all of it',
+      color: '#1976D2',
+      vehicles: [vehicles[0], { id: vehicles[1] }],
+      drivers: [{ id: drivers[0] }],
+      geofences: [],
+    });
+    expect(created.status).toBe(201);
+    const id = Number(created.body['data']?.['id']);
+    expect(created.headers.get('location')).toBe(`/api/vehicle-groups/${id}`);
+    const shown = {
+      id,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+      version: 1,
+      name: 'North',
+      description: 'all of it',
+      color: '#1976D2',
+      parent_group: null,
+      vehicles: vehicles.slice(0, 2),
+      geofences: [],
+      drivers,
+      vehicle_count: 2,
+    };
+    expect(created.body['data']).toEqual(shown);
+    const one = await owner.get(`/api/vehicle-groups/${id}`);
+    expect([one.headers.get('etag'), one.body['data']]).toEqual(['"1"', { ...shown, sub_groups: [] }]);
+    expect((await owner.get(`/api/vehicles/${vehicles[0]}`)).body['data']?.['group_ids']).toEqual([id]);
+
+    const changed = await owner.put(`/api/vehicle-groups/${id}`, {
+      description: null,
+      add_vehicles: [vehicles[2]],
+      remove_vehicles: [{ id: vehicles[0] }],
+    });
+    expect(changed.body['data']).toMatchObject({ description: null, vehicles: vehicles.slice(1), version: 2 });
+    const replaced = await owner.put(`/api/vehicle-groups/${id}`, { vehicles: [vehicles[0]], drivers: [] });
+    expect(replaced.body['data']).toMatchObject({ vehicles: [vehicles[0]], drivers: [], name: 'North' });
+    const stale = await owner.put(`/api/vehicle-groups/${id}`, { name: 'S' }, { 'if-match': '"1"' });
+    expect([stale.status, stale.body['code']]).toEqual([412, 'version_mismatch']);
+
+    const deleted = await owner.delete(`/api/vehicle-groups/${id}`);
+    expect([deleted.status, deleted.body['data']?.['vehicles']]).toEqual([200, [vehicles[0]]]);
+    expect((await owner.delete(`/api/vehicle-groups/${id}`)).status).toBe(404);
+    const left = await owner.get(`/api/vehicles/${vehicles[0]}`);
+    expect([left.status, left.body['data']?.['group_ids']]).toEqual([200, []]);
+  });
+
+  it('count each vehicle of the subtree once, and filter vehicles by it', async () => {
+    const top = await create({ name: 'Count', vehicles: [vehicles[0]] });
+    const below = await create({ name: 'Below', parent_group: top.id, vehicles: vehicles.slice(0, 2) });
+    expect(await read(top.id)).toMatchObject({ vehicle_count: 2, vehicles: [vehicles[0]], sub_groups: [below.id] });
+    const found = await owner.get(`/api/vehicles?group_id=${top.id}&sort=id`);
+    expect(idsIn(found.body['data'])).toEqual(vehicles.slice(0, 2));
+    expect((await owner.get('/api/vehicles?group_id=999999')).body['data']).toEqual([]);
+  });
+
+  it('show vehicles as objects with populateVehicles, also with an empty value', async () => {
+    const group = await create({ name: 'Populated', vehicles: [vehicles[2]] });
+    for (const query of ['populateVehicles=', 'populateVehicles=true', 'populate_vehicles=true']) {
+      const { body } = await owner.get(`/api/vehicle-groups?query=populated&${query}`);
+      expect(body['data']?.[0]).toMatchObject({
+        id: group.id,
+        vehicles: [
+          {
+            id: vehicles[2],
+            vehicle_no: 'GRP3',
+            name: 'GRP3',
+            imei: '013730000001',
+            state: 'never_connected',
+            location: null,
+          },
+        ],
+      });
+    }
+    const plain = await owner.get('/api/vehicle-groups?query=populated&populateVehicles=false');
+    expect(plain.body['data']?.[0]?.['vehicles']).toEqual([vehicles[2]]);
+    expect((await owner.get('/api/vehicle-groups?populateVehicles=2')).status).toBe(400);
+  });
+
+  it('are a tree of folders with folderView, unpaged', async () => {
+    const client = world.as((await world.tenant('Folders')).owner);
+    const top = await create({ name: 'Top', color: '#000000' }, client);
+    const [b, a] = [
+      await create({ name: 'b', parent_group: top.id }, client),
+      await create({ name: 'a', parent_group: top.id }, client),
+    ];
+    const tree = await client.get('/api/vehicle-groups?folderView=true');
+    const folder = { color: null, vehicle_count: 0, vehicles: [], children: [] };
+    expect(tree.body).toEqual({
+      data: [
+        {
+          ...folder,
+          id: top.id,
+          name: 'Top',
+          color: '#000000',
+          children: [
+            { ...folder, id: a.id, name: 'a' },
+            { ...folder, id: b.id, name: 'b' },
+          ],
+        },
+      ],
+    });
+    expect((await client.get('/api/vehicle-groups?folderView=true&populateVehicles=')).status).toBe(200);
+  });
+
+  it('list their sub-groups, directly or all of them, in pages', async () => {
+    const [a = 0, b = 0, c = 0] = await chain('Sub', 3);
+    const direct = await owner.get(`/api/vehicle-groups/${a}/list-sub-groups`);
+    expect(idsIn(direct.body['data'])).toEqual([b]);
+    const all = await owner.get(`/api/vehicle-groups/${a}/list-sub-groups?recursive=true&sort=id&limit=1&page=2`);
+    expect(idsIn(all.body['data'])).toEqual([c]);
+    expect(all.body['meta']?.['pagination']).toEqual({ page: 2, pageSize: 1, pageCount: 2, total: 2 });
+    expect((await owner.get('/api/vehicle-groups/999999/list-sub-groups')).status).toBe(404);
+  });
+
+  it('refuse cycles and more than eight levels', async () => {
+    const ids = await chain('Deep', 8);
+    const [top = 0] = ids;
+    const lowest = ids.at(-1) ?? 0;
+    const tooDeep = await owner.post('/api/vehicle-groups', { name: 'Ninth', parent_group: lowest });
+    expect([tooDeep.status, tooDeep.body['code']]).toEqual([409, 'group_depth']);
+    for (const parent of [top, lowest]) {
+      const cycle = await owner.put(`/api/vehicle-groups/${top}`, { parent_group: parent });
+      expect([cycle.status, cycle.body['code']]).toEqual([409, 'group_cycle']);
+    }
+    const other = await create({ name: 'Over' });
+    const pushed = await owner.put(`/api/vehicle-groups/${top}`, { parent_group: other.id });
+    expect([pushed.status, pushed.body['code']]).toEqual([409, 'group_depth']);
+    expect((await owner.put(`/api/vehicle-groups/${ids[1]}`, { parent_group: null })).status).toBe(200);
+    expect((await owner.put(`/api/vehicle-groups/${top}`, { parent_group: lowest })).status).toBe(200);
+  });
+
+  it('make no cycle of two moves at the same time', async () => {
+    const [a, b] = [await create({ name: 'Race A' }), await create({ name: 'Race B' })];
+    await Promise.all([
+      owner.put(`/api/vehicle-groups/${a.id}`, { parent_group: b.id }),
+      owner.put(`/api/vehicle-groups/${b.id}`, { parent_group: a.id }),
+    ]);
+    const parents = [(await read(a.id))?.['parent_group'], (await read(b.id))?.['parent_group']];
+    expect(parents).not.toEqual([b.id, a.id]);
+  });
+
+  it('have a name once among siblings; a move to a taken name is refused too', async () => {
+    const top = await create({ name: 'Names' });
+    const inner = await create({ name: 'Same', parent_group: top.id });
+    const outer = await create({ name: 'Same' });
+    const twice = await owner.post('/api/vehicle-groups', { name: 'Same', parent_group: top.id });
+    expect([twice.status, twice.body['details']]).toEqual([409, [{ path: '/name', message: 'is taken' }]]);
+    const moved = await owner.put(`/api/vehicle-groups/${outer.id}`, { parent_group: top.id });
+    expect([moved.status, moved.body['code']]).toEqual([409, 'duplicate']);
+    expect((await owner.put(`/api/vehicle-groups/${inner.id}`, { name: 'Other' })).status).toBe(200);
+    expect((await owner.put(`/api/vehicle-groups/${outer.id}`, { parent_group: top.id })).status).toBe(200);
+  });
+
+  it('lift the children of a deleted group, with (2) where the name is there already; cascade deletes them', async () => {
+    const top = await create({ name: 'Lifting' });
+    const middle = await create({ name: 'Middle', parent_group: top.id });
+    const child = await create({ name: 'Child', parent_group: middle.id, vehicles: [vehicles[0]] });
+    await create({ name: 'Child', parent_group: top.id });
+    expect((await owner.delete(`/api/vehicle-groups/${middle.id}`)).status).toBe(200);
+    expect(await read(child.id)).toMatchObject({
+      name: 'Child (2)',
+      parent_group: top.id,
+      vehicles: [vehicles[0]],
+    });
+    const all = await owner.delete(`/api/vehicle-groups/${top.id}?cascade=true`);
+    expect([all.status, all.body['data']?.['id']]).toEqual([200, top.id]);
+    expect((await owner.get(`/api/vehicle-groups/${child.id}`)).status).toBe(404);
+    const left = await owner.get(`/api/vehicles/${vehicles[0]}`);
+    expect(left.status).toBe(200);
+    expect(left.body['data']?.['group_ids']).not.toContainEqual(child.id);
+  });
+
+  it('hold for the vehicles of their whole subtree', async () => {
+    const top = await create({ name: 'Fenced' });
+    const low = await create({ name: 'Low', parent_group: top.id });
+    const id = await vehicle(world.ours, 'FENCED 1', '013700000077');
+    await owner.put(`/api/vehicles/${id}`, { group_ids: [low.id] });
+    await world.deps.database
+      .collection<{ _id: number; geofences: number[] }>('vehicle_groups')
+      .updateOne({ _id: top.id }, { $set: { geofences: [41, 42] } });
+    const groups = await groupsOfVehicle(world.deps, world.ours, id);
+    expect(groups.map(({ _id }) => _id).sort((a, b) => a - b)).toEqual([top.id, low.id]);
+    expect(await groupGeofencesOfVehicle(world.deps, world.ours, id)).toEqual([41, 42]);
+    expect(await groupsOfVehicle(world.deps, world.theirs, id)).toEqual([]);
+  });
+
+  it('lose a driver who is deleted', async () => {
+    const driver = Number((await owner.post('/api/drivers', { name: 'Leaving' })).body['data']?.['id']);
+    const group = await create({ name: 'With driver', drivers: [driver] });
+    await owner.delete(`/api/drivers/${driver}`);
+    expect((await read(group.id))?.['drivers']).toEqual([]);
+  });
+
+  it.each([
+    ['no name', {}, 400, 'validation_failed'],
+    ['an empty name', { name: '' }, 400, 'validation_failed'],
+    ['a name of 101 characters', { name: 'x'.repeat(101) }, 400, 'validation_failed'],
+    ['a colour in words', { name: 'X', color: 'red' }, 400, 'validation_failed'],
+    ['vehicles that are text', { name: 'X', vehicles: ['1'] }, 400, 'validation_failed'],
+    ['an item without id', { name: 'X', vehicles: [{ no: 1 }] }, 400, 'validation_failed'],
+    ['a parent that is not there', { name: 'X', parent_group: 999_999 }, 404, 'not_found'],
+    ['a vehicle that is not there', { name: 'X', vehicles: [999_999] }, 404, 'vehicle_not_found'],
+    ['a driver who is not there', { name: 'X', drivers: [999_999] }, 404, 'not_found'],
+    ['a geofence that is not there', { name: 'X', geofences: [{ id: 999_999 }] }, 404, 'not_found'],
+  ])('refuse %s', async (_case, body, status, code) => {
+    const answer = await owner.post('/api/vehicle-groups', body);
+    expect([answer.status, answer.body['code']]).toEqual([status, code]);
+  });
+
+  it('are not there for another account, and take none of its records', async () => {
+    const group = await create({ name: 'Hidden' });
+    const path = `/api/vehicle-groups/${group.id}`;
+    const stranger = world.as(world.theirs.owner);
+    for (const answer of [
+      await stranger.get(path),
+      await stranger.get(`${path}/list-sub-groups`),
+      await stranger.put(path, { name: 'X' }),
+      await stranger.delete(path),
+      await stranger.post('/api/vehicle-groups', { name: 'X', parent_group: group.id }),
+      await stranger.post('/api/vehicle-groups', { name: 'X', vehicles }),
+    ])
+      expect(answer.status).toBe(404);
+    expect((await stranger.get('/api/vehicle-groups')).body['data']).toEqual([]);
+    expect((await owner.get('/api/vehicle-groups/abc')).status).toBe(404);
+  });
+
+  it('are read by a viewer, and by a driver those of the own vehicles', async () => {
+    const viewer = world.as(await world.user('viewer'));
+    expect((await viewer.get('/api/vehicle-groups')).status).toBe(200);
+    expect((await viewer.post('/api/vehicle-groups', { name: 'X' })).status).toBe(403);
+    const user = await world.user('driver');
+    const own = await vehicle(world.ours, 'OWN 1', '013700000088');
+    const mine = await create({ name: 'Mine', vehicles: [own, vehicles[0]] });
+    await owner.put(`/api/vehicles/${own}/owner`, { owner_user_id: user.id });
+    const driver = world.as(user);
+    expect((await driver.get('/api/vehicle-groups')).body['data']).toMatchObject([
+      { id: mine.id, vehicles: [own], vehicle_count: 1 },
+    ]);
+    const hidden = await create({ name: 'Not mine' });
+    expect((await driver.get(`/api/vehicle-groups/${hidden.id}`)).status).toBe(404);
+  });
+});

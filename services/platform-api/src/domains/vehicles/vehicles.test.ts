@@ -1,0 +1,350 @@
+import { randomInt } from 'node:crypto';
+import { call, findDevice } from '@fleet/bus';
+import { claimDevice, forgetGateway, keepGatewayAlive, releaseDevice } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Client, type Json, PlatformWorld } from '../../testing/platform-world.ts';
+import { visibleVehicle } from './visibility.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+let numbers = 0;
+
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+});
+afterAll(() => world?.close());
+
+/** A terminal number that no other test has, on whatever Redis they share. */
+const newImei = (): string => `0${randomInt(10 ** 10, 10 ** 11 - 1)}`;
+const newNo = (): string => `NO${(numbers += 1)}`;
+
+async function create(body: Record<string, unknown> = {}, client = owner): Promise<Json & { id: number }> {
+  const answer = await client.post('/api/vehicles', { vehicle_no: newNo(), ...body });
+  expect(answer.status).toBe(201);
+  return answer.body['data'] as Json & { id: number };
+}
+const idsIn = (list: Json | undefined): number[] => [list].flat().map((item) => Number(item?.['id']));
+
+describe('vehicles', () => {
+  it('are created, read, changed and deleted with all their fields', async () => {
+    const imei = newImei();
+    const body = {
+      name: 'Truck one',
+      imei,
+      vehicle_type: 'truck',
+      make: 'MAN',
+      model: 'TGX',
+      year: 2020,
+      color: 'red',
+      fuel_type: 'diesel',
+      tank_capacity_l: 400.5,
+      speed_limit_kmh: 80,
+      odometer_km: 1234.5,
+      timezone: 'Asia/Kolkata',
+      camera_utc_offset: '-03:30',
+      attributes: { $owner: { 'a.b': 1 } },
+    };
+    const created = await owner.post('/api/vehicles', {
+      ...body,
+      vehicle_no: 'ka 01 ab 1234',
+      vin: 'wdb9634031l738234',
+      channels: [{ channel_id: 2, name: 'Cabin', has_audio: true }, { channel_id: 37 }],
+    });
+    expect(created.status).toBe(201);
+    const id = Number(created.body['data']?.['id']);
+    expect(created.headers.get('location')).toBe(`/api/vehicles/${id}`);
+    const shown = {
+      ...body,
+      id,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+      version: 1,
+      account_id: world.ours.accountId,
+      owner_user_id: world.ours.owner.id,
+      vehicle_no: 'KA01AB1234',
+      vin: 'WDB9634031L738234',
+      driver_id: null,
+      group_ids: [],
+      channels: [
+        { channel_id: 2, name: 'Cabin', enabled: true, has_audio: true },
+        { channel_id: 37, name: 'Channel 37', enabled: true, has_audio: false },
+      ],
+      access: 'owner',
+      permissions: ['view', 'live_video', 'history_video', 'notifications', 'commands'],
+      state: 'never_connected',
+      location: null,
+      device: null,
+      subscription: null,
+    };
+    expect(created.body['data']).toEqual(shown);
+    const read = await owner.get(`/api/vehicles/${id}`);
+    expect([read.status, read.headers.get('etag'), read.body['data']]).toEqual([200, '"1"', shown]);
+
+    const changed = await owner.put(`/api/vehicles/${id}`, {
+      name: null,
+      vehicle_no: 'x 9',
+      vehicle_type: null,
+      timezone: null,
+      camera_utc_offset: null,
+      make: null,
+    });
+    expect(changed.body['data']).toMatchObject({
+      name: 'X9',
+      vehicle_no: 'X9',
+      vehicle_type: 'other',
+      timezone: 'UTC',
+      camera_utc_offset: '+08:00',
+      make: null,
+      model: 'TGX',
+      version: 2,
+    });
+    const stale = await owner.put(`/api/vehicles/${id}`, { name: 'S' }, { 'if-match': '"1"' });
+    expect([stale.status, stale.body['code']]).toEqual([412, 'version_mismatch']);
+    expect((await owner.put(`/api/vehicles/${id}`, { name: 'S' }, { 'if-match': '"2"' })).status).toBe(200);
+
+    const deleted = await owner.delete(`/api/vehicles/${id}`);
+    expect([deleted.status, deleted.body['data']?.['name']]).toEqual([200, 'S']);
+    expect((await owner.delete(`/api/vehicles/${id}`)).body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
+    await create({ imei, vehicle_no: 'X9' });
+  });
+
+  it('have defaults', async () => {
+    expect(await create({ vehicle_no: 'def 1' })).toMatchObject({
+      name: 'DEF1',
+      imei: null,
+      vehicle_type: 'other',
+      odometer_km: 0,
+      timezone: 'UTC',
+      camera_utc_offset: '+08:00',
+      channels: [],
+      attributes: {},
+      state: 'never_connected',
+    });
+  });
+
+  it('have a number that is theirs alone in the account, and a terminal that is theirs alone in the system', async () => {
+    const imei = newImei();
+    await create({ vehicle_no: 'ONCE 1', imei });
+    const number = await owner.post('/api/vehicles', { vehicle_no: 'once1' });
+    expect([number.status, number.body['details']]).toEqual([409, [{ path: '/vehicle_no', message: 'is taken' }]]);
+    const stranger = world.as(world.theirs.owner);
+    const same = await stranger.post('/api/vehicles', { vehicle_no: 'ONCE1', imei: imei.padStart(20, '0') });
+    expect([same.status, same.body['code']]).toEqual([409, 'duplicate']);
+    expect(JSON.stringify(same.body)).not.toContain(String(world.ours.accountId) + ':');
+    expect((await stranger.post('/api/vehicles', { vehicle_no: 'ONCE1' })).status).toBe(201);
+    const other = await create({});
+    const moved = await owner.put(`/api/vehicles/${other.id}`, { imei });
+    expect([moved.status, moved.body['details']]).toEqual([409, [{ path: '/imei', message: 'is taken' }]]);
+  });
+
+  it('make their terminal known, as the number was written', async () => {
+    const imei = newImei();
+    const find = () => call(world.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
+    expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
+    const vehicle = await create({ imei, camera_utc_offset: '+05:30' });
+    expect(vehicle['imei']).toBe(imei);
+    expect(await find()).toEqual({ known: true, accountId: world.ours.accountId, cameraUtcOffset: '+05:30' });
+    expect((await owner.put(`/api/vehicles/${vehicle.id}`, { imei: null })).body['data']?.['imei']).toBeNull();
+    expect(await find()).toMatchObject({ known: false });
+  });
+
+  it.each([
+    ['no vehicle number', { vehicle_no: undefined }, '/vehicle_no'],
+    ['a vehicle number of blanks', { vehicle_no: '   ' }, '/vehicle_no'],
+    ['a vehicle number of 21 characters', { vehicle_no: 'x'.repeat(21) }, '/vehicle_no'],
+    ['a terminal number of 11 digits', { imei: '12345678901' }, '/imei'],
+    ['a terminal number of zeros', { imei: '000000000000' }, '/imei'],
+    ['a terminal number that is no text', { imei: 123_456_789_012 }, '/imei'],
+    ['an unknown type', { vehicle_type: 'ship' }, '/vehicle_type'],
+    ['a year before cars', { year: 1899 }, '/year'],
+    ['a year too far', { year: new Date().getUTCFullYear() + 2 }, '/year'],
+    ['a short vin', { vin: 'ABC' }, '/vin'],
+    ['a speed limit of a pedestrian', { speed_limit_kmh: 9 }, '/speed_limit_kmh'],
+    ['an odometer below zero', { odometer_km: -1 }, '/odometer_km'],
+    ['an offset for a time zone', { timezone: '+05:30' }, '/timezone'],
+    ['an unknown time zone', { timezone: 'Mars/Phobos' }, '/timezone'],
+    ['a camera clock behind the date line', { camera_utc_offset: '-12:30' }, '/camera_utc_offset'],
+    ['a camera clock after the date line', { camera_utc_offset: '+14:30' }, '/camera_utc_offset'],
+    ['a camera clock without sign', { camera_utc_offset: '08:00' }, '/camera_utc_offset'],
+    ['a channel 38', { channels: [{ channel_id: 38 }] }, '/channels/0/channel_id'],
+    ['a channel twice', { channels: [{ channel_id: 1 }, { channel_id: 1 }] }, '/channels/1/channel_id'],
+    ['17 channels', { channels: Array.from({ length: 17 }, (_unused, n) => ({ channel_id: n + 1 })) }, '/channels'],
+    ['free data above 8 KiB', { attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
+    ['a name with NUL', { name: 'a\u0000b' }, '/name'],
+  ])('refuse %s with 400 and the place', async (_case, body, path) => {
+    const { status, body: error } = await owner.post('/api/vehicles', { vehicle_no: newNo(), ...body });
+    expect([status, error['code']]).toEqual([400, 'validation_failed']);
+    expect([error['details']].flat().map((detail) => detail?.['path'])).toContain(path);
+  });
+
+  it('ignore and name what is read-only or unknown', async () => {
+    const answer = await owner.post('/api/vehicles', { vehicle_no: newNo(), owner_user_id: 1, state: 'moving', x: 1 });
+    expect(answer.body['meta']?.['ignored_fields']).toEqual(['/owner_user_id', '/state', '/x']);
+    expect(answer.body['data']?.['owner_user_id']).toBe(world.ours.owner.id);
+  });
+
+  it('take drivers and groups of the account alone', async () => {
+    const driver = Number((await owner.post('/api/drivers', { name: 'D' })).body['data']?.['id']);
+    const group = Number((await owner.post('/api/vehicle-groups', { name: 'G' })).body['data']?.['id']);
+    const vehicle = await create({ driver_id: driver, group_ids: [group, group] });
+    expect(vehicle).toMatchObject({ driver_id: driver, group_ids: [group] });
+    const stranger = world.as(world.theirs.owner);
+    for (const link of [{ driver_id: driver }, { group_ids: [group] }]) {
+      const answer = await stranger.post('/api/vehicles', { vehicle_no: newNo(), ...link });
+      expect([answer.status, answer.body['code']]).toEqual([404, 'not_found']);
+    }
+  });
+
+  it('are listed in pages, sorted, and found by number, name and terminal', async () => {
+    const client = world.as((await world.tenant('Lists')).owner);
+    const imei = newImei();
+    const a = await create({ vehicle_no: 'LA 100', name: 'Zebra', imei }, client);
+    const b = await create({ vehicle_no: 'LB 200', name: 'ape (x)' }, client);
+    const found = async (query: string) => idsIn((await client.get(`/api/vehicles?${query}`)).body['data']);
+    expect(await found('')).toEqual([b.id, a.id]);
+    expect(await found('sort=vehicle_no')).toEqual([a.id, b.id]);
+    expect(await found('query=la%20100')).toEqual([a.id]);
+    expect(await found('query=%28X')).toEqual([b.id]);
+    expect(await found(`query=${imei.slice(3)}`)).toEqual([a.id]);
+    expect(await found(`imei=${imei.padStart(20, '0')}`)).toEqual([a.id]);
+    expect(await found('imei=abcdefg')).toEqual([]);
+    expect(await found('state=never_connected&sort=id')).toEqual([a.id, b.id]);
+    expect(await found('state=moving')).toEqual([]);
+    const page = await client.get('/api/vehicles?limit=1&offset=1');
+    expect(page.body['meta']?.['pagination']).toEqual({ page: 2, pageSize: 1, pageCount: 2, total: 2 });
+    for (const bad of ['state=gone', 'sort=imei', 'group_id=x', 'driver_id=0', 'limit=0', 'page=1&offset=0'])
+      expect((await client.get(`/api/vehicles?${bad}`)).status).toBe(400);
+  });
+
+  it('are not there for another account', async () => {
+    const { id } = await create();
+    const stranger = world.as(world.theirs.owner);
+    const path = `/api/vehicles/${id}`;
+    for (const answer of [
+      await stranger.get(path),
+      await stranger.put(path, { name: 'X' }),
+      await stranger.put(`${path}/owner`, { owner_user_id: world.theirs.owner.id }),
+      await stranger.delete(path),
+    ])
+      expect([answer.status, answer.body['code']]).toEqual([404, 'vehicle_not_found']);
+    expect(idsIn((await stranger.get('/api/vehicles')).body['data'])).not.toContain(id);
+    expect((await owner.get('/api/vehicles/x')).status).toBe(404);
+  });
+
+  it('have an owning user of the account, named by owner or admin; a driver sees the own vehicles alone', async () => {
+    const { id } = await create();
+    const hidden = await create();
+    const path = `/api/vehicles/${id}/owner`;
+    const user = await world.user('driver');
+    const manager = world.as(await world.user('manager'));
+    expect((await manager.put(path, { owner_user_id: user.id })).status).toBe(403);
+    const foreign = await owner.put(path, { owner_user_id: world.theirs.owner.id });
+    expect([foreign.status, foreign.body['code']]).toEqual([404, 'user_not_found']);
+    expect((await owner.put(path, {})).status).toBe(400);
+    expect((await owner.put(path, { owner_user_id: user.id }, { 'if-match': '"9"' })).status).toBe(412);
+    const admin = world.as(await world.user('admin'));
+    expect((await admin.put(path, { owner_user_id: user.id })).body['data']?.['owner_user_id']).toBe(user.id);
+
+    const driver = world.as(user);
+    expect((await driver.get('/api/vehicles')).body['data']).toMatchObject([
+      { id, permissions: ['view', 'notifications'] },
+    ]);
+    expect((await driver.get(`/api/vehicles/${hidden.id}`)).status).toBe(404);
+    expect((await driver.put(`/api/vehicles/${id}`, { name: 'X' })).status).toBe(403);
+  });
+
+  it('are read by a viewer, with video where that is allowed, and changed by a manager', async () => {
+    const { id } = await create();
+    const viewer = world.as(await world.user('viewer'));
+    const seen = await viewer.get(`/api/vehicles/${id}`);
+    expect(seen.body['data']?.['permissions']).toEqual(['view', 'notifications']);
+    const watching = world.as(await world.user('viewer', world.ours, { canViewVideo: true }));
+    expect((await watching.get(`/api/vehicles/${id}`)).body['data']?.['permissions']).toContain('live_video');
+    for (const answer of [
+      await viewer.post('/api/vehicles', { vehicle_no: newNo() }),
+      await viewer.put(`/api/vehicles/${id}`, { name: 'X' }),
+      await viewer.delete(`/api/vehicles/${id}`),
+    ])
+      expect([answer.status, answer.body['code']]).toEqual([403, 'permission_denied']);
+    const manager = world.as(await world.user('manager'));
+    expect((await manager.put(`/api/vehicles/${id}`, { name: 'M' })).status).toBe(200);
+  });
+
+  it('are seen by a user they are shared with, without what is inside the account, and not changed', async () => {
+    const driver = Number((await owner.post('/api/drivers', { name: 'Private' })).body['data']?.['id']);
+    const { id } = await create({ driver_id: driver, attributes: { secret: 1 } });
+    const guest = world.theirs.owner;
+    const shared = await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [id] });
+    expect(shared.status).toBe(200);
+    const client = world.as(guest);
+    const seen = await client.get(`/api/vehicles/${id}`);
+    expect(seen.body['data']).toMatchObject({
+      access: 'shared',
+      permissions: ['view', 'notifications'],
+      driver_id: null,
+      group_ids: [],
+      attributes: {},
+    });
+    expect(idsIn((await client.get('/api/vehicles')).body['data'])).toContain(id);
+    expect(idsIn((await client.get(`/api/vehicles?driver_id=${driver}`)).body['data'])).not.toContain(id);
+    const change = await client.put(`/api/vehicles/${id}`, { name: 'X' });
+    expect([change.status, change.body['code']]).toEqual([403, 'permission_denied']);
+    expect((await client.delete(`/api/vehicles/${id}`)).status).toBe(403);
+    const caller = { ...guest, userId: guest.id, canViewVideo: true };
+    await expect(visibleVehicle(world.deps, caller, id, 'live_video')).rejects.toMatchObject({
+      code: 'permission_denied',
+    });
+    await owner.delete(`/api/vehicles/${id}`);
+    expect((await client.get(`/api/vehicles/${id}`)).status).toBe(404);
+    expect((await client.get('/api/vehicle/shared-vehicles/' + guest.id)).body['data']).toEqual([]);
+  });
+
+  it('show their connected terminal, and end its session when they are deleted', async () => {
+    const imei = newImei();
+    const podId = `pod-${imei}`;
+    const key = imei.slice(1);
+    const { redis } = world.deps;
+    const session = {
+      sessionId: `session-${imei}`,
+      podId,
+      phone: imei,
+      edition: '2019' as const,
+      onlineSinceMs: Date.now() - 1_000,
+      lastSeenMs: Date.now(),
+      remoteAddress: '127.0.0.1:1',
+    };
+    const { id } = await create({ imei: imei.padStart(20, '0') });
+    await keepGatewayAlive(redis, podId);
+    await claimDevice(redis, key, session);
+    const fenced: string[] = [];
+    const heard = world.bus.nc.subscribe(`gateway.${podId}.fence`, {
+      callback: (_error, message) => fenced.push(message.string()),
+    });
+    try {
+      const seen = (await owner.get(`/api/vehicles?imei=${imei}`)).body['data']?.[0];
+      expect(seen).toMatchObject({
+        id,
+        imei,
+        state: 'stopped',
+        device: {
+          protocol: 'jt808-2019',
+          connected: true,
+          connected_since: new Date(session.onlineSinceMs).toISOString(),
+          last_seen: new Date(session.lastSeenMs).toISOString(),
+        },
+      });
+      expect(idsIn((await owner.get('/api/vehicles?state=stopped')).body['data'])).toEqual([id]);
+      await owner.delete(`/api/vehicles/${id}`);
+      await until(() => fenced.length > 0);
+      expect(fenced[0]).toContain(session.sessionId);
+    } finally {
+      heard.unsubscribe();
+      await releaseDevice(redis, key, session.sessionId);
+      await forgetGateway(redis, podId);
+    }
+  });
+});
