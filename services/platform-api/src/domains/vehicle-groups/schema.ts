@@ -1,8 +1,10 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, color, searchText, text } from '../../fields.ts';
+import { clearable, color, oneOfWords, searchText, text } from '../../fields.ts';
 import { nullable, recordId, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
+import { vehicleStates } from '../realtime/schema.ts';
+import { locationShown } from '../realtime/shown.ts';
 
 /** A folder of vehicles as stored. Which vehicles are in it stands in their own records (`vehicles/assignments.ts`). */
 export interface VehicleGroup extends AccountRecord {
@@ -80,8 +82,8 @@ const groupedVehicle = Type.Object(
     vehicle_no: Type.String(),
     name: Type.String(),
     imei: nullable(Type.String()),
-    state: Type.String(),
-    location: nullable(Type.Object({})),
+    state: oneOfWords(vehicleStates),
+    location: nullable(locationShown),
   },
   { title: 'GroupedVehicle' },
 );

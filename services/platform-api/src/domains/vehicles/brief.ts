@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import type { VehicleShown } from './schema.ts';
-import { vehicleStates } from './states.ts';
+import { locationNow, neverConnected, vehicleStates } from './states.ts';
 import { type Viewer, visibleVehicles } from './visibility.ts';
 
 /** A vehicle as other domains' answers have it. */
@@ -12,17 +12,20 @@ export async function briefVehicles(
   caller: Viewer,
   ids: readonly number[],
 ): Promise<Map<number, BriefVehicle>> {
-  const found = (await visibleVehicles(deps, caller, ids)).map(({ vehicle }) => vehicle);
+  const found = await visibleVehicles(deps, caller, ids);
   const states = await vehicleStates(
     deps,
-    found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
+    found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei])),
   );
   return new Map(
-    found.map(({ _id: id, vehicleNo, name, imei, recordedImei }) => {
-      const now = imei === null ? undefined : states.get(imei);
-      const shownImei = now?.shownImei ?? recordedImei ?? imei;
-      const present = { state: now?.state ?? 'never_connected', location: now?.location ?? null } as const;
-      return [id, { id, vehicle_no: vehicleNo, name, imei: shownImei, ...present }];
+    found.map(({ vehicle, access }) => {
+      const { _id: id, vehicleNo, name, imei, recordedImei } = vehicle;
+      const now = (imei === null ? undefined : states.get(imei)) ?? neverConnected;
+      const location = locationNow(now, { id, driverId: access === 'owner' ? vehicle.driverId : null });
+      return [
+        id,
+        { id, vehicle_no: vehicleNo, name, imei: now.shownImei ?? recordedImei ?? imei, state: now.state, location },
+      ];
     }),
   );
 }

@@ -3,6 +3,8 @@ import { type Static, Type } from 'typebox';
 import { attributes, clearable, oneOfWords, searchText, text } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
+import { vehicleStates as vehicleStateNames } from '../realtime/schema.ts';
+import { locationShown } from '../realtime/shown.ts';
 
 export const vehicleTypes = [
   'car',
@@ -20,8 +22,6 @@ export type VehicleType = (typeof vehicleTypes)[number];
 
 export const fuelTypes = ['petrol', 'diesel', 'cng', 'lpg', 'electric', 'hybrid', 'other'] as const;
 export type FuelType = (typeof fuelTypes)[number];
-
-export const vehicleStateNames = ['moving', 'idle', 'stopped', 'offline', 'never_connected'] as const;
 
 /** A camera of a vehicle. */
 export interface Channel {
@@ -183,7 +183,7 @@ export const vehicleShown = Type.Object(
     access: oneOfWords(['owner', 'shared'], { description: 'shared: the caller sees it through a share.' }),
     permissions: Type.Array(Type.String(), { description: 'What the caller may do with the vehicle.' }),
     state: oneOfWords(vehicleStateNames),
-    location: nullable(Type.Object({})),
+    location: nullable(locationShown),
     device: nullable(deviceShown),
     subscription: nullable(Type.Object({ plan: Type.String(), status: Type.String(), expires_at: nullable(time) })),
   },

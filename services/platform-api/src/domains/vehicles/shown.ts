@@ -1,7 +1,7 @@
 import { shownAttributes } from '../../fields.ts';
 import { shownRecord } from '../../schemas.ts';
 import type { Channel, VehicleShown } from './schema.ts';
-import { neverConnected, type VehicleNow } from './states.ts';
+import { locationNow, neverConnected, type VehicleNow } from './states.ts';
 import type { VisibleVehicle } from './visibility.ts';
 
 /** A vehicle as its caller may see it. Driver, groups and free data are of the account that owns it, and not for those it is shared with. */
@@ -36,7 +36,7 @@ export function shownVehicle(
     access,
     permissions: [...permissions],
     state: now.state,
-    location: now.location,
+    location: locationNow(now, { id: vehicle._id, driverId: isOwn ? vehicle.driverId : null }),
     device: now.device,
     subscription: null,
   };

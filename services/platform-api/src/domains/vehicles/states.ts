@@ -1,54 +1,95 @@
 import type { Logger } from '@fleet/service-kit';
 import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
+import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
+import { stateOf } from '../realtime/rules.ts';
+import type { LastLocation } from '../realtime/schema.ts';
+import { shownLocation } from '../realtime/shown.ts';
 import type { DeviceShown, VehicleShown } from './schema.ts';
 
 /** What is known of a terminal at this moment. */
 export interface VehicleNow {
   readonly state: VehicleShown['state'];
-  readonly location: VehicleShown['location'];
+  readonly location: LastLocation | null;
   readonly device: DeviceShown | null;
   /** The number as the terminal sends it. */
   readonly shownImei: string | null;
+  readonly atMs: number;
 }
 
 const offlineAfterMs = 600_000;
 
 /** Of a vehicle without a terminal, or whose terminal was never heard of. */
-export const neverConnected: VehicleNow = { state: 'never_connected', location: null, device: null, shownImei: null };
+export const neverConnected: VehicleNow = {
+  state: 'never_connected',
+  location: null,
+  device: null,
+  shownImei: null,
+  atMs: 0,
+};
 
 /** The present of terminals by canonical number, each of those asked for. While Redis is away nothing is known: they are offline. */
 export async function vehicleStates(
-  { redis, log }: { readonly redis: Redis; readonly log: Logger },
+  parts: { readonly redis: Redis; readonly log: Logger },
   imeis: readonly string[],
-  nowMs = Date.now(),
+  atMs = Date.now(),
 ): Promise<Map<string, VehicleNow>> {
   try {
-    const devices = await readDevices(redis, imeis);
-    return new Map(imeis.map((imei) => [imei, presentOf(devices.get(imei), nowMs)]));
+    const [devices, locations] = await Promise.all([
+      readDevices(parts.redis, imeis),
+      lastLocationsIfKnown(parts, imeis),
+    ]);
+    return new Map(imeis.map((imei) => [imei, presentOf(devices.get(imei), locations.get(imei), atMs)]));
   } catch (error) {
-    log.warn({ err: error }, 'the state of devices could not be read');
+    parts.log.warn({ err: error }, 'the state of devices could not be read');
     return new Map(imeis.map((imei) => [imei, { ...neverConnected, state: 'offline' }]));
   }
 }
 
-function presentOf(device: DeviceState | undefined, nowMs: number): VehicleNow {
-  if (device === undefined) return neverConnected;
+export function presentOf(
+  device: DeviceState | undefined,
+  location: LastLocation | undefined,
+  atMs: number,
+): VehicleNow {
+  const byPosition = stateOf(location, atMs);
+  const isHeard = device !== undefined && atMs - device.lastSeenMs <= offlineAfterMs;
+  // A terminal that says nothing but that it lives stands still.
+  const isQuiet = isHeard && (byPosition === 'offline' || byPosition === 'never_connected');
   return {
-    state: nowMs - device.lastSeenMs > offlineAfterMs ? 'offline' : 'stopped',
-    location: null,
-    device: shownDevice(device),
-    shownImei: device.phone,
+    state: isQuiet ? 'stopped' : device !== undefined && location === undefined ? 'offline' : byPosition,
+    location: location ?? null,
+    device: device === undefined ? partnerDevice(location, atMs) : shownDevice(device),
+    shownImei: device?.phone ?? location?.imei ?? null,
+    atMs,
   };
 }
 
+/** The newest position as a vehicle's answer has it; its state is that of the vehicle. */
+export const locationNow = (
+  { location, state, atMs }: VehicleNow,
+  vehicle: { readonly id: number; readonly driverId: number | null },
+): VehicleShown['location'] =>
+  location === null
+    ? null
+    : { ...shownLocation(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, nowMs: atMs }), state };
+
+const unknown = { manufacturer: null, model: null, terminal_id: null, iccid: null, firmware: null } as const;
+
 const shownDevice = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): DeviceShown => ({
   protocol: `jt808-${edition}`,
-  manufacturer: null,
-  model: null,
-  terminal_id: null,
-  iccid: null,
-  firmware: null,
+  ...unknown,
   connected: true,
   connected_since: new Date(onlineSinceMs).toISOString(),
   last_seen: new Date(lastSeenMs).toISOString(),
 });
+
+/** A partner's device has no session: it is connected while it is heard of. */
+const partnerDevice = (location: LastLocation | undefined, atMs: number): DeviceShown | null =>
+  location?.source === 'partner'
+    ? {
+        protocol: 'partner',
+        ...unknown,
+        connected: atMs - location.serverTimestamp <= offlineAfterMs,
+        connected_since: null,
+        last_seen: new Date(location.serverTimestamp).toISOString(),
+      }
+    : null;

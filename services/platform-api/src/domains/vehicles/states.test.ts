@@ -1,0 +1,68 @@
+import type { DeviceState } from '@fleet/storage';
+import { describe, expect, it } from '@jest/globals';
+import type { LastLocation } from '../realtime/schema.ts';
+import { locationNow, presentOf } from './states.ts';
+
+const atMs = 1_795_280_000_000;
+const minute = 60_000;
+const device = (lastSeenMs: number): DeviceState => ({
+  sessionId: 's',
+  generation: 1,
+  podId: 'p',
+  phone: '013800138000',
+  edition: '2013',
+  onlineSinceMs: atMs - 60 * minute,
+  lastSeenMs,
+  remoteAddress: '127.0.0.1:1',
+});
+const location = (more: Partial<LastLocation> = {}): LastLocation => ({
+  imei: '13800138000',
+  latitude: 1,
+  longitude: 2,
+  altitude: null,
+  speed: 0,
+  course: 0,
+  gpsValid: true,
+  satellites: null,
+  signal: null,
+  ignition: true,
+  odometerKm: null,
+  fuelL: null,
+  batteryPercent: null,
+  externalVoltage: null,
+  alarms: [],
+  source: 'jt808',
+  backfilled: false,
+  slowSinceMs: atMs - 2 * minute,
+  timestamp: atMs,
+  serverTimestamp: atMs,
+  ...more,
+});
+
+describe('the state of a vehicle', () => {
+  it.each([
+    ['nothing was ever heard', undefined, undefined, 'never_connected'],
+    ['connected, no position yet', device(atMs), undefined, 'stopped'],
+    ['connected, silent for eleven minutes', device(atMs - 11 * minute), undefined, 'offline'],
+    ['old position, heartbeats since', device(atMs), location({ serverTimestamp: atMs - 11 * minute }), 'stopped'],
+    ['old position, no session', undefined, location({ serverTimestamp: atMs - 11 * minute }), 'offline'],
+    ['5 km/h', device(atMs), location({ speed: 5, slowSinceMs: null }), 'moving'],
+    ['slow for two minutes, ignition on', device(atMs), location(), 'idle'],
+    ['ignition off', device(atMs), location({ ignition: false }), 'stopped'],
+  ] as const)('%s: %s', (_case, session, position, state) => {
+    expect(presentOf(session, position, atMs).state).toBe(state);
+  });
+
+  it('shows the number as the terminal sends it, and the position with the state of the vehicle', () => {
+    const now = presentOf(device(atMs), location({ serverTimestamp: atMs - 11 * minute }), atMs);
+    expect(now.shownImei).toBe('013800138000');
+    expect(locationNow(now, { id: 7, driverId: 8 })).toMatchObject({ vehicle_id: 7, driver_id: 8, state: 'stopped' });
+  });
+
+  it("takes a partner's device for connected while it is heard of", () => {
+    const partner = (serverTimestamp: number) =>
+      presentOf(undefined, location({ source: 'partner', serverTimestamp }), atMs).device;
+    expect(partner(atMs)).toMatchObject({ protocol: 'partner', connected: true, connected_since: null });
+    expect(partner(atMs - 11 * minute)).toMatchObject({ connected: false });
+  });
+});
