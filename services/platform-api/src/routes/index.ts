@@ -5,8 +5,12 @@ import { apiKeyRoutes } from '../domains/api-keys/routes.ts';
 import { auditRoutes } from '../domains/audit/routes.ts';
 import { authRoutes } from '../domains/auth/routes.ts';
 import { twoFactorRoutes } from '../domains/auth/two-factor-routes.ts';
+import { billingRoutes } from '../domains/billing/routes.ts';
+import { chatLogRoutes } from '../domains/chat-log/routes.ts';
+import { commandRoutes } from '../domains/commands/routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
+import { geofenceRoutes } from '../domains/geofences/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
 import { partnerRoutes } from '../domains/partners/routes.ts';
@@ -37,6 +41,7 @@ const domains: readonly DomainRoutes[] = [
   (deps) => vehicleRoutes(deps, onVehicleDeleted(deps)),
   driverRoutes,
   vehicleGroupRoutes,
+  geofenceRoutes,
   notificationRoutes,
   preferencesRoutes,
   sharingRoutes,
@@ -45,8 +50,11 @@ const domains: readonly DomainRoutes[] = [
   webhookRoutes,
   miningDeviceRoutes,
   partnerRoutes,
+  chatLogRoutes,
   dealerRoutes,
   supportTicketRoutes,
+  billingRoutes,
+  commandRoutes,
 ];
 
 export const platformRoutes = (deps: Deps): readonly PlatformRoute[] => domains.flatMap((routesOf) => routesOf(deps));

@@ -1,0 +1,170 @@
+import { createHmac, randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Answer, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { recordVehicle } from '../vehicles/use-cases.ts';
+
+jest.setTimeout(60_000);
+
+const secret = 'generic-secret-of-tests';
+const publicUrl = 'https://fleet.example';
+const sms = '/api/chat-log/sms-provider-webhook';
+const voice = '/api/chat-log/voice-assistant-webhook';
+
+let world: PlatformWorld;
+let user: TestUser;
+let phone: string;
+beforeAll(async () => {
+  world = await PlatformWorld.open({
+    CHAT_GENERIC_SECRET: secret,
+    TWILIO_AUTH_TOKEN: 'twilio-token',
+    PUBLIC_URL: publicUrl,
+    SMS_COMMANDS: 'true',
+    BOOTSTRAP_OWNER_EMAIL: 'operator@fleet.example',
+    BOOTSTRAP_OWNER_PASSWORD: 'operators password',
+  });
+  phone = newPhone();
+  user = await world.user('manager', world.ours, { phoneNumber: phone });
+});
+afterAll(() => world?.close());
+
+const newPhone = (): string => `+1415555${String(randomInt(10_000)).padStart(4, '0')}`;
+let last = 0;
+const newId = (): string => {
+  last += 1;
+  return `m-${last}`;
+};
+
+function send(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
+  const text = JSON.stringify(body);
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const hex = createHmac('sha256', secret).update(`${timestamp}.${text}`).digest('hex');
+  return world.anonymous.post(path, text, { 'x-timestamp': timestamp, 'x-signature': `sha256=${hex}`, ...headers });
+}
+
+const log = async (query = '', of: TestUser = user) => (await world.as(of).get(`/api/chat-log${query}`)).items;
+
+async function newVehicle(): Promise<{ id: number; vehicleNo: string }> {
+  const vehicleNo = `KA${randomInt(10, 99)}X${randomInt(1000, 9999)}`;
+  const imei = `86${String(randomInt(10 ** 12)).padStart(13, '0')}`;
+  const { accountId, owner } = world.ours;
+  const { record } = await recordVehicle(world.records, { accountId, ownerUserId: owner.id, vehicleNo, imei });
+  return { id: record._id, vehicleNo };
+}
+
+describe('the receiver of SMS', () => {
+  it("keeps a signed message once, in its sender's account", async () => {
+    const message = { id: newId(), from: phone, to: '+14155550000', text: 'Hello', timestamp: Date.now() };
+    for (let i = 0; i < 2; i += 1)
+      expect(await send(`${sms}?provider=generic`, message)).toMatchObject({ status: 200, body: { ok: true } });
+    const kept = (await log('?channel=sms')).filter((item) => item['provider_message_id'] === message.id);
+    expect(kept).toMatchObject([{ text: 'Hello', from: phone, direction: 'in', status: 'received', user_id: user.id }]);
+    expect(await log('', world.theirs.owner)).toEqual([]);
+  });
+
+  it('takes Twilio as a form, answers TwiML, and follows the status of a message', async () => {
+    const id = newId();
+    const post = (fields: Record<string, string>) => {
+      const path = `${sms}?provider=twilio`;
+      const names = Object.keys(fields).toSorted();
+      const signed = publicUrl + path + names.map((name) => name + fields[name]).join('');
+      return world.anonymous.post(path, new URLSearchParams(fields).toString(), {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-twilio-signature': createHmac('sha1', 'twilio-token').update(signed).digest('base64'),
+      });
+    };
+    const answer = await post({ MessageSid: id, From: phone, To: '+14155550000', Body: 'Hi & <bye>' });
+    expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('<Response/>') });
+    expect(answer.headers.get('content-type')).toContain('text/xml');
+    await post({ MessageSid: id, From: phone, To: '+14155550000', MessageStatus: 'delivered' });
+    const kept = (await log()).filter((item) => item['provider_message_id'] === id);
+    expect(kept).toMatchObject([{ provider: 'twilio', text: 'Hi & <bye>', status: 'delivered' }]);
+  });
+
+  it('answers 401 without the signature of the very body, or of a provider that is not configured', async () => {
+    const message = { id: newId(), from: phone, to: '+14155550000', text: 'Forged' };
+    const wrong = { status: 401, body: { code: 'signature_invalid' } };
+    expect(await world.anonymous.post(sms, message)).toMatchObject(wrong);
+    expect(await send(sms, message, { 'x-signature': `sha256=${'0'.repeat(64)}` })).toMatchObject(wrong);
+    expect(await send(sms, message, { 'x-timestamp': '1700000000' })).toMatchObject(wrong);
+    expect(await send(`${sms}?provider=plivo`, message)).toMatchObject(wrong);
+    expect(await send(`${sms}?provider=vonage`, message, { authorization: 'Bearer a.b.c' })).toMatchObject(wrong);
+    expect((await log()).filter((item) => item['text'] === 'Forged')).toEqual([]);
+  });
+
+  it('refuses what is no message', async () => {
+    for (const body of [{}, { id: newId(), from: phone, to: phone }, { id: '', from: phone, to: phone, text: 'x' }, []])
+      expect([body, (await send(sms, body)).status]).toEqual([body, 400]);
+    expect(await send(`${sms}?provider=carrier-pigeon`, {})).toMatchObject({ status: 400 });
+  });
+
+  it("answers WHERE and STATUS about the sender's vehicles alone", async () => {
+    const { id, vehicleNo } = await newVehicle();
+    const ask = (from: string, text: string) => send(sms, { id: newId(), from, to: '+14155550000', text });
+    await ask(phone, `where ${vehicleNo.slice(0, 4)} ${vehicleNo.slice(4)}`);
+    const [answer, question] = await log(`?vehicle_id=${id}`);
+    expect(question).toMatchObject({ direction: 'in', vehicle_id: id });
+    expect(answer).toMatchObject({ direction: 'out', to: phone, text: expect.stringContaining(vehicleNo) });
+    const stranger = await world.user('manager', world.theirs, { phoneNumber: newPhone() });
+    const { phoneNumber } = (await world.records.collection('users').findOne({ _id: stranger.id })) as unknown as {
+      phoneNumber: string;
+    };
+    await ask(phoneNumber, `STATUS ${vehicleNo}`);
+    const [reply] = await log('', stranger);
+    expect(reply).toMatchObject({ direction: 'out', text: 'There is no such vehicle.', vehicle_id: null });
+  });
+
+  it("gives messages of strangers to the operator's own account", async () => {
+    const message = { id: newId(), from: '+4915112345678', to: '+14155550000', text: 'Who are you?' };
+    expect(await send(sms, message)).toMatchObject({ status: 200 });
+    expect((await log()).map((item) => item['provider_message_id'])).not.toContain(message.id);
+  });
+});
+
+describe('the receiver of calls', () => {
+  const call = (from: string, transcript: string, path = voice) => send(path, { call_id: newId(), from, transcript });
+
+  it('answers what a known caller asks about a vehicle', async () => {
+    const { id, vehicleNo } = await newVehicle();
+    const spelt = vehicleNo.split('').join(' ');
+    for (const [transcript, intent] of [
+      [`Where is ${spelt}?`, 'vehicle_location'],
+      [`What is the status of ${vehicleNo}`, 'vehicle_status'],
+      [`last alert of ${vehicleNo} please`, 'last_alert'],
+    ] as const) {
+      const { status, body } = await call(phone, transcript);
+      expect([transcript, status]).toEqual([transcript, 200]);
+      expect(body).toMatchObject({ reply: expect.stringContaining(vehicleNo), end: true, data: { intent } });
+    }
+    const { body } = await call(phone, `share ${vehicleNo} with my customer`);
+    expect(body).toMatchObject({ data: { url: expect.stringContaining(`${publicUrl}/share/`), vehicle_id: id } });
+    expect(await log(`?channel=voice&vehicle_id=${id}`)).toHaveLength(4);
+  });
+
+  it('asks again when it is not told what or which', async () => {
+    await newVehicle();
+    await newVehicle();
+    expect((await call(phone, 'Good morning')).body).toMatchObject({ end: false, data: null });
+    expect((await call(phone, 'Where is my car?')).body).toMatchObject({
+      end: false,
+      reply: expect.stringContaining('Which'),
+    });
+  });
+
+  it('tells an unknown caller nothing', async () => {
+    const { vehicleNo } = await newVehicle();
+    const { body } = await call('+4915112345678', `Where is ${vehicleNo}?`);
+    expect(body).toEqual({ reply: expect.not.stringContaining(vehicleNo), end: true, data: null });
+    expect(await world.anonymous.post(voice, { call_id: '1', from: phone })).toMatchObject({ status: 401 });
+    expect(await send(voice, { from: phone })).toMatchObject({ status: 400 });
+  });
+});
+
+describe('GET /api/chat-log', () => {
+  it('is for managers and above, and refuses bad filters', async () => {
+    expect(await world.as(await world.user('viewer')).get('/api/chat-log')).toMatchObject({ status: 403 });
+    const client = world.as(user);
+    for (const query of ['channel=fax', 'vehicle_id=x', 'from=noon', 'limit=0'])
+      expect([query, (await client.get(`/api/chat-log?${query}`)).status]).toEqual([query, 400]);
+    expect((await client.get('/api/chat-log?from=2000-01-01T00:00:00Z&to=2000-01-02T00:00:00Z')).items).toEqual([]);
+  });
+});

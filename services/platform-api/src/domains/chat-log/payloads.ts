@@ -1,0 +1,122 @@
+import { invalid } from '@fleet/service-kit';
+import type { ChatMessage, Provider } from './schema.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A message as any provider sends it; one with a status alone is a call-back about a message that went out. */
+export interface Sms {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly text: string;
+  readonly status: ChatMessage['status'];
+  readonly isCallBack: boolean;
+}
+
+/** What was said in a call. */
+export interface Call {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly transcript: string;
+}
+
+const names: Readonly<Record<Provider, Readonly<Record<'id' | 'from' | 'to' | 'text' | 'status', readonly string[]>>>> =
+  {
+    twilio: {
+      id: ['MessageSid', 'SmsSid', 'SmsMessageSid'],
+      from: ['From'],
+      to: ['To'],
+      text: ['Body'],
+      status: ['MessageStatus', 'SmsStatus'],
+    },
+    plivo: { id: ['MessageUUID'], from: ['From'], to: ['To'], text: ['Text'], status: ['Status'] },
+    vonage: {
+      id: ['message_uuid', 'messageId', 'message-id'],
+      from: ['from', 'msisdn'],
+      to: ['to'],
+      text: ['text'],
+      status: ['status'],
+    },
+    vapi: { id: ['id'], from: ['from'], to: ['to'], text: ['text'], status: ['status'] },
+    generic: { id: ['id'], from: ['from'], to: ['to'], text: ['text'], status: ['status'] },
+  };
+
+const textLimit = 10_000;
+
+/** Text under the first of the names that is there; numbers of phones may be objects or numbers. */
+function textOf(body: Fields, keys: readonly string[]): string | undefined {
+  const value = keys.map((key) => body[key]).find((each) => each !== undefined && each !== null);
+  const inner = typeof value === 'object' ? ((value as Fields)['number'] ?? (value as Fields)['id']) : value;
+  if (typeof inner !== 'string' && typeof inner !== 'number') return undefined;
+  return String(inner).slice(0, textLimit).replaceAll('\u0000', '');
+}
+
+function required(body: Fields, keys: readonly string[]): string {
+  const value = textOf(body, keys);
+  if (value === undefined || value === '' || value.length > 200)
+    throw invalid([{ path: `/${keys[0]}`, message: value === undefined ? 'is missing' : 'must be a short text' }]);
+  return value;
+}
+
+const statuses: Readonly<Record<string, ChatMessage['status']>> = {
+  received: 'received',
+  receiving: 'received',
+  accepted: 'queued',
+  queued: 'queued',
+  submitted: 'sent',
+  sending: 'queued',
+  sent: 'sent',
+  delivered: 'delivered',
+  read: 'delivered',
+  undelivered: 'failed',
+  rejected: 'failed',
+  failed: 'failed',
+};
+
+/** Reads what a provider of SMS sends; 400 for what is no message. */
+export function readSms(provider: Provider, body: Fields): Sms {
+  const keys = names[provider];
+  const text = textOf(body, keys.text);
+  const status = statuses[textOf(body, keys.status)?.toLowerCase() ?? ''];
+  const isCallBack = text === undefined && status !== undefined && status !== 'received';
+  if (text === undefined && !isCallBack) throw invalid([{ path: `/${keys.text[0]}`, message: 'is missing' }]);
+  return {
+    id: required(body, keys.id),
+    from: isCallBack ? (textOf(body, keys.from) ?? '') : required(body, keys.from),
+    to: isCallBack ? (textOf(body, keys.to) ?? '') : required(body, keys.to),
+    text: text ?? '',
+    status: isCallBack ? status : 'received',
+    isCallBack,
+  };
+}
+
+/** Reads what a provider of calls sends; 400 for what is no call. */
+export function readCall(provider: Provider, body: Fields): Call {
+  const flat = provider === 'vapi' ? flatVapi(body) : body;
+  const speech = provider === 'vonage' ? spokenOfVonage(body) : undefined;
+  return {
+    id: required(flat, ['call_id', 'CallSid', 'CallUUID', 'uuid', 'conversation_uuid']),
+    from: required(flat, ['from', 'From']),
+    to: textOf(flat, ['to', 'To']) ?? '',
+    // A call that has just begun says nothing.
+    transcript: speech ?? textOf(flat, ['transcript', 'SpeechResult', 'Speech']) ?? '',
+  };
+}
+
+function flatVapi(body: Fields): Fields {
+  const message = asFields(body['message']) ?? body;
+  const call = asFields(message['call']);
+  const customer = asFields(call?.['customer']) ?? asFields(message['customer']);
+  return { call_id: call?.['id'], from: customer?.['number'], transcript: message['transcript'] };
+}
+
+function spokenOfVonage(body: Fields): string | undefined {
+  const results = asFields(body['speech'])?.['results'];
+  const first: unknown = Array.isArray(results) ? results[0] : undefined;
+  const fields = asFields(first);
+  return fields === undefined ? undefined : textOf(fields, ['text']);
+}
+
+const asFields = (value: unknown): Fields | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;

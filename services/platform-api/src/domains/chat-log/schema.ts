@@ -1,0 +1,90 @@
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { oneOfWords } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+import { timeParameter } from '../../times.ts';
+
+export const smsProviders = ['twilio', 'plivo', 'vonage', 'generic'] as const;
+export const voiceProviders = ['twilio', 'plivo', 'vonage', 'vapi', 'generic'] as const;
+/** Who sends messages and calls (platform-contract.md, section 22). */
+export type Provider = (typeof voiceProviders)[number];
+
+export const chatChannels = ['sms', 'voice'] as const;
+export const chatStatuses = ['received', 'queued', 'sent', 'delivered', 'failed'] as const;
+
+/** A text message, or what was said in a call. */
+export interface ChatMessage extends AccountRecord {
+  /** Channel, provider and id of the message: the same one is kept once in an account. */
+  readonly messageKey: string;
+  readonly channel: (typeof chatChannels)[number];
+  readonly provider: Provider;
+  readonly providerMessageId: string;
+  readonly direction: 'in' | 'out';
+  readonly from: string;
+  readonly to: string;
+  readonly text: string;
+  readonly status: (typeof chatStatuses)[number];
+  readonly userId: number | null;
+  readonly vehicleId: number | null;
+  readonly receivedAt: Date;
+}
+
+/** What the user of a call wants. */
+export const intents = ['vehicle_location', 'vehicle_status', 'last_alert', 'share_location'] as const;
+export type Intent = (typeof intents)[number];
+
+export const smsQuery = Type.Object({
+  provider: Type.Optional(oneOfWords(smsProviders, { description: 'Default: generic.' })),
+  bodySHA256: Type.Optional(Type.String({ maxLength: 64, description: 'Of Twilio, for JSON bodies.' })),
+});
+export const voiceQuery = Type.Object({
+  ...smsQuery.properties,
+  provider: Type.Optional(oneOfWords(voiceProviders, { description: 'Default: generic.' })),
+});
+
+/** Each provider has a form of its own; `generic` SMS is `{ id, from, to, text, timestamp }`, voice `{ call_id, from, transcript }`. */
+export const anyBody = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  properties: {},
+  additionalProperties: true,
+});
+
+export const smsAnswer = Type.Object({ ok: Type.Boolean() }, { title: 'MessageTaken' });
+export const voiceAnswer = Type.Object(
+  {
+    reply: Type.String(),
+    end: Type.Boolean(),
+    data: nullable(Type.Object({}, { additionalProperties: true })),
+  },
+  { title: 'VoiceReply' },
+);
+
+export const listChatQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(['id', 'received_at']),
+  channel: Type.Optional(oneOfWords(chatChannels)),
+  vehicle_id: Type.Optional(recordId),
+  from: Type.Optional(timeParameter),
+  to: Type.Optional(timeParameter),
+});
+export type ListChatQuery = Static<typeof listChatQuery>;
+
+export const chatMessageShown = Type.Object(
+  {
+    ...recordShape,
+    channel: oneOfWords(chatChannels),
+    provider: Type.String(),
+    provider_message_id: Type.String(),
+    direction: oneOfWords(['in', 'out']),
+    from: Type.String(),
+    to: Type.String(),
+    text: Type.String(),
+    status: oneOfWords(chatStatuses),
+    user_id: nullable(recordId),
+    vehicle_id: nullable(recordId),
+    received_at: time,
+  },
+  { title: 'ChatMessage' },
+);
+export type ChatMessageShown = Static<typeof chatMessageShown>;

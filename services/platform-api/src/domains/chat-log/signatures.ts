@@ -1,0 +1,143 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { jwtVerify } from 'jose';
+import type { Config } from '../../config.ts';
+import type { Provider } from './schema.ts';
+
+/** A request as its provider has signed it. */
+export interface SignedRequest {
+  /** As the provider reaches it, with its query. */
+  readonly url: string;
+  readonly header: (name: string) => string | undefined;
+  readonly rawBody: Buffer;
+  readonly isForm: boolean;
+}
+
+/** Settings that hold the providers' secrets. */
+export type Secrets = Pick<
+  Config,
+  'CHAT_GENERIC_SECRET' | 'TWILIO_AUTH_TOKEN' | 'PLIVO_AUTH_TOKEN' | 'VONAGE_SIGNATURE_SECRET' | 'VAPI_SECRET'
+>;
+
+const freshSeconds = 300;
+
+/** Compares in constant time; the lengths may be told apart. */
+function isSame(given: string | undefined, expected: string): boolean {
+  if (given === undefined) return false;
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+const hmac = (algorithm: 'sha1' | 'sha256', secret: string, data: string | Buffer, form: 'base64' | 'hex'): string =>
+  createHmac(algorithm, secret).update(data).digest(form);
+
+/** Names of a form in order, each with its values in order. */
+function sortedForm(parameters: URLSearchParams): [string, string[]][] {
+  const names = [...new Set(parameters.keys())].toSorted(inOrder);
+  return names.map((name) => [name, [...new Set(parameters.getAll(name))].toSorted(inOrder)]);
+}
+
+const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const formOf = ({ isForm, rawBody }: SignedRequest): URLSearchParams =>
+  new URLSearchParams(isForm ? rawBody.toString() : '');
+
+const joined = (parameters: URLSearchParams): string =>
+  sortedForm(parameters)
+    .flatMap(([name, values]) => values.map((value) => name + value))
+    .join('');
+
+/** HMAC-SHA1 over the URL and the form's names and values in order; JSON is named by its hash in the URL. */
+function isFromTwilio(request: SignedRequest, secret: string): boolean {
+  const bodyHash = new URL(request.url).searchParams.get('bodySHA256');
+  if (bodyHash !== null) {
+    if (!isSame(bodyHash.toLowerCase(), createHash('sha256').update(request.rawBody).digest('hex'))) return false;
+  } else if (!request.isForm && request.rawBody.length > 0) return false;
+  const form = joined(formOf(request));
+  // Twilio signs some requests with the port and some without it.
+  return urlForms(request.url).some((url) =>
+    isSame(request.header('x-twilio-signature'), hmac('sha1', secret, url + form, 'base64')),
+  );
+}
+
+function urlForms(url: string): string[] {
+  const { protocol, hostname, port } = new URL(url);
+  const rest = url.slice(url.indexOf('/', `${protocol}//`.length));
+  const bare = `${protocol}//${hostname}`;
+  const withPort = `${bare}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+  return [`${bare}${rest}`, `${withPort}${rest}`];
+}
+
+/** Version 3: HMAC-SHA256 over the URL with its query in order, the form, and a nonce. */
+function isFromPlivo(request: SignedRequest, secret: string): boolean {
+  const nonce = request.header('x-plivo-signature-v3-nonce');
+  if (nonce === undefined || (!request.isForm && request.rawBody.length > 0)) return false;
+  const { protocol, host, pathname, searchParams } = new URL(request.url);
+  const query = sortedForm(searchParams)
+    .flatMap(([name, values]) => values.map((value) => `${name}=${value}`))
+    .join('&');
+  const form = joined(formOf(request));
+  const parts = [query, form].filter((part) => part !== '').join('.');
+  const signed = `${protocol}//${host}${pathname}${parts === '' ? '' : `?${parts}`}.${nonce}`;
+  const expected = hmac('sha256', secret, signed, 'base64');
+  const given = request.header('x-plivo-signature-v3') ?? '';
+  return given.split(',').some((signature) => isSame(signature.trim(), expected));
+}
+
+/** A token of five minutes that names the body by its hash. */
+async function isFromVonage(request: SignedRequest, secret: string): Promise<boolean> {
+  const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
+  if (token === undefined) return false;
+  try {
+    const options = { algorithms: ['HS256'], maxTokenAge: freshSeconds, clockTolerance: 30 };
+    const { payload } = await jwtVerify(token, Buffer.from(secret), options);
+    const hash = createHash('sha256').update(request.rawBody).digest('hex');
+    return typeof payload['payload_hash'] === 'string' && isSame(payload['payload_hash'].toLowerCase(), hash);
+  } catch {
+    // Whatever is wrong with a token, it is not the provider's.
+    return false;
+  }
+}
+
+/** Our own scheme: HMAC-SHA256 over `timestamp.raw_body`; the time is in seconds, or milliseconds. */
+function isGeneric(request: SignedRequest, secret: string, nowMs: number): boolean {
+  const timestamp = request.header('x-timestamp') ?? '';
+  if (!/^\d{1,14}$/.test(timestamp)) return false;
+  const ms = timestamp.length > 11 ? Number(timestamp) : Number(timestamp) * 1000;
+  if (Math.abs(nowMs - ms) > freshSeconds * 1000) return false;
+  const data = Buffer.concat([Buffer.from(`${timestamp}.`), request.rawBody]);
+  return isSame(request.header('x-signature'), `sha256=${hmac('sha256', secret, data, 'hex')}`);
+}
+
+/** True where a request carries its provider's signature (platform-contract.md, section 22); never without a configured secret. */
+export async function isSigned(
+  provider: Provider,
+  request: SignedRequest,
+  secrets: Secrets,
+  nowMs = Date.now(),
+): Promise<boolean> {
+  const secret = secretOf(provider, secrets);
+  if (secret === undefined || secret === '') return false;
+  switch (provider) {
+    case 'twilio':
+      return isFromTwilio(request, secret);
+    case 'plivo':
+      return isFromPlivo(request, secret);
+    case 'vonage':
+      return isFromVonage(request, secret);
+    case 'vapi':
+      return isSame(request.header('x-vapi-secret'), secret);
+    case 'generic':
+      return isGeneric(request, secret, nowMs);
+  }
+}
+
+function secretOf(provider: Provider, secrets: Secrets): string | undefined {
+  const names = {
+    twilio: 'TWILIO_AUTH_TOKEN',
+    plivo: 'PLIVO_AUTH_TOKEN',
+    vonage: 'VONAGE_SIGNATURE_SECRET',
+    vapi: 'VAPI_SECRET',
+    generic: 'CHAT_GENERIC_SECRET',
+  } as const;
+  return secrets[names[provider]];
+}
