@@ -6,6 +6,7 @@ import type { RateLimits } from './access/rate-limits.ts';
 import type { Config } from './config.ts';
 import type { OcrEngine } from './domains/documents/ocr.ts';
 import type { PartnerTelemetry } from './domains/partners/telemetry.ts';
+import type { Billing } from './domains/billing/billing.ts';
 import type { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import type { Messages } from './providers/messages.ts';
 import type { Records } from './store/records.ts';
@@ -25,6 +26,8 @@ export interface Deps {
   readonly encryption: Encryption;
   readonly signingKeys: SigningKeys;
   readonly tokens: AccessTokens;
+  /** Plans, and the gateway that takes payments. */
+  readonly billing: Billing;
   /** Mails and SMS to people. */
   readonly messages: Messages;
   /** Counts what a domain knows the key of; the guard has counted the route's own bucket already (`countedBy`). */

@@ -21,6 +21,8 @@ import { bootstrap, UntilDone } from './bootstrap.ts';
 import { type Config, schema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveApiKeys } from './domains/api-keys/handlers.ts';
+import { billingOf } from './domains/billing/billing.ts';
+import { CommandWorker } from './domains/commands/worker.ts';
 import { ocrEngine } from './domains/documents/ocr.ts';
 import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
@@ -96,6 +98,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   lifecycle.onStop('principals', () => principals.stop());
   serve(createPlatformApi(deps, { principals, origins: allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS) }));
   serveBus(deps, lifecycle);
+  const commands = new CommandWorker(deps);
+  lifecycle.onStop('command queue', () => commands.stop());
   const sweeper = new Sweeper(deps, () => firstRecords.isDone);
   lifecycle.onStop('sweeps', () => sweeper.stop());
   log.info({ httpPort: http.port }, 'started');
@@ -119,6 +123,8 @@ function makeDeps(
   lifecycle.onStop('partner telemetry', () => telemetry.stop());
   const ocr = ocrEngine(config, log);
   lifecycle.onStop('reader of documents', () => ocr.stop());
+  const billing = billingOf(config);
+  lifecycle.onStop('payment gateway', () => billing.gateway.stop());
   const encryption = new Encryption(config.ENCRYPTION_KEY);
   const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
   return {
@@ -126,6 +132,7 @@ function makeDeps(
     log,
     ...parts,
     asker,
+    billing,
     telemetry,
     ocr,
     redis,

@@ -1,6 +1,8 @@
 import type { Deps } from './deps.ts';
 import { removeEntriesBefore } from './domains/audit/store.ts';
 import { sweepAuth } from './domains/auth/store.ts';
+import { sweepOrders } from './domains/billing/use-cases.ts';
+import { removeOldCommands } from './domains/commands/use-cases.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 
@@ -25,6 +27,8 @@ export const sweeps: readonly Sweep[] = [
     everyMs: hourMs,
     run: ({ records }) => removeEntriesBefore(records, new Date(Date.now() - yearMs)),
   },
+  { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
+  { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
   {
     name: 'signing keys',
     everyMs: hourMs,

@@ -1,0 +1,155 @@
+import Stripe from 'stripe';
+import type { Config } from '../../../config.ts';
+import {
+  GatewayBreaker,
+  GatewayError,
+  notConfigured,
+  type PaymentEvent,
+  type PaymentGateway,
+  type ReadEvent,
+  signatureInvalid,
+} from './gateway.ts';
+
+type Settings = Pick<Config, 'STRIPE_SECRET_KEY' | 'STRIPE_PUBLISHABLE_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_URL'>;
+
+const requestLimitMs = 10_000;
+const toleranceSeconds = 300;
+/** Stripe ends a session of its portal that nobody opens after this time. */
+const portalMs = 5 * 60_000;
+
+/** Payments by Stripe: an order is a PaymentIntent, confirmed by the client with its secret. */
+export function stripeGateway(settings: Settings): PaymentGateway {
+  const { STRIPE_SECRET_KEY: key, STRIPE_PUBLISHABLE_KEY: publicKey = null } = settings;
+  const breaker = new GatewayBreaker();
+  const client = key === undefined ? null : clientOf(key, settings.STRIPE_URL);
+  const call = <T>(work: (stripe: Stripe) => Promise<T>): Promise<T> => {
+    if (client === null) throw notConfigured('stripe');
+    return breaker.call(() => telling(work(client)));
+  };
+  return {
+    name: 'stripe',
+    createOrder: async (order) => {
+      const intent = await call((stripe) =>
+        stripe.paymentIntents.create(
+          {
+            amount: order.amount,
+            currency: order.currency.toLowerCase(),
+            automatic_payment_methods: { enabled: true },
+            description: `Order ${order._id}`,
+            metadata: { order_id: String(order._id), account_id: String(order.accountId) },
+          },
+          // The gateway makes one, however often it is asked.
+          { idempotencyKey: `order-${order._id}-${order.createdAt.getTime()}` },
+        ),
+      );
+      return { gatewayOrderId: intent.id, publicKey, clientSecret: intent.client_secret, checkoutUrl: null };
+    },
+    verify: async ({ gatewayOrderId, amount, currency }) => {
+      if (gatewayOrderId === null) return false;
+      const intent = await call((stripe) => stripe.paymentIntents.retrieve(gatewayOrderId));
+      const isWhole = intent.amount_received >= amount && intent.currency.toUpperCase() === currency;
+      return intent.status === 'succeeded' && isWhole;
+    },
+    portal: async ({ customerId, accountId, name, returnUrl, keepCustomer }) => {
+      const customer = customerId ?? (await newCustomer(call, accountId, name));
+      if (customerId === null) await keepCustomer(customer);
+      const session = await call((stripe) => stripe.billingPortal.sessions.create({ customer, return_url: returnUrl }));
+      return { url: session.url, expiresAt: new Date(Date.now() + portalMs) };
+    },
+    stop: () => breaker.stop(),
+  };
+}
+
+async function newCustomer(
+  call: <T>(work: (stripe: Stripe) => Promise<T>) => Promise<T>,
+  accountId: number,
+  name: string,
+): Promise<string> {
+  const made = await call((stripe) =>
+    stripe.customers.create(
+      { name, metadata: { account_id: String(accountId) } },
+      { idempotencyKey: `account-${accountId}` },
+    ),
+  );
+  return made.id;
+}
+
+function clientOf(key: string, url: string): Stripe {
+  const { hostname, port, protocol } = new URL(url);
+  const isTls = protocol === 'https:';
+  return new Stripe(key, {
+    host: hostname,
+    port: port === '' ? (isTls ? 443 : 80) : Number(port),
+    protocol: isTls ? 'https' : 'http',
+    timeout: requestLimitMs,
+    maxNetworkRetries: 1,
+    telemetry: false,
+  });
+}
+
+/** Failures of Stripe as such; what it refuses stays what it is. */
+async function telling<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    const isRefusal =
+      cause instanceof Stripe.errors.StripeInvalidRequestError || cause instanceof Stripe.errors.StripeCardError;
+    if (isRefusal) throw cause;
+    throw new GatewayError('Stripe failed', { cause });
+  }
+}
+
+/** Reads events of Stripe's webhook: `Stripe-Signature` over the raw body, 300 seconds old at most. */
+export const stripeEvents =
+  ({ STRIPE_WEBHOOK_SECRET: secret }: Pick<Settings, 'STRIPE_WEBHOOK_SECRET'>): ReadEvent =>
+  (body, headers) => {
+    const signature = headers['stripe-signature'];
+    if (secret === undefined || typeof signature !== 'string') throw signatureInvalid();
+    let event: Stripe.Event;
+    try {
+      event = Stripe.webhooks.constructEvent(body, signature, secret, toleranceSeconds);
+    } catch (cause) {
+      throw signatureInvalid(cause);
+    }
+    return { id: event.id, type: event.type, payment: paymentOf(event) };
+  };
+
+function paymentOf(event: Stripe.Event): PaymentEvent['payment'] {
+  switch (event.type) {
+    case 'payment_intent.succeeded':
+      return ofIntent(event.data.object, 'paid', event.data.object.amount_received);
+    case 'payment_intent.processing':
+      return ofIntent(event.data.object, 'pending', null);
+    case 'payment_intent.payment_failed':
+    case 'payment_intent.canceled':
+      return ofIntent(event.data.object, 'failed', null);
+    case 'charge.refunded': {
+      const { refunded, payment_intent: intent, id, metadata } = event.data.object;
+      // A part that is given back leaves the order paid.
+      if (!refunded) return null;
+      const gatewayOrderId = typeof intent === 'string' ? intent : (intent?.id ?? null);
+      const orderId = orderIdOf(metadata);
+      return { status: 'refunded', gatewayOrderId, orderId, paymentId: id, amount: null, currency: null };
+    }
+    default:
+      return null;
+  }
+}
+
+const ofIntent = (
+  { id, currency, metadata }: Stripe.PaymentIntent,
+  status: 'pending' | 'paid' | 'failed',
+  amount: number | null,
+): PaymentEvent['payment'] => ({
+  status,
+  gatewayOrderId: id,
+  orderId: orderIdOf(metadata),
+  paymentId: id,
+  amount,
+  currency: currency.toUpperCase(),
+});
+
+function orderIdOf(metadata: Readonly<Record<string, string>> | null): number | null {
+  const text = metadata?.['order_id'] ?? '';
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
+}

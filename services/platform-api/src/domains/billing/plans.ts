@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { AppError, ConfigError, compileBody, invalid } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import type { LineItem } from './schema.ts';
+
+const percent = Type.Integer({ minimum: 1, maximum: 99 });
+
+/** A file of plans: prices in minor units, for a vehicle and month. */
+const planFile = Type.Object({
+  currency: Type.String({ pattern: '^[A-Z]{3}$' }),
+  plans: Type.Array(
+    Type.Object({
+      key: Type.String({ pattern: '^[a-z0-9_-]{1,60}$' }),
+      name: Type.String({ minLength: 1 }),
+      description: Type.Optional(Type.String()),
+      monthly_prices: Type.Record(Type.String({ pattern: '^[A-Z]{3}$' }), Type.Integer({ minimum: 1, maximum: 1e8 }), {
+        minProperties: 1,
+      }),
+    }),
+    { minItems: 1 },
+  ),
+  month_discounts_percent: Type.Record(Type.String(), percent, { default: {} }),
+  coupons: Type.Array(
+    Type.Object({
+      code: Type.String({ minLength: 1, maxLength: 60 }),
+      percent_off: percent,
+      /** Plans that it is good for; all when absent. */
+      plans: Type.Optional(Type.Array(Type.String())),
+      /** The last day, in UTC. */
+      valid_until: Type.Optional(Type.String({ format: 'date' })),
+    }),
+    { default: [] },
+  ),
+});
+export type PlanFile = Static<typeof planFile>;
+
+const check = compileBody(planFile);
+const example = new URL('../../../data/plans.json', import.meta.url);
+
+/** Reads the plans; a file that is not one keeps the service from starting. */
+export function readPlans(path: string | undefined): PlanFile {
+  try {
+    return check(JSON.parse(readFileSync(path ?? example, 'utf8'))) as PlanFile;
+  } catch (cause) {
+    throw new ConfigError(`PLANS_FILE can not be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** What is bought. */
+export interface Purchase {
+  readonly plan: string;
+  readonly vehicles: number;
+  readonly months: number;
+  readonly coupon?: string | undefined;
+  readonly currency?: string | undefined;
+}
+
+/** What it costs; every discount is a line of its own. */
+export interface Price {
+  readonly amount: number;
+  readonly currency: string;
+  readonly lineItems: readonly LineItem[];
+}
+
+/** The price of a purchase, or 400. Discounts are rounded down, in favour of whoever sells. */
+export function priceOf(file: PlanFile, purchase: Purchase, today = new Date().toISOString().slice(0, 10)): Price {
+  const { months, vehicles } = purchase;
+  const plan = file.plans.find(({ key }) => key === purchase.plan);
+  if (plan === undefined) throw invalid([{ path: '/plan', message: 'is not the key of a plan' }]);
+  const currency = purchase.currency ?? file.currency;
+  const monthly = plan.monthly_prices[currency];
+  if (monthly === undefined) throw invalid([{ path: '/currency', message: 'is none that the plan has a price in' }]);
+  const unit = monthly * months;
+  const lines: LineItem[] = [
+    {
+      description: `${plan.name}, ${months === 1 ? '1 month' : `${months} months`}`,
+      quantity: vehicles,
+      unit_amount: unit,
+      amount: unit * vehicles,
+    },
+  ];
+  const ofMonths = file.month_discounts_percent[String(months)];
+  if (ofMonths !== undefined) lines.push(discount(`${ofMonths} % for ${months} months`, lines, ofMonths));
+  if (purchase.coupon !== undefined) {
+    const { code, percent_off: off } = couponOf(file, purchase.coupon, plan.key, today);
+    lines.push(discount(`Coupon ${code}, ${off} %`, lines, off));
+  }
+  const amount = sum(lines);
+  if (amount > 99_999_999) throw new AppError('validation_failed', 'The order is too large: split it.');
+  return { amount, currency, lineItems: lines };
+}
+
+const sum = (lines: readonly LineItem[]): number => lines.reduce((total, { amount }) => total + amount, 0);
+
+function discount(description: string, lines: readonly LineItem[], percentOff: number): LineItem {
+  const off = -Math.floor((sum(lines) * percentOff) / 100);
+  return { description, quantity: 1, unit_amount: off, amount: off };
+}
+
+function couponOf(file: PlanFile, code: string, plan: string, today: string): PlanFile['coupons'][number] {
+  const coupon = file.coupons.find((one) => one.code.toUpperCase() === code.trim().toUpperCase());
+  const isGood =
+    coupon !== undefined &&
+    (coupon.plans === undefined || coupon.plans.includes(plan)) &&
+    (coupon.valid_until === undefined || coupon.valid_until >= today);
+  if (isGood) return coupon;
+  throw invalid([{ path: '/coupon', message: 'is not good for this order' }]);
+}

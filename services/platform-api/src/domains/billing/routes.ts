@@ -1,0 +1,206 @@
+import {
+  oneOf,
+  pageEnvelope,
+  pageOf,
+  pagingQuery,
+  Reply,
+  rawBodyOf,
+  readPaging,
+  sortParameter,
+} from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { oneOfWords } from '../../fields.ts';
+import { idParams } from '../../schemas.ts';
+import { billingPage, billingPortal } from './portal.ts';
+import {
+  createOrderBody,
+  orderShown,
+  orderStatuses,
+  planShown,
+  portalQuery,
+  portalShown,
+  verifyPaymentBody,
+} from './schema.ts';
+import { shownOrder, shownPlans } from './shown.ts';
+import { createOrder, listOrders, markPaid, readOrder, takeEvent, verifyPayment } from './use-cases.ts';
+
+const common = { tags: ['Subscriptions'] } as const;
+const billing = { permission: 'billing' } as const;
+const ofGateway = {
+  502: 'The payment gateway did not take the request.',
+  503: 'The payment gateway is not configured, or can not be reached; or a backend can not.',
+} as const;
+
+export const billingRoutes = (deps: Deps): PlatformRoute[] => [
+  ...portalRoutes(deps),
+  ...orderRoutes(deps),
+  ...paymentRoutes(deps),
+];
+
+const portalRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    ...common,
+    access: billing,
+    method: 'get',
+    path: '/subscriptions/billing-portal',
+    operationId: 'getBillingPortal',
+    summary: 'Where the customer sees and changes what is paid: a link that is good for some minutes',
+    query: portalQuery,
+    response: oneOf(portalShown),
+    errors: ofGateway,
+    handle: async ({ query, context }) => {
+      const { url, provider, expiresAt } = await billingPortal(deps, callerOf(context), query.return_url);
+      return { data: { url, provider, expires_at: expiresAt.toISOString() } };
+    },
+  }),
+  platformRoute({
+    ...common,
+    access: { credentials: 'none' },
+    method: 'get',
+    path: '/subscriptions/billing-page',
+    operationId: 'getBillingPage',
+    summary: 'The page behind a link of billing-portal, where the gateway has none of its own',
+    query: Type.Object({ ticket: Type.String({ minLength: 1, maxLength: 4_096 }) }),
+    contentType: 'text/html',
+    errors: { 401: 'The link is not valid, or not any more.' },
+    handle: async ({ query, context }) => {
+      const html = await billingPage(deps, query.ticket);
+      context.response
+        .set('Cache-Control', 'no-store')
+        .set('Referrer-Policy', 'no-referrer')
+        .set('Content-Security-Policy', "default-src 'none'")
+        .type('html')
+        .send(html);
+    },
+  }),
+  platformRoute({
+    ...common,
+    method: 'get',
+    path: '/subscriptions/plans',
+    operationId: 'listPlans',
+    summary: 'Plans that can be ordered, with their prices',
+    query: Type.Object(pagingQuery),
+    response: pageOf(planShown),
+    handle: async ({ query }) => {
+      const paging = readPaging(query);
+      const plans = shownPlans(deps.billing.plans);
+      const items = plans.slice(paging.offset, paging.offset + paging.limit);
+      return pageEnvelope({ items, total: plans.length }, paging);
+    },
+  }),
+];
+
+const orderRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    ...common,
+    access: billing,
+    method: 'post',
+    path: '/subscription/create-gateway-order',
+    operationId: 'createGatewayOrder',
+    summary: 'Order months of a plan for vehicles; the price is computed here',
+    description: 'An order that is not paid within 30 minutes expires. An Idempotency-Key is advised.',
+    isIdempotent: true,
+    body: createOrderBody,
+    response: oneOf(orderShown),
+    otherSuccesses: { 201: 'Made; `Location` is the path of the order.' },
+    errors: {
+      ...ofGateway,
+      404: 'One of the vehicles does not exist in the account.',
+      409: 'A request with this Idempotency-Key is running.',
+      422: 'The Idempotency-Key was used with another body.',
+    },
+    handle: async ({ body, context }) => {
+      const { order, clientSecret } = await createOrder(deps, callerOf(context), body);
+      const location = { Location: `/api/subscription/orders/${order._id}` };
+      return new Reply(201, { data: shownOrder(order, clientSecret) }, location);
+    },
+  }),
+  platformRoute({
+    ...common,
+    access: billing,
+    method: 'get',
+    path: '/subscription/orders',
+    operationId: 'listOrders',
+    summary: 'Orders of the account',
+    query: Type.Object({
+      ...pagingQuery,
+      sort: sortParameter(['id', 'created_at']),
+      status: Type.Optional(oneOfWords(orderStatuses)),
+    }),
+    response: pageOf(orderShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listOrders(deps, callerOf(context), query, paging);
+      return pageEnvelope({ items: items.map((order) => shownOrder(order)), total }, paging);
+    },
+  }),
+  platformRoute({
+    ...common,
+    access: billing,
+    method: 'get',
+    path: '/subscription/orders/:id',
+    operationId: 'getOrder',
+    summary: 'One order',
+    params: idParams,
+    response: oneOf(orderShown),
+    handle: async ({ params, context }) => ({ data: shownOrder(await readOrder(deps, callerOf(context), params.id)) }),
+  }),
+  platformRoute({
+    ...common,
+    access: { permission: 'administration' },
+    method: 'post',
+    path: '/subscription/orders/:id/mark-paid',
+    operationId: 'markOrderPaid',
+    summary: 'Note that an order was paid outside of any gateway (PAYMENT_GATEWAY=offline)',
+    params: idParams,
+    response: oneOf(orderShown),
+    errors: { 409: 'The order has expired, was refunded, or is paid by its gateway.' },
+    handle: async ({ params, context }) => ({ data: shownOrder(await markPaid(deps, callerOf(context), params.id)) }),
+  }),
+];
+
+const paymentRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    ...common,
+    access: billing,
+    method: 'post',
+    path: '/subscription/verify-payment',
+    operationId: 'verifyPayment',
+    summary: 'Show a proof of payment that the gateway gave to the client',
+    description:
+      'Razorpay: `signature` is the hex HMAC-SHA256 of gateway_order_id|payment_id. Stripe: the gateway itself is asked.',
+    body: verifyPaymentBody,
+    response: oneOf(orderShown),
+    errors: {
+      ...ofGateway,
+      404: 'There is no such order.',
+      409: 'The order is one of another gateway, or is paid offline.',
+    },
+    handle: async ({ body, context }) => ({ data: shownOrder(await verifyPayment(deps, callerOf(context), body)) }),
+  }),
+  platformRoute({
+    ...common,
+    access: { credentials: 'none' },
+    method: 'post',
+    path: '/subscription/gateway-webhook/:gateway',
+    operationId: 'takeGatewayEvent',
+    summary: 'Events of a payment gateway, signed by it over the raw body',
+    params: Type.Object({
+      gateway: Type.Unsafe<'stripe' | 'razorpay'>({ type: 'string', enum: ['stripe', 'razorpay'] }),
+    }),
+    readBody: (bytes) => bytes,
+    response: Type.Object({ received: Type.Boolean(), duplicate: Type.Boolean() }),
+    errors: {
+      401: 'The signature is not that of the gateway, or the gateway is not configured.',
+      404: 'There is no such gateway.',
+      413: 'The body is too large.',
+    },
+    handle: async ({ params, context }) => {
+      const isNew = await takeEvent(deps, params.gateway, rawBodyOf(context), context.request.headers);
+      return { received: true, duplicate: !isNew };
+    },
+  }),
+];

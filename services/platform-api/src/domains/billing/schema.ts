@@ -1,0 +1,130 @@
+import { type Static, Type } from 'typebox';
+import { oneOfWords, text } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+/** Who takes the money (platform-contract.md, section 21). */
+export const gatewayNames = ['stripe', 'razorpay', 'offline'] as const;
+export type GatewayName = (typeof gatewayNames)[number];
+
+export const orderStatuses = ['created', 'pending', 'paid', 'failed', 'expired', 'refunded'] as const;
+export type OrderStatus = (typeof orderStatuses)[number];
+
+export const subscriptionStatuses = ['trialing', 'active', 'past_due', 'expired', 'canceled'] as const;
+export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
+
+export const monthChoices = [1, 3, 6, 12, 24] as const;
+
+export const lineItem = Type.Object({
+  description: Type.String(),
+  quantity: Type.Integer({ minimum: 1 }),
+  unit_amount: Type.Integer({ description: 'Minor units; negative for a discount.' }),
+  amount: Type.Integer(),
+});
+export type LineItem = Static<typeof lineItem>;
+
+/** A purchase of months for vehicles, and what became of its payment. */
+export interface Order extends AccountRecord {
+  readonly createdBy: number;
+  readonly gateway: GatewayName;
+  readonly gatewayOrderId: string | null;
+  readonly plan: string;
+  readonly vehicleIds: readonly number[];
+  readonly months: number;
+  readonly coupon: string | null;
+  /** Minor units. */
+  readonly amount: number;
+  readonly currency: string;
+  readonly lineItems: readonly LineItem[];
+  readonly status: OrderStatus;
+  readonly publicKey: string | null;
+  readonly checkoutUrl: string | null;
+  readonly paymentId: string | null;
+  readonly paidAt: Date | null;
+  /** True once the subscriptions show the order's status. */
+  readonly isApplied: boolean;
+  readonly expiresAt: Date;
+}
+
+/** Until when a vehicle is paid for. */
+export interface Subscription extends AccountRecord {
+  readonly vehicleId: number;
+  readonly plan: string;
+  readonly expiresAt: Date;
+  /** Orders that it has grown by: each counts once. */
+  readonly orderIds: readonly number[];
+}
+
+const gatewayId = text(1, 255);
+
+export const createOrderBody = Type.Object({
+  plan: text(1, 60, { description: 'Key of a plan: GET /api/subscriptions/plans lists them.' }),
+  vehicle_ids: Type.Array(recordId, { minItems: 1, maxItems: 500 }),
+  months: Type.Unsafe<number>({ type: 'integer', enum: [...monthChoices] }),
+  coupon: Type.Optional(text(1, 60)),
+  currency: Type.Optional(
+    Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217. Default: that of the plan file.', examples: ['USD'] }),
+  ),
+});
+export type CreateOrderBody = Static<typeof createOrderBody>;
+
+export const verifyPaymentBody = Type.Object({
+  order_id: recordId,
+  payment_id: gatewayId,
+  signature: Type.Optional(text(1, 512, { description: 'Razorpay: hex HMAC-SHA256 of gateway_order_id|payment_id.' })),
+});
+export type VerifyPaymentBody = Static<typeof verifyPaymentBody>;
+
+export const portalQuery = Type.Object({
+  return_url: Type.Optional(
+    Type.String({ maxLength: 2_000, description: 'Where the portal leads back to; one of the allowed addresses.' }),
+  ),
+});
+
+export const portalShown = Type.Object(
+  { url: Type.String(), provider: oneOfWords(gatewayNames), expires_at: time },
+  { title: 'BillingPortal' },
+);
+
+export const planShown = Type.Object(
+  {
+    id: recordId,
+    key: Type.String(),
+    name: Type.String(),
+    description: nullable(Type.String()),
+    prices: Type.Array(
+      Type.Object({
+        currency: Type.String(),
+        amount: Type.Integer({ description: 'For a vehicle and month, in minor units.' }),
+      }),
+    ),
+    month_choices: Type.Array(
+      Type.Object({ months: Type.Integer(), discount_percent: Type.Integer({ minimum: 0, maximum: 99 }) }),
+    ),
+  },
+  { title: 'Plan' },
+);
+export type PlanShown = Static<typeof planShown>;
+
+export const orderShown = Type.Object(
+  {
+    ...recordShape,
+    gateway: oneOfWords(gatewayNames),
+    gateway_order_id: nullable(Type.String()),
+    plan: Type.String(),
+    vehicle_ids: Type.Array(recordId),
+    months: Type.Integer(),
+    coupon: nullable(Type.String()),
+    amount: Type.Integer({ description: 'Minor units.' }),
+    currency: Type.String(),
+    status: oneOfWords(orderStatuses),
+    public_key: nullable(Type.String({ description: 'Key of the gateway for its client library.' })),
+    client_secret: nullable(Type.String({ description: 'Shown in the answer that makes the order alone.' })),
+    checkout_url: nullable(Type.String()),
+    line_items: Type.Array(lineItem),
+    paid_at: nullable(time),
+    expires_at: time,
+  },
+  { title: 'Order' },
+);
+export type OrderShown = Static<typeof orderShown>;

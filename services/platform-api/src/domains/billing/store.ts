@@ -1,0 +1,130 @@
+import { type Database, isDuplicateKey } from '@fleet/storage';
+import { AccountRecords, type Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import { statusesBefore } from './rules.ts';
+import type { GatewayName, Order, OrderStatus, Subscription } from './schema.ts';
+
+export const ordersIn = (records: Records): AccountRecords<Order> => new AccountRecords<Order>(records, 'orders');
+
+export const subscriptionsIn = (records: Records): AccountRecords<Subscription> =>
+  new AccountRecords<Subscription>(records, 'subscriptions', { unique: { vehicleId: 'account' } });
+
+const changed = (change: object): object => ({ $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } });
+
+/** Orders as gateways see them, which know no accounts. */
+export class GatewayOrders {
+  readonly #records: Records;
+
+  constructor(records: Records) {
+    this.#records = records;
+  }
+
+  get #orders() {
+    return this.#records.collection<Order>('orders');
+  }
+
+  /** The order of a gateway's own id, or of the id that it was given along. */
+  async find(gateway: GatewayName, gatewayOrderId: string | null, orderId: number | null): Promise<Order | null> {
+    if (gatewayOrderId !== null) {
+      const known = (await this.#orders.findOne({ gateway, gatewayOrderId } as object)) as Order | null;
+      if (known !== null) return known;
+    }
+    // The event came before the gateway's answer was written down.
+    if (orderId === null) return null;
+    return (await this.#orders.findOne({ _id: orderId, gateway, gatewayOrderId: null } as object)) as Order | null;
+  }
+
+  /** Moves an order to a status that may follow its own; null where it may not. */
+  async move(
+    order: Pick<Order, '_id' | 'accountId'>,
+    status: OrderStatus,
+    change: Partial<Pick<Order, 'gatewayOrderId' | 'paymentId' | 'paidAt'>> = {},
+  ): Promise<Order | null> {
+    const where = { _id: order._id, accountId: order.accountId, status: { $in: statusesBefore(status) } } as object;
+    const moved = { ...change, status, isApplied: false };
+    const options = { returnDocument: 'after' } as const;
+    return (await this.#orders.findOneAndUpdate(where, changed(moved), options)) as Order | null;
+  }
+
+  /** Notes that the subscriptions show the status of an order. */
+  async applied({ _id, status }: Order): Promise<void> {
+    await this.#orders.updateOne({ _id, status } as object, { $set: { isApplied: true } } as object);
+  }
+
+  /** Paid and refunded orders whose subscriptions do not show it yet: their process died. */
+  async unapplied(): Promise<Order[]> {
+    const where = { status: { $in: ['paid', 'refunded'] }, isApplied: false } as object;
+    return (await this.#orders.find(where).limit(100).toArray()) as unknown as Order[];
+  }
+
+  /** Ends orders whose time is over; the number of ended ones. */
+  async expire(now: Date): Promise<number> {
+    const where = { status: { $in: ['created', 'pending'] }, expiresAt: { $lte: now } } as object;
+    return (await this.#orders.updateMany(where, changed({ status: 'expired' }))).modifiedCount;
+  }
+}
+
+/** Events of gateways, each of which counts once: `<gateway>:<event id>`. */
+interface PaymentEventRecord {
+  readonly _id: string;
+  readonly type: string;
+  readonly receivedAt: Date;
+}
+
+export class PaymentEvents {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  get #events() {
+    return this.#database.collection<PaymentEventRecord>('payment_events');
+  }
+
+  async isKnown(gateway: GatewayName, eventId: string): Promise<boolean> {
+    return (await this.#events.findOne({ _id: `${gateway}:${eventId}` })) !== null;
+  }
+
+  /** To be called once the event has been dealt with: one that failed comes again. */
+  async note(gateway: GatewayName, eventId: string, type: string): Promise<void> {
+    try {
+      await this.#events.insertOne({ _id: `${gateway}:${eventId}`, type, receivedAt: new Date() });
+    } catch (error) {
+      // Two deliveries at the same time: both have done the same.
+      if (!isDuplicateKey(error)) throw error;
+    }
+  }
+
+  /** Gateways repeat an event for days, not for months. */
+  async removeBefore(moment: Date): Promise<number> {
+    return (await this.#events.deleteMany({ receivedAt: { $lt: moment } })).deletedCount;
+  }
+}
+
+interface Customer {
+  /** `<gateway>:<account id>` */
+  readonly _id: string;
+  readonly customerId: string;
+}
+
+/** Whom a gateway knows an account as. */
+export class Customers {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async find(gateway: GatewayName, { accountId }: Scope): Promise<string | null> {
+    const known = await this.#database
+      .collection<Customer>('billing_customers')
+      .findOne({ _id: `${gateway}:${accountId}` });
+    return known?.customerId ?? null;
+  }
+
+  async keep(gateway: GatewayName, { accountId }: Scope, customerId: string): Promise<void> {
+    const customers = this.#database.collection<Customer>('billing_customers');
+    await customers.updateOne({ _id: `${gateway}:${accountId}` }, { $set: { customerId } }, { upsert: true });
+  }
+}

@@ -1,0 +1,124 @@
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { oneOfWords } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+import { commandTypes } from './params.ts';
+
+/** Where a command stands (platform-contract.md, sections 24 and 27). */
+export const commandStatuses = ['queued', 'sent', 'acknowledged', 'failed', 'expired', 'canceled'] as const;
+export type CommandStatus = (typeof commandStatuses)[number];
+
+/** Why a command failed. */
+export const commandErrors = ['unanswered', 'refused', 'unreadable', 'invalid', 'internal'] as const;
+export type CommandError = (typeof commandErrors)[number];
+
+/** An attempt that is under way, or was when its replica died. */
+export interface Flight {
+  /** `Command-Id` under which the terminal's gateway knows it: asked again after a restart, it is joined to the first ask. */
+  readonly name: string;
+  readonly startedAt: Date;
+}
+
+/** One command of the queue. It belongs to the vehicle's account, whoever gave it. */
+export interface Command extends AccountRecord {
+  readonly commandId: string;
+  readonly vehicleId: number;
+  /** Canonical terminal number. */
+  readonly imei: string;
+  /** The number as the vehicle has it on record. */
+  readonly shownImei: string;
+  readonly type: (typeof commandTypes)[number];
+  /** JSON, with the defaults filled in. */
+  readonly params: string;
+  readonly priority: number;
+  readonly status: CommandStatus;
+  /** Times that it was sent. */
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly messageId: string | null;
+  readonly serial: number | null;
+  readonly result: string | null;
+  readonly error: CommandError | null;
+  /** What else is known of the error, a sentence. */
+  readonly errorMessage: string | null;
+  /** JSON: what the terminal answered beside its result. */
+  readonly answer: string | null;
+  readonly createdBy: number;
+  readonly sentAt: Date | null;
+  readonly completedAt: Date | null;
+  readonly expiresAt: Date;
+  readonly flight: Flight | null;
+  /** Not to be sent earlier, after an attempt. */
+  readonly notBefore: Date | null;
+}
+
+const daySeconds = 86_400;
+
+export const createCommandBody = Type.Object({
+  type: oneOfWords(commandTypes),
+  params: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description:
+        "The Device API's fields. control: command, parameters. text: text, text_type, options. live_start: channel, data_type, stream_type, host, tcp_port, udp_port. live_stop: channel, close_type. capture: channel, count, interval_seconds, film, resolution, quality, brightness, contrast, saturation, chroma. upload and resource_list: channel, start_time, end_time, resource_type, stream_type, memory_type, alarm; upload also host, port, wifi, lan, mobile_network. set_parameters: parameters (id and value or value_hex). query_parameters: ids. vehicle_control: doors (lock, unlock). raw: message_id, body_hex. wakeup, query_attributes, locate: none.",
+      examples: [{ text: 'Please call the dispatcher.' }],
+    }),
+  ),
+  ttl_seconds: Type.Optional(
+    Type.Integer({ minimum: 60, maximum: 30 * daySeconds, description: `Default: ${daySeconds}.` }),
+  ),
+  priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 9, description: 'Higher goes first. Default: 5.' })),
+});
+export type CreateCommandBody = Static<typeof createCommandBody>;
+export const defaultTtlSeconds = daySeconds;
+export const defaultPriority = 5;
+
+export const commandParams = Type.Object({
+  vehicleId: recordId,
+  commandId: Type.String({ pattern: '^[0-9a-f]{24}$' }),
+});
+
+export const listCommandsQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(['id', 'created_at', 'expires_at', 'priority']),
+  status: Type.Optional(oneOfWords(commandStatuses)),
+  type: Type.Optional(oneOfWords(commandTypes)),
+});
+export type ListCommandsQuery = Static<typeof listCommandsQuery>;
+
+export const commandShown = Type.Object(
+  {
+    ...recordShape,
+    command_id: Type.String({ pattern: '^[0-9a-f]{24}$' }),
+    vehicle_id: recordId,
+    imei: Type.String(),
+    type: oneOfWords(commandTypes),
+    params: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+    priority: Type.Integer({ minimum: 0, maximum: 9 }),
+    status: oneOfWords(commandStatuses, {
+      description: "sent: the terminal's socket has taken the bytes. acknowledged: the terminal has answered success.",
+    }),
+    attempts: Type.Integer({ minimum: 0, description: 'Times that it was sent.' }),
+    max_attempts: Type.Integer({ minimum: 1 }),
+    message_id: nullable(Type.String({ examples: ['0x8300'] })),
+    serial: nullable(Type.Integer({ minimum: 0, maximum: 65_535, description: 'Header serial of the frame.' })),
+    result: nullable(Type.String({ examples: ['success'], description: "The terminal's own words." })),
+    error: nullable(oneOfWords(commandErrors)),
+    error_message: nullable(Type.String()),
+    answer: nullable(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'What the terminal answered beside its result: recordings, parameters, attributes, location.',
+      }),
+    ),
+    created_by: recordId,
+    sent_at: nullable(time),
+    completed_at: nullable(time),
+    expires_at: time,
+  },
+  { title: 'Command' },
+);
+export type CommandShown = Static<typeof commandShown>;

@@ -1,0 +1,139 @@
+import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+import { AccountRecords, type Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { Command, Flight } from './schema.ts';
+
+const name = 'commands';
+
+export const commandsIn = (records: Records): AccountRecords<Command> => new AccountRecords<Command>(records, name);
+
+/** What an attempt changes. */
+export type CommandChange = Partial<
+  Pick<
+    Command,
+    | 'status'
+    | 'attempts'
+    | 'messageId'
+    | 'serial'
+    | 'result'
+    | 'error'
+    | 'errorMessage'
+    | 'answer'
+    | 'sentAt'
+    | 'completedAt'
+    | 'flight'
+    | 'notBefore'
+  >
+>;
+
+/** Which replica looks after the queue of a terminal. */
+interface Lease {
+  /** Canonical terminal number. */
+  readonly _id: string;
+  readonly owner: string;
+  readonly until: Date;
+}
+
+/** What waits for its terminal; `flight` where an attempt is under way. */
+export type Waiting = Pick<Command, 'imei' | 'type' | 'notBefore' | 'flight'>;
+
+const waitingStatuses = ['queued', 'sent'];
+
+/** The queue as the worker sees it, which works for all accounts. */
+export class CommandQueue {
+  readonly #commands: Collection<Command>;
+  readonly #leases: Collection<Lease>;
+
+  constructor(database: Database) {
+    this.#commands = database.collection<Command>(name);
+    this.#leases = database.collection<Lease>('command_leases');
+  }
+
+  /** Commands that are not done with, oldest first. */
+  async waiting(limit: number): Promise<Waiting[]> {
+    const found = this.#commands
+      .find({ status: { $in: waitingStatuses } } as object, {
+        projection: { imei: 1, type: 1, notBefore: 1, flight: 1 },
+      })
+      .sort({ _id: 1 })
+      .limit(limit);
+    return (await found.toArray()) as unknown as Waiting[];
+  }
+
+  /** The attempt that is under way for a terminal, or was when its replica died. */
+  async inFlight(imei: string): Promise<Command | null> {
+    return (await this.#commands.findOne({
+      imei,
+      status: { $in: waitingStatuses },
+      flight: { $ne: null },
+    } as object)) as Command | null;
+  }
+
+  /** The next command that may go out; with `types` only one of those. */
+  async next(imei: string, now: Date, types?: readonly string[]): Promise<Command | null> {
+    const found = await this.#commands
+      .find({
+        imei,
+        status: 'queued',
+        flight: null,
+        expiresAt: { $gt: now },
+        $or: [{ notBefore: null }, { notBefore: { $lte: now } }],
+        ...(types === undefined ? {} : { type: { $in: types } }),
+      } as object)
+      .sort({ priority: -1, _id: 1 })
+      .limit(1)
+      .toArray();
+    return (found[0] as Command | undefined) ?? null;
+  }
+
+  /** Begins an attempt; false when the command is not waiting any more. */
+  begin(id: number, flight: Flight): Promise<boolean> {
+    return this.#change({ _id: id, status: 'queued', flight: null }, { flight });
+  }
+
+  /** Changes a command while an attempt of this name is under way; false when it is not. */
+  duringFlight(id: number, flightName: string, change: CommandChange, status?: Command['status']): Promise<boolean> {
+    return this.#change({ _id: id, 'flight.name': flightName, ...(status === undefined ? {} : { status }) }, change);
+  }
+
+  /** Cancels a command that waits; false when it does not. */
+  cancel({ accountId }: Scope, id: number): Promise<boolean> {
+    const change = { status: 'canceled' as const, completedAt: new Date() };
+    return this.#change({ _id: id, accountId, status: 'queued', flight: null }, change);
+  }
+
+  /** Ends what nobody could send in its time; the number of ended ones. */
+  async expire(now: Date): Promise<number> {
+    const where = { status: 'queued', flight: null, expiresAt: { $lte: now } } as object;
+    const ended = { $set: { status: 'expired', completedAt: now, updatedAt: now }, $inc: { version: 1 } } as object;
+    return (await this.#commands.updateMany(where, ended)).modifiedCount;
+  }
+
+  /** Removes commands made before a moment that are done with; the number of removed ones. */
+  async removeBefore(moment: Date): Promise<number> {
+    const where = { createdAt: { $lt: moment }, status: { $nin: waitingStatuses } } as object;
+    return (await this.#commands.deleteMany(where)).deletedCount;
+  }
+
+  /** Takes or keeps the queue of a terminal; false while another replica has it. */
+  async take(imei: string, owner: string, until: Date): Promise<boolean> {
+    const free = { _id: imei, $or: [{ owner }, { until: { $lt: new Date() } }] };
+    if ((await this.#leases.updateOne(free as object, { $set: { owner, until } })).matchedCount === 1) return true;
+    try {
+      await this.#leases.insertOne({ _id: imei, owner, until });
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  async release(imei: string, owner: string): Promise<void> {
+    await this.#leases.deleteOne({ _id: imei, owner } as object);
+  }
+
+  async #change(where: object, change: CommandChange): Promise<boolean> {
+    const update = { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } } as object;
+    return (await this.#commands.updateOne(where, update)).matchedCount === 1;
+  }
+}

@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto';
+import { commandQueued, commandSent, listenFor } from '@fleet/bus';
+import { readDevices } from '@fleet/storage';
+import type { Deps } from '../../deps.ts';
+import { type Ending, isRepeatable } from './rules.ts';
+import type { Command, Flight } from './schema.ts';
+import { type Attempt, send } from './send.ts';
+import { type CommandChange, CommandQueue } from './store.ts';
+
+type WorkerParts = Pick<Deps, 'asker' | 'bus' | 'database' | 'log' | 'redis'>;
+
+/** How often, and for how long; tests hurry. */
+export interface WorkerTimes {
+  readonly pollMs: number;
+  /** What a terminal may take to answer. */
+  readonly replyMs: number;
+  /** A replica that has not renewed its hold of a queue for so long is dead. */
+  readonly leaseMs: number;
+}
+
+export const workerTimes: WorkerTimes = { pollMs: 2_000, replyMs: 90_000, leaseMs: 15_000 };
+
+/** Gateways remember what became of a command for 150 s: a little less. */
+const rememberedMs = 120_000;
+const unansweredRetryMs = 30_000;
+const unknownRetryMs = 1_000;
+/** Queues that one replica looks after at the same time, and commands that it looks at. */
+const maxQueues = 500;
+const maxWaiting = 10_000;
+
+interface SentFrame {
+  readonly messageId: number;
+  readonly serialNo: number;
+}
+
+/**
+ * Works the queues off: one command at a time for each terminal, while it is connected. Any number of replicas do so; a lease says which of them has a
+ * terminal. What was under way when a replica died is taken up by the next under its name, so that the terminal gets it once.
+ */
+export class CommandWorker {
+  readonly #parts: WorkerParts;
+  readonly #times: WorkerTimes;
+  readonly #queue: CommandQueue;
+  readonly #owner = randomBytes(8).toString('hex');
+  readonly #queues = new Map<string, Promise<void>>();
+  /** Attempts of this process, by their name. */
+  readonly #flights = new Map<string, { readonly id: number; sent?: SentFrame }>();
+  readonly #listeners: readonly { stop(): void }[];
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(parts: WorkerParts, times: WorkerTimes = workerTimes) {
+    this.#parts = parts;
+    this.#times = times;
+    this.#queue = new CommandQueue(parts.database);
+    const onError = (error: unknown): void => parts.log.warn({ err: error }, 'a message about commands is not valid');
+    this.#listeners = [
+      listenFor(parts.bus, commandQueued, onError, ({ imei }) => this.#attendTo(imei, false)),
+      listenFor(parts.bus, commandSent, onError, (sent) => this.#noteSent(sent)),
+    ];
+    this.#looking = this.#lookAgain();
+  }
+
+  /** Leaves what is under way to the next replica, or to the next start. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    for (const listener of this.#listeners) listener.stop();
+    await this.#looking;
+    await Promise.allSettled([...this.#queues.keys()].map((imei) => this.#queue.release(imei, this.#owner)));
+  }
+
+  async #lookAgain(): Promise<void> {
+    try {
+      await this.#look();
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'the queue of commands could not be read');
+    }
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#lookAgain();
+    }, this.#times.pollMs);
+  }
+
+  async #look(): Promise<void> {
+    const now = new Date();
+    await this.#queue.expire(now);
+    const waiting = await this.#queue.waiting(maxWaiting);
+    const due = waiting.filter(({ flight, notBefore }) => flight !== null || notBefore === null || notBefore <= now);
+    const imeis = [...new Set(due.map(({ imei }) => imei))];
+    if (imeis.length === 0) return;
+    const connected = await readDevices(this.#parts.redis, imeis);
+    // A wake-up is for those that are not connected too, and what is under way has to come to its end.
+    const always = new Set(
+      due.filter(({ type, flight }) => type === 'wakeup' || flight !== null).map(({ imei }) => imei),
+    );
+    for (const imei of imeis) if (connected.has(imei) || always.has(imei)) this.#attendTo(imei, connected.has(imei));
+  }
+
+  /** Works one queue off in the background, unless that is being done. */
+  #attendTo(imei: string, isConnected: boolean): void {
+    if (this.#isStopped || this.#queues.has(imei) || this.#queues.size >= maxQueues) return;
+    const work = this.#workOff(imei, isConnected)
+      .catch((error: unknown) =>
+        this.#parts.log.warn({ err: error, imei }, 'a queue of commands could not be worked off'),
+      )
+      .finally(() => this.#queues.delete(imei));
+    this.#queues.set(imei, work);
+  }
+
+  async #workOff(imei: string, wasConnected: boolean): Promise<void> {
+    if (!(await this.#hold(imei))) return;
+    const renewal = setInterval(() => {
+      this.#hold(imei).catch((error: unknown) => this.#parts.log.warn({ err: error }, 'a lease could not be renewed'));
+    }, this.#times.leaseMs / 3);
+    try {
+      let isConnected = wasConnected;
+      while (!this.#isStopped && (await this.#workOne(imei, isConnected)))
+        isConnected = (await readDevices(this.#parts.redis, [imei])).has(imei);
+    } finally {
+      clearInterval(renewal);
+      // A stop has released it already, or is about to.
+      if (!this.#isStopped) await this.#queue.release(imei, this.#owner);
+    }
+  }
+
+  #hold(imei: string): Promise<boolean> {
+    return this.#queue.take(imei, this.#owner, new Date(Date.now() + this.#times.leaseMs));
+  }
+
+  /** Makes one attempt; false when there is nothing to do for now. */
+  async #workOne(imei: string, wasConnected: boolean): Promise<boolean> {
+    const left = await this.#queue.inFlight(imei);
+    if (left?.flight != null) return this.#takeUp(left, left.flight);
+    // What is published without a connection would only seem to be under way.
+    if (!this.#parts.bus.isUp()) return false;
+    const isConnected = wasConnected || (await readDevices(this.#parts.redis, [imei])).has(imei);
+    const command = await this.#queue.next(imei, new Date(), isConnected ? undefined : ['wakeup']);
+    if (command === null) return false;
+    const flight: Flight = { name: randomBytes(16).toString('hex'), startedAt: new Date() };
+    if (!(await this.#queue.begin(command._id, flight))) return true;
+    return this.#attempt(command, { name: flight.name, isRepeated: false, timeoutMs: this.#times.replyMs });
+  }
+
+  /** What an earlier attempt has left: asked for again under its name while gateways know that, else given up. */
+  async #takeUp(command: Command, { name, startedAt }: Flight): Promise<boolean> {
+    const forMs = Date.now() - startedAt.getTime();
+    if (command.notBefore !== null && command.notBefore.getTime() > Date.now()) return false;
+    if (forMs > rememberedMs) return this.#settle(command, name, { kind: 'unanswered' });
+    const timeoutMs = Math.max(Math.min(5_000, this.#times.replyMs), this.#times.replyMs - forMs);
+    return this.#attempt(command, { name, isRepeated: true, timeoutMs });
+  }
+
+  async #attempt(command: Command, attempt: Attempt): Promise<boolean> {
+    this.#flights.set(attempt.name, { id: command._id });
+    try {
+      const ending = await send(this.#parts, command, attempt);
+      // The bus is being closed: how it ended is for whoever takes it up.
+      if (this.#isStopped) return false;
+      return await this.#settle(command, attempt.name, ending);
+    } finally {
+      this.#flights.delete(attempt.name);
+    }
+  }
+
+  /** Notes how an attempt ended; false where the queue has to wait. */
+  async #settle(command: Command, name: string, ending: Ending): Promise<boolean> {
+    const change = changeOf(command, ending, this.#flights.get(name)?.sent);
+    await this.#queue.duringFlight(command._id, name, change);
+    const { commandId, imei, type } = command;
+    this.#parts.log.info({ commandId, imei, type, ending: ending.kind, status: change.status }, 'a command was tried');
+    return ending.kind !== 'notSent' && ending.kind !== 'unknown';
+  }
+
+  /** The socket has taken the bytes. */
+  #noteSent({ commandId: name, messageId, serialNo }: { commandId: string } & SentFrame): void {
+    const flight = this.#flights.get(name);
+    if (flight === undefined) return;
+    flight.sent = { messageId, serialNo };
+    const change = { status: 'sent' as const, sentAt: new Date(), messageId: shownId(messageId), serial: serialNo };
+    this.#queue.duringFlight(flight.id, name, change, 'queued').catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, 'that a command was sent could not be noted');
+    });
+  }
+}
+
+const shownId = (id: number): string => `0x${id.toString(16).padStart(4, '0')}`;
+
+const sentPart = (command: Command, sent: SentFrame | undefined, now: Date): CommandChange => ({
+  attempts: command.attempts + 1,
+  sentAt: command.sentAt ?? now,
+  ...(sent === undefined ? {} : { messageId: shownId(sent.messageId), serial: sent.serialNo }),
+});
+
+/** What the end of an attempt makes of a command. */
+export function changeOf(command: Command, ending: Ending, sent?: SentFrame, now = new Date()): CommandChange {
+  const done = { flight: null, notBefore: null, completedAt: now };
+  switch (ending.kind) {
+    case 'answered': {
+      const wire = { messageId: ending.messageId, ...sentPart(command, sent, now) };
+      const serial = ending.serial ?? sent?.serialNo ?? null;
+      const answer = ending.answer === null ? null : JSON.stringify(ending.answer);
+      const told = { ...done, ...wire, serial, result: ending.result, answer };
+      return ending.result === 'success'
+        ? { ...told, status: 'acknowledged' }
+        : { ...told, status: 'failed', error: 'refused' };
+    }
+    case 'notSent':
+      return { flight: null, status: 'queued', notBefore: new Date(now.getTime() + ending.retryMs) };
+    case 'unknown':
+      return { notBefore: new Date(now.getTime() + unknownRetryMs) };
+    case 'unanswered': {
+      const wire = sentPart(command, sent, now);
+      const isLast = command.attempts + 1 >= command.maxAttempts;
+      if (!isRepeatable(command.type) || isLast) return { ...done, ...wire, status: 'failed', error: 'unanswered' };
+      return { ...wire, flight: null, status: 'queued', notBefore: new Date(now.getTime() + unansweredRetryMs) };
+    }
+    case 'failed':
+      return { ...done, status: 'failed', error: ending.error, errorMessage: ending.message };
+    default:
+      return ending satisfies never;
+  }
+}
