@@ -75,6 +75,7 @@ function describeRuntime(context: ServicesContext, processes: Record<string, num
     jt1078: { host, live_port: ports.mediaLive, history_port: ports.mediaHistory },
     ftp: { host, port: ports.ftp },
     demo: { email: demoEmail, password: secrets.demoPassword, api_key: secrets.demoApiKey },
+    chat: { generic_secret: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret },
     backends: {
       nats_url: urls.NATS_URL,
       redis_url: urls.REDIS_URL,

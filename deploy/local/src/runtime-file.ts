@@ -24,6 +24,8 @@ export interface Runtime {
   jt1078: { host: string; live_port: number; history_port: number };
   ftp: { host: string; port: number };
   demo: { email: string; password: string; api_key: string };
+  /** Of the provider `generic` of the SMS and voice receivers. */
+  chat: { generic_secret: string };
   backends: { nats_url: string; redis_url: string; mongodb_url: string; ffmpeg: string };
   /** HTTP base of each service's /livez, /readyz and /metrics. */
   health: Record<string, string>;

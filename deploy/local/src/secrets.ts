@@ -7,6 +7,10 @@ export interface Secrets {
   gatewayAuthSecret: string;
   mediaSigningSecret: string;
   clipsSigningSecret: string;
+  /** Seals secrets that platform-api stores: lost, what it has sealed is lost. */
+  encryptionKey: string;
+  /** Of the generic receiver of SMS and voice. */
+  chatGenericSecret: string;
   demoPassword: string;
   demoApiKey: string;
 }
@@ -17,6 +21,8 @@ const makers: Record<keyof Secrets, () => string> = {
   gatewayAuthSecret: () => random(32),
   mediaSigningSecret: () => random(32),
   clipsSigningSecret: () => random(32),
+  encryptionKey: () => random(32),
+  chatGenericSecret: () => random(24),
   demoPassword: () => random(18),
   demoApiKey: () => `fk_${random(32)}`,
 };

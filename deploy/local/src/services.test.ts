@@ -11,6 +11,8 @@ function contextOf(env: NodeJS.ProcessEnv): ServicesContext {
       gatewayAuthSecret: 'g',
       mediaSigningSecret: 'm',
       clipsSigningSecret: 'c',
+      encryptionKey: 'e',
+      chatGenericSecret: 'g',
       demoPassword: 'p',
       demoApiKey: 'fk_k',
     },
@@ -51,6 +53,8 @@ describe('what the services are started with', () => {
     expect(envOf('upload-ftp')['BOOTSTRAP_API_KEY']).toBeUndefined();
     expect(envOf('upload-ftp')['CLIPS_SIGNING_SECRET']).toBe(envOf('device-api')['CLIPS_SIGNING_SECRET']);
     expect(envOf('platform-api')['CLIPS_SIGNING_SECRET']).toBeUndefined();
+    expect(envOf('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });
+    expect(envOf('webhook-dispatcher')['ENCRYPTION_KEY']).toBeUndefined();
   });
 
   it('asks for the key as soon as it listens on more than loopback, and keeps the inner services there', () => {

@@ -77,6 +77,9 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
         BOOTSTRAP_OWNER_EMAIL: demoEmail,
         BOOTSTRAP_OWNER_PASSWORD: secrets.demoPassword,
         BOOTSTRAP_API_KEY: secrets.demoApiKey,
+        ENCRYPTION_KEY: options.env['ENCRYPTION_KEY'] ?? secrets.encryptionKey,
+        CHAT_GENERIC_SECRET: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret,
+        PUBLIC_URL: options.env['PUBLIC_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,
       },
     },
     {

@@ -30,7 +30,8 @@ const ownDatabase = (): string => {
 /** Its subjects are shared by every platform-api on a broker, so this file has one of its own. */
 let nats: ServerProcess;
 const natsUrl = (): string => `nats://127.0.0.1:${nats.port}`;
-const settings = (more: Record<string, string>): Config => loadConfig({ NATS_URL: natsUrl(), HTTP_PORT: '0', ...more });
+const settings = (more: Record<string, string>): Config =>
+  loadConfig({ NATS_URL: natsUrl(), REDIS_URL: testEnv('REDIS_URL'), HTTP_PORT: '0', ...more });
 
 beforeAll(async () => {
   nats = await ServerProcess.nats();
