@@ -146,6 +146,20 @@ export const schema = envSchema({
     default: false,
     description: 'answer 402 where a vehicle without a running subscription is to be commanded',
   },
+  COMMAND_POLL_MS: {
+    type: 'integer',
+    minimum: 10,
+    maximum: 60_000,
+    default: 2_000,
+    description: 'how often the command queue looks for terminals that have connected',
+  },
+  COMMAND_REPLY_TIMEOUT_MS: {
+    type: 'integer',
+    minimum: 100,
+    maximum: 110_000,
+    default: 90_000,
+    description: 'how long a queued command waits for the answer of its terminal',
+  },
   STRIPE_SECRET_KEY: { type: 'string', optional: true, secret: true, description: 'secret key of the Stripe account' },
   STRIPE_PUBLISHABLE_KEY: { type: 'string', optional: true, description: 'key of that account that clients get' },
   STRIPE_WEBHOOK_SECRET: {

@@ -22,7 +22,7 @@ import { type Config, schema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveApiKeys } from './domains/api-keys/handlers.ts';
 import { billingOf } from './domains/billing/billing.ts';
-import { CommandWorker } from './domains/commands/worker.ts';
+import { CommandWorker, workerTimes } from './domains/commands/worker.ts';
 import { ocrEngine } from './domains/documents/ocr.ts';
 import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
@@ -98,7 +98,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   lifecycle.onStop('principals', () => principals.stop());
   serve(createPlatformApi(deps, { principals, origins: allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS) }));
   serveBus(deps, lifecycle);
-  const commands = new CommandWorker(deps);
+  const commands = new CommandWorker(deps, workerTimes(config));
   lifecycle.onStop('command queue', () => commands.stop());
   const sweeper = new Sweeper(deps, () => firstRecords.isDone);
   lifecycle.onStop('sweeps', () => sweeper.stop());

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { commandQueued, commandSent, listenFor } from '@fleet/bus';
 import { readDevices } from '@fleet/storage';
+import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { type Ending, isRepeatable } from './rules.ts';
 import type { Command, Flight } from './schema.ts';
@@ -9,7 +10,7 @@ import { type CommandChange, CommandQueue } from './store.ts';
 
 type WorkerParts = Pick<Deps, 'asker' | 'bus' | 'database' | 'log' | 'redis'>;
 
-/** How often, and for how long; tests hurry. */
+/** How often, and for how long. */
 export interface WorkerTimes {
   readonly pollMs: number;
   /** What a terminal may take to answer. */
@@ -18,12 +19,18 @@ export interface WorkerTimes {
   readonly leaseMs: number;
 }
 
-export const workerTimes: WorkerTimes = { pollMs: 2_000, replyMs: 90_000, leaseMs: 15_000 };
+/** The times that the settings say. */
+export const workerTimes = (config: Pick<Config, 'COMMAND_POLL_MS' | 'COMMAND_REPLY_TIMEOUT_MS'>): WorkerTimes => ({
+  pollMs: config.COMMAND_POLL_MS,
+  replyMs: config.COMMAND_REPLY_TIMEOUT_MS,
+  leaseMs: 15_000,
+});
 
 /** Gateways remember what became of a command for 150 s: a little less. */
 const rememberedMs = 120_000;
 const unansweredRetryMs = 30_000;
 const unknownRetryMs = 1_000;
+const wakeRetryMs = 60_000;
 /** Queues that one replica looks after at the same time, and commands that it looks at. */
 const maxQueues = 500;
 const maxWaiting = 10_000;
@@ -50,7 +57,7 @@ export class CommandWorker {
   #looking: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(parts: WorkerParts, times: WorkerTimes = workerTimes) {
+  constructor(parts: WorkerParts, times: WorkerTimes) {
     this.#parts = parts;
     this.#times = times;
     this.#queue = new CommandQueue(parts.database);
@@ -193,6 +200,10 @@ const sentPart = (command: Command, sent: SentFrame | undefined, now: Date): Com
   ...(sent === undefined ? {} : { messageId: shownId(sent.messageId), serial: sent.serialNo }),
 });
 
+/** A wake-up of a terminal that is away may cost a message. */
+const retryMsOf = ({ type }: Command, { retryMs }: { retryMs: number }): number =>
+  type === 'wakeup' ? Math.max(retryMs, wakeRetryMs) : retryMs;
+
 /** What the end of an attempt makes of a command. */
 export function changeOf(command: Command, ending: Ending, sent?: SentFrame, now = new Date()): CommandChange {
   const done = { flight: null, notBefore: null, completedAt: now };
@@ -207,7 +218,7 @@ export function changeOf(command: Command, ending: Ending, sent?: SentFrame, now
         : { ...told, status: 'failed', error: 'refused' };
     }
     case 'notSent':
-      return { flight: null, status: 'queued', notBefore: new Date(now.getTime() + ending.retryMs) };
+      return { flight: null, status: 'queued', notBefore: new Date(now.getTime() + retryMsOf(command, ending)) };
     case 'unknown':
       return { notBefore: new Date(now.getTime() + unknownRetryMs) };
     case 'unanswered': {
