@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 
 jest.setTimeout(60_000);
@@ -20,7 +20,11 @@ async function vehicle(tenant: PlatformWorld['ours'], vehicleNo: string, imei: s
   const fields = { accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo, imei };
   return (await recordVehicle(world.records, fields)).record._id;
 }
-const create = async (body: Record<string, unknown>) => (await owner.post('/api/drivers', body)).body['data'];
+const create = async (body: Record<string, unknown>) => (await owner.post('/api/drivers', body)).data;
+
+/** What a refusal says beside its status. */
+const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
+const pathsOf = (answer: Answer): string[] => faultOf(answer).details.map(({ path }) => path);
 
 describe('drivers', () => {
   const whole = {
@@ -45,7 +49,7 @@ describe('drivers', () => {
   it('are created, read, changed and deleted with all their fields', async () => {
     const created = await owner.post('/api/drivers', { ...whole, vehicle_ids: vehicleIds });
     expect(created.status).toBe(201);
-    const id = Number(created.body['data']?.['id']);
+    const id = created.data.id;
     expect(created.headers.get('location')).toBe(`/api/drivers/${id}`);
     const shown = {
       ...whole,
@@ -60,9 +64,9 @@ describe('drivers', () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updated_at: expect.any(String),
     };
-    expect(created.body['data']).toEqual(shown);
+    expect(created.data).toEqual(shown);
     const read = await owner.get(`/api/drivers/${id}`);
-    expect([read.status, read.headers.get('etag'), read.body['data']]).toEqual([200, '"1"', shown]);
+    expect([read.status, read.headers.get('etag'), read.data]).toEqual([200, '"1"', shown]);
 
     const changed = await owner.put(`/api/drivers/${id}`, {
       notes: null,
@@ -70,7 +74,7 @@ describe('drivers', () => {
       vehicle_ids: vehicleIds.slice(1),
     });
     expect(changed.status).toBe(200);
-    expect(changed.body['data']).toMatchObject({
+    expect(changed.data).toMatchObject({
       notes: null,
       status: 'inactive',
       name: 'Ann Driver',
@@ -78,14 +82,14 @@ describe('drivers', () => {
       version: 2,
     });
     const stale = await owner.put(`/api/drivers/${id}`, { name: 'A' }, { 'if-match': '"1"' });
-    expect([stale.status, stale.body['code']]).toEqual([412, 'version_mismatch']);
+    expect([stale.status, faultOf(stale).code]).toEqual([412, 'version_mismatch']);
 
     const deleted = await owner.delete(`/api/drivers/${id}`);
-    expect([deleted.status, deleted.body['data']?.['name']]).toEqual([200, 'Ann Driver']);
-    expect(deleted.body['data']?.['vehicle_ids']).toEqual(vehicleIds.slice(1));
+    expect([deleted.status, deleted.data['name']]).toEqual([200, 'Ann Driver']);
+    expect(deleted.data['vehicle_ids']).toEqual(vehicleIds.slice(1));
     expect((await owner.delete(`/api/drivers/${id}`)).status).toBe(404);
     const left = await owner.get(`/api/vehicles/${vehicleIds[1]}`);
-    expect(left.body['data']?.['driver_id']).toBeNull();
+    expect(left.data['driver_id']).toBeNull();
   });
 
   it('have vehicles, which say the same: the last driver who is given a vehicle has it', async () => {
@@ -93,25 +97,20 @@ describe('drivers', () => {
       await create({ name: 'First', vehicle_ids: vehicleIds }),
       await create({ name: 'Second', vehicle_ids: vehicleIds.slice(0, 1) }),
     ];
-    expect((await owner.get(`/api/drivers/${first?.['id']}`)).body['data']?.['vehicle_ids']).toEqual(
-      vehicleIds.slice(1),
-    );
+    expect((await owner.get(`/api/drivers/${first.id}`)).data['vehicle_ids']).toEqual(vehicleIds.slice(1));
     const seen = await owner.get(`/api/vehicles/${vehicleIds[0]}`);
-    expect(seen.body['data']?.['driver_id']).toBe(second?.['id']);
+    expect(seen.data['driver_id']).toBe(second.id);
     const ofVehicle = await owner.get(`/api/drivers?vehicle_id=${vehicleIds[1]}`);
-    expect(ofVehicle.body['data']).toMatchObject([{ name: 'First' }]);
-    expect((await owner.get('/api/drivers?vehicle_id=999999')).body['data']).toEqual([]);
-    const driven = await owner.get(`/api/vehicles?driver_id=${first?.['id']}`);
-    expect(driven.body['data']).toMatchObject([{ id: vehicleIds[1] }]);
+    expect(ofVehicle.items).toMatchObject([{ name: 'First' }]);
+    expect((await owner.get('/api/drivers?vehicle_id=999999')).items).toEqual([]);
+    const driven = await owner.get(`/api/vehicles?driver_id=${first.id}`);
+    expect(driven.items).toMatchObject([{ id: vehicleIds[1] }]);
   });
 
   it('are listed in pages, sorted, and found by name, phone, license and card', async () => {
     await create({ name: 'Zoe Search', phone_number: '+14155552672', license_number: 'SEARCH-L', card_number: 'SC9' });
     await create({ name: 'Abe Search', status: 'inactive' });
-    const names = async (query: string) => {
-      const { body } = await owner.get(`/api/drivers?${query}`);
-      return [body['data']].flat().map((driver) => driver?.['name']);
-    };
+    const names = async (query: string) => (await owner.get(`/api/drivers?${query}`)).items.map((each) => each['name']);
     expect(await names('query=search&sort=name')).toEqual(['Abe Search', 'Zoe Search']);
     expect(await names('query=search&sort=-name&limit=1')).toEqual(['Zoe Search']);
     expect(await names('query=4155552672')).toEqual(['Zoe Search']);
@@ -119,7 +118,7 @@ describe('drivers', () => {
     expect(await names('query=sc9')).toEqual(['Zoe Search']);
     expect(await names('query=search&status=inactive')).toEqual(['Abe Search']);
     const page = await owner.get('/api/drivers?query=search&limit=1&offset=1');
-    expect(page.body['meta']?.['pagination']).toEqual({ page: 2, pageSize: 1, pageCount: 2, total: 2 });
+    expect(page.body).toMatchObject({ meta: { pagination: { page: 2, pageSize: 1, pageCount: 2, total: 2 } } });
     expect((await owner.get('/api/drivers?sort=phone')).status).toBe(400);
     expect((await owner.get('/api/drivers?status=gone')).status).toBe(400);
   });
@@ -127,10 +126,10 @@ describe('drivers', () => {
   it('have a license and a card that no other driver of the account has', async () => {
     await create({ name: 'Unique', license_number: 'U-1', card_number: 'UC-1' });
     const license = await owner.post('/api/drivers', { name: 'Other', license_number: 'U-1' });
-    expect([license.status, license.body['code']]).toEqual([409, 'duplicate']);
-    expect(license.body['details']).toEqual([{ path: '/license_number', message: 'is taken' }]);
+    expect([license.status, faultOf(license).code]).toEqual([409, 'duplicate']);
+    expect(faultOf(license).details).toEqual([{ path: '/license_number', message: 'is taken' }]);
     const card = await owner.post('/api/drivers', { name: 'Other', card_number: 'UC-1' });
-    expect(card.body['details']).toEqual([{ path: '/card_number', message: 'is taken' }]);
+    expect(faultOf(card).details).toEqual([{ path: '/card_number', message: 'is taken' }]);
     const elsewhere = await world.as(world.theirs.owner).post('/api/drivers', { name: 'T', license_number: 'U-1' });
     expect(elsewhere.status).toBe(201);
   });
@@ -160,41 +159,41 @@ describe('drivers', () => {
     ['free data above 8 KiB', { name: 'X', attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
     ['vehicles that are no ids', { name: 'X', vehicle_ids: ['1'] }, '/vehicle_ids/0'],
   ])('refuse %s with 400 and the place', async (_case, body, path) => {
-    const { status, body: error } = await owner.post('/api/drivers', body);
-    expect([status, error['code']]).toEqual([400, 'validation_failed']);
-    expect([error['details']].flat().map((detail) => detail?.['path'])).toContain(path);
+    const answer = await owner.post('/api/drivers', body);
+    expect([answer.status, faultOf(answer).code]).toEqual([400, 'validation_failed']);
+    expect(pathsOf(answer)).toContain(path);
   });
 
   it('check a change against what stays', async () => {
     const driver = await create({ name: 'Dated', license_issue_date: '2025-01-02' });
-    const refused = await owner.put(`/api/drivers/${driver?.['id']}`, { license_expiry_date: '2025-01-01' });
+    const refused = await owner.put(`/api/drivers/${driver.id}`, { license_expiry_date: '2025-01-01' });
     expect(refused.status).toBe(400);
   });
 
   it('are not there for another account, nor are its vehicles', async () => {
     const driver = await create({ name: 'Hidden' });
-    const path = `/api/drivers/${driver?.['id']}`;
+    const path = `/api/drivers/${driver.id}`;
     const stranger = world.as(world.theirs.owner);
     for (const answer of [
       await stranger.get(path),
       await stranger.put(path, { name: 'X' }),
       await stranger.delete(path),
     ])
-      expect([answer.status, answer.body['code']]).toEqual([404, 'not_found']);
+      expect([answer.status, faultOf(answer).code]).toEqual([404, 'not_found']);
     const theirVehicle = await vehicle(world.theirs, 'THEIRS', '013800000991');
     const taken = await owner.put(path, { vehicle_ids: [theirVehicle] });
-    expect([taken.status, taken.body['code']]).toEqual([404, 'vehicle_not_found']);
+    expect([taken.status, faultOf(taken).code]).toEqual([404, 'vehicle_not_found']);
     expect((await owner.get('/api/drivers/0')).status).toBe(404);
     expect((await owner.get('/api/drivers/x')).status).toBe(404);
   });
 
   it('are read by a viewer, changed by a manager, and by a driver seen as those of the own vehicles', async () => {
     const driver = await create({ name: 'Roles' });
-    const path = `/api/drivers/${driver?.['id']}`;
+    const path = `/api/drivers/${driver.id}`;
     const viewer = world.as(await world.user('viewer'));
     expect((await viewer.get(path)).status).toBe(200);
     const refused = await viewer.put(path, { name: 'X' });
-    expect([refused.status, refused.body['code']]).toEqual([403, 'permission_denied']);
+    expect([refused.status, faultOf(refused).code]).toEqual([403, 'permission_denied']);
     const manager = world.as(await world.user('manager'));
     expect((await manager.put(path, { name: 'By manager' })).status).toBe(200);
 
@@ -204,7 +203,7 @@ describe('drivers', () => {
     const colleague = world.as(user);
     expect((await colleague.get(path)).status).toBe(404);
     await owner.put(path, { vehicle_ids: [vehicleIds[0]] });
-    expect((await colleague.get('/api/drivers')).body['data']).toMatchObject([{ id: driver?.['id'] }]);
+    expect((await colleague.get('/api/drivers')).items).toMatchObject([{ id: driver.id }]);
     expect((await colleague.post('/api/drivers', { name: 'X' })).status).toBe(403);
   });
 
@@ -212,6 +211,6 @@ describe('drivers', () => {
     const key = { 'idempotency-key': 'driver-once' };
     const first = await owner.post('/api/drivers', { name: 'Once' }, key);
     const second = await owner.post('/api/drivers', { name: 'Once' }, key);
-    expect(second.body['data']?.['id']).toBe(first.body['data']?.['id']);
+    expect(second.data.id).toBe(first.data.id);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, type Json, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+import { type Answer, type Client, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import { groupGeofencesOfVehicle, groupsOfVehicle } from './links.ts';
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
   owner = world.as(world.ours.owner);
   vehicles = [];
   for (const n of [1, 2, 3]) vehicles.push(await vehicle(world.ours, `GRP ${n}`, `0137${n}0000001`));
-  drivers = [Number((await owner.post('/api/drivers', { name: 'Grouped' })).body['data']?.['id'])];
+  drivers = [(await owner.post('/api/drivers', { name: 'Grouped' })).data.id];
 });
 afterAll(() => world?.close());
 
@@ -24,13 +24,13 @@ async function vehicle(tenant: Tenant, vehicleNo: string, imei: string): Promise
   return (await recordVehicle(world.records, fields)).record._id;
 }
 
-async function create(body: Record<string, unknown>, client = owner): Promise<Json & { id: number }> {
+async function create(body: Record<string, unknown>, client = owner): Promise<Data> {
   const answer = await client.post('/api/vehicle-groups', body);
   expect(answer.status).toBe(201);
-  return answer.body['data'] as Json & { id: number };
+  return answer.data;
 }
-const read = async (id: number) => (await owner.get(`/api/vehicle-groups/${id}`)).body['data'];
-const idsIn = (list: Json | undefined): number[] => [list].flat().map((item) => Number(item?.['id']));
+const read = async (id: number) => (await owner.get(`/api/vehicle-groups/${id}`)).data;
+const idsIn = (items: readonly Data[]): number[] => items.map(({ id }) => id);
 /** A chain of groups below one another, outermost first. */
 async function chain(name: string, depth: number): Promise<number[]> {
   const ids: number[] = [];
@@ -38,6 +38,9 @@ async function chain(name: string, depth: number): Promise<number[]> {
     ids.push((await create({ name: `${name} ${n}`, parent_group: ids.at(-1) ?? null })).id);
   return ids;
 }
+
+/** What a refusal says beside its status. */
+const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
 
 describe('vehicle groups', () => {
   it('are created, read, changed and deleted with all their fields; vehicles stay', async () => {
@@ -50,7 +53,7 @@ describe('vehicle groups', () => {
       geofences: [],
     });
     expect(created.status).toBe(201);
-    const id = Number(created.body['data']?.['id']);
+    const id = created.data.id;
     expect(created.headers.get('location')).toBe(`/api/vehicle-groups/${id}`);
     const shown = {
       id,
@@ -66,27 +69,27 @@ describe('vehicle groups', () => {
       drivers,
       vehicle_count: 2,
     };
-    expect(created.body['data']).toEqual(shown);
+    expect(created.data).toEqual(shown);
     const one = await owner.get(`/api/vehicle-groups/${id}`);
-    expect([one.headers.get('etag'), one.body['data']]).toEqual(['"1"', { ...shown, sub_groups: [] }]);
-    expect((await owner.get(`/api/vehicles/${vehicles[0]}`)).body['data']?.['group_ids']).toEqual([id]);
+    expect([one.headers.get('etag'), one.data]).toEqual(['"1"', { ...shown, sub_groups: [] }]);
+    expect((await owner.get(`/api/vehicles/${vehicles[0]}`)).data['group_ids']).toEqual([id]);
 
     const changed = await owner.put(`/api/vehicle-groups/${id}`, {
       description: null,
       add_vehicles: [vehicles[2]],
       remove_vehicles: [{ id: vehicles[0] }],
     });
-    expect(changed.body['data']).toMatchObject({ description: null, vehicles: vehicles.slice(1), version: 2 });
+    expect(changed.data).toMatchObject({ description: null, vehicles: vehicles.slice(1), version: 2 });
     const replaced = await owner.put(`/api/vehicle-groups/${id}`, { vehicles: [vehicles[0]], drivers: [] });
-    expect(replaced.body['data']).toMatchObject({ vehicles: [vehicles[0]], drivers: [], name: 'North' });
+    expect(replaced.data).toMatchObject({ vehicles: [vehicles[0]], drivers: [], name: 'North' });
     const stale = await owner.put(`/api/vehicle-groups/${id}`, { name: 'S' }, { 'if-match': '"1"' });
-    expect([stale.status, stale.body['code']]).toEqual([412, 'version_mismatch']);
+    expect([stale.status, faultOf(stale).code]).toEqual([412, 'version_mismatch']);
 
     const deleted = await owner.delete(`/api/vehicle-groups/${id}`);
-    expect([deleted.status, deleted.body['data']?.['vehicles']]).toEqual([200, [vehicles[0]]]);
+    expect([deleted.status, deleted.data['vehicles']]).toEqual([200, [vehicles[0]]]);
     expect((await owner.delete(`/api/vehicle-groups/${id}`)).status).toBe(404);
     const left = await owner.get(`/api/vehicles/${vehicles[0]}`);
-    expect([left.status, left.body['data']?.['group_ids']]).toEqual([200, []]);
+    expect([left.status, left.data['group_ids']]).toEqual([200, []]);
   });
 
   it('count each vehicle of the subtree once, and filter vehicles by it', async () => {
@@ -94,15 +97,15 @@ describe('vehicle groups', () => {
     const below = await create({ name: 'Below', parent_group: top.id, vehicles: vehicles.slice(0, 2) });
     expect(await read(top.id)).toMatchObject({ vehicle_count: 2, vehicles: [vehicles[0]], sub_groups: [below.id] });
     const found = await owner.get(`/api/vehicles?group_id=${top.id}&sort=id`);
-    expect(idsIn(found.body['data'])).toEqual(vehicles.slice(0, 2));
-    expect((await owner.get('/api/vehicles?group_id=999999')).body['data']).toEqual([]);
+    expect(idsIn(found.items)).toEqual(vehicles.slice(0, 2));
+    expect((await owner.get('/api/vehicles?group_id=999999')).items).toEqual([]);
   });
 
   it('show vehicles as objects with populateVehicles, also with an empty value', async () => {
     const group = await create({ name: 'Populated', vehicles: [vehicles[2]] });
     for (const query of ['populateVehicles=', 'populateVehicles=true', 'populate_vehicles=true']) {
-      const { body } = await owner.get(`/api/vehicle-groups?query=populated&${query}`);
-      expect(body['data']?.[0]).toMatchObject({
+      const { items } = await owner.get(`/api/vehicle-groups?query=populated&${query}`);
+      expect(items[0]).toMatchObject({
         id: group.id,
         vehicles: [
           {
@@ -117,7 +120,7 @@ describe('vehicle groups', () => {
       });
     }
     const plain = await owner.get('/api/vehicle-groups?query=populated&populateVehicles=false');
-    expect(plain.body['data']?.[0]?.['vehicles']).toEqual([vehicles[2]]);
+    expect(plain.items[0]?.['vehicles']).toEqual([vehicles[2]]);
     expect((await owner.get('/api/vehicle-groups?populateVehicles=2')).status).toBe(400);
   });
 
@@ -150,10 +153,10 @@ describe('vehicle groups', () => {
   it('list their sub-groups, directly or all of them, in pages', async () => {
     const [a = 0, b = 0, c = 0] = await chain('Sub', 3);
     const direct = await owner.get(`/api/vehicle-groups/${a}/list-sub-groups`);
-    expect(idsIn(direct.body['data'])).toEqual([b]);
+    expect(idsIn(direct.items)).toEqual([b]);
     const all = await owner.get(`/api/vehicle-groups/${a}/list-sub-groups?recursive=true&sort=id&limit=1&page=2`);
-    expect(idsIn(all.body['data'])).toEqual([c]);
-    expect(all.body['meta']?.['pagination']).toEqual({ page: 2, pageSize: 1, pageCount: 2, total: 2 });
+    expect(idsIn(all.items)).toEqual([c]);
+    expect(all.body).toMatchObject({ meta: { pagination: { page: 2, pageSize: 1, pageCount: 2, total: 2 } } });
     expect((await owner.get('/api/vehicle-groups/999999/list-sub-groups')).status).toBe(404);
   });
 
@@ -162,14 +165,14 @@ describe('vehicle groups', () => {
     const [top = 0] = ids;
     const lowest = ids.at(-1) ?? 0;
     const tooDeep = await owner.post('/api/vehicle-groups', { name: 'Ninth', parent_group: lowest });
-    expect([tooDeep.status, tooDeep.body['code']]).toEqual([409, 'group_depth']);
+    expect([tooDeep.status, faultOf(tooDeep).code]).toEqual([409, 'group_depth']);
     for (const parent of [top, lowest]) {
       const cycle = await owner.put(`/api/vehicle-groups/${top}`, { parent_group: parent });
-      expect([cycle.status, cycle.body['code']]).toEqual([409, 'group_cycle']);
+      expect([cycle.status, faultOf(cycle).code]).toEqual([409, 'group_cycle']);
     }
     const other = await create({ name: 'Over' });
     const pushed = await owner.put(`/api/vehicle-groups/${top}`, { parent_group: other.id });
-    expect([pushed.status, pushed.body['code']]).toEqual([409, 'group_depth']);
+    expect([pushed.status, faultOf(pushed).code]).toEqual([409, 'group_depth']);
     expect((await owner.put(`/api/vehicle-groups/${ids[1]}`, { parent_group: null })).status).toBe(200);
     expect((await owner.put(`/api/vehicle-groups/${top}`, { parent_group: lowest })).status).toBe(200);
   });
@@ -189,9 +192,9 @@ describe('vehicle groups', () => {
     const inner = await create({ name: 'Same', parent_group: top.id });
     const outer = await create({ name: 'Same' });
     const twice = await owner.post('/api/vehicle-groups', { name: 'Same', parent_group: top.id });
-    expect([twice.status, twice.body['details']]).toEqual([409, [{ path: '/name', message: 'is taken' }]]);
+    expect([twice.status, faultOf(twice).details]).toEqual([409, [{ path: '/name', message: 'is taken' }]]);
     const moved = await owner.put(`/api/vehicle-groups/${outer.id}`, { parent_group: top.id });
-    expect([moved.status, moved.body['code']]).toEqual([409, 'duplicate']);
+    expect([moved.status, faultOf(moved).code]).toEqual([409, 'duplicate']);
     expect((await owner.put(`/api/vehicle-groups/${inner.id}`, { name: 'Other' })).status).toBe(200);
     expect((await owner.put(`/api/vehicle-groups/${outer.id}`, { parent_group: top.id })).status).toBe(200);
   });
@@ -208,11 +211,11 @@ describe('vehicle groups', () => {
       vehicles: [vehicles[0]],
     });
     const all = await owner.delete(`/api/vehicle-groups/${top.id}?cascade=true`);
-    expect([all.status, all.body['data']?.['id']]).toEqual([200, top.id]);
+    expect([all.status, all.data.id]).toEqual([200, top.id]);
     expect((await owner.get(`/api/vehicle-groups/${child.id}`)).status).toBe(404);
     const left = await owner.get(`/api/vehicles/${vehicles[0]}`);
     expect(left.status).toBe(200);
-    expect(left.body['data']?.['group_ids']).not.toContainEqual(child.id);
+    expect(left.data['group_ids']).not.toContainEqual(child.id);
   });
 
   it('hold for the vehicles of their whole subtree', async () => {
@@ -230,7 +233,7 @@ describe('vehicle groups', () => {
   });
 
   it('lose a driver who is deleted', async () => {
-    const driver = Number((await owner.post('/api/drivers', { name: 'Leaving' })).body['data']?.['id']);
+    const driver = (await owner.post('/api/drivers', { name: 'Leaving' })).data.id;
     const group = await create({ name: 'With driver', drivers: [driver] });
     await owner.delete(`/api/drivers/${driver}`);
     expect((await read(group.id))?.['drivers']).toEqual([]);
@@ -249,7 +252,7 @@ describe('vehicle groups', () => {
     ['a geofence that is not there', { name: 'X', geofences: [{ id: 999_999 }] }, 404, 'not_found'],
   ])('refuse %s', async (_case, body, status, code) => {
     const answer = await owner.post('/api/vehicle-groups', body);
-    expect([answer.status, answer.body['code']]).toEqual([status, code]);
+    expect([answer.status, faultOf(answer).code]).toEqual([status, code]);
   });
 
   it('are not there for another account, and take none of its records', async () => {
@@ -265,7 +268,7 @@ describe('vehicle groups', () => {
       await stranger.post('/api/vehicle-groups', { name: 'X', vehicles }),
     ])
       expect(answer.status).toBe(404);
-    expect((await stranger.get('/api/vehicle-groups')).body['data']).toEqual([]);
+    expect((await stranger.get('/api/vehicle-groups')).items).toEqual([]);
     expect((await owner.get('/api/vehicle-groups/abc')).status).toBe(404);
   });
 
@@ -278,7 +281,7 @@ describe('vehicle groups', () => {
     const mine = await create({ name: 'Mine', vehicles: [own, vehicles[0]] });
     await owner.put(`/api/vehicles/${own}/owner`, { owner_user_id: user.id });
     const driver = world.as(user);
-    expect((await driver.get('/api/vehicle-groups')).body['data']).toMatchObject([
+    expect((await driver.get('/api/vehicle-groups')).items).toMatchObject([
       { id: mine.id, vehicles: [own], vehicle_count: 1 },
     ]);
     const hidden = await create({ name: 'Not mine' });

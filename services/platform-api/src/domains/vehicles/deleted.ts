@@ -15,7 +15,7 @@ const channels = Array.from({ length: 38 }, (_unused, channel) => channel);
 /** Ends what is going on with a vehicle that is deleted. The vehicle is gone already: what can not be ended now is logged, and ends by itself. */
 export async function vehicleDeleted(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDeleted[]): Promise<void> {
   const { imei } = vehicle;
-  const steps = [...hooks.map((hook) => () => hook(vehicle))];
+  const steps = hooks.map((hook) => () => hook(vehicle));
   if (imei !== null)
     steps.push(
       () => endStreams(deps, imei),

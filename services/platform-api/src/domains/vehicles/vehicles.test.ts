@@ -3,7 +3,7 @@ import { call, findDevice } from '@fleet/bus';
 import { claimDevice, forgetGateway, keepGatewayAlive, releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, type Json, PlatformWorld } from '../../testing/platform-world.ts';
+import { type Answer, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { visibleVehicle } from './visibility.ts';
 
 jest.setTimeout(60_000);
@@ -22,12 +22,16 @@ afterAll(() => world?.close());
 const newImei = (): string => `0${randomInt(10 ** 10, 10 ** 11 - 1)}`;
 const newNo = (): string => `NO${(numbers += 1)}`;
 
-async function create(body: Record<string, unknown> = {}, client = owner): Promise<Json & { id: number }> {
+async function create(body: Record<string, unknown> = {}, client = owner): Promise<Data> {
   const answer = await client.post('/api/vehicles', { vehicle_no: newNo(), ...body });
   expect(answer.status).toBe(201);
-  return answer.body['data'] as Json & { id: number };
+  return answer.data;
 }
-const idsIn = (list: Json | undefined): number[] => [list].flat().map((item) => Number(item?.['id']));
+const idsIn = (items: readonly Data[]): number[] => items.map(({ id }) => id);
+
+/** What a refusal says beside its status. */
+const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
+const pathsOf = (answer: Answer): string[] => faultOf(answer).details.map(({ path }) => path);
 
 describe('vehicles', () => {
   it('are created, read, changed and deleted with all their fields', async () => {
@@ -55,7 +59,7 @@ describe('vehicles', () => {
       channels: [{ channel_id: 2, name: 'Cabin', has_audio: true }, { channel_id: 37 }],
     });
     expect(created.status).toBe(201);
-    const id = Number(created.body['data']?.['id']);
+    const id = created.data.id;
     expect(created.headers.get('location')).toBe(`/api/vehicles/${id}`);
     const shown = {
       ...body,
@@ -80,9 +84,9 @@ describe('vehicles', () => {
       device: null,
       subscription: null,
     };
-    expect(created.body['data']).toEqual(shown);
+    expect(created.data).toEqual(shown);
     const read = await owner.get(`/api/vehicles/${id}`);
-    expect([read.status, read.headers.get('etag'), read.body['data']]).toEqual([200, '"1"', shown]);
+    expect([read.status, read.headers.get('etag'), read.data]).toEqual([200, '"1"', shown]);
 
     const changed = await owner.put(`/api/vehicles/${id}`, {
       name: null,
@@ -92,7 +96,7 @@ describe('vehicles', () => {
       camera_utc_offset: null,
       make: null,
     });
-    expect(changed.body['data']).toMatchObject({
+    expect(changed.data).toMatchObject({
       name: 'X9',
       vehicle_no: 'X9',
       vehicle_type: 'other',
@@ -103,11 +107,11 @@ describe('vehicles', () => {
       version: 2,
     });
     const stale = await owner.put(`/api/vehicles/${id}`, { name: 'S' }, { 'if-match': '"1"' });
-    expect([stale.status, stale.body['code']]).toEqual([412, 'version_mismatch']);
+    expect([stale.status, faultOf(stale).code]).toEqual([412, 'version_mismatch']);
     expect((await owner.put(`/api/vehicles/${id}`, { name: 'S' }, { 'if-match': '"2"' })).status).toBe(200);
 
     const deleted = await owner.delete(`/api/vehicles/${id}`);
-    expect([deleted.status, deleted.body['data']?.['name']]).toEqual([200, 'S']);
+    expect([deleted.status, deleted.data['name']]).toEqual([200, 'S']);
     expect((await owner.delete(`/api/vehicles/${id}`)).body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
     await create({ imei, vehicle_no: 'X9' });
   });
@@ -130,15 +134,15 @@ describe('vehicles', () => {
     const imei = newImei();
     await create({ vehicle_no: 'ONCE 1', imei });
     const number = await owner.post('/api/vehicles', { vehicle_no: 'once1' });
-    expect([number.status, number.body['details']]).toEqual([409, [{ path: '/vehicle_no', message: 'is taken' }]]);
+    expect([number.status, faultOf(number).details]).toEqual([409, [{ path: '/vehicle_no', message: 'is taken' }]]);
     const stranger = world.as(world.theirs.owner);
     const same = await stranger.post('/api/vehicles', { vehicle_no: 'ONCE1', imei: imei.padStart(20, '0') });
-    expect([same.status, same.body['code']]).toEqual([409, 'duplicate']);
+    expect([same.status, faultOf(same).code]).toEqual([409, 'duplicate']);
     expect(JSON.stringify(same.body)).not.toContain(String(world.ours.accountId) + ':');
     expect((await stranger.post('/api/vehicles', { vehicle_no: 'ONCE1' })).status).toBe(201);
     const other = await create({});
     const moved = await owner.put(`/api/vehicles/${other.id}`, { imei });
-    expect([moved.status, moved.body['details']]).toEqual([409, [{ path: '/imei', message: 'is taken' }]]);
+    expect([moved.status, faultOf(moved).details]).toEqual([409, [{ path: '/imei', message: 'is taken' }]]);
   });
 
   it('make their terminal known, as the number was written', async () => {
@@ -148,7 +152,7 @@ describe('vehicles', () => {
     const vehicle = await create({ imei, camera_utc_offset: '+05:30' });
     expect(vehicle['imei']).toBe(imei);
     expect(await find()).toEqual({ known: true, accountId: world.ours.accountId, cameraUtcOffset: '+05:30' });
-    expect((await owner.put(`/api/vehicles/${vehicle.id}`, { imei: null })).body['data']?.['imei']).toBeNull();
+    expect((await owner.put(`/api/vehicles/${vehicle.id}`, { imei: null })).data['imei']).toBeNull();
     expect(await find()).toMatchObject({ known: false });
   });
 
@@ -176,26 +180,26 @@ describe('vehicles', () => {
     ['free data above 8 KiB', { attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
     ['a name with NUL', { name: 'a\u0000b' }, '/name'],
   ])('refuse %s with 400 and the place', async (_case, body, path) => {
-    const { status, body: error } = await owner.post('/api/vehicles', { vehicle_no: newNo(), ...body });
-    expect([status, error['code']]).toEqual([400, 'validation_failed']);
-    expect([error['details']].flat().map((detail) => detail?.['path'])).toContain(path);
+    const answer = await owner.post('/api/vehicles', { vehicle_no: newNo(), ...body });
+    expect([answer.status, faultOf(answer).code]).toEqual([400, 'validation_failed']);
+    expect(pathsOf(answer)).toContain(path);
   });
 
   it('ignore and name what is read-only or unknown', async () => {
     const answer = await owner.post('/api/vehicles', { vehicle_no: newNo(), owner_user_id: 1, state: 'moving', x: 1 });
-    expect(answer.body['meta']?.['ignored_fields']).toEqual(['/owner_user_id', '/state', '/x']);
-    expect(answer.body['data']?.['owner_user_id']).toBe(world.ours.owner.id);
+    expect(answer.body).toMatchObject({ meta: { ignored_fields: ['/owner_user_id', '/state', '/x'] } });
+    expect(answer.data['owner_user_id']).toBe(world.ours.owner.id);
   });
 
   it('take drivers and groups of the account alone', async () => {
-    const driver = Number((await owner.post('/api/drivers', { name: 'D' })).body['data']?.['id']);
-    const group = Number((await owner.post('/api/vehicle-groups', { name: 'G' })).body['data']?.['id']);
+    const driver = (await owner.post('/api/drivers', { name: 'D' })).data.id;
+    const group = (await owner.post('/api/vehicle-groups', { name: 'G' })).data.id;
     const vehicle = await create({ driver_id: driver, group_ids: [group, group] });
     expect(vehicle).toMatchObject({ driver_id: driver, group_ids: [group] });
     const stranger = world.as(world.theirs.owner);
     for (const link of [{ driver_id: driver }, { group_ids: [group] }]) {
       const answer = await stranger.post('/api/vehicles', { vehicle_no: newNo(), ...link });
-      expect([answer.status, answer.body['code']]).toEqual([404, 'not_found']);
+      expect([answer.status, faultOf(answer).code]).toEqual([404, 'not_found']);
     }
   });
 
@@ -204,7 +208,7 @@ describe('vehicles', () => {
     const imei = newImei();
     const a = await create({ vehicle_no: 'LA 100', name: 'Zebra', imei }, client);
     const b = await create({ vehicle_no: 'LB 200', name: 'ape (x)' }, client);
-    const found = async (query: string) => idsIn((await client.get(`/api/vehicles?${query}`)).body['data']);
+    const found = async (query: string) => idsIn((await client.get(`/api/vehicles?${query}`)).items);
     expect(await found('')).toEqual([b.id, a.id]);
     expect(await found('sort=vehicle_no')).toEqual([a.id, b.id]);
     expect(await found('query=la%20100')).toEqual([a.id]);
@@ -215,7 +219,7 @@ describe('vehicles', () => {
     expect(await found('state=never_connected&sort=id')).toEqual([a.id, b.id]);
     expect(await found('state=moving')).toEqual([]);
     const page = await client.get('/api/vehicles?limit=1&offset=1');
-    expect(page.body['meta']?.['pagination']).toEqual({ page: 2, pageSize: 1, pageCount: 2, total: 2 });
+    expect(page.body).toMatchObject({ meta: { pagination: { page: 2, pageSize: 1, pageCount: 2, total: 2 } } });
     for (const bad of ['state=gone', 'sort=imei', 'group_id=x', 'driver_id=0', 'limit=0', 'page=1&offset=0'])
       expect((await client.get(`/api/vehicles?${bad}`)).status).toBe(400);
   });
@@ -230,8 +234,8 @@ describe('vehicles', () => {
       await stranger.put(`${path}/owner`, { owner_user_id: world.theirs.owner.id }),
       await stranger.delete(path),
     ])
-      expect([answer.status, answer.body['code']]).toEqual([404, 'vehicle_not_found']);
-    expect(idsIn((await stranger.get('/api/vehicles')).body['data'])).not.toContain(id);
+      expect([answer.status, faultOf(answer).code]).toEqual([404, 'vehicle_not_found']);
+    expect(idsIn((await stranger.get('/api/vehicles')).items)).not.toContain(id);
     expect((await owner.get('/api/vehicles/x')).status).toBe(404);
   });
 
@@ -243,16 +247,14 @@ describe('vehicles', () => {
     const manager = world.as(await world.user('manager'));
     expect((await manager.put(path, { owner_user_id: user.id })).status).toBe(403);
     const foreign = await owner.put(path, { owner_user_id: world.theirs.owner.id });
-    expect([foreign.status, foreign.body['code']]).toEqual([404, 'user_not_found']);
+    expect([foreign.status, faultOf(foreign).code]).toEqual([404, 'user_not_found']);
     expect((await owner.put(path, {})).status).toBe(400);
     expect((await owner.put(path, { owner_user_id: user.id }, { 'if-match': '"9"' })).status).toBe(412);
     const admin = world.as(await world.user('admin'));
-    expect((await admin.put(path, { owner_user_id: user.id })).body['data']?.['owner_user_id']).toBe(user.id);
+    expect((await admin.put(path, { owner_user_id: user.id })).data['owner_user_id']).toBe(user.id);
 
     const driver = world.as(user);
-    expect((await driver.get('/api/vehicles')).body['data']).toMatchObject([
-      { id, permissions: ['view', 'notifications'] },
-    ]);
+    expect((await driver.get('/api/vehicles')).items).toMatchObject([{ id, permissions: ['view', 'notifications'] }]);
     expect((await driver.get(`/api/vehicles/${hidden.id}`)).status).toBe(404);
     expect((await driver.put(`/api/vehicles/${id}`, { name: 'X' })).status).toBe(403);
   });
@@ -261,38 +263,38 @@ describe('vehicles', () => {
     const { id } = await create();
     const viewer = world.as(await world.user('viewer'));
     const seen = await viewer.get(`/api/vehicles/${id}`);
-    expect(seen.body['data']?.['permissions']).toEqual(['view', 'notifications']);
+    expect(seen.data['permissions']).toEqual(['view', 'notifications']);
     const watching = world.as(await world.user('viewer', world.ours, { canViewVideo: true }));
-    expect((await watching.get(`/api/vehicles/${id}`)).body['data']?.['permissions']).toContain('live_video');
+    expect((await watching.get(`/api/vehicles/${id}`)).data['permissions']).toContain('live_video');
     for (const answer of [
       await viewer.post('/api/vehicles', { vehicle_no: newNo() }),
       await viewer.put(`/api/vehicles/${id}`, { name: 'X' }),
       await viewer.delete(`/api/vehicles/${id}`),
     ])
-      expect([answer.status, answer.body['code']]).toEqual([403, 'permission_denied']);
+      expect([answer.status, faultOf(answer).code]).toEqual([403, 'permission_denied']);
     const manager = world.as(await world.user('manager'));
     expect((await manager.put(`/api/vehicles/${id}`, { name: 'M' })).status).toBe(200);
   });
 
   it('are seen by a user they are shared with, without what is inside the account, and not changed', async () => {
-    const driver = Number((await owner.post('/api/drivers', { name: 'Private' })).body['data']?.['id']);
+    const driver = (await owner.post('/api/drivers', { name: 'Private' })).data.id;
     const { id } = await create({ driver_id: driver, attributes: { secret: 1 } });
     const guest = world.theirs.owner;
     const shared = await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [id] });
     expect(shared.status).toBe(200);
     const client = world.as(guest);
     const seen = await client.get(`/api/vehicles/${id}`);
-    expect(seen.body['data']).toMatchObject({
+    expect(seen.data).toMatchObject({
       access: 'shared',
       permissions: ['view', 'notifications'],
       driver_id: null,
       group_ids: [],
       attributes: {},
     });
-    expect(idsIn((await client.get('/api/vehicles')).body['data'])).toContain(id);
-    expect(idsIn((await client.get(`/api/vehicles?driver_id=${driver}`)).body['data'])).not.toContain(id);
+    expect(idsIn((await client.get('/api/vehicles')).items)).toContain(id);
+    expect(idsIn((await client.get(`/api/vehicles?driver_id=${driver}`)).items)).not.toContain(id);
     const change = await client.put(`/api/vehicles/${id}`, { name: 'X' });
-    expect([change.status, change.body['code']]).toEqual([403, 'permission_denied']);
+    expect([change.status, faultOf(change).code]).toEqual([403, 'permission_denied']);
     expect((await client.delete(`/api/vehicles/${id}`)).status).toBe(403);
     const caller = { ...guest, userId: guest.id, canViewVideo: true };
     await expect(visibleVehicle(world.deps, caller, id, 'live_video')).rejects.toMatchObject({
@@ -300,7 +302,7 @@ describe('vehicles', () => {
     });
     await owner.delete(`/api/vehicles/${id}`);
     expect((await client.get(`/api/vehicles/${id}`)).status).toBe(404);
-    expect((await client.get('/api/vehicle/shared-vehicles/' + guest.id)).body['data']).toEqual([]);
+    expect((await client.get('/api/vehicle/shared-vehicles/' + guest.id)).items).toEqual([]);
   });
 
   it('show their connected terminal, and end its session when they are deleted', async () => {
@@ -325,7 +327,7 @@ describe('vehicles', () => {
       callback: (_error, message) => fenced.push(message.string()),
     });
     try {
-      const seen = (await owner.get(`/api/vehicles?imei=${imei}`)).body['data']?.[0];
+      const seen = (await owner.get(`/api/vehicles?imei=${imei}`)).items[0];
       expect(seen).toMatchObject({
         id,
         imei,
@@ -337,7 +339,7 @@ describe('vehicles', () => {
           last_seen: new Date(session.lastSeenMs).toISOString(),
         },
       });
-      expect(idsIn((await owner.get('/api/vehicles?state=stopped')).body['data'])).toEqual([id]);
+      expect(idsIn((await owner.get('/api/vehicles?state=stopped')).items)).toEqual([id]);
       await owner.delete(`/api/vehicles/${id}`);
       await until(() => fenced.length > 0);
       expect(fenced[0]).toContain(session.sessionId);
