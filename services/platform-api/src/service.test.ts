@@ -88,6 +88,16 @@ describe('platform-api', () => {
     expect(JSON.stringify(keys)).not.toContain(key);
   });
 
+  it('lets that owner log in, and key and token call', async () => {
+    const login = await fetch(`http://127.0.0.1:${service.httpPort}/api/auth/login`, {
+      method: 'POST',
+      body: JSON.stringify({ identifier: owner.email, password: owner.password }),
+    });
+    const { data } = (await login.json()) as { data: { access_token: string } };
+    const users = await get('/api/users', { 'x-api-key': key, authorization: `Bearer ${data.access_token}` });
+    expect(await users.json()).toMatchObject({ data: [{ email: 'owner@fleet.example', role: 'owner' }] });
+  });
+
   it('says over the bus whose a key is, and nothing of one that does not exist', async () => {
     expect(await check(key)).toEqual({
       valid: true,

@@ -243,7 +243,8 @@ describe('one-time codes', () => {
     expect((await verify(phone, late)).status).toBe(401);
     const replaced = await send(phone);
     const last = await send(phone);
-    if (replaced !== last) expect((await verify(phone, replaced)).status).toBe(401);
+    // One time in a million both are the same.
+    expect(replaced === last || (await verify(phone, replaced)).status === 401).toBe(true);
     expect((await verify(phone, last)).status).toBe(200);
     expect(JSON.stringify(await codes.find().toArray())).not.toContain(await send(phone));
   });
@@ -290,7 +291,7 @@ describe('refresh and log-out', () => {
   it('of two at the same time one is the reuse', async () => {
     const user = await world.user('viewer');
     const both = await Promise.all([refresh(user.refreshToken), refresh(user.refreshToken)]);
-    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 401]);
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401]);
     await until(async () => (await me(user.token)).status === 401);
   });
 
