@@ -157,7 +157,8 @@ describe('a name that changes between check and connection', () => {
     const verdict = await guard.check(`http://rebinding.example:${port}/`);
     if (verdict.kind !== 'allowed') throw new Error(verdict.reason);
     for (const autoSelectFamily of [true, false]) {
-      const outgoing = request(verdict.url, { lookup: verdict.lookup, autoSelectFamily, agent: false });
+      const options = { lookup: verdict.lookup, autoSelectFamily, agent: false } as const;
+      const outgoing = request(verdict.url, options);
       outgoing.end();
       const [response] = (await once(outgoing, 'response')) as [NodeJS.ReadableStream];
       response.resume();

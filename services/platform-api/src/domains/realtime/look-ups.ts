@@ -1,15 +1,15 @@
+import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import type { LastLocation } from './schema.ts';
 import { readLastLocations } from './store.ts';
 
 /** What other domains ask of positions. */
 
-/** The newest positions by canonical terminal number; while Redis is away none is known. */
-export async function lastLocations(
+/** The newest positions by canonical terminal number, for what goes without: while Redis is away none is known. */
+export async function lastLocationsIfKnown(
   { redis, log }: Pick<Deps, 'redis' | 'log'>,
   imeis: readonly string[],
 ): Promise<Map<string, LastLocation>> {
-  if (imeis.length === 0) return new Map();
   try {
     return await readLastLocations(redis, imeis);
   } catch (error) {
@@ -18,6 +18,11 @@ export async function lastLocations(
   }
 }
 
-/** The newest position of a terminal; null when it never reported. */
-export const lastLocation = async (deps: Pick<Deps, 'redis' | 'log'>, imei: string): Promise<LastLocation | null> =>
-  (await lastLocations(deps, [imei])).get(imei) ?? null;
+/** The newest position of a terminal, null when it never reported; 503 while Redis is away. */
+export async function lastLocation({ redis }: Pick<Deps, 'redis'>, imei: string): Promise<LastLocation | null> {
+  try {
+    return (await readLastLocations(redis, [imei])).get(imei) ?? null;
+  } catch (cause) {
+    throw new AppError('unavailable', 'Positions can not be read at the moment.', { cause });
+  }
+}

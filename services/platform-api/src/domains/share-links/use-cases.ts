@@ -1,13 +1,12 @@
+import { createHash } from 'node:crypto';
 import { AppError, type PageItems, type Paging, type RequestContext } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
-import type { LastLocation } from '../realtime/schema.ts';
-import { lastLocations } from '../realtime/use-cases.ts';
+import { lastLocation } from '../realtime/look-ups.ts';
 import { websocketUrl } from '../realtime/websocket-tokens.ts';
 import { hashPassword, isPassword } from '../users/passwords.ts';
-import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import { ownVehicle } from '../vehicles/visibility.ts';
 import { newSlug, requireLive, sharedView, storedPermissions } from './rules.ts';
@@ -98,7 +97,7 @@ export async function openLink(
   await requirePassword(deps, link, context);
   const vehicle = (await vehiclesById(deps.records, link, [link.vehicleId])).get(link.vehicleId);
   if (vehicle === undefined) throw new AppError('share_link_revoked', 'The link has been revoked.');
-  const last = await positionOf(deps, vehicle);
+  const last = vehicle.imei === null ? null : await lastLocation(deps, vehicle.imei);
   if ((await countView(deps.records, link, now)) === null) {
     requireLive({ ...link, ...(await findLinkBySlug(deps.records, slug)) }, now);
     throw new AppError('share_link_used_up', 'The link has been opened as often as it may be.');
@@ -120,10 +119,7 @@ async function requirePassword(
   const given = context.request.get('x-share-password');
   if (given === undefined || given === '')
     throw new AppError('share_password', 'The link has a password: send it in the header X-Share-Password.');
-  await limits.consume('shareLink', `link:${link._id}`, context);
+  await limits.consume('shareLink', `link:${createHash('sha256').update(link.slug).digest('hex')}`, context);
   if (!(await isPassword(link.passwordHash, given)))
     throw new AppError('share_password', 'The password of the link is another one.');
 }
-
-const positionOf = async (deps: Pick<Deps, 'redis'>, { imei }: Vehicle): Promise<LastLocation | null> =>
-  imei === null ? null : ((await lastLocations(deps, [imei])).get(imei) ?? null);

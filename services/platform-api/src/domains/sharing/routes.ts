@@ -48,8 +48,6 @@ const actions = (deps: Deps): PlatformRoute[] => [
     response: Type.Object({ data: Type.Array(shareShown) }),
     errors: {
       404: 'The user or one of the vehicles does not exist, or is not visible to the caller.',
-      409: 'A request with this Idempotency-Key is running.',
-      422: 'The Idempotency-Key was used with another body.',
     },
     handle: async ({ body, context }) => ({ data: await shareVehicles(deps, callerOf(context), body) }),
   }),

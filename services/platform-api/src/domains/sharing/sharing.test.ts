@@ -1,7 +1,7 @@
 import { accessChanged, listenFor } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Client, type Json, PlatformWorld, type Tenant, type TestUser } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformWorld, type Tenant, type TestUser } from '../../testing/platform-world.ts';
 import { maskedName, maskedPhone, storedPermissions } from './rules.ts';
 
 jest.setTimeout(60_000);
@@ -13,12 +13,12 @@ afterAll(() => world.close());
 
 let lastPhone = 5_550_000;
 const newPhone = (): string => `+1415${(lastPhone += 1)}`;
-const idsOf = (data: Json | undefined) => (data as unknown as { id: number }[]).map(({ id }) => id);
+const idsOf = (items: readonly Data[] = []) => items.map(({ id }) => id);
 
 async function newVehicle(client: Client, vehicleNo: string): Promise<number> {
-  const { status, body } = await client.post('/api/vehicles', { vehicle_no: vehicleNo });
+  const { status, data } = await client.post('/api/vehicles', { vehicle_no: vehicleNo });
   expect(status).toBe(201);
-  return Number(body['data']?.['id']);
+  return data.id;
 }
 
 describe('masks', () => {
@@ -106,7 +106,7 @@ describe('sharing', () => {
       expect((await asGuest?.get(`/api/vehicles/${first}`))?.body).toMatchObject({ code: 'vehicle_not_found' });
       const answer = await share({ permissions: ['live_video'] });
       expect(answer?.status).toBe(200);
-      expect(answer?.body['data']).toEqual([
+      expect(answer?.items).toEqual([
         expect.objectContaining({
           owner_user_id: ours?.owner.id,
           secondary_user_id: guest.id,
@@ -117,7 +117,7 @@ describe('sharing', () => {
           version: 1,
         }),
       ]);
-      expect((await asGuest?.get(`/api/vehicles/${first}`))?.body['data']).toMatchObject({
+      expect((await asGuest?.get(`/api/vehicles/${first}`))?.data).toMatchObject({
         access: 'shared',
         permissions: ['view', 'live_video'],
         driver_id: null,
@@ -128,9 +128,9 @@ describe('sharing', () => {
     });
 
     it('replaces permissions and expiry when it is shared again', async () => {
-      const before = (await share({ permissions: ['commands'] }))?.body['data']?.[0];
+      const before = (await share({ permissions: ['commands'] }))?.items[0];
       const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-      const after = (await share({ expires_at: expiresAt, vehicles: [first, first, second] }))?.body['data'];
+      const after = (await share({ expires_at: expiresAt, vehicles: [first, first, second] }))?.items;
       expect(after).toHaveLength(2);
       expect(after?.[0]).toMatchObject({
         id: before?.['id'],
@@ -142,7 +142,7 @@ describe('sharing', () => {
     it('ends by itself', async () => {
       await share({ expires_at: new Date(Date.now() + 300).toISOString() });
       await until(async () => (await asGuest?.get(`/api/vehicles/${first}`))?.status === 404);
-      expect((await owner?.get('/api/vehicle/get-shared-users'))?.body['data']).toEqual([]);
+      expect((await owner?.get('/api/vehicle/get-shared-users'))?.items).toEqual([]);
     });
 
     it('is for whose vehicle it is: what is only shared is 403, what is not visible 404', async () => {
@@ -190,13 +190,13 @@ describe('sharing', () => {
     it('makes one share of many requests at once', async () => {
       const answers = await Promise.all(Array.from({ length: 5 }, () => share()));
       expect(answers.map((answer) => answer?.status)).toEqual([200, 200, 200, 200, 200]);
-      expect((await owner?.get('/api/vehicle/get-shared-users'))?.body['data']?.[0]?.['vehicles']).toHaveLength(1);
+      expect((await owner?.get('/api/vehicle/get-shared-users'))?.items[0]?.['vehicles']).toHaveLength(1);
     });
 
     it('is noted', async () => {
       await share();
       const entries = await owner?.get('/api/audit-log?action=vehicles.share');
-      expect(entries?.body['data']?.[0]).toMatchObject({
+      expect(entries?.items[0]).toMatchObject({
         user_id: ours?.owner.id,
         target: { type: 'users', id: guest.id },
         detail: { vehicles: [first] },
@@ -244,29 +244,29 @@ describe('sharing', () => {
       await share({ vehicles: [first, second] });
       await owner?.post('/api/vehicle/share-vehicles', { secondaryUser: colleague.id, vehicles: [second] });
       const all = await owner?.get('/api/vehicle/get-shared-users');
-      expect(all?.body['meta']).toMatchObject({ pagination: { total: 2, page: 1 } });
-      expect(all?.body['data']).toMatchObject([
+      expect(all?.body).toMatchObject({ meta: { pagination: { total: 2, page: 1 } } });
+      expect(all?.items).toMatchObject([
         { id: colleague.id, name: 'Carl Colleague', vehicles: [{ vehicle_id: second }] },
         { id: guest.id, name: 'G***', phone_number: maskedPhone(guestPhone), vehicles: [{}, {}] },
       ]);
       const ofFirst = await owner?.get(`/api/vehicle/get-shared-users?vehicle_id=${first}`);
-      expect(idsOf(ofFirst?.body['data'])).toEqual([guest.id]);
+      expect(idsOf(ofFirst?.items)).toEqual([guest.id]);
       const page = await owner?.get('/api/vehicle/get-shared-users?limit=1&offset=1');
-      expect(idsOf(page?.body['data'])).toEqual([guest.id]);
-      expect((await asGuest?.get('/api/vehicle/get-shared-users'))?.body['data']).toEqual([]);
-      expect((await world.as(colleague).get('/api/vehicle/get-shared-users')).body['data']).toEqual([]);
+      expect(idsOf(page?.items)).toEqual([guest.id]);
+      expect((await asGuest?.get('/api/vehicle/get-shared-users'))?.items).toEqual([]);
+      expect((await world.as(colleague).get('/api/vehicle/get-shared-users')).items).toEqual([]);
     });
 
     it('lists the vehicles that a user is shown, and those that the caller is shown', async () => {
       await share({ vehicles: [first, second], permissions: ['commands'] });
       const toGuest = await owner?.get(`/api/vehicle/shared-vehicles/${guest.id}`);
-      expect(toGuest?.body['data']).toMatchObject([
+      expect(toGuest?.items).toMatchObject([
         { id: second, access: 'owner' },
         { id: first, vehicle_no: 'AB12' },
       ]);
       const own = await asGuest?.get(`/api/vehicle/shared-vehicles/${guest.id}?limit=1`);
-      expect(own?.body['data']).toMatchObject([{ id: second, access: 'shared', permissions: ['view', 'commands'] }]);
-      expect(own?.body['meta']).toMatchObject({ pagination: { total: 2, pageSize: 1 } });
+      expect(own?.items).toMatchObject([{ id: second, access: 'shared', permissions: ['view', 'commands'] }]);
+      expect(own?.body).toMatchObject({ meta: { pagination: { total: 2, pageSize: 1 } } });
     });
 
     it('knows no strangers', async () => {

@@ -49,7 +49,6 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     errors: {
       404: 'One of the vehicles does not exist, or is not visible to the caller.',
       409: 'The user has ten webhooks already.',
-      422: 'The Idempotency-Key was used with another body.',
     },
     handle: async ({ body, context }) => {
       const { webhook, secret } = await createWebhook(deps, callerOf(context), body);
@@ -106,10 +105,6 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     body: regenerateBody,
     bodyIsOptional: true,
     response: oneOf(webhookWithSecret),
-    errors: {
-      409: 'A request with this Idempotency-Key is running.',
-      422: 'The Idempotency-Key was used with another body.',
-    },
     handle: async ({ params, body, context }) => {
       const { webhook, secret } = await regenerateSecret(deps, callerOf(context), params.id, body);
       return { data: { ...shownWebhook(webhook), secret } };

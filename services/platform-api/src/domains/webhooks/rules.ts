@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type ErrorDetail, invalid } from '@fleet/service-kit';
-import type { Webhook } from './schema.ts';
+import type { CustomHeader, Webhook } from './schema.ts';
 
 /** A secret as Standard Webhooks writes it. */
 export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
@@ -27,7 +27,7 @@ const forbidden = new Set([
 const forbiddenStarts = ['content-', 'webhook-', 'proxy-'];
 
 /** Custom headers as they are stored; 400 for a name that is the platform's own, is no name, or comes twice. */
-export function storedHeaders(headers: Readonly<Record<string, string>>): [string, string][] {
+export function storedHeaders(headers: Readonly<Record<string, string>>): CustomHeader[] {
   const seen = new Set<string>();
   const faults: ErrorDetail[] = [];
   for (const name of Object.keys(headers)) {
@@ -40,7 +40,7 @@ export function storedHeaders(headers: Readonly<Record<string, string>>): [strin
     seen.add(lower);
   }
   if (faults.length > 0) throw invalid(faults);
-  return Object.entries(headers);
+  return Object.entries(headers).map(([name, value]) => ({ name, value }));
 }
 
 /** What a webhook is like now. */

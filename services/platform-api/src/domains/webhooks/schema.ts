@@ -3,6 +3,12 @@ import { clearable, idList, text } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
+/** A header that is sent beside the platform's own. */
+export interface CustomHeader {
+  readonly name: string;
+  readonly value: string;
+}
+
 /** Where a user wants to be told of notifications. */
 export interface Webhook extends AccountRecord {
   readonly userId: number;
@@ -13,8 +19,8 @@ export interface Webhook extends AccountRecord {
   readonly notificationTypes: readonly string[];
   /** Empty: all. */
   readonly vehicleIds: readonly number[];
-  /** Names and values in the order in which they were given: as pairs, since databases do not take every field name. */
-  readonly headers: readonly (readonly [string, string])[];
+  /** In the order in which they were given; databases do not take every name as that of a field, nor lists in lists. */
+  readonly headers: readonly CustomHeader[];
   /** Sealed for the purpose `webhook secret of user <id>`. */
   readonly sealedSecret: string;
   readonly secretHint: string;

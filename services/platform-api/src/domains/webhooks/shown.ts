@@ -9,7 +9,7 @@ export const shownWebhook = (webhook: Webhook): WebhookShown => ({
   enabled: webhook.enabled,
   notification_types: [...webhook.notificationTypes],
   vehicle_ids: [...webhook.vehicleIds],
-  headers: Object.fromEntries(webhook.headers),
+  headers: Object.fromEntries(webhook.headers.map(({ name, value }) => [name, value])),
   status: statusOf(webhook),
   disabled_reason: webhook.disabledReason,
   secret_hint: webhook.secretHint,

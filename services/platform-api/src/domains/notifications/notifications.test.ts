@@ -1,0 +1,350 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { NewAccountRecord } from '../../store/account-records.ts';
+import { type Answer, type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { wantedNotifications } from './preferences.ts';
+import { pushTokensOf } from './push-tokens.ts';
+import { defaultTypes } from './rules.ts';
+import type { Notification } from './schema.ts';
+import { kindOf, notificationKinds } from './types.ts';
+import { recordNotification } from './use-cases.ts';
+
+jest.setTimeout(60_000);
+let world: PlatformWorld;
+let owner: Client;
+let theirs: Client;
+let vehicleId: number;
+let vehicles = 0;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  [owner, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  vehicleId = await newVehicle(owner);
+});
+
+async function newVehicle(client: Client, more: object = {}): Promise<number> {
+  vehicles += 1;
+  const { status, data } = await client.post('/api/vehicles', { vehicle_no: `N ${vehicles}`, ...more });
+  expect(status).toBe(201);
+  return data.id;
+}
+
+const base = '/api/notifications';
+let serial = 0;
+
+/** A notification on record, as the event rules make one. */
+async function record(
+  type: string,
+  timestamp: number,
+  of: Partial<Notification> = {},
+  accountId = world.ours.accountId,
+): Promise<number> {
+  serial += 1;
+  const kind = kindOf(type);
+  if (kind === undefined) throw new Error(`there is no ${type}`);
+  const fields: NewAccountRecord<Notification> = {
+    dedupeKey: `test-${serial}`,
+    type,
+    title: kind.title,
+    description: kind.description,
+    category: kind.category,
+    severity: kind.severity,
+    vehicleId,
+    vehicleNo: 'N',
+    imei: '013800138000',
+    driverId: null,
+    latitude: 1.5,
+    longitude: 2.5,
+    address: null,
+    attributes: '{"count":2}',
+    media: [],
+    backfilled: false,
+    timestamp,
+    serverTimestamp: timestamp + serial,
+    acknowledgedAt: null,
+    acknowledgedBy: null,
+    ...of,
+  };
+  const made = await recordNotification(world.deps, { accountId }, fields);
+  return made?._id ?? 0;
+}
+
+const typesIn = ({ items }: Answer) => items.map((each) => each['notification_type']);
+
+const share = (user: TestUser, permissions: string[]) =>
+  owner.post('/api/vehicle/share-vehicles', { secondaryUser: user.id, vehicles: [vehicleId], permissions });
+
+describe('GET /api/notifications/types', () => {
+  it('lists all of them', async () => {
+    const { status, items } = await world.as(await world.user('driver')).get(`${base}/types`);
+    expect(status).toBe(200);
+    expect(items).toHaveLength(notificationKinds.length);
+    expect(items[0]).toEqual({
+      type: 'sos',
+      title: 'SOS',
+      description: 'The driver pressed the emergency button.',
+      category: 'emergency',
+      severity: 'critical',
+      default_enabled: true,
+      sources: ['alarm:0'],
+    });
+  });
+});
+
+describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
+  const list = (query = '', client = owner, id = vehicleId) =>
+    client.get(`${base}/vehicle-notifications/${id}${query}`);
+
+  it('shows today of the vehicle’s time zone, newest first', async () => {
+    const now = Date.now();
+    const id = await record('sos', now - 5);
+    await record('overspeed', now);
+    await record('overspeed', now - 3 * 24 * 3_600_000);
+    const answer = await list();
+    expect(answer.status).toBe(200);
+    expect(typesIn(answer)).toEqual(['overspeed', 'sos']);
+    expect(answer.items[1]).toEqual({
+      id,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+      version: 1,
+      title: 'SOS',
+      description: 'The driver pressed the emergency button.',
+      notification_type: 'sos',
+      imei: '013800138000',
+      timestamp: now - 5,
+      server_timestamp: expect.any(Number),
+      location: { latitude: 1.5, longitude: 2.5 },
+      vehicle_id: vehicleId,
+      vehicle_no: 'N',
+      driver_id: null,
+      category: 'emergency',
+      severity: 'critical',
+      address: null,
+      attributes: { count: 2 },
+      media: [],
+      backfilled: false,
+      acknowledged_at: null,
+      acknowledged_by: null,
+    });
+  });
+
+  it('takes a day in the vehicle’s time zone, times, types and severity', async () => {
+    vehicleId = await newVehicle(owner, { timezone: 'Asia/Kolkata' });
+    await record('sos', Date.parse('2026-01-31T18:29:59Z'));
+    await record('geofence', Date.parse('2026-01-31T18:30:00Z'));
+    await record('ignition_on', Date.parse('2026-02-01T18:29:59Z'));
+    for (const day of ['1/2/2026', '01/02/2026'])
+      expect(typesIn(await list(`?record_date=${encodeURIComponent(day)}`))).toEqual(['ignition_on', 'geofence']);
+    const from = '?from=2026-01-01T00:00:00Z';
+    expect(typesIn(await list(from))).toEqual(['ignition_on', 'geofence', 'sos']);
+    expect(typesIn(await list(`${from}&to=${Date.parse('2026-01-31T18:30:00Z')}`))).toEqual(['sos']);
+    expect(typesIn(await list(`${from}&type=sos,%20geofence`))).toEqual(['geofence', 'sos']);
+    expect(typesIn(await list(`${from}&severity=info`))).toEqual(['ignition_on']);
+    const page = await list(`${from}&limit=1&offset=1`);
+    expect(typesIn(page)).toEqual(['geofence']);
+    expect(page.body).toMatchObject({ meta: { pagination: { page: 2, pageSize: 1, total: 3 } } });
+  });
+
+  it.each(['31/2/2026', '2026-02-01', 'today', '1/1/26'])('refuses the day %s', async (day) => {
+    expect((await list(`?record_date=${encodeURIComponent(day)}`)).body).toMatchObject({
+      status: 400,
+      code: 'bad_date',
+    });
+  });
+
+  it('refuses other wrong parameters', async () => {
+    expect((await list('?from=soon')).body).toMatchObject({ code: 'bad_date' });
+    expect((await list('?record_date=1/1/2026&from=1')).body).toMatchObject({ code: 'conflicting_parameters' });
+    expect((await list('?severity=grave')).status).toBe(400);
+    expect((await list('?limit=0')).status).toBe(400);
+  });
+
+  it('is 404 for who does not see the vehicle, 403 for who is not told of it', async () => {
+    await record('sos', Date.now());
+    expect((await list('', theirs)).body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
+    expect((await list('', world.as(await world.user('driver')))).status).toBe(404);
+    const guest = await world.user('manager', world.theirs);
+    await share(guest, ['view']);
+    expect((await list('', world.as(guest))).body).toMatchObject({ status: 403, code: 'permission_denied' });
+    await share(guest, ['notifications']);
+    expect(typesIn(await list('', world.as(guest)))).toEqual(['sos']);
+  });
+});
+
+describe('GET /api/notifications', () => {
+  it('lists those of all vehicles that the caller is told of', async () => {
+    const guest = await world.user('viewer', world.theirs);
+    const at = Date.parse('2025-05-05T00:00:00Z');
+    const foreign = await newVehicle(theirs);
+    await record('sos', at);
+    await record('towing', at + 1, { vehicleId: foreign }, world.theirs.accountId);
+    const query = `?from=${at}&to=${at + 10}`;
+    expect(typesIn(await owner.get(base + query))).toEqual(['sos']);
+    expect(typesIn(await world.as(guest).get(base + query))).toEqual(['towing']);
+    await share(guest, ['view']);
+    expect(typesIn(await world.as(guest).get(base + query))).toEqual(['towing']);
+    await share(guest, ['notifications']);
+    expect(typesIn(await world.as(guest).get(base + query))).toEqual(['towing', 'sos']);
+    expect(typesIn(await world.as(guest).get(`${base}${query}&vehicle_id=${vehicleId}`))).toEqual(['sos']);
+    const driver = await world.user('driver');
+    expect(typesIn(await world.as(driver).get(base + query))).toEqual([]);
+    await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
+    expect(typesIn(await world.as(driver).get(base + query))).toEqual(['sos']);
+  });
+});
+
+describe('recordNotification', () => {
+  it('records an event once', async () => {
+    const at = Date.now();
+    expect(await record('sos', at, { dedupeKey: `once-${vehicleId}` })).toBeGreaterThan(0);
+    expect(await record('sos', at, { dedupeKey: `once-${vehicleId}` })).toBe(0);
+  });
+});
+
+describe('POST /api/notifications/:id/acknowledge', () => {
+  const acknowledge = (id: number, body?: unknown, client = owner) => client.post(`${base}/${id}/acknowledge`, body);
+
+  it('notes who and when; the first one stays', async () => {
+    const id = await record('sos', Date.now());
+    const first = await acknowledge(id, { note: 'called the driver' });
+    expect(first.status).toBe(200);
+    expect(first.data).toMatchObject({
+      acknowledged_by: world.ours.owner.id,
+      attributes: { count: 2, acknowledge_note: 'called the driver' },
+      version: 2,
+    });
+    const second = await acknowledge(id, undefined, world.as(await world.user('manager')));
+    expect(second.data).toEqual(first.data);
+  });
+
+  it('is for who may send commands to the vehicle', async () => {
+    const id = await record('sos', Date.now());
+    for (const role of ['viewer', 'driver'] as const)
+      expect((await acknowledge(id, {}, world.as(await world.user(role)))).status).toBe(403);
+    expect((await acknowledge(id, {}, theirs)).status).toBe(404);
+    expect((await acknowledge(999_999_999)).status).toBe(404);
+    const guest = await world.user('manager', world.theirs);
+    await share(guest, ['notifications']);
+    expect((await acknowledge(id, {}, world.as(guest))).status).toBe(403);
+    await share(guest, ['commands']);
+    expect((await acknowledge(id, {}, world.as(guest))).status).toBe(404);
+    await share(guest, ['commands', 'notifications']);
+    expect((await acknowledge(id, {}, world.as(guest))).data).toMatchObject({ acknowledged_by: guest.id });
+    expect((await acknowledge(id, { note: 5 })).status).toBe(400);
+    expect((await acknowledge(id, { note: 'a'.repeat(1_001) })).status).toBe(400);
+  });
+});
+
+describe('preferences of a vehicle', () => {
+  const write = (body: unknown, client = owner, id = vehicleId) =>
+    client.post(`${base}/update-preferences/${id}`, body);
+  const read = (client = owner, id = vehicleId) => client.get(`${base}/vehicle-preferences/${id}`);
+
+  it('are each user’s own, and the default until they are set', async () => {
+    expect((await read()).body).toEqual({
+      data: { vehicle_id: vehicleId, notification_types: defaultTypes, channels: ['push'], is_default: true },
+    });
+    const set = await write({ notification_types: ['sos', 'geofence', 'sos'], channels: ['email', 'sms'] });
+    expect(set.status).toBe(200);
+    const data = {
+      vehicle_id: vehicleId,
+      notification_types: ['sos', 'geofence'],
+      channels: ['sms', 'email'],
+      is_default: false,
+    };
+    expect(set.body).toEqual({ data });
+    expect((await read()).body).toEqual({ data });
+    expect((await read(world.as(await world.user('viewer')))).data).toMatchObject({ is_default: true });
+    await write({ notification_types: [] });
+    const muted = { notificationTypes: [], channels: ['sms', 'email'], isDefault: false };
+    expect(await wantedNotifications(world.deps, world.ours.owner.id, vehicleId)).toEqual(muted);
+  });
+
+  it('are for every role that sees the vehicle', async () => {
+    const guest = await world.user('viewer', world.theirs);
+    const asGuest = world.as(guest);
+    expect((await write({ notification_types: ['sos'] }, asGuest)).body).toMatchObject({ code: 'vehicle_not_found' });
+    expect((await read(asGuest)).status).toBe(404);
+    await share(guest, ['live_video']);
+    expect((await write({ notification_types: ['sos'] }, asGuest)).status).toBe(403);
+    await share(guest, ['notifications']);
+    expect((await write({ notification_types: ['sos'] }, asGuest)).status).toBe(200);
+    expect((await read()).data).toMatchObject({ is_default: true });
+  });
+
+  it('make one record of many requests at once', async () => {
+    const answers = await Promise.all(['sos', 'towing', 'idling'].map((type) => write({ notification_types: [type] })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await read()).data['notification_types']).toHaveLength(1);
+  });
+
+  it.each([
+    ['/notification_types/1', { notification_types: ['sos', 'SOS'] }],
+    ['/notification_types', {}],
+    ['/notification_types', { notification_types: 'sos' }],
+    ['/channels/0', { notification_types: [], channels: ['pigeon'] }],
+  ])('refuse a fault at %s', async (path, body) => {
+    expect((await write(body)).body).toMatchObject({ status: 400, details: [{ path }] });
+  });
+});
+
+describe('POST /api/notifications/update-push-token', () => {
+  const path = `${base}/update-push-token`;
+  const register = (client: Client, body: object) => client.post(path, body);
+  const tokensOf = async (user: TestUser) =>
+    (await pushTokensOf(world.deps, { accountId: user.accountId, userId: user.id }))
+      .map(({ token }) => token)
+      .toSorted();
+
+  it('registers the token of a device, which has one', async () => {
+    const user = await world.user('driver');
+    const client = world.as(user);
+    const first = await register(client, { push_token: `a-${user.id}`, platform: 'android', device_id: 'phone' });
+    expect(first.status).toBe(200);
+    expect(first.body).toEqual({
+      data: { id: expect.any(Number), platform: 'android', updated_at: expect.any(String) },
+    });
+    const again = await register(client, { push_token: `a-${user.id}` });
+    expect(again.data).toMatchObject({ id: first.data['id'], platform: 'android' });
+    await register(client, { push_token: `b-${user.id}`, device_id: 'phone' });
+    await register(client, { push_token: `c-${user.id}`, device_id: 'tablet' });
+    expect(await tokensOf(user)).toEqual([`b-${user.id}`, `c-${user.id}`]);
+    const removed = await register(client, { push_token: '', device_id: 'phone' });
+    expect(removed.status).toBe(200);
+    expect(await tokensOf(user)).toEqual([`c-${user.id}`]);
+    await register(client, { push_token: '' });
+    expect(await tokensOf(user)).toEqual([]);
+    expect((await register(client, { push_token: '' })).data).toMatchObject({ id: null, platform: null });
+  });
+
+  it('moves a token to the user who has it now, in whatever account', async () => {
+    const [before, after] = [await world.user('viewer'), await world.user('viewer', world.theirs)];
+    const push_token = `shared-device-${before.id}`;
+    await register(world.as(before), { push_token });
+    await register(world.as(after), { push_token, platform: 'ios' });
+    expect(await tokensOf(before)).toEqual([]);
+    expect(await tokensOf(after)).toEqual([push_token]);
+  });
+
+  it('keeps the ten that were seen last', async () => {
+    const user = await world.user('viewer');
+    const client = world.as(user);
+    for (let i = 0; i < 11; i += 1) await register(client, { push_token: `${user.id}-${i}` });
+    await register(client, { push_token: `${user.id}-1` });
+    await register(client, { push_token: `${user.id}-11` });
+    const left = [1, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((i) => `${user.id}-${i}`);
+    expect(await tokensOf(user)).toEqual(left.toSorted());
+  });
+
+  it.each([
+    ['/push_token', {}],
+    ['/push_token', { push_token: 'a'.repeat(4_097) }],
+    ['/push_token', { push_token: 7 }],
+    ['/platform', { push_token: 'x', platform: 'windows' }],
+    ['/device_id', { push_token: 'x', device_id: '' }],
+  ])('refuses a fault at %s', async (at, body) => {
+    expect((await register(owner, body)).body).toMatchObject({ status: 400, details: [{ path: at }] });
+  });
+});

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { testPosition } from '../../testing/positions.ts';
+import { stateOf } from './rules.ts';
+import type { LastLocation } from './schema.ts';
+import { readLastLocations, writeLastLocation } from './store.ts';
+import { readWebsocketToken, websocketUrl } from './websocket-tokens.ts';
+
+jest.setTimeout(60_000);
+let world: PlatformWorld;
+let owner: Client;
+let theirs: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  [owner, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+});
+afterAll(() => world.close());
+
+// Of this run alone: all tests share a Redis.
+const run = String(process.hrtime.bigint() % 100_000_000n).padStart(8, '0');
+let made = 0;
+const newImei = (): string => `1${run}${String((made += 1)).padStart(3, '0')}`;
+
+async function newVehicle(client: Client, vehicleNo: string, imei: string | null): Promise<number> {
+  const { status, data } = await client.post('/api/vehicles', { vehicle_no: vehicleNo, imei });
+  expect(status).toBe(201);
+  return data.id;
+}
+
+describe('stateOf', () => {
+  const now = 10_000_000;
+  const at = (more: Partial<LastLocation>) =>
+    stateOf({ ...testPosition('1'), serverTimestamp: now, slowSinceMs: null, ...more }, now);
+  it.each([
+    ['moving', { speed: 5 }],
+    ['stopped', { speed: 4.9, ignition: false }],
+    ['stopped', { speed: 0, ignition: null }],
+    ['moving', { speed: 0, ignition: true, slowSinceMs: now - 59_999 }],
+    ['idle', { speed: 0, ignition: true, slowSinceMs: now - 60_000 }],
+    ['moving', { speed: 80, serverTimestamp: now - 600_000 }],
+    ['offline', { speed: 80, serverTimestamp: now - 600_001 }],
+  ] as const)('is %s with %j', (state, more) => expect(at(more)).toBe(state));
+  it('is never_connected without a position', () => expect(stateOf(null, now)).toBe('never_connected'));
+});
+
+describe('the newest positions', () => {
+  it('are found by the canonical number, however the terminal writes its own', async () => {
+    const imei = newImei();
+    await writeLastLocation(world.deps.redis, testPosition(`00000000${imei}`, { speed: 7 }));
+    const found = await readLastLocations(world.deps.redis, [imei, newImei()]);
+    expect([...found.keys()]).toEqual([imei]);
+    expect(found.get(imei)).toMatchObject({ imei: `00000000${imei}`, speed: 7 });
+    await expect(writeLastLocation(world.deps.redis, testPosition('0000'))).rejects.toThrow(/terminal number/);
+    expect(await readLastLocations(world.deps.redis, [])).toEqual(new Map());
+  });
+});
+
+describe('GET /api/user/generate-websocket-token', () => {
+  it('gives a token for five minutes, to every role, as a plain object', async () => {
+    const user = await world.user('driver');
+    const { status, body, headers } = await world.as(user).get('/api/user/generate-websocket-token');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      token: expect.stringMatching(/^wst_[\w-]{43}$/),
+      expires_in: 300,
+      ws_url: 'ws://127.0.0.1:8080/ws',
+    });
+    expect(headers.get('cache-control')).toBe('no-store');
+    const { token } = body as { token: string };
+    const holder = { accountId: user.accountId, userId: user.id, sessionId: user.sessionId, keyId: expect.any(Number) };
+    expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
+    // More than once, until it expires.
+    expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
+    expect(await readWebsocketToken(world.deps.redis, `${token}x`)).toBeNull();
+    const keys = await world.deps.redis.keys('websocket-token:*');
+    expect(keys.join()).not.toContain(token);
+    const lifetimes = await Promise.all(keys.map((key) => world.deps.redis.ttl(key)));
+    expect(Math.max(...lifetimes)).toBeLessThanOrEqual(300);
+    expect(Math.min(...lifetimes)).toBeGreaterThan(0);
+  });
+
+  it('needs both headers', async () => {
+    const path = '/api/user/generate-websocket-token';
+    expect((await world.anonymous.get(path)).body).toMatchObject({ code: 'api_key_missing' });
+    expect((await world.with({ 'x-api-key': world.ours.apiKey }).get(path)).body).toMatchObject({
+      code: 'token_missing',
+    });
+  });
+
+  it('tells where the websocket is', () => {
+    expect(websocketUrl({ PUBLIC_URL: 'https://fleet.example', WS_URL: undefined })).toBe('wss://fleet.example/ws');
+    expect(websocketUrl({ PUBLIC_URL: 'https://fleet.example', WS_URL: 'wss://live.example' })).toBe(
+      'wss://live.example',
+    );
+  });
+});
+
+describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
+  const path = '/api/rtt-tracking/get-imei-latest-location';
+  const imeisIn = (body: unknown) => (body as { imei: string }[]).map(({ imei }) => imei);
+
+  it('is a plain array of visible vehicles that have reported, newest first', async () => {
+    const [old, recent, silent, foreign] = [newImei(), newImei(), newImei(), newImei()];
+    const id = await newVehicle(owner, 'RT 1', old);
+    await newVehicle(owner, 'RT 2', recent);
+    await newVehicle(owner, 'RT 3', silent);
+    await newVehicle(theirs, 'RT 1', foreign);
+    const now = Date.now();
+    await writeLastLocation(
+      world.deps.redis,
+      testPosition(old, { timestamp: now - 5_000, serverTimestamp: now - 4_000 }),
+    );
+    for (const imei of [recent, foreign])
+      await writeLastLocation(world.deps.redis, testPosition(imei, { timestamp: now }));
+    const { status, body } = await owner.get(path);
+    expect(status).toBe(200);
+    expect(imeisIn(body)).toEqual([recent, old]);
+    expect((body as unknown[])[1]).toEqual({
+      imei: old,
+      vehicle_id: id,
+      latitude: 48.1,
+      longitude: 11.5,
+      altitude: 500,
+      speed: 0,
+      course: 90,
+      gps_valid: true,
+      satellites: 9,
+      signal: null,
+      ignition: false,
+      odometer_km: 1.5,
+      fuel_l: null,
+      battery_percent: null,
+      external_voltage: null,
+      alarms: ['sos'],
+      driver_id: null,
+      address: null,
+      state: 'stopped',
+      source: 'jt808',
+      backfilled: false,
+      timestamp: now - 5_000,
+      server_timestamp: now - 4_000,
+    });
+    expect(imeisIn((await owner.get(`${path}?updated_since=${now - 1_000}`)).body)).toEqual([recent]);
+    expect(imeisIn((await owner.get(`${path}?imei=${old},${foreign},${silent}`)).body)).toEqual([old]);
+    const long = `00000000${old}`;
+    expect(imeisIn((await owner.get(`${path}?imei=${long}, ${recent}`)).body)).toEqual([recent, long]);
+    expect(imeisIn((await theirs.get(path)).body)).toEqual([foreign]);
+    expect((await world.as(await world.user('driver')).get(path)).body).toEqual([]);
+  });
+
+  it('shows what is shared, without its driver', async () => {
+    const imei = newImei();
+    const id = await newVehicle(owner, 'RT 9', imei);
+    const driver = await owner.post('/api/drivers', { name: 'Ann', vehicle_ids: [id] });
+    await writeLastLocation(world.deps.redis, testPosition(imei));
+    const guest = await world.user('viewer', world.theirs);
+    await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [id] });
+    expect((await owner.get(`${path}?imei=${imei}`)).body).toMatchObject([{ driver_id: driver.data.id }]);
+    expect((await world.as(guest).get(`${path}?imei=${imei}`)).body).toMatchObject([
+      { vehicle_id: id, driver_id: null },
+    ]);
+  });
+
+  it.each(['?imei=abc-def', '?imei=000000000000', `?imei=${Array.from({ length: 501 }, (_u, i) => i + 1).join()}`])(
+    'refuses %.40s',
+    async (query) => {
+      expect((await owner.get(path + query)).body).toMatchObject({ status: 400, details: [{ path: '/imei' }] });
+    },
+  );
+
+  it('refuses times and flags that are none', async () => {
+    expect((await owner.get(`${path}?updated_since=yesterday`)).body).toMatchObject({ status: 400, code: 'bad_date' });
+    expect((await owner.get(`${path}?address=perhaps`)).status).toBe(400);
+  });
+});
+
+describe('GET /api/rtt-tracking/get-imei-based-on-vehicle-number', () => {
+  const path = '/api/rtt-tracking/get-imei-based-on-vehicle-number';
+
+  it('is a plain array of vehicles by number, without regard to blanks and case', async () => {
+    const [first, second] = [newImei(), newImei()];
+    const a = await newVehicle(owner, 'KA 01 AB 1', first);
+    const b = await newVehicle(owner, 'KA 01 AB 2', null);
+    await newVehicle(theirs, 'KA 01 AB 1', second);
+    const { status, body } = await owner.get(`${path}?vehicle_no=${encodeURIComponent('ka01 ab1,KA 01AB2, unknown')}`);
+    expect(status).toBe(200);
+    expect(body).toEqual([
+      { vehicle_id: a, vehicle_no: 'KA01AB1', imei: first },
+      { vehicle_id: b, vehicle_no: 'KA01AB2', imei: null },
+    ]);
+    const all = (await owner.get(path)).body as { vehicle_id: number }[];
+    expect(all.map(({ vehicle_id: id }) => id)).toEqual(expect.arrayContaining([a, b]));
+    expect((await theirs.get(`${path}?vehicle_no=KA01AB1`)).body).toMatchObject([{ imei: second }]);
+    const tooMany = Array.from({ length: 501 }, (_u, i) => `V${i}`).join();
+    expect((await owner.get(`${path}?vehicle_no=${tooMany}`)).body).toMatchObject({ status: 400 });
+  });
+});

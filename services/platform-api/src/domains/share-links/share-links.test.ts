@@ -1,0 +1,305 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { testPosition } from '../../testing/positions.ts';
+import type { LastLocation } from '../realtime/schema.ts';
+import { writeLastLocation } from '../realtime/store.ts';
+import { etaMs, newSlug, requireLive, slugPattern } from './rules.ts';
+import { linksIn } from './store.ts';
+
+jest.setTimeout(60_000);
+let world: PlatformWorld;
+let owner: Client;
+let theirs: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  [owner, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+});
+afterAll(() => world.close());
+
+const links = '/api/share-links';
+const hourMs = 3_600_000;
+let vehicleId: number;
+let imei: string;
+let vehicles = 0;
+
+beforeEach(async () => {
+  vehicles += 1;
+  imei = `8${String(Date.now()).slice(-9)}${String(vehicles % 100).padStart(2, '0')}`;
+  const made = await owner.post('/api/vehicles', {
+    vehicle_no: `SL ${vehicles}`,
+    name: 'Van',
+    imei,
+    vehicle_type: 'van',
+  });
+  expect(made.status).toBe(201);
+  vehicleId = made.data.id;
+});
+
+const position = (more: Partial<LastLocation> = {}) => testPosition(imei, { speed: 36, ...more });
+
+async function makeLink(more: object = {}): Promise<Data> {
+  const { status, data } = await owner.post(links, { vehicle_id: vehicleId, expires_in_hours: 2, ...more });
+  expect(status).toBe(201);
+  return data;
+}
+
+const open = (slug: unknown, headers?: Record<string, string>) =>
+  world.anonymous.get(`/api/public/share-links/${String(slug)}`, headers);
+
+describe('slugs', () => {
+  it('are 22 characters of base62, never the same, each character about as often', () => {
+    const slugs = Array.from({ length: 20_000 }, newSlug);
+    expect(new Set(slugs).size).toBe(slugs.length);
+    expect(slugs.every((slug) => new RegExp(slugPattern).test(slug))).toBe(true);
+    const counts = new Map<string, number>();
+    for (const character of slugs.join('')) counts.set(character, (counts.get(character) ?? 0) + 1);
+    expect(counts.size).toBe(62);
+    const usual = (slugs.length * 22) / 62;
+    for (const count of counts.values()) expect(Math.abs(count - usual) / usual).toBeLessThan(0.1);
+  });
+});
+
+describe('rules', () => {
+  it('tell why a link has ended', () => {
+    const now = new Date();
+    const link = { revokedAt: null, expiresAt: new Date(now.getTime() + 1), isUsedUp: false };
+    expect(() => requireLive(link, now)).not.toThrow();
+    const code = (name: string) => expect.objectContaining({ code: name, status: 410 });
+    expect(() => requireLive({ ...link, revokedAt: now }, now)).toThrow(code('share_link_revoked'));
+    expect(() => requireLive({ ...link, expiresAt: now }, now)).toThrow(code('share_link_expired'));
+    expect(() => requireLive({ ...link, isUsedUp: true }, now)).toThrow(code('share_link_used_up'));
+  });
+
+  it('estimate the arrival from distance and speed', () => {
+    const from = { latitude: 0, longitude: 0, speed: 0 };
+    const to = { latitude: 0, longitude: 1 };
+    // 111.2 km and the detour of roads, at 40 km/h.
+    expect(etaMs(from, to, 0) / hourMs).toBeCloseTo(3.61, 1);
+    expect(etaMs({ ...from, speed: 120 }, to, 0) / hourMs).toBeCloseTo(1.2, 1);
+    expect(etaMs(from, from, 5)).toBe(5);
+  });
+});
+
+describe('POST /api/share-links', () => {
+  it('makes a link with defaults', async () => {
+    const { status, data: link, headers } = await owner.post(links, { vehicle_id: vehicleId });
+    expect(status).toBe(201);
+    expect(headers.get('location')).toBe(`${links}/${String(link['slug'])}`);
+    expect(link).toMatchObject({
+      url: `http://127.0.0.1:8080/share/${String(link['slug'])}`,
+      vehicle_id: vehicleId,
+      label: null,
+      permissions: ['location'],
+      history_minutes: 30,
+      max_views: null,
+      has_password: false,
+      destination: null,
+      revoked_at: null,
+      view_count: 0,
+      version: 1,
+    });
+    const hours = (Date.parse(String(link['expires_at'])) - Date.parse(String(link['created_at']))) / hourMs;
+    expect(hours).toBeCloseTo(24, 1);
+  });
+
+  it('stores no password, and shows none', async () => {
+    const link = await makeLink({ password: 'open sesame' });
+    expect(link['has_password']).toBe(true);
+    expect(JSON.stringify(link)).not.toContain('sesame');
+    const stored = await linksIn(world.records).find(world.ours, link.id);
+    expect(JSON.stringify(stored)).not.toContain('sesame');
+    expect(stored?.passwordHash).toMatch(/^\$argon2id\$/);
+  });
+
+  it.each([
+    ['/vehicle_id', { vehicle_id: 'x' }],
+    ['/expires_in_hours', { expires_in_hours: 0 }],
+    ['/expires_in_hours', { expires_in_hours: 721 }],
+    ['/expires_in_hours', { expires_in_hours: 1.5 }],
+    ['/permissions/0', { permissions: ['commands'] }],
+    ['/permissions', { permissions: [] }],
+    ['/history_minutes', { history_minutes: 1441 }],
+    ['/password', { password: 'abc' }],
+    ['/password', { password: 'a'.repeat(65) }],
+    ['/max_views', { max_views: 0 }],
+    ['/destination/latitude', { destination: { latitude: 91, longitude: 0 } }],
+    ['/label', { label: 'a'.repeat(101) }],
+  ])('refuses a fault at %s', async (path, more) => {
+    const { body } = await owner.post(links, { vehicle_id: vehicleId, ...more });
+    expect(body).toMatchObject({ status: 400, code: 'validation_failed' });
+    expect((body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(path);
+  });
+
+  it('is for the own vehicles of managers and above', async () => {
+    expect((await theirs.post(links, { vehicle_id: vehicleId })).body).toMatchObject({ code: 'vehicle_not_found' });
+    for (const role of ['viewer', 'driver'] as const)
+      expect((await world.as(await world.user(role)).post(links, { vehicle_id: vehicleId })).status).toBe(403);
+    const secondaryUser = world.theirs.owner.id;
+    await owner.post('/api/vehicle/share-vehicles', {
+      secondaryUser,
+      vehicles: [vehicleId],
+      permissions: ['commands'],
+    });
+    expect((await theirs.post(links, { vehicle_id: vehicleId })).body).toMatchObject({ code: 'permission_denied' });
+  });
+
+  it('has fifty live links of a vehicle at most', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => makeLink()));
+    const refused = await owner.post(links, { vehicle_id: vehicleId });
+    expect(refused.body).toMatchObject({ status: 409, code: 'limit_reached' });
+    const list = await owner.get(`${links}?vehicle_id=${vehicleId}&limit=200`);
+    expect(list.body).toMatchObject({ meta: { pagination: { total: 50 } } });
+    expect((await owner.delete(`${links}/${String(list.items[0]?.['id'])}`)).status).toBe(200);
+    await makeLink();
+  });
+
+  it('makes one link of a repeated request', async () => {
+    const key = { 'idempotency-key': `link-${vehicleId}` };
+    const [first, second] = [
+      await owner.post(links, { vehicle_id: vehicleId }, key),
+      await owner.post(links, { vehicle_id: vehicleId }, key),
+    ];
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+  });
+});
+
+describe('GET and DELETE /api/share-links', () => {
+  it('lists live links of the caller, or those that have ended', async () => {
+    const [kept, revoked] = [await makeLink({ label: 'kept' }), await makeLink({ label: 'revoked' })];
+    const answer = await owner.delete(`${links}/${revoked.id}`);
+    expect(answer.data).toMatchObject({ id: revoked['id'], revoked_at: null });
+    expect((await owner.delete(`${links}/${revoked.id}`)).status).toBe(404);
+    const list = async (query: string, client = owner) =>
+      (await client.get(`${links}?vehicle_id=${vehicleId}${query}`)).items.map((link) => link['label']);
+    expect(await list('')).toEqual(['kept']);
+    expect(await list('&active=true')).toEqual(['kept']);
+    expect(await list('&active=false')).toEqual(['revoked']);
+    expect(await list('', theirs)).toEqual([]);
+    expect(await list('', world.as(await world.user('manager')))).toEqual([]);
+    expect((await owner.get(`${links}?active=maybe`)).status).toBe(400);
+    expect((await theirs.delete(`${links}/${kept.id}`)).status).toBe(404);
+    expect((await owner.delete(`${links}/${String(kept['slug'])}`)).status).toBe(404);
+  });
+});
+
+describe('GET /api/public/share-links/:slug', () => {
+  it('shows nothing but what it should, with or without credentials', async () => {
+    await writeLastLocation(world.deps.redis, position());
+    const link = await makeLink({
+      label: 'On the way',
+      permissions: ['location', 'live_video'],
+      destination: { latitude: 48.2, longitude: 11.6, name: 'Depot' },
+    });
+    const answer = await open(link['slug']);
+    expect(answer.status).toBe(200);
+    const shown = answer.data;
+    expect(shown).toEqual({
+      label: 'On the way',
+      vehicle: { name: 'Van', vehicle_no: `SL${vehicles}`, vehicle_type: 'van' },
+      state: 'moving',
+      location: { latitude: 48.1, longitude: 11.5, speed: 36, course: 90, timestamp: expect.any(Number) },
+      track: [[48.1, 11.5, expect.any(Number)]],
+      destination: { latitude: 48.2, longitude: 11.6, name: 'Depot' },
+      eta: expect.any(String),
+      permissions: ['location', 'live_video'],
+      stream_url: null,
+      ws_url: `ws://127.0.0.1:8080/ws?share=${String(link['slug'])}`,
+      expires_at: link['expires_at'],
+    });
+    expect(JSON.stringify(answer.body)).not.toContain(imei);
+    for (const [name, value] of [
+      ['cache-control', 'no-store'],
+      ['referrer-policy', 'no-referrer'],
+      ['x-robots-tag', 'noindex'],
+    ] as const)
+      expect(answer.headers.get(name)).toBe(value);
+    expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
+    const signedIn = await theirs.get(`${links}/${String(link['slug'])}`);
+    expect(signedIn.status).toBe(200);
+    expect(Object.keys(signedIn.data ?? {})).toEqual(Object.keys(shown));
+    expect((await world.anonymous.get(`${links}/${String(link['slug'])}`)).status).toBe(401);
+  });
+
+  it('shows no position without that permission, none that never was, and no old track', async () => {
+    const video = await makeLink({ permissions: ['live_video'], destination: { latitude: 1, longitude: 1 } });
+    const never = await open(video['slug']);
+    expect(never.data).toMatchObject({ state: 'never_connected', location: null, track: [], eta: null });
+    await writeLastLocation(world.deps.redis, position({ timestamp: Date.now() - hourMs }));
+    expect((await open(video['slug'])).data).toMatchObject({ location: null, track: [], eta: null });
+    const [recent, long] = [await makeLink(), await makeLink({ history_minutes: 90 })];
+    expect((await open(recent['slug'])).data).toMatchObject({ location: { speed: 36 }, track: [] });
+    expect((await open(long['slug'])).data['track']).toHaveLength(1);
+  });
+
+  it('asks for the password, and does not count a wrong one as a view', async () => {
+    const link = await makeLink({ password: 'open sesame', max_views: 1 });
+    const password = (value: string) => open(link['slug'], { 'x-share-password': value });
+    expect((await open(link['slug'])).body).toMatchObject({ status: 401, code: 'share_password' });
+    expect((await password('open barley')).body).toMatchObject({ status: 401, code: 'share_password' });
+    expect((await password('open sesame')).status).toBe(200);
+    expect((await password('open sesame')).body).toMatchObject({ status: 410, code: 'share_link_used_up' });
+  });
+
+  it('counts views so that many at once are not more than may be', async () => {
+    const link = await makeLink({ max_views: 3 });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => open(link['slug'])));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ body }) => (body as { code: string }).code)).toEqual(refused.map(() => 'share_link_used_up'));
+    const past = await owner.get(`${links}?active=false&vehicle_id=${vehicleId}`);
+    expect(past.items[0]).toMatchObject({ view_count: 3, max_views: 3 });
+    expect(past.items[0]?.['last_viewed_at']).not.toBeNull();
+  });
+
+  it('is 404 for what never was, 410 for what has ended', async () => {
+    for (const slug of [newSlug(), 'x', `${newSlug()}0`, '..%2F..', '%00'])
+      expect((await open(slug)).body).toMatchObject({ status: 404 });
+    const [revoked, expired] = [await makeLink(), await makeLink()];
+    await owner.delete(`${links}/${revoked.id}`);
+    expect((await open(revoked['slug'])).body).toMatchObject({ status: 410, code: 'share_link_revoked' });
+    await linksIn(world.records).update(world.ours, expired.id, { expiresAt: new Date(Date.now() - 1) });
+    const answer = await open(expired['slug']);
+    expect(answer.body).toMatchObject({ status: 410, code: 'share_link_expired' });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('ends with its vehicle', async () => {
+    const link = await makeLink();
+    expect((await owner.delete(`/api/vehicles/${vehicleId}`)).status).toBe(200);
+    await until(async () => (await open(link['slug'])).status === 410);
+  });
+
+  it('is noted', async () => {
+    const link = await makeLink();
+    await open(link['slug']);
+    const entries = await owner.get('/api/audit-log?action=share_links.open');
+    expect(entries.items[0]).toMatchObject({
+      user_id: null,
+      target: { type: 'share_links', id: link['id'] },
+      ip: expect.any(String),
+    });
+  });
+
+  it('has its limit for an address, and for passwords of a link', async () => {
+    const limited = await PlatformWorld.open({ RATE_LIMIT_SHARE_LINK_PER_MINUTE: '3' });
+    try {
+      const client = limited.as(limited.ours.owner);
+      const made = await client.post('/api/vehicles', { vehicle_no: 'LIMIT' });
+      const link = await client.post(links, { vehicle_id: made.data['id'], password: 'open sesame' });
+      const slug = String(link.data['slug']);
+      const guess = async () => (await client.get(`${links}/${slug}`, { 'x-share-password': 'wrong' })).status;
+      expect([await guess(), await guess(), await guess(), await guess()]).toEqual([401, 401, 401, 429]);
+      // An address of its own: all tests share a Redis.
+      const from = {
+        'x-forwarded-for': `2001:db8::${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}`,
+      };
+      const anyone = async () => (await limited.anonymous.get(`/api/public/share-links/${newSlug()}`, from)).status;
+      expect([await anyone(), await anyone(), await anyone(), await anyone()]).toEqual([404, 404, 404, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
+});

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { secretPurpose, statusOf, storedHeaders } from './rules.ts';
+import { webhooksOf } from './store.ts';
+
+jest.setTimeout(60_000);
+let world: PlatformWorld;
+let client: Client;
+let userId: number;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  const user = await world.user('manager');
+  userId = user.id;
+  client = world.as(user);
+});
+
+const path = '/api/user-webhooks';
+// An address of the internet, written as such: nothing is resolved, and nothing is sent.
+const url = 'https://9.9.9.9/fleet/hook?key=1';
+const make = (more: object = {}, by = client) => by.post(path, { url, ...more });
+const pathsOf = (body: unknown) => (body as { details: { path: string }[] }).details.map((detail) => detail.path);
+
+describe('rules', () => {
+  it('take headers that are not the platform’s own', () => {
+    expect(storedHeaders({ Authorization: 'Bearer x', 'X-Tenant': '7' })).toHaveLength(2);
+    const refused = ['Host', 'content-length', 'Content-Encoding', 'CONNECTION', 'User-Agent', 'X-Webhook-Secret'];
+    for (const name of [
+      ...refused,
+      'webhook-id',
+      'Transfer-Encoding',
+      'Proxy-Authorization',
+      'Expect',
+      'a b',
+      '',
+      'ä:',
+    ])
+      expect(() => storedHeaders({ [name]: 'x' })).toThrow(/set by the platform|name of a header/);
+    expect(() => storedHeaders({ 'X-A': '1', 'x-a': '2' })).toThrow(/more than once/);
+  });
+
+  it('tell what a webhook is like', () => {
+    const webhook = { enabled: true, disabledReason: null, failingSince: null };
+    expect(statusOf(webhook)).toBe('active');
+    expect(statusOf({ ...webhook, failingSince: new Date() })).toBe('failing');
+    expect(statusOf({ ...webhook, failingSince: new Date(), disabledReason: 'gone' })).toBe('disabled');
+    expect(statusOf({ ...webhook, enabled: false })).toBe('disabled');
+  });
+});
+
+describe('POST /api/user-webhooks', () => {
+  it('makes a webhook and shows its secret this once', async () => {
+    const { status, data: webhook, headers } = await make({ secret: 'top-secret' });
+    expect(status).toBe(201);
+    expect(webhook).toMatchObject({
+      url,
+      secret: 'top-secret',
+      secret_hint: 'cret',
+      name: null,
+      enabled: true,
+      status: 'active',
+      notification_types: [],
+      vehicle_ids: [],
+      headers: {},
+      disabled_reason: null,
+      consecutive_failures: 0,
+      last_success_at: null,
+      version: 1,
+    });
+    expect(headers.get('location')).toBe(`${path}/${String(webhook['id'])}`);
+    for (const answer of [await client.get(path), await client.get(`${path}/${String(webhook['id'])}`)]) {
+      expect(answer.status).toBe(200);
+      expect(JSON.stringify(answer.body)).not.toContain('top-secret');
+    }
+  });
+
+  it('seals the secret: the database does not tell it', async () => {
+    const made = await make({ secret: 'not-in-clear' });
+    const stored = await webhooksOf(world.records).find(world.ours, made.data.id);
+    expect(JSON.stringify(stored)).not.toContain('not-in-clear');
+    expect(world.deps.encryption.open(stored?.sealedSecret ?? '', secretPurpose(userId))).toBe('not-in-clear');
+  });
+
+  it('makes a secret where none is given, and replays the request without it', async () => {
+    const key = { 'idempotency-key': `webhook-${userId}` };
+    const first = await client.post(path, { url }, key);
+    const secret = String(first.data['secret']);
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(Buffer.from(secret.slice(6), 'base64')).toHaveLength(32);
+    const second = await client.post(path, { url }, key);
+    expect(second.data).toMatchObject({ id: first.data['id'], secret: null });
+    expect((await client.post(path, { url: `${url}&b` }, key)).body).toMatchObject({ code: 'idempotency_key_reused' });
+  });
+
+  it('takes all options', async () => {
+    const vehicle = await client.post('/api/vehicles', { vehicle_no: `W${userId}` });
+    const id = vehicle.data['id'];
+    const options = {
+      name: 'ERP',
+      notification_types: ['sos', 'geofence', 'sos'],
+      vehicle_ids: [id, id],
+      headers: { 'X-Tenant.$key': '7' },
+      enabled: false,
+    };
+    expect((await make(options)).data).toMatchObject({
+      ...options,
+      notification_types: ['sos', 'geofence'],
+      vehicle_ids: [id],
+      status: 'disabled',
+    });
+  });
+
+  it.each([
+    'http://9.9.9.9/',
+    'https://localhost/',
+    'https://127.0.0.1/',
+    'https://2130706433/',
+    'https://[::1]/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://169.254.169.254/latest/meta-data',
+    'https://10.0.0.1/',
+    'https://192.168.1.1:8443/',
+    'https://100.64.0.1/',
+    'https://9.9.9.9:22/',
+    'https://user:pw@9.9.9.9/',
+    'https://9.9.9.9/#part',
+    'https://no-such-host.invalid/',
+    `https://9.9.9.9/${'a'.repeat(2_048)}`,
+    'hooks',
+    '',
+  ])('refuses the address %.40s', async (wrong) => {
+    const { body } = await make({ url: wrong });
+    expect(body).toMatchObject({ status: 400, code: 'validation_failed' });
+    expect(pathsOf(body)).toEqual(['/url']);
+  });
+
+  it.each([
+    ['/secret', { secret: 'short' }],
+    ['/secret', { secret: 'has a blank' }],
+    ['/secret', { secret: 'a'.repeat(129) }],
+    ['/name', { name: 'a'.repeat(101) }],
+    ['/notification_types/0', { notification_types: ['everything'] }],
+    ['/headers/Host', { headers: { Host: 'x' } }],
+    ['/headers/X-A', { headers: { 'X-A': 'a\r\nb' } }],
+    ['/headers', { headers: Object.fromEntries(Array.from({ length: 11 }, (_u, i) => [`X-${i}`, '1'])) }],
+    ['/vehicle_ids/0', { vehicle_ids: ['1'] }],
+    ['/enabled', { enabled: 'yes' }],
+  ])('refuses a fault at %s', async (at, more) => {
+    const { body } = await make(more);
+    expect(body).toMatchObject({ status: 400 });
+    expect(pathsOf(body)).toContain(at);
+  });
+
+  it('knows no vehicle of another account', async () => {
+    const theirs = await world.as(world.theirs.owner).post('/api/vehicles', { vehicle_no: `T${userId}` });
+    const { body } = await make({ vehicle_ids: [theirs.data['id']] });
+    expect(body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
+  });
+
+  it('is for managers and above, with a key of the scope webhook; ten of a user', async () => {
+    for (const role of ['viewer', 'driver'] as const)
+      expect((await make({}, world.as(await world.user(role)))).body).toMatchObject({ code: 'permission_denied' });
+    for (let i = 0; i < 10; i += 1) expect((await make()).status).toBe(201);
+    expect((await make()).body).toMatchObject({ status: 409, code: 'limit_reached' });
+    expect((await client.get(path)).body).toMatchObject({ meta: { pagination: { total: 10 } } });
+  });
+});
+
+describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
+  let one: string;
+  beforeEach(async () => {
+    one = `${path}/${String((await make({ headers: { 'X-A': '1' } })).data['id'])}`;
+  });
+
+  it('changes what is given', async () => {
+    const changed = await client.put(one, { name: 'second', url: 'https://1.1.1.1:8443/', headers: { 'X-B': '2' } });
+    expect(changed.status).toBe(200);
+    expect(changed.data).toMatchObject({
+      name: 'second',
+      url: 'https://1.1.1.1:8443/',
+      headers: { 'X-B': '2' },
+    });
+    const cleared = await client.put(one, { name: null, notification_types: [] });
+    expect(cleared.data).toMatchObject({ name: null, headers: { 'X-B': '2' }, version: 3 });
+    const resecreted = await client.put(one, { secret: 'another-secret' });
+    expect(resecreted.data).toMatchObject({ secret_hint: 'cret' });
+    expect(resecreted.data).not.toHaveProperty('secret');
+    expect((await client.put(one, { url: 'https://10.1.1.1/' })).body).toMatchObject({ details: [{ path: '/url' }] });
+    expect((await client.put(one, { name: 'late' }, { 'if-match': '"1"' })).body).toMatchObject({
+      code: 'version_mismatch',
+    });
+    const ignored = await client.put(one, { status: 'active', secret_hint: 'x' });
+    expect(ignored.body).toMatchObject({ meta: { ignored_fields: ['/status', '/secret_hint'] } });
+  });
+
+  it('starts anew when it is enabled', async () => {
+    const id = Number(one.split('/').at(-1));
+    const failed = { disabledReason: 'gone', failingSince: new Date(), consecutiveFailures: 9 };
+    await webhooksOf(world.records).update(world.ours, id, failed);
+    expect((await client.get(one)).data).toMatchObject({ status: 'disabled', disabled_reason: 'gone' });
+    expect((await client.put(one, { name: 'x' })).data).toMatchObject({ status: 'disabled' });
+    expect((await client.put(one, { enabled: true })).data).toMatchObject({
+      status: 'active',
+      disabled_reason: null,
+      failing_since: null,
+      consecutive_failures: 0,
+    });
+    expect((await client.put(one, { enabled: false })).data).toMatchObject({ status: 'disabled' });
+  });
+
+  it('is removed once', async () => {
+    const removed = await client.delete(one);
+    expect(removed.data).toMatchObject({ url });
+    expect((await client.delete(one)).status).toBe(404);
+    expect((await client.get(one)).status).toBe(404);
+  });
+
+  it('is nobody else’s, be it in the account or not', async () => {
+    for (const other of [world.ours.owner, world.theirs.owner]) {
+      const by = world.as(other);
+      expect((await by.get(one)).status).toBe(404);
+      expect((await by.put(one, { name: 'mine' })).status).toBe(404);
+      expect((await by.delete(one)).status).toBe(404);
+      expect((await by.post(`${one}/regenerate-secret`)).status).toBe(404);
+      expect((await by.get(path)).items).toEqual([]);
+    }
+    for (const id of ['0', 'x', '-1', '999999999']) expect((await client.get(`${path}/${id}`)).status).toBe(404);
+  });
+
+  it('gets another secret, with the old one for the hours of grace', async () => {
+    const id = Number(one.split('/').at(-1));
+    const open = (sealed: string | null | undefined) => world.deps.encryption.open(sealed ?? '', secretPurpose(userId));
+    const before = open((await webhooksOf(world.records).find(world.ours, id))?.sealedSecret);
+    const { status, data } = await client.post(`${one}/regenerate-secret`, { grace_hours: 2 });
+    expect(status).toBe(200);
+    const stored = await webhooksOf(world.records).find(world.ours, id);
+    expect(open(stored?.sealedSecret)).toBe(data['secret']);
+    expect(open(stored?.sealedOldSecret)).toBe(before);
+    expect(((stored?.graceUntil?.getTime() ?? 0) - Date.now()) / 3_600_000).toBeCloseTo(2, 1);
+    const given = await client.post(`${one}/regenerate-secret`, { secret: 'chosen-by-hand' });
+    expect(given.data).toMatchObject({ secret: 'chosen-by-hand', secret_hint: 'hand' });
+    const at = await webhooksOf(world.records).find(world.ours, id);
+    expect(at).toMatchObject({ sealedOldSecret: null, graceUntil: null });
+    expect((await client.post(`${one}/regenerate-secret`)).data['secret']).not.toBe('chosen-by-hand');
+    expect((await client.post(`${one}/regenerate-secret`, { grace_hours: 73 })).status).toBe(400);
+  });
+});
