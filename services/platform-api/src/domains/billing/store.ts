@@ -26,12 +26,12 @@ export class GatewayOrders {
   /** The order of a gateway's own id, or of the id that it was given along. */
   async find(gateway: GatewayName, gatewayOrderId: string | null, orderId: number | null): Promise<Order | null> {
     if (gatewayOrderId !== null) {
-      const known = (await this.#orders.findOne({ gateway, gatewayOrderId } as object)) as Order | null;
+      const known = await this.#orders.findOne({ gateway, gatewayOrderId } as object);
       if (known !== null) return known;
     }
     // The event came before the gateway's answer was written down.
     if (orderId === null) return null;
-    return (await this.#orders.findOne({ _id: orderId, gateway, gatewayOrderId: null } as object)) as Order | null;
+    return await this.#orders.findOne({ _id: orderId, gateway, gatewayOrderId: null } as object);
   }
 
   /** Moves an order to a status that may follow its own; null where it may not. */
@@ -43,18 +43,18 @@ export class GatewayOrders {
     const where = { _id: order._id, accountId: order.accountId, status: { $in: statusesBefore(status) } } as object;
     const moved = { ...change, status, isApplied: false };
     const options = { returnDocument: 'after' } as const;
-    return (await this.#orders.findOneAndUpdate(where, changed(moved), options)) as Order | null;
+    return await this.#orders.findOneAndUpdate(where, changed(moved), options);
   }
 
   /** Notes that the subscriptions show the status of an order. */
   async applied({ _id, status }: Order): Promise<void> {
-    await this.#orders.updateOne({ _id, status } as object, { $set: { isApplied: true } } as object);
+    await this.#orders.updateOne({ _id, status }, { $set: { isApplied: true } });
   }
 
   /** Paid and refunded orders whose subscriptions do not show it yet: their process died. */
   async unapplied(): Promise<Order[]> {
     const where = { status: { $in: ['paid', 'refunded'] }, isApplied: false } as object;
-    return (await this.#orders.find(where).limit(100).toArray()) as unknown as Order[];
+    return await this.#orders.find(where).limit(100).toArray();
   }
 
   /** Ends orders whose time is over; the number of ended ones. */

@@ -57,16 +57,16 @@ export class CommandQueue {
       })
       .sort({ _id: 1 })
       .limit(limit);
-    return (await found.toArray()) as unknown as Waiting[];
+    return await found.toArray();
   }
 
   /** The attempt that is under way for a terminal, or was when its replica died. */
   async inFlight(imei: string): Promise<Command | null> {
-    return (await this.#commands.findOne({
+    return await this.#commands.findOne({
       imei,
       status: { $in: waitingStatuses },
       flight: { $ne: null },
-    } as object)) as Command | null;
+    } as object);
   }
 
   /** The next command that may go out; with `types` only one of those. */
@@ -83,7 +83,7 @@ export class CommandQueue {
       .sort({ priority: -1, _id: 1 })
       .limit(1)
       .toArray();
-    return (found[0] as Command | undefined) ?? null;
+    return found[0] ?? null;
   }
 
   /** Begins an attempt; false when the command is not waiting any more. */
@@ -118,7 +118,7 @@ export class CommandQueue {
   /** Takes or keeps the queue of a terminal; false while another replica has it. */
   async take(imei: string, owner: string, until: Date): Promise<boolean> {
     const free = { _id: imei, $or: [{ owner }, { until: { $lt: new Date() } }] };
-    if ((await this.#leases.updateOne(free as object, { $set: { owner, until } })).matchedCount === 1) return true;
+    if ((await this.#leases.updateOne(free, { $set: { owner, until } })).matchedCount === 1) return true;
     try {
       await this.#leases.insertOne({ _id: imei, owner, until });
       return true;
@@ -129,7 +129,7 @@ export class CommandQueue {
   }
 
   async release(imei: string, owner: string): Promise<void> {
-    await this.#leases.deleteOne({ _id: imei, owner } as object);
+    await this.#leases.deleteOne({ _id: imei, owner });
   }
 
   async #change(where: object, change: CommandChange): Promise<boolean> {

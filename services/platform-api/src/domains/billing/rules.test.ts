@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import { type PlanFile, priceOf } from './plans.ts';
+import { addMonths, extended, statusAt, statusesBefore, subscriptionStatus } from './rules.ts';
+import type { Subscription } from './schema.ts';
+
+const file: PlanFile = {
+  currency: 'USD',
+  plans: [
+    { key: 'basic', name: 'Basic', monthly_prices: { USD: 333, INR: 24_900 } },
+    { key: 'video', name: 'Video', monthly_prices: { USD: 900 } },
+  ],
+  month_discounts_percent: { '12': 10 },
+  coupons: [
+    { code: 'TEN', percent_off: 10 },
+    { code: 'OLD', percent_off: 50, valid_until: '2026-01-31' },
+    { code: 'FILM', percent_off: 20, plans: ['video'] },
+  ],
+};
+const price = (more: Partial<Parameters<typeof priceOf>[1]>, today = '2026-02-01') =>
+  priceOf(file, { plan: 'basic', vehicles: 1, months: 1, ...more }, today);
+
+describe('the price of an order', () => {
+  it('is vehicles by months by the price of a month', () => {
+    expect(price({ vehicles: 3, months: 6 })).toEqual({
+      amount: 5_994,
+      currency: 'USD',
+      lineItems: [{ description: 'Basic, 6 months', quantity: 3, unit_amount: 1_998, amount: 5_994 }],
+    });
+    expect(price({ currency: 'INR' })).toMatchObject({ amount: 24_900, currency: 'INR' });
+  });
+
+  it('takes the discount of the months first, then that of the coupon, both rounded down, each on a line', () => {
+    const { amount, lineItems } = price({ months: 12, coupon: 'ten' });
+    expect(lineItems.map((line) => line.amount)).toEqual([3_996, -399, -359]);
+    expect(amount).toBe(3_238);
+  });
+
+  it.each([
+    ['/plan', { plan: 'gold' }],
+    ['/currency', { currency: 'EUR' }],
+    ['/coupon', { coupon: 'NONE' }],
+    ['/coupon', { coupon: 'OLD' }],
+    ['/coupon', { coupon: 'FILM' }],
+  ])('is none at %s for %j', (path, more) => {
+    expect(() => price(more)).toThrow(
+      expect.objectContaining({ code: 'validation_failed', details: [{ path, message: expect.any(String) }] }),
+    );
+  });
+
+  it('takes a coupon on its last day, and for its plan', () => {
+    expect(price({ coupon: 'OLD' }, '2026-01-31').amount).toBe(167);
+    expect(price({ plan: 'video', coupon: 'FILM' }).amount).toBe(720);
+  });
+});
+
+describe('the status of an order', () => {
+  it('comes to paid also after a failure or its end was told, and never away from a refund', () => {
+    expect(statusesBefore('paid')).toEqual(['created', 'pending', 'failed', 'expired']);
+    expect(statusesBefore('refunded')).toEqual(['created', 'pending', 'failed', 'expired', 'paid']);
+    expect(statusesBefore('failed')).toEqual(['created', 'pending']);
+    expect(statusesBefore('created')).toEqual([]);
+  });
+
+  it('is expired once its time is over, unless it is paid', () => {
+    const [expiresAt, now] = [new Date(1_000), new Date(1_000)];
+    expect(statusAt({ status: 'created', expiresAt }, now)).toBe('expired');
+    expect(statusAt({ status: 'pending', expiresAt }, new Date(999))).toBe('pending');
+    expect(statusAt({ status: 'paid', expiresAt }, now)).toBe('paid');
+  });
+});
+
+describe('a subscription', () => {
+  const at = (text: string): Date => new Date(text);
+
+  it('ends on the same day of a later month, or on its last day', () => {
+    expect(addMonths(at('2026-01-31T10:00:00Z'), 1)).toEqual(at('2026-02-28T10:00:00Z'));
+    expect(addMonths(at('2026-11-15T10:00:00Z'), 3)).toEqual(at('2027-02-15T10:00:00Z'));
+    expect(addMonths(at('2026-03-31T10:00:00Z'), -1)).toEqual(at('2026-02-28T10:00:00Z'));
+  });
+
+  it('grows from its end while it runs, else from now', () => {
+    const now = at('2026-06-01T00:00:00Z');
+    expect(extended(at('2026-07-10T00:00:00Z'), 1, now)).toEqual(at('2026-08-10T00:00:00Z'));
+    expect(extended(at('2026-05-10T00:00:00Z'), 1, now)).toEqual(at('2026-07-01T00:00:00Z'));
+    expect(extended(null, 1, now)).toEqual(at('2026-07-01T00:00:00Z'));
+  });
+
+  it('is past due for seven days after its end, then expired', () => {
+    const subscription = { expiresAt: at('2026-06-01T00:00:00Z'), orderIds: [1] } as unknown as Subscription;
+    const status = (now: string): string => subscriptionStatus(subscription, at(now));
+    expect(status('2026-05-31T23:59:59Z')).toBe('active');
+    expect(status('2026-06-01T00:00:00Z')).toBe('past_due');
+    expect(status('2026-06-07T23:59:59Z')).toBe('past_due');
+    expect(status('2026-06-08T00:00:00Z')).toBe('expired');
+    expect(subscriptionStatus({ ...subscription, orderIds: [] }, at('2026-06-02T00:00:00Z'))).toBe('canceled');
+  });
+});

@@ -1,0 +1,307 @@
+import { randomBytes } from 'node:crypto';
+import { type DeviceCommand, deviceApi, type Outcome, serveUseCase } from '@fleet/bus';
+import { AppError } from '@fleet/service-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Answer, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { generally, newImei, Terminals } from '../../testing/terminals.ts';
+import type { Command } from './schema.ts';
+import { CommandWorker } from './worker.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+let terminals: Terminals;
+const opened: Terminals[] = [];
+
+beforeAll(async () => {
+  world = await PlatformWorld.open({ COMMAND_POLL_MS: '50', COMMAND_REPLY_TIMEOUT_MS: '400' });
+  owner = world.as(world.ours.owner);
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  terminals = new Terminals(world.deps);
+  opened.push(terminals);
+});
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+});
+
+let serial = 0;
+async function vehicle(imei: string | null = newImei()): Promise<{ id: number; imei: string; path: string }> {
+  serial += 1;
+  const { status, data } = await owner.post('/api/vehicles', { vehicle_no: `CMD ${serial}`, imei });
+  expect(status).toBe(201);
+  return { id: data.id, imei: imei ?? '', path: `/api/vehicles/${data.id}/commands` };
+}
+
+const queue = async (path: string, type: string, params: object = {}, more: object = {}): Promise<Data> => {
+  const answer = await owner.post(path, { type, params, ...more });
+  expect([answer.status, answer.body]).toEqual([202, expect.anything()]);
+  return answer.data;
+};
+const pathOf = (path: string, made: Data): string => `${path}/${String(made['command_id'])}`;
+const read = async (path: string, made: Data): Promise<Data> => (await owner.get(pathOf(path, made))).data;
+const becomes = (path: string, made: Data, status: string): Promise<unknown> =>
+  until(async () => (await read(path, made))['status'] === status);
+const silence = (): Promise<Outcome> => new Promise(() => undefined);
+const stored = () => world.deps.database.collection<Command>('commands');
+
+const beep: DeviceCommand = { kind: 'setParameters', parameters: [{ id: 1, valueHex: '0000001e' }] };
+const heartbeat = { parameters: [{ id: 1, value: 30 }] };
+
+describe('the command queue over HTTP', () => {
+  it('takes a command for a terminal that is away, shows it, and takes it back', async () => {
+    const { id, imei, path } = await vehicle();
+    const before = Date.now();
+    const answer = await owner.post(path, { type: 'text', params: { text: 'Hello' }, ttl_seconds: 60, priority: 9 });
+    expect(answer.status).toBe(202);
+    const made = answer.data;
+    expect(answer.headers.get('location')).toBe(pathOf(path, made));
+    expect(made).toMatchObject({
+      command_id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      vehicle_id: id,
+      imei,
+      type: 'text',
+      params: { text: 'Hello' },
+      priority: 9,
+      status: 'queued',
+      attempts: 0,
+      max_attempts: 1,
+      message_id: null,
+      serial: null,
+      result: null,
+      error: null,
+      created_by: world.ours.owner.id,
+      sent_at: null,
+      completed_at: null,
+    });
+    const lifeMs = Date.parse(String(made['expires_at'])) - before;
+    expect(Math.round(lifeMs / 10_000)).toBe(6);
+    const other = await queue(path, 'locate');
+    expect((await owner.get(path)).items.map(({ id: one }) => one)).toEqual([other.id, made.id]);
+    expect((await owner.get(`${path}?type=text&sort=id`)).items.map(({ id: one }) => one)).toEqual([made.id]);
+    expect((await owner.get(`${path}?status=sent`)).items).toEqual([]);
+    const canceled = await owner.delete(pathOf(path, made));
+    expect([canceled.status, canceled.data['status']]).toEqual([200, 'canceled']);
+    expect((await owner.delete(pathOf(path, made))).status).toBe(404);
+    expect((await owner.get(`${path}?status=canceled`)).items).toHaveLength(1);
+    const log = await owner.get('/api/audit-log?action=commands.create');
+    expect(log.items[0]).toMatchObject({ user_id: world.ours.owner.id, detail: { vehicle_id: id } });
+  });
+
+  it.each<[string, unknown]>([
+    ['no type', {}],
+    ['an unknown type', { type: 'explode' }],
+    ['parameters of another type', { type: 'text', params: { command: 4 } }],
+    ['parameters that are none', { type: 'locate', params: 'x' }],
+    ['too short a life', { type: 'locate', ttl_seconds: 59 }],
+    ['too long a life', { type: 'locate', ttl_seconds: 2_592_001 }],
+    ['a priority out of range', { type: 'locate', priority: 10 }],
+  ])('refuses %s', async (_what, body) => {
+    const { path } = await vehicle();
+    const answer: Answer = await owner.post(path, body);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ code: 'validation_failed' });
+  });
+
+  it('is for managers and above; the critical ones for owners and admins', async () => {
+    const { path } = await vehicle();
+    const [manager, admin] = [world.as(await world.user('manager')), world.as(await world.user('admin'))];
+    const critical = { type: 'control', params: { command: 5 } };
+    expect((await manager.post(path, { type: 'control', params: { command: 4 } })).status).toBe(202);
+    expect((await manager.post(path, critical)).status).toBe(403);
+    expect((await manager.post(path, { type: 'raw', params: { message_id: '0x8900' } })).status).toBe(403);
+    expect((await admin.post(path, critical)).status).toBe(202);
+    for (const role of ['viewer', 'driver'] as const) {
+      const client = world.as(await world.user(role));
+      expect((await client.get(path)).status).toBe(403);
+      expect((await client.post(path, critical)).status).toBe(403);
+    }
+    expect((await world.anonymous.get(path)).status).toBe(401);
+  });
+
+  it('is never seen from another account', async () => {
+    const { path } = await vehicle();
+    const made = await queue(path, 'locate');
+    const stranger = world.as(world.theirs.owner);
+    for (const answer of [
+      await stranger.get(path),
+      await stranger.post(path, { type: 'locate' }),
+      await stranger.get(pathOf(path, made)),
+      await stranger.delete(pathOf(path, made)),
+    ])
+      expect([answer.status, answer.body]).toEqual([404, expect.objectContaining({ code: 'vehicle_not_found' })]);
+    const other = await vehicle();
+    expect((await owner.get(pathOf(other.path, made))).status).toBe(404);
+    expect((await owner.get(`${path}/nothing`)).status).toBe(404);
+    expect(await read(path, made)).toMatchObject({ status: 'queued' });
+  });
+
+  it('is 409 without a terminal, and makes one command for an Idempotency-Key', async () => {
+    const none = await vehicle(null);
+    expect((await owner.post(none.path, { type: 'locate' })).status).toBe(409);
+    const { path } = await vehicle();
+    const key = { 'idempotency-key': randomBytes(4).toString('hex') };
+    const [first, again] = [
+      await owner.post(path, { type: 'locate' }, key),
+      await owner.post(path, { type: 'locate' }, key),
+    ];
+    expect(again.data.id).toBe(first.data.id);
+    expect((await owner.get(path)).items).toHaveLength(1);
+  });
+});
+
+describe('the command queue', () => {
+  it('sends once the terminal connects, one at a time, by priority and then in order', async () => {
+    const { imei, path } = await vehicle();
+    let atOnce = 0;
+    let most = 0;
+    terminals.answer = async () => {
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      atOnce -= 1;
+      return generally(0);
+    };
+    const made = [
+      await queue(path, 'set_parameters', heartbeat),
+      await queue(path, 'vehicle_control', { doors: 'lock' }, { priority: 1 }),
+      await queue(path, 'raw', { message_id: '0x8900', body_hex: '41' }, { priority: 9 }),
+      await queue(path, 'set_parameters', { parameters: [{ id: 2, value_hex: '0A' }] }),
+    ];
+    expect(terminals.seen).toEqual([]);
+    await terminals.connect(imei);
+    for (const one of made) await becomes(path, one, 'acknowledged');
+    expect(terminals.seen.map(({ command }) => command)).toEqual([
+      { kind: 'raw', messageId: 0x8900, bodyHex: '41' },
+      beep,
+      { kind: 'setParameters', parameters: [{ id: 2, valueHex: '0A' }] },
+      { kind: 'controlDoors', isLocked: true },
+    ]);
+    expect(most).toBe(1);
+    expect(await read(path, made[0])).toMatchObject({
+      attempts: 1,
+      message_id: '0x8103',
+      serial: 7,
+      result: 'success',
+      sent_at: expect.any(String),
+      completed_at: expect.any(String),
+    });
+    expect((await owner.delete(pathOf(path, made[0]))).status).toBe(409);
+  });
+
+  it('shows the answer of the terminal, and has failed where that refuses', async () => {
+    const { imei, path } = await vehicle();
+    const bodyBase64 = Buffer.from('00070100000001040000003c', 'hex').toString('base64');
+    const message = { id: 0x0104, edition: '2013', bodyBase64 } as const;
+    terminals.answer = async ({ kind }) =>
+      kind === 'queryParameters'
+        ? { kind: 'answered', answer: { commandMessageId: 0x8106, commandSerialNo: 9, result: null, message } }
+        : generally(3);
+    await terminals.connect(imei);
+    const asked = await queue(path, 'query_parameters', { ids: [1] });
+    const refused = await queue(path, 'vehicle_control', { doors: 'unlock' });
+    await becomes(path, asked, 'acknowledged');
+    expect((await read(path, asked))['answer']).toMatchObject({ message_id: '0x0104', params: [expect.anything()] });
+    await becomes(path, refused, 'failed');
+    expect(await read(path, refused)).toMatchObject({ error: 'refused', result: 'unsupported' });
+  });
+
+  it('is sent once the socket has the bytes; not to be taken back then; unanswered after its time, and no block to the rest', async () => {
+    const { imei, path } = await vehicle();
+    terminals.answer = ({ kind }) => (kind === 'setParameters' ? Promise.resolve(generally(0)) : silence());
+    const [doors, where] = [await queue(path, 'vehicle_control', { doors: 'lock' }), await queue(path, 'locate')];
+    const last = await queue(path, 'set_parameters', heartbeat);
+    await terminals.connect(imei);
+    await becomes(path, doors, 'sent');
+    expect((await owner.delete(pathOf(path, doors))).status).toBe(409);
+    await becomes(path, doors, 'failed');
+    expect(await read(path, doors)).toMatchObject({ error: 'unanswered', attempts: 1, serial: 7 });
+    await becomes(path, last, 'acknowledged');
+    expect(await read(path, where)).toMatchObject({ status: 'queued', attempts: 1, max_attempts: 10 });
+    await stored().updateOne({ _id: where.id }, { $set: { notBefore: null } });
+    terminals.answer = async () => generally(0);
+    await becomes(path, where, 'acknowledged');
+    expect(await read(path, where)).toMatchObject({ attempts: 2 });
+  });
+
+  it('goes by the use cases of device-api, and waits while nobody serves them', async () => {
+    const { imei, path } = await vehicle();
+    await terminals.connect(imei);
+    const made = await queue(path, 'text', { text: 'Hello', text_type: 'Service' });
+    await until(async () => ((await stored().findOne({ _id: made.id }))?.notBefore ?? null) !== null);
+    expect(await read(path, made)).toMatchObject({ status: 'queued', attempts: 0 });
+    const seen: unknown[] = [];
+    const options = { queue: 'device-api', onError: () => undefined };
+    const served = [
+      serveUseCase(world.bus, deviceApi.sendText, options, async (body, { command }) => {
+        seen.push({ ...body, isRepeated: command?.isRepeated });
+        return { responseId: '0x8300', result: 'success' as const };
+      }),
+      serveUseCase(world.bus, deviceApi.requestUpload, options, async () => {
+        throw new AppError('camera_busy', 'The camera is uploading.');
+      }),
+      serveUseCase(world.bus, deviceApi.sendControlCommand, options, async () => {
+        throw new AppError('validation_failed', 'Command 4 takes no parameters.');
+      }),
+    ];
+    await world.bus.nc.flush();
+    await stored().updateOne({ _id: made.id }, { $set: { notBefore: null } });
+    await becomes(path, made, 'acknowledged');
+    expect(seen).toEqual([{ imei, text: 'Hello', textType: 'Service', options: null, isRepeated: false }]);
+    const clip = { channel: 1, start_time: '2026-08-01T10:00:00+08:00', end_time: '2026-08-01T11:00:00+08:00' };
+    const upload = await queue(path, 'upload', clip);
+    const control = await queue(path, 'control', { command: 4, parameters: 'x' });
+    await becomes(path, control, 'failed');
+    expect(await read(path, control)).toMatchObject({
+      error: 'invalid',
+      error_message: 'Command 4 takes no parameters.',
+    });
+    expect(await read(path, upload)).toMatchObject({ status: 'queued', attempts: 0 });
+    for (const one of served) await one.stop();
+  });
+
+  it('takes up under its name what a replica had under way when it died, and gives up what is too old', async () => {
+    const { imei, path } = await vehicle();
+    const name = randomBytes(16).toString('hex');
+    const young = await queue(path, 'raw', { message_id: '0x8900' });
+    await stored().updateOne({ _id: young.id }, { $set: { status: 'sent', flight: { name, startedAt: new Date() } } });
+    await terminals.connect(imei);
+    await becomes(path, young, 'acknowledged');
+    expect(terminals.seen).toMatchObject([{ commandId: name, isReAsk: true }]);
+    const away = await vehicle();
+    const [old, locate] = [await queue(away.path, 'raw', { message_id: '0x8900' }), await queue(away.path, 'locate')];
+    const startedAt = new Date(Date.now() - 180_000);
+    await stored().updateOne({ _id: old.id }, { $set: { status: 'sent', flight: { name: 'a', startedAt } } });
+    await becomes(away.path, old, 'failed');
+    expect(await read(away.path, old)).toMatchObject({ error: 'unanswered' });
+    await stored().updateOne({ _id: locate.id }, { $set: { status: 'sent', flight: { name: 'b', startedAt } } });
+    await until(async () => ((await stored().findOne({ _id: locate.id }))?.flight ?? null) === null);
+    expect(await read(away.path, locate)).toMatchObject({ status: 'queued', attempts: 1 });
+    expect(terminals.seen).toHaveLength(1);
+  });
+
+  it('is worked off by several replicas without doing anything twice, and by the next one after a stop', async () => {
+    const times = { pollMs: 20, replyMs: 2_000, leaseMs: 1_000 };
+    const others = [0, 1].map(() => new CommandWorker(world.deps, times));
+    const { imei, path } = await vehicle();
+    const made = [];
+    for (let i = 0; i < 5; i += 1) made.push(await queue(path, 'raw', { message_id: '0x8900', body_hex: `0${i}` }));
+    await terminals.connect(imei);
+    for (const one of made) await becomes(path, one, 'acknowledged');
+    expect(terminals.seen).toHaveLength(5);
+    for (const one of others) await one.stop();
+  });
+
+  it('expires when its time is over before the terminal comes', async () => {
+    const { path } = await vehicle();
+    const made = await queue(path, 'locate');
+    await stored().updateOne({ _id: made.id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    await becomes(path, made, 'expired');
+    expect((await owner.delete(pathOf(path, made))).status).toBe(409);
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from '@jest/globals';
+import { type CommandType, readParams } from './params.ts';
+import { type Ending, isCritical, isRepeatable, maxAttemptsOf } from './rules.ts';
+import type { Command } from './schema.ts';
+import { changeOf } from './worker.ts';
+
+const now = new Date('2026-06-01T00:00:00Z');
+const commandOf = (type: CommandType, attempts = 0): Command =>
+  ({ type, attempts, maxAttempts: maxAttemptsOf(type), sentAt: null }) as unknown as Command;
+const end = (type: CommandType, ending: Ending, attempts = 0) =>
+  changeOf(commandOf(type, attempts), ending, undefined, now);
+
+describe('the end of an attempt', () => {
+  it.each<CommandType>([
+    'wakeup',
+    'live_stop',
+    'resource_list',
+    'query_parameters',
+    'query_attributes',
+    'locate',
+    'set_parameters',
+  ])('%s goes back to the queue when nobody answers, until its tenth attempt', (type) => {
+    expect(isRepeatable(type)).toBe(true);
+    const first = end(type, { kind: 'unanswered' });
+    expect(first).toMatchObject({ status: 'queued', attempts: 1, flight: null });
+    expect(first.notBefore?.getTime()).toBeGreaterThan(now.getTime());
+    expect(end(type, { kind: 'unanswered' }, 8)).toMatchObject({ status: 'queued', attempts: 9 });
+    expect(end(type, { kind: 'unanswered' }, 9)).toMatchObject({ status: 'failed', error: 'unanswered', attempts: 10 });
+  });
+
+  it.each<CommandType>(['control', 'text', 'vehicle_control', 'capture', 'upload', 'live_start', 'raw'])(
+    '%s has failed when nobody answers: it is never done twice',
+    (type) => {
+      expect(maxAttemptsOf(type)).toBe(1);
+      const change = end(type, { kind: 'unanswered' });
+      expect(change).toMatchObject({ status: 'failed', error: 'unanswered', attempts: 1, completedAt: now });
+    },
+  );
+
+  it('is no attempt where nothing was sent', () => {
+    const change = end('text', { kind: 'notSent', retryMs: 5_000 });
+    expect(change).toEqual({ flight: null, status: 'queued', notBefore: new Date(now.getTime() + 5_000) });
+    const wakeUp = end('wakeup', { kind: 'notSent', retryMs: 5_000 });
+    expect(wakeUp.notBefore).toEqual(new Date(now.getTime() + 60_000));
+  });
+
+  it('keeps what is under way where the end is not known', () => {
+    expect(Object.keys(end('text', { kind: 'unknown' }))).toEqual(['notBefore']);
+  });
+
+  it('is acknowledged by success alone', () => {
+    const answered = { kind: 'answered', messageId: '0x8300', serial: 7, answer: { a: 1 } } as const;
+    expect(end('text', { ...answered, result: 'success' })).toMatchObject({
+      status: 'acknowledged',
+      result: 'success',
+      serial: 7,
+      answer: '{"a":1}',
+    });
+    expect(end('text', { ...answered, result: 'unsupported' })).toMatchObject({
+      status: 'failed',
+      error: 'refused',
+      result: 'unsupported',
+    });
+    const unreadable = { kind: 'failed', error: 'unreadable', message: 'cut' } as const;
+    expect(end('locate', unreadable)).toMatchObject({ status: 'failed', error: 'unreadable', errorMessage: 'cut' });
+  });
+});
+
+describe('critical commands', () => {
+  it.each<[CommandType, Record<string, unknown>, boolean]>([
+    ['control', { command: 1 }, true],
+    ['control', { command: 2 }, true],
+    ['control', { command: 5 }, true],
+    ['control', { command: 4 }, false],
+    ['raw', { message_id: '0x8900' }, true],
+    ['set_parameters', { parameters: [{ id: 0x13, value: 'evil.example' }] }, true],
+    ['set_parameters', { parameters: [{ id: 1, value: 30 }] }, false],
+    ['text', { text: 'Hello' }, false],
+  ])('%s %j: %s', (type, params, expected) => {
+    expect(isCritical(type, readParams(type, params))).toBe(expected);
+  });
+});
+
+describe('parameters', () => {
+  const clip = { channel: 1, start_time: '2026-08-01T10:00:00+08:00', end_time: '2026-08-01T11:00:00+08:00' };
+
+  it('have the defaults of the Device API, and nothing unknown', () => {
+    expect(readParams('live_start', { channel: 1, colour: 'red' })).toEqual({
+      channel: 1,
+      data_type: 0,
+      stream_type: 0,
+    });
+    expect(readParams('resource_list', clip)).toMatchObject({
+      resource_type: 3,
+      stream_type: 0,
+      memory_type: 0,
+      alarm: 0,
+    });
+  });
+
+  it.each<[CommandType, Record<string, unknown>]>([
+    ['control', {}],
+    ['control', { command: 256 }],
+    ['text', { text: '' }],
+    ['text', { text: 'a', options: { emergency: true } }],
+    ['live_start', { channel: 1, stream_type: 2 }],
+    ['live_start', { channel: 1, host: 'a b' }],
+    ['capture', { channel: 0 }],
+    ['upload', { ...clip, end_time: clip.start_time }],
+    ['upload', { ...clip, wifi: false, lan: false, mobile_network: false }],
+    ['resource_list', { ...clip, start_time: 'yesterday' }],
+    ['set_parameters', { parameters: [] }],
+    ['set_parameters', { parameters: [{ id: 1 }] }],
+    ['set_parameters', { parameters: [{ id: 1, value: 'text' }] }],
+    ['set_parameters', { parameters: [{ id: 1, value: 30, value_hex: '00' }] }],
+    ['query_parameters', { ids: [-1] }],
+    ['vehicle_control', { doors: 'open' }],
+    ['raw', { message_id: '0x0200' }],
+    ['raw', { message_id: '0x8100' }],
+    ['raw', { message_id: '0x8900', body_hex: 'abc' }],
+  ])('%s %j are refused', (type, params) => {
+    expect(() => readParams(type, params)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
+  });
+});

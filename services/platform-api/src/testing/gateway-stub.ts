@@ -1,0 +1,50 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request that a stub of a payment gateway has had. */
+export interface StubRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** A payment gateway's API on this machine: answers what `answer` says, by method and path. */
+export class GatewayStub {
+  readonly requests: StubRequest[] = [];
+  answer: (request: StubRequest) => { status?: number; body: unknown } = () => ({ status: 404, body: {} });
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { method = '', url = '', headers } = request;
+        const asked = { method, path: url, headers, body: Buffer.concat(chunks).toString('utf8') };
+        this.requests.push(asked);
+        const { status = 200, body } = this.answer(asked);
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      });
+    });
+  }
+
+  static async open(): Promise<GatewayStub> {
+    const stub = new GatewayStub();
+    await new Promise<void>((resolve) => {
+      stub.#server.listen(0, '127.0.0.1', resolve);
+    });
+    return stub;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import { randomInt } from 'node:crypto';
+import {
+  announce,
+  commandSent,
+  commandSentSubject,
+  type DeviceCommand,
+  DeviceCommandServer,
+  type IncomingCommand,
+  type Outcome,
+} from '@fleet/bus';
+import { claimDevice, keepGatewayAlive, releaseDevice } from '@fleet/storage';
+import type { Deps } from '../deps.ts';
+
+/** A number that no other test uses: Redis is shared. */
+export const newImei = (): string => `9${String(randomInt(1e11)).padStart(11, '0')}`;
+
+/** How a terminal answers a command; a promise that never ends is silence. */
+export type Answering = (command: DeviceCommand, incoming: IncomingCommand) => Promise<Outcome>;
+
+/** Answers the general response with a result. */
+export const generally = (result: number, commandMessageId = 0x8103): Outcome => ({
+  kind: 'answered',
+  answer: { commandMessageId, commandSerialNo: 7, result, message: null },
+});
+
+/** Stands for a gateway pod with terminals: their state in Redis, and what takes their commands from the bus. */
+export class Terminals {
+  readonly seen: IncomingCommand[] = [];
+  readonly #deps: Pick<Deps, 'bus' | 'redis'>;
+  readonly #podId = `test-pod-${randomInt(1e9)}`;
+  readonly #sessions = new Map<string, string>();
+  readonly #server: DeviceCommandServer;
+  readonly #renewal: NodeJS.Timeout;
+  answer: Answering = async () => generally(0);
+
+  constructor(deps: Pick<Deps, 'bus' | 'redis'>) {
+    this.#deps = deps;
+    this.#server = new DeviceCommandServer(deps.bus, {
+      handler: (incoming) => {
+        this.seen.push(incoming);
+        const { imei, commandId } = incoming;
+        const sent = { imei, commandId, messageId: 0x8103, serialNo: 7 };
+        announce(deps.bus, commandSent, sent, commandSentSubject(imei));
+        return this.answer(incoming.command, incoming);
+      },
+      onError: () => undefined,
+    });
+    this.#renewal = setInterval(() => void keepGatewayAlive(deps.redis, this.#podId), 2_000);
+  }
+
+  async connect(imei: string): Promise<void> {
+    const { redis, bus } = this.#deps;
+    const sessionId = `${imei}-session`;
+    this.#sessions.set(imei, sessionId);
+    await keepGatewayAlive(redis, this.#podId);
+    this.#server.open(imei);
+    await bus.nc.flush();
+    const now = Date.now();
+    const times = { onlineSinceMs: now, lastSeenMs: now };
+    const state = { sessionId, podId: this.#podId, phone: imei, edition: '2013', ...times } as const;
+    await claimDevice(redis, imei, { ...state, remoteAddress: '127.0.0.1' }, 0);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#renewal);
+    for (const [imei, sessionId] of this.#sessions) await releaseDevice(this.#deps.redis, imei, sessionId);
+    await this.#server.stop();
+  }
+}
