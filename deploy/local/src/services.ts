@@ -9,6 +9,9 @@ import type { ProcessSpec } from './supervised-process.ts';
 
 export const demoEmail = 'demo@fleet.example';
 
+/** Numbers of the simulated fleet's terminals: two of edition 2013, one of 2019. */
+export const demoTerminals: readonly string[] = ['013800138001', '013800138002', '00000000013800138003'];
+
 export interface ServicesContext {
   options: LaunchOptions;
   ports: Ports;
@@ -77,6 +80,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
         BOOTSTRAP_OWNER_EMAIL: demoEmail,
         BOOTSTRAP_OWNER_PASSWORD: secrets.demoPassword,
         BOOTSTRAP_API_KEY: secrets.demoApiKey,
+        ...(options.simulator ? { BOOTSTRAP_DEMO_TERMINALS: demoTerminals.join(',') } : {}),
         ENCRYPTION_KEY: options.env['ENCRYPTION_KEY'] ?? secrets.encryptionKey,
         CHAT_GENERIC_SECRET: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret,
         PUBLIC_URL: options.env['PUBLIC_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readJsonIfThere } from './atomic-file.ts';
 import { repoRoot } from './paths.ts';
 import type { SimulatedTerminal } from './runtime-file.ts';
-import { answersOk } from './services.ts';
+import { answersOk, demoTerminals } from './services.ts';
 import { StartError } from './start-error.ts';
 import type { ProcessSpec } from './supervised-process.ts';
 
@@ -61,7 +61,7 @@ export function simulatedFleetSpec(context: FleetContext): ProcessSpec {
     name: 'terminal-simulator',
     tier: simulatorTier,
     command: process.execPath,
-    args: [script, 'fleet', ...server, '--terminals', '3', '--channels', '2', '--report-file', report],
+    args: [script, 'fleet', ...server, '--phones', demoTerminals.join(','), '--channels', '2', '--report-file', report],
     env: { ...context.env, FFMPEG_PATH: context.ffmpeg },
     logFile: join(context.logDir, 'terminal-simulator.log'),
     isReady: fleetWatch(context),

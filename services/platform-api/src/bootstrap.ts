@@ -1,5 +1,6 @@
 import type { Logger } from '@fleet/service-kit';
 import type { Config } from './config.ts';
+import { ensureDemoFleet } from './demo-fleet.ts';
 import { ensureOwner } from './domains/accounts/ensure-owner.ts';
 import { recordKey } from './domains/api-keys/use-cases.ts';
 import type { Records } from './store/records.ts';
@@ -13,6 +14,8 @@ export async function bootstrap(config: Config, records: Records, log: Logger): 
   if (email === undefined || password === undefined) return;
   const owner = await ensureOwner(records, { email, password, accountName: 'Fleet' });
   log.info({ created: owner.created, accountId: owner.user.accountId }, 'first owner is on record');
+  const demoImeis = config.BOOTSTRAP_DEMO_TERMINALS.split(',').filter((imei) => imei !== '');
+  if (demoImeis.length > 0) await ensureDemoFleet({ records, log }, owner.user, demoImeis);
   if (config.BOOTSTRAP_API_KEY === undefined) return;
   const key = await recordKey(records, config.BOOTSTRAP_API_KEY, {
     accountId: owner.user.accountId,

@@ -38,6 +38,13 @@ export const schema = envSchema({
     pattern: '^fk_[A-Za-z0-9_-]{43}$',
     description: "API key of the first owner's account, recorded when absent; only its hash is stored",
   },
+  BOOTSTRAP_DEMO_TERMINALS: {
+    type: 'string',
+    default: '',
+    pattern: '^(\\d{12,20}(,\\d{12,20})*)?$',
+    description:
+      "terminal numbers, separated by commas: a demo fleet with them is made once in the first owner's account",
+  },
   ALLOWED_ORIGINS: {
     type: 'string',
     default: '',
@@ -139,7 +146,8 @@ export const schema = envSchema({
   BILLING_RETURN_URLS: {
     type: 'string',
     default: '',
-    description: 'addresses, separated by commas, beside that of PUBLIC_URL, below which the billing portal may lead back to',
+    description:
+      'addresses, separated by commas, beside that of PUBLIC_URL, below which the billing portal may lead back to',
   },
   ENFORCE_SUBSCRIPTIONS: {
     type: 'boolean',

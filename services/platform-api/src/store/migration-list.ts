@@ -1,4 +1,5 @@
 import type { Database } from '@fleet/storage';
+import { vehicleDefaults } from '../domains/vehicles/rules.ts';
 
 /** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
 export interface Migration {
@@ -15,6 +16,26 @@ const fillIn =
     for (const [field, value] of Object.entries(fields))
       await database.collection(collection).updateMany({ [field]: { $exists: false } }, { $set: { [field]: value } });
   };
+
+interface OldVehicle {
+  readonly _id: number;
+  readonly accountId: number;
+  readonly vehicleNo: string;
+  readonly imei: string;
+}
+
+/** The first vehicles had a number, a terminal and a clock alone. */
+async function completeVehicles(database: Database): Promise<void> {
+  const vehicles = database.collection<OldVehicle>('vehicles');
+  const values = database.collection<{ _id: string; recordId: number; takenAt: Date }>('unique_values');
+  const { imei: _imei, cameraUtcOffset: _offset, ...defaults } = vehicleDefaults;
+  for await (const { _id, accountId, vehicleNo, imei } of vehicles.find({ name: { $exists: false } })) {
+    const key = `vehicles.vehicleNo:${accountId}:${vehicleNo}`;
+    await values.updateOne({ _id: key }, { $setOnInsert: { recordId: _id, takenAt: new Date() } }, { upsert: true });
+    const fields: object = { ...defaults, name: vehicleNo, recordedImei: imei };
+    await vehicles.updateOne({ _id }, { $set: fields });
+  }
+}
 
 /** All migrations, in the order of their ids. */
 export const migrations: readonly Migration[] = [
@@ -41,4 +62,5 @@ export const migrations: readonly Migration[] = [
     name: 'API keys have a maker, may mint tokens, or be that of a dashboard',
     up: fillIn('api_keys', { userId: null, canMintTokens: false, sealedDashboardKey: null }),
   },
+  { id: 4, name: 'vehicles have all their fields, and numbers that are theirs alone', up: completeVehicles },
 ];

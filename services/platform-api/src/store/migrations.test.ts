@@ -3,10 +3,13 @@ import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { vehicleDefaults } from '../domains/vehicles/rules.ts';
+import { vehiclesIn } from '../domains/vehicles/store.ts';
 import { indexes } from './indexes.ts';
 import { Lease } from './lease.ts';
 import { type Migration, migrations } from './migration-list.ts';
 import { migrate } from './migrations.ts';
+import { Records } from './records.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -43,6 +46,28 @@ describe('migrate', () => {
     const made = await database.collection('audit_log').indexes();
     expect(made.map(({ key }) => Object.keys(key))).toContainEqual(['accountId', '_id']);
     await migrate(database, log);
+  });
+
+  it('completes the vehicles of before, whose numbers are theirs alone from then on', async () => {
+    const old = {
+      accountId: 1,
+      ownerUserId: 1,
+      vehicleNo: 'AB12',
+      imei: '4711',
+      cameraUtcOffset: '+05:30',
+      version: 1,
+    };
+    await database.collection<{ _id: number }>('vehicles').insertOne({ _id: 7, ...old } as never);
+    await migrate(database, log);
+    const vehicles = vehiclesIn(new Records(database));
+    expect(await vehicles.find({ accountId: 1 }, 7)).toMatchObject({
+      ...vehicleDefaults,
+      ...old,
+      name: 'AB12',
+      recordedImei: '4711',
+    });
+    const again = { ...vehicleDefaults, ownerUserId: 1, vehicleNo: 'AB12' };
+    await expect(vehicles.insert({ accountId: 1 }, again)).rejects.toMatchObject({ code: 'duplicate' });
   });
 
   it('runs each one once and in order, by one of the replicas that start together', async () => {

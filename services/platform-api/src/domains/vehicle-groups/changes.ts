@@ -11,19 +11,24 @@ import type { GroupBody, GroupShown, VehicleGroup } from './schema.ts';
 import { groupsIn, namingSiblings } from './store.ts';
 import { groupNotFound, type Parts, shownAgain } from './use-cases.ts';
 
-const treeOf = async ({ records }: Parts, scope: Scope): Promise<GroupTree> =>
+type Store = Pick<Parts, 'records'>;
+
+const treeOf = async ({ records }: Store, scope: Scope): Promise<GroupTree> =>
   new GroupTree(await groupsIn(records).parts(scope, ['parentGroup']));
 
-export async function createGroup(
+export const createGroup = async (
   deps: Parts,
   caller: Caller,
   body: GroupBody & { name: string },
-): Promise<GroupShown> {
-  const links = await checkedLinks(deps, caller, body);
+): Promise<GroupShown> => shownAgain(deps, caller, await recordGroup(deps, caller, body));
+
+/** Puts a group on record; its id. */
+export async function recordGroup(deps: Store, scope: Scope, body: GroupBody & { name: string }): Promise<number> {
+  const links = await checkedLinks(deps, scope, body);
   const parentGroup = body.parent_group ?? null;
-  await checkParent(deps, caller, null, parentGroup);
+  await checkParent(deps, scope, null, parentGroup);
   const group = await namingSiblings(
-    groupsIn(deps.records).insert(caller, {
+    groupsIn(deps.records).insert(scope, {
       name: body.name,
       description: body.description ?? null,
       color: body.color ?? null,
@@ -33,8 +38,8 @@ export async function createGroup(
       siblingKey: siblingKey(parentGroup, body.name),
     }),
   );
-  await joinGroup(deps, caller, group._id, links.vehicles ?? []);
-  return shownAgain(deps, caller, group._id);
+  await joinGroup(deps, scope, group._id, links.vehicles ?? []);
+  return group._id;
 }
 
 /** Null when there is no such group. */
@@ -94,7 +99,7 @@ export async function deleteGroup(
 }
 
 /** The ids of a body, all of them of the account, or 404. */
-async function checkedLinks(deps: Parts, scope: Scope, body: GroupBody) {
+async function checkedLinks(deps: Store, scope: Scope, body: GroupBody) {
   const vehicles = body.vehicles && idsOf(body.vehicles);
   const added = idsOf(body.add_vehicles ?? []);
   const removed = idsOf(body.remove_vehicles ?? []);
@@ -107,7 +112,7 @@ async function checkedLinks(deps: Parts, scope: Scope, body: GroupBody) {
   return { vehicles, added, removed, geofences, drivers };
 }
 
-async function checkParent(deps: Parts, scope: Scope, id: number | null, parent: number | null): Promise<void> {
+async function checkParent(deps: Store, scope: Scope, id: number | null, parent: number | null): Promise<void> {
   if (parent === null) return;
   const tree = await treeOf(deps, scope);
   if (!tree.has(parent)) throw groupNotFound(parent);

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ensureDemoFleet } from './demo-fleet.ts';
+import { PlatformWorld } from './testing/platform-world.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterAll(() => world?.close());
+
+const terminals = ['013800138001', '013800138002', '00000000013800138003'];
+
+describe('the demo fleet', () => {
+  it('has vehicles, drivers and groups, is made once, and keeps what a user deletes deleted', async () => {
+    const owner = { _id: world.ours.owner.id, accountId: world.ours.accountId };
+    const ensure = () => ensureDemoFleet(world.deps, owner, terminals);
+    await Promise.all([ensure(), ensure()]);
+    const client = world.as(world.ours.owner);
+    const vehicles = (await client.get('/api/vehicles?sort=id')).items;
+    expect(vehicles.map((vehicle) => vehicle['imei'])).toEqual(terminals);
+    const drivers = (await client.get('/api/drivers?sort=id')).items;
+    expect(drivers.map((driver) => driver['vehicle_ids'])).toEqual(
+      expect.arrayContaining([[vehicles[0]?.id], [vehicles[1]?.id]]),
+    );
+    expect(drivers).toHaveLength(2);
+    expect((await client.get('/api/vehicle-groups?folderView=true')).items).toMatchObject([
+      { name: 'Demo fleet', vehicle_count: 3, children: [{ name: 'North depot' }, { name: 'South depot' }] },
+    ]);
+    await client.delete(`/api/vehicles/${vehicles[0]?.id}`);
+    await ensure();
+    expect((await client.get('/api/vehicles')).items).toHaveLength(2);
+  });
+
+  it("leaves terminals alone that are another account's", async () => {
+    const owner = { _id: world.theirs.owner.id, accountId: world.theirs.accountId };
+    await ensureDemoFleet(world.deps, owner, terminals.slice(1));
+    expect((await world.as(world.theirs.owner).get('/api/vehicles')).items).toEqual([]);
+  });
+});
