@@ -1,4 +1,5 @@
 import type { Deps } from './deps.ts';
+import { dropVehicleFromGeofences } from './domains/geofences/look-ups.ts';
 import { endLinksOfVehicle } from './domains/share-links/use-cases.ts';
 import { endSharesOfVehicle } from './domains/sharing/use-cases.ts';
 import type { VehicleDeleted } from './domains/vehicles/deleted.ts';
@@ -6,5 +7,6 @@ import type { VehicleDeleted } from './domains/vehicles/deleted.ts';
 /** What the domains do when a vehicle is deleted, a line for each. Each runs even where another failed. */
 export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
+  (vehicle) => dropVehicleFromGeofences(deps, vehicle, vehicle._id),
   (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
 ];

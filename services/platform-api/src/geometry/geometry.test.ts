@@ -202,6 +202,11 @@ describe('rings', () => {
     expect(ringFault(ring)).toContain(fault);
   });
 
+  it('refuses a ring around a pole, whose inside nobody can tell', () => {
+    const around: Position[] = [-150, -60, 30, 120].map((lng) => [80, lng]);
+    expect(ringFault(around)).toContain('pole');
+  });
+
   it('tells inside from outside across the date line and at any turn of the longitude', () => {
     const ring: Position[] = [
       [-1, 179],

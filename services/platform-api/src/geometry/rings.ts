@@ -14,6 +14,8 @@ export function openRing(corners: readonly Position[]): Position[] {
 export function ringFault(corners: readonly Position[]): string | null {
   if (corners.length < 3) return 'must have at least 3 different corners';
   const ring = unwrapped(corners).map(onGrid);
+  const [start, end] = [ring[0] as Position, ring.at(-1) as Position];
+  if (Math.abs(start[1] - end[1]) > 180) return 'must not go around a pole';
   if (hasRepeatedCorner(ring)) return 'must not pass through the same corner twice';
   if (crossesItself(ring)) return 'must not cross or touch itself';
   // Corners on one line: robust, as it needs no area below which a ring counts as none.

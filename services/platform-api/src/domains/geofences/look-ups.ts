@@ -1,13 +1,55 @@
-import { type AccountRecord, AccountRecords, type Scope } from '../../store/account-records.ts';
+import type { Position } from '../../geometry/positions.ts';
+import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
+import type { Geofence } from './schema.ts';
+import { contains, middleOf } from './shapes.ts';
+import { geofencesIn } from './store.ts';
+
+/** What other domains ask of geofences, and tell them. */
+
+type Store = { readonly records: Records };
 
 /** Those of the ids that are geofences of the account. */
-export async function ownGeofenceIds(
-  { records }: { readonly records: Records },
+export const ownGeofenceIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
+  ids.length === 0
+    ? []
+    : (await geofencesIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+
+/** The geofences of the account that hold a position, the smallest first. */
+export async function geofencesAt({ records }: Store, scope: Scope, position: Position): Promise<Geofence[]> {
+  const [latitude, longitude] = position;
+  const near = await geofencesIn(records).all(scope, {
+    'bounds.minLat': { $lte: latitude },
+    'bounds.maxLat': { $gte: latitude },
+    $or: [0, 360].map((turn) => ({
+      'bounds.minLng': { $lte: longitude + turn },
+      'bounds.maxLng': { $gte: longitude + turn },
+    })),
+  });
+  return near.filter((geofence) => contains(geofence, position)).sort((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
+}
+
+/** The names of the account's geofences, with a position in the middle of each. */
+export async function geofencePlaces(
+  { records }: Store,
   scope: Scope,
-  ids: readonly number[],
-): Promise<number[]> {
-  if (ids.length === 0) return [];
-  const geofences = new AccountRecords<AccountRecord>(records, 'geofences');
-  return (await geofences.parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+): Promise<{ readonly id: number; readonly name: string; readonly position: Position }[]> {
+  const found = await geofencesIn(records).parts(scope, ['name', 'type', 'points', 'bounds']);
+  return found.map((geofence) => ({ id: geofence._id, name: geofence.name, position: middleOf(geofence) }));
+}
+
+/** A vehicle is deleted: no geofence names it any more. */
+export const dropVehicleFromGeofences = (deps: Store, scope: Scope, id: number): Promise<void> =>
+  drop(deps, scope, 'vehicles', id);
+
+/** A group is deleted: no geofence names it any more. */
+export const dropGroupFromGeofences = (deps: Store, scope: Scope, id: number): Promise<void> =>
+  drop(deps, scope, 'groups', id);
+
+/** The last id of both lists stays although it is nobody's: without any, the geofence would hold for every vehicle all at once. */
+async function drop({ records }: Store, scope: Scope, list: 'vehicles' | 'groups', id: number): Promise<void> {
+  const geofences = geofencesIn(records);
+  const linked = await geofences.parts(scope, ['vehicles', 'groups'], { [list]: id });
+  const ids = linked.filter(({ vehicles, groups }) => vehicles.length + groups.length > 1).map(({ _id }) => _id);
+  if (ids.length > 0) await geofences.updateMany(scope, { _id: { $in: ids } }, { $pull: { [list]: id } });
 }

@@ -1,0 +1,453 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import type { LastLocation } from '../realtime/schema.ts';
+import { writeLastLocation } from '../realtime/store.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+let stranger: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+  stranger = world.as(world.theirs.owner);
+});
+afterAll(() => world?.close());
+
+const path = '/api/geofences';
+const square = [
+  [22.5, 114],
+  [22.5, 114.1],
+  [22.6, 114.1],
+  [22.6, 114],
+];
+const newImei = (): string => `1380${String(randomInt(10 ** 8)).padStart(8, '0')}`;
+
+async function vehicle(client = owner, more: object = {}): Promise<{ id: number; imei: string }> {
+  const imei = newImei();
+  const made = await client.post('/api/vehicles', { vehicle_no: `KA${randomInt(10 ** 9)}`, imei, ...more });
+  expect(made.status).toBe(201);
+  return { id: made.data.id, imei };
+}
+
+const location = (imei: string, latitude: number, longitude: number): LastLocation => ({
+  imei,
+  latitude,
+  longitude,
+  altitude: null,
+  speed: 0,
+  course: 0,
+  gpsValid: true,
+  satellites: null,
+  signal: null,
+  ignition: null,
+  odometerKm: null,
+  fuelL: null,
+  batteryPercent: null,
+  externalVoltage: null,
+  alarms: [],
+  source: 'jt808',
+  backfilled: false,
+  slowSinceMs: null,
+  timestamp: Date.now(),
+  serverTimestamp: Date.now(),
+});
+
+const ids = (answer: Answer): number[] => answer.items.map(({ id }) => id).sort((a, b) => a - b);
+
+describe('geofences', () => {
+  it('are created, read, listed, changed and deleted', async () => {
+    const made = await owner.post(path, { name: 'Depot', coordinates: [...square, square[0]] });
+    expect(made).toMatchObject({
+      status: 201,
+      data: {
+        name: 'Depot',
+        type: 'polygon',
+        coordinates: square,
+        radius_m: null,
+        width_m: null,
+        notify_on: ['enter', 'exit'],
+        dwell_seconds: null,
+        schedule: null,
+        vehicles: [],
+        groups: [],
+        push_to_terminal: false,
+        terminal_sync: {},
+        attributes: {},
+        bbox: [22.5, 114, 22.6, 114.1],
+        inside_count: 0,
+        version: 1,
+      },
+    });
+    expect(made.headers.get('location')).toBe(`${path}/${made.data.id}`);
+    // 0.1 degrees of latitude by 0.1 degrees of longitude at 22.55 degrees north.
+    expect(Number(made.data['area_m2']) / (11_119.5 * 11_119.5 * Math.cos((22.55 * Math.PI) / 180))).toBeCloseTo(1, 3);
+    const [ring = []] = (made.data['geojson'] as { geometry: { coordinates: number[][][] } }).geometry.coordinates;
+    expect(ring).toEqual([...square, square[0]].map((pair) => [...(pair ?? [])].reverse()));
+    const one = `${path}/${made.data.id}`;
+    expect((await owner.get(one)).data).toEqual(made.data);
+    expect(ids(await owner.get(path))).toContain(made.data.id);
+    const changed = await owner.put(one, {
+      name: 'Yard',
+      notify_on: ['dwell', 'dwell'],
+      dwell_seconds: 90,
+      color: '#112233',
+    });
+    expect(changed).toMatchObject({
+      status: 200,
+      data: {
+        name: 'Yard',
+        notify_on: ['dwell'],
+        dwell_seconds: 90,
+        color: '#112233',
+        version: 2,
+        coordinates: square,
+      },
+    });
+    expect(await owner.put(one, { color: null })).toMatchObject({ data: { color: null, name: 'Yard' } });
+    expect(await owner.put(one, { name: 'X' }, { 'if-match': '"1"' })).toMatchObject({ status: 412 });
+    expect(await owner.delete(one)).toMatchObject({ status: 200, data: { id: made.data.id, name: 'Yard' } });
+    expect(await owner.delete(one)).toMatchObject({ status: 404 });
+    expect(await owner.get(one)).toMatchObject({ status: 404 });
+  });
+
+  it('may be circles and corridors, and become one another', async () => {
+    const circle = await owner.post(path, { name: 'C', type: 'circle', coordinates: [[10, 20]], radius_m: 500 });
+    expect(circle).toMatchObject({ status: 201, data: { radius_m: 500, area_m2: 785_398, coordinates: [[10, 20]] } });
+    expect(circle.data['geojson']).toMatchObject({
+      geometry: { type: 'Polygon' },
+      properties: { radius_m: 500, center: [10, 20] },
+    });
+    const one = `${path}/${circle.data.id}`;
+    expect(await owner.put(one, { type: 'polygon' })).toMatchObject({ status: 400 });
+    expect(await owner.put(one, { type: 'polygon', coordinates: square })).toMatchObject({
+      status: 200,
+      data: { type: 'polygon', radius_m: null },
+    });
+    expect(await owner.put(one, { type: 'corridor', width_m: 50 })).toMatchObject({
+      status: 200,
+      data: { type: 'corridor', width_m: 50, coordinates: square, geojson: { geometry: { type: 'LineString' } } },
+    });
+  });
+
+  it('take coordinates in either order', async () => {
+    const given = square.map(([latitude, longitude]) => [longitude, latitude]);
+    const made = await owner.post(path, { name: 'L', coordinate_order: 'lnglat', coordinates: given });
+    expect(made).toMatchObject({ status: 201, data: { coordinates: square } });
+    expect(made.data).not.toHaveProperty('coordinate_order');
+    const wrong = await owner.post(path, { name: 'L', coordinates: given });
+    expect(wrong).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(JSON.stringify(wrong.body)).toContain('[latitude, longitude]');
+    const wrongToo = await owner.post(path, {
+      name: 'L',
+      coordinates: square.map(([a, b]) => [a, (b ?? 0) + 200]),
+      coordinate_order: 'lnglat',
+    });
+    expect(JSON.stringify(wrongToo.body)).toContain('[longitude, latitude]');
+  });
+
+  it.each([
+    ['no name', { coordinates: square }, '/name'],
+    ['an empty name', { name: '', coordinates: square }, '/name'],
+    ['no coordinates', { name: 'X' }, '/coordinates'],
+    ['two corners', { name: 'X', coordinates: square.slice(0, 2) }, '/coordinates'],
+    ['a bow tie', { name: 'X', coordinates: [square[0], square[2], square[1], square[3]] }, '/coordinates'],
+    [
+      'no area',
+      {
+        name: 'X',
+        coordinates: [
+          [0, 0],
+          [1, 1],
+          [2, 2],
+        ],
+      },
+      '/coordinates',
+    ],
+    [
+      'three numbers',
+      {
+        name: 'X',
+        coordinates: [
+          [0, 0, 0],
+          [1, 1, 0],
+          [0, 1, 0],
+        ],
+      },
+      '/coordinates/0',
+    ],
+    [
+      'text for a number',
+      {
+        name: 'X',
+        coordinates: [
+          ['0', 0],
+          [1, 1],
+          [0, 1],
+        ],
+      },
+      '/coordinates/0/0',
+    ],
+    [
+      'a circle of two',
+      {
+        name: 'X',
+        type: 'circle',
+        coordinates: [
+          [0, 0],
+          [1, 1],
+        ],
+        radius_m: 50,
+      },
+      '/coordinates',
+    ],
+    ['a circle without radius', { name: 'X', type: 'circle', coordinates: [[0, 0]] }, '/radius_m'],
+    ['a radius too small', { name: 'X', type: 'circle', coordinates: [[0, 0]], radius_m: 19 }, '/radius_m'],
+    ['a radius too large', { name: 'X', type: 'circle', coordinates: [[0, 0]], radius_m: 100_001 }, '/radius_m'],
+    ['a polygon with a radius', { name: 'X', coordinates: square, radius_m: 50 }, '/radius_m'],
+    ['a corridor of one point', { name: 'X', type: 'corridor', coordinates: [[0, 0]], width_m: 50 }, '/coordinates'],
+    ['a corridor without width', { name: 'X', type: 'corridor', coordinates: square }, '/width_m'],
+    [
+      'a corridor without length',
+      {
+        name: 'X',
+        type: 'corridor',
+        coordinates: [
+          [0, 0],
+          [0, 0],
+        ],
+        width_m: 50,
+      },
+      '/coordinates',
+    ],
+    ['an unknown type', { name: 'X', type: 'blob', coordinates: square }, '/type'],
+    ['an unknown event', { name: 'X', coordinates: square, notify_on: ['enter', 'fly'] }, '/notify_on/1'],
+    ['dwell without seconds', { name: 'X', coordinates: square, notify_on: ['dwell'] }, '/dwell_seconds'],
+    [
+      'too short a dwell',
+      { name: 'X', coordinates: square, notify_on: ['dwell'], dwell_seconds: 59 },
+      '/dwell_seconds',
+    ],
+    [
+      'a schedule without zone',
+      { name: 'X', coordinates: square, schedule: { days: [1], from: '08:00', to: '09:00' } },
+      '/schedule/timezone',
+    ],
+    [
+      'an unknown zone',
+      { name: 'X', coordinates: square, schedule: { timezone: 'Mars/Base', days: [1], from: '08:00', to: '09:00' } },
+      '/schedule/timezone',
+    ],
+    [
+      'an hour too many',
+      { name: 'X', coordinates: square, schedule: { timezone: 'UTC', days: [1], from: '25:00', to: '09:00' } },
+      '/schedule/from',
+    ],
+    ['large attributes', { name: 'X', coordinates: square, attributes: { text: 'x'.repeat(9000) } }, '/attributes'],
+  ])('are refused with %s', async (_name, body, at) => {
+    const answer = await owner.post(path, body);
+    expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect((answer.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
+  });
+
+  it('keep a schedule that passes midnight, and free data', async () => {
+    const schedule = { timezone: 'Asia/Kolkata', days: [7, 1, 1], from: '22:00', to: '06:00' };
+    const made = await owner.post(path, {
+      name: 'N',
+      coordinates: square,
+      schedule,
+      attributes: { 'a.b': [1, { $c: null }] },
+    });
+    expect(made).toMatchObject({
+      status: 201,
+      data: { schedule: { ...schedule, days: [1, 7] }, attributes: { 'a.b': [1, { $c: null }] } },
+    });
+    expect(await owner.put(`${path}/${made.data.id}`, { schedule: null })).toMatchObject({ data: { schedule: null } });
+  });
+
+  it('ignore what is read-only, and refuse it where the caller is strict', async () => {
+    const body = { name: 'R', coordinates: square, area_m2: 1, vehicle: 7 };
+    expect((await owner.post(path, body)).body).toMatchObject({ meta: { ignored_fields: ['/area_m2', '/vehicle'] } });
+    expect(await owner.post(path, body, { 'x-strict-body': 'true' })).toMatchObject({
+      status: 400,
+      body: { code: 'unknown_field' },
+    });
+    expect(await owner.post(path, { data: { name: 'W', coordinates: square } })).toMatchObject({ status: 201 });
+  });
+
+  it('are found by text, type, place and vehicle', async () => {
+    const tenant = await world.tenant('Finders');
+    const client = world.as(tenant.owner);
+    const group = await client.post('/api/vehicle-groups', { name: 'North' });
+    const below = await client.post('/api/vehicle-groups', { name: 'Inner', parent_group: group.data.id });
+    const [car, lonely] = [await vehicle(client, { group_ids: [below.data.id] }), await vehicle(client)];
+    const make = async (body: object) => (await client.post(path, { coordinates: square, ...body })).data.id;
+    const all = await make({ name: 'For all', description: 'the (big) one' });
+    const named = await make({ name: 'Named', vehicles: [car.id, car.id] });
+    const grouped = await make({ name: 'Grouped', groups: [group.data.id] });
+    const linked = await make({ name: 'Linked', vehicles: [lonely.id] });
+    await client.put(`/api/vehicle-groups/${group.data.id}`, { geofences: [linked] });
+    const dateLine = await make({
+      name: 'Fiji',
+      coordinates: [
+        [-17, 179],
+        [-17, -179],
+        [-18, -179],
+        [-18, 179],
+      ],
+      vehicles: [lonely.id],
+    });
+    const found = async (query: string) => ids(await client.get(`${path}?${query}`));
+    expect(await found('query=big')).toEqual([all]);
+    expect(await found('query=.*')).toEqual([]);
+    expect(await found('type=circle')).toEqual([]);
+    expect(await found(`vehicle_id=${car.id}`)).toEqual([all, named, grouped, linked]);
+    expect(await found(`vehicle_id=${lonely.id}`)).toEqual([all, linked, dateLine]);
+    expect(await found('vehicle_id=999999')).toEqual([]);
+    expect(await found('bbox=22.55,114.05,22.7,114.2')).toEqual([all, named, grouped, linked]);
+    expect(await found('bbox=23,115,24,116')).toEqual([]);
+    expect(await found('bbox=-17.5,179.5,-17.4,-179.9')).toEqual([dateLine]);
+    expect(await found('bbox=-17.5,-179.5,-17.4,-179.4')).toEqual([dateLine]);
+    expect(await client.get(`${path}?bbox=1,2,3`)).toMatchObject({ status: 400 });
+    expect(await client.get(`${path}?type=blob`)).toMatchObject({ status: 400 });
+    expect(await client.get(`${path}?sort=secret`)).toMatchObject({ status: 400 });
+    const names = (await client.get(`${path}?sort=name&limit=2`)).items.map(({ name }) => name);
+    expect(names).toEqual(['Fiji', 'For all']);
+    expect((await client.get(`${path}?limit=2&page=9`)).body).toMatchObject({
+      data: [],
+      meta: { pagination: { total: 5, pageCount: 3 } },
+    });
+  });
+
+  it('know who is inside, and which terminals have yet to be told', async () => {
+    const tenant = await world.tenant('Insiders');
+    const client = world.as(tenant.owner);
+    const [inside, outside, blind] = [await vehicle(client), await vehicle(client), await vehicle(client)];
+    const { redis } = world.deps;
+    await writeLastLocation(redis, location(inside.imei, 22.55, 114.05));
+    await writeLastLocation(redis, location(outside.imei, 22.7, 114.05));
+    await writeLastLocation(redis, { ...location(blind.imei, 22.55, 114.05), gpsValid: false });
+    const made = await client.post(path, { name: 'I', coordinates: square, push_to_terminal: true });
+    expect(made.data).toMatchObject({
+      inside_count: 1,
+      terminal_sync: { [inside.imei]: 'pending', [outside.imei]: 'pending', [blind.imei]: 'pending' },
+    });
+    const one = `${path}/${made.data.id}`;
+    expect((await client.put(one, { vehicles: [outside.id] })).data).toMatchObject({
+      inside_count: 0,
+      terminal_sync: { [outside.imei]: 'pending' },
+    });
+    expect((await client.put(one, { push_to_terminal: false })).data['terminal_sync']).toEqual({});
+  });
+
+  it('link only what is there: foreign vehicles and groups look like none', async () => {
+    const theirs = await vehicle(stranger);
+    const theirGroup = await stranger.post('/api/vehicle-groups', { name: 'Theirs' });
+    const with_ = (more: object) => owner.post(path, { name: 'X', coordinates: square, ...more });
+    const foreign = await with_({ vehicles: [theirs.id] });
+    const wrong = await with_({ vehicles: [987_654_321] });
+    expect([foreign.status, wrong.status]).toEqual([404, 404]);
+    expect(foreign.body).toMatchObject({
+      code: 'vehicle_not_found',
+      error: expect.stringContaining(String(theirs.id)) as unknown,
+    });
+    expect(await with_({ groups: [theirGroup.data.id] })).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  });
+
+  it('lose a deleted vehicle or group, but never become one for all by that', async () => {
+    const [first, second] = [await vehicle(), await vehicle()];
+    const group = await owner.post('/api/vehicle-groups', { name: `G${randomInt(10 ** 9)}` });
+    const make = async (more: object) => (await owner.post(path, { name: 'X', coordinates: square, ...more })).data.id;
+    const both = await make({ vehicles: [first.id, second.id] });
+    const alone = await make({ vehicles: [first.id] });
+    const grouped = await make({ vehicles: [second.id], groups: [group.data.id] });
+    await owner.delete(`/api/vehicles/${first.id}`);
+    await owner.delete(`/api/vehicle-groups/${group.data.id}`);
+    expect(await owner.get(`${path}/${both}`)).toMatchObject({ data: { vehicles: [second.id] } });
+    expect(await owner.get(`${path}/${grouped}`)).toMatchObject({ data: { vehicles: [second.id], groups: [] } });
+    const left = await owner.get(`${path}/${alone}`);
+    expect(left.data['vehicles']).toEqual([first.id]);
+    // What is shown can be sent back.
+    expect(await owner.put(`${path}/${alone}`, { name: 'Y', vehicles: left.data['vehicles'] })).toMatchObject({
+      status: 200,
+    });
+    expect(ids(await owner.get(`${path}?vehicle_id=${second.id}&limit=200`))).not.toContain(alone);
+  });
+
+  it('go from groups when they are deleted', async () => {
+    const made = await owner.post(path, { name: 'X', coordinates: square });
+    const group = await owner.post('/api/vehicle-groups', {
+      name: `G${randomInt(10 ** 9)}`,
+      geofences: [made.data.id],
+    });
+    expect(group.data['geofences']).toEqual([made.data.id]);
+    await owner.delete(`${path}/${made.data.id}`);
+    expect((await owner.get(`/api/vehicle-groups/${group.data.id}`)).data['geofences']).toEqual([]);
+  });
+
+  it('are as many as an account may have, and no more', async () => {
+    const tenant = await world.tenant('Full');
+    const client = world.as(tenant.owner);
+    const { data } = await client.post(path, { name: 'X', coordinates: square });
+    const documents = Array.from({ length: 999 }, (_unused, at) => ({
+      _id: 5_000_000 + at,
+      accountId: tenant.accountId,
+    }));
+    await world.deps.database.collection<{ _id: number; accountId: number }>('geofences').insertMany(documents);
+    expect(await client.post(path, { name: 'X', coordinates: square })).toMatchObject({
+      status: 409,
+      body: { code: 'limit_reached' },
+    });
+    expect(await client.delete(`${path}/${data.id}`)).toMatchObject({ status: 200 });
+    expect(await client.post(path, { name: 'X', coordinates: square })).toMatchObject({ status: 201 });
+  });
+
+  it('belong to their account, and are changed by those who may', async () => {
+    const made = await owner.post(path, { name: 'Ours', coordinates: square });
+    const one = `${path}/${made.data.id}`;
+    expect(await stranger.get(one)).toMatchObject({ status: 404 });
+    expect(await stranger.put(one, { name: 'Theirs' })).toMatchObject({ status: 404 });
+    expect(await stranger.delete(one)).toMatchObject({ status: 404 });
+    expect(ids(await stranger.get(path))).not.toContain(made.data.id);
+    const viewer = world.as(await world.user('viewer'));
+    expect(await viewer.get(one)).toMatchObject({ status: 200 });
+    expect(await viewer.put(one, { name: 'V' })).toMatchObject({ status: 403 });
+    expect(await viewer.post(path, { name: 'V', coordinates: square })).toMatchObject({ status: 403 });
+    expect(await world.anonymous.get(path)).toMatchObject({ status: 401 });
+    expect(await owner.get(`${path}/abc`)).toMatchObject({ status: 404 });
+    expect(await owner.put(`${path}/0`, { name: 'X' })).toMatchObject({ status: 404 });
+  });
+
+  it('are shown to drivers where they hold for the own vehicle', async () => {
+    const tenant = await world.tenant('Driven');
+    const client = world.as(tenant.owner);
+    const user = await world.user('driver', tenant);
+    const [own, other] = [await vehicle(client), await vehicle(client)];
+    expect(await client.put(`/api/vehicles/${own.id}/owner`, { owner_user_id: user.id })).toMatchObject({
+      status: 200,
+    });
+    const make = async (vehicles: number[]) =>
+      (await client.post(path, { name: 'X', coordinates: square, vehicles })).data.id;
+    const [seen, hidden] = [await make([own.id]), await make([other.id])];
+    const driver = world.as(user);
+    expect(ids(await driver.get(path))).toEqual([seen]);
+    expect(await driver.get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
+  });
+
+  it('take many changes at once: every shape that was checked is stored whole', async () => {
+    const made = await owner.post(path, { name: 'Race', type: 'circle', coordinates: [[1, 1]], radius_m: 100 });
+    const one = `${path}/${made.data.id}`;
+    const answers = await Promise.all([
+      owner.put(one, { radius_m: 200 }),
+      owner.put(one, { type: 'polygon', coordinates: square }),
+      owner.put(one, { name: 'Renamed' }),
+    ]);
+    expect(answers.every(({ status }) => status === 200 || status === 400)).toBe(true);
+    const after = await owner.get(one);
+    const isWhole =
+      after.data['type'] === 'polygon' ? after.data['radius_m'] === null : after.data['radius_m'] !== null;
+    expect([isWhole, after.data['name']]).toEqual([true, 'Renamed']);
+  });
+});

@@ -1,0 +1,54 @@
+import type { Conditions, Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import { groupTree } from '../vehicle-groups/links.ts';
+import type { GroupTree } from '../vehicle-groups/rules.ts';
+import type { VehicleGroup } from '../vehicle-groups/schema.ts';
+import { type AccountVehicle, accountVehicles } from '../vehicles/assignments.ts';
+import type { Geofence } from './schema.ts';
+
+/** Which vehicles of an account a geofence holds for: those it names, those of its groups and of groups that name it, with all below; or all. */
+export class Holders {
+  readonly vehicles: readonly AccountVehicle[];
+  readonly #tree: GroupTree<VehicleGroup>;
+
+  private constructor(vehicles: readonly AccountVehicle[], tree: GroupTree<VehicleGroup>) {
+    this.vehicles = vehicles;
+    this.#tree = tree;
+  }
+
+  static async read(deps: { readonly records: Records }, scope: Scope): Promise<Holders> {
+    const [vehicles, tree] = await Promise.all([accountVehicles(deps, scope), groupTree(deps, scope)]);
+    return new Holders(vehicles, tree);
+  }
+
+  of(geofence: Pick<Geofence, '_id' | 'vehicles' | 'groups'>): AccountVehicle[] {
+    const named = new Set(geofence.vehicles);
+    const groups = new Set(geofence.groups);
+    if (named.size === 0 && groups.size === 0) return [...this.vehicles];
+    return this.vehicles.filter(
+      ({ _id, groupIds }) =>
+        named.has(_id) ||
+        this.#above(groupIds).some((group) => groups.has(group._id) || group.geofences.includes(geofence._id)),
+    );
+  }
+
+  /** Geofences that hold for at least one of the vehicles. */
+  where(vehicleIds: readonly number[]): Conditions {
+    const wanted = new Set(vehicleIds);
+    const found = this.vehicles.filter(({ _id }) => wanted.has(_id));
+    if (found.length === 0) return { _id: { $in: [] } };
+    const groups = this.#above(found.flatMap(({ groupIds }) => groupIds));
+    return {
+      $or: [
+        { vehicles: { $size: 0 }, groups: { $size: 0 } },
+        { vehicles: { $in: found.map(({ _id }) => _id) } },
+        { groups: { $in: groups.map(({ _id }) => _id) } },
+        { _id: { $in: groups.flatMap(({ geofences }) => geofences) } },
+      ],
+    };
+  }
+
+  #above(groupIds: readonly number[]): VehicleGroup[] {
+    return [...new Set(groupIds.flatMap((id) => this.#tree.withAbove(id)))];
+  }
+}

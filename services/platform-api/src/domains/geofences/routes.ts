@@ -1,0 +1,90 @@
+import { AppError, expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams } from '../../schemas.ts';
+import { createGeofenceBody, geofenceShown, listGeofencesQuery, updateGeofenceBody } from './schema.ts';
+import { createGeofence, deleteGeofence, listGeofences, readGeofence, updateGeofence } from './use-cases.ts';
+
+const tags = ['Geofences'];
+const missing = 'There is no such geofence, or one of the vehicles or groups does not exist or is not visible.';
+
+function orNotFound<T>(geofence: T | null, id: number): { data: T } {
+  if (geofence === null) throw new AppError('not_found', `There is no geofence ${id}.`);
+  return { data: geofence };
+}
+
+export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/geofences',
+    operationId: 'listGeofences',
+    summary: 'Geofences of the account',
+    tags,
+    query: listGeofencesQuery,
+    response: pageOf(geofenceShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      return pageEnvelope(await listGeofences(deps, callerOf(context), query, paging), paging);
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/geofences',
+    operationId: 'createGeofence',
+    summary: 'Create a geofence',
+    description: 'Without `vehicles` and `groups` it holds for every vehicle of the account.',
+    tags,
+    isIdempotent: true,
+    body: createGeofenceBody,
+    response: oneOf(geofenceShown),
+    otherSuccesses: { 201: 'Created; `Location` is the path of the geofence.' },
+    errors: {
+      404: 'One of the vehicles or groups does not exist or is not visible.',
+      409: 'The account has as many geofences as it may have.',
+    },
+    handle: async ({ body, context }) => {
+      const geofence = await createGeofence(deps, callerOf(context), body);
+      return new Reply(201, { data: geofence }, { Location: `/api/geofences/${geofence.id}` });
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/geofences/:id',
+    operationId: 'getGeofence',
+    summary: 'One geofence',
+    tags,
+    params: idParams,
+    response: oneOf(geofenceShown),
+    handle: async ({ params, context }) =>
+      orNotFound(await readGeofence(deps, callerOf(context), params.id), params.id),
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/geofences/:id',
+    operationId: 'updateGeofence',
+    summary: 'Change a geofence',
+    description:
+      'Absent fields stay; null clears a field; lists are replaced. Another `type` needs the size of that type.',
+    tags,
+    params: idParams,
+    body: updateGeofenceBody,
+    response: oneOf(geofenceShown),
+    errors: { 404: missing, 412: 'The geofence is not of the version that If-Match names.' },
+    handle: async ({ params, body, context }) => {
+      const version = expectedVersion(context);
+      return orNotFound(await updateGeofence(deps, callerOf(context), params.id, body, version), params.id);
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/geofences/:id',
+    operationId: 'deleteGeofence',
+    summary: 'Delete a geofence',
+    tags,
+    params: idParams,
+    response: oneOf(geofenceShown),
+    handle: async ({ params, context }) =>
+      orNotFound(await deleteGeofence(deps, callerOf(context), params.id), params.id),
+  }),
+];

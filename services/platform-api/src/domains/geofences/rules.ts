@@ -1,0 +1,68 @@
+import { invalid } from '@fleet/service-kit';
+import { given, storedAttributes } from '../../fields.ts';
+import { storedSchedule } from '../../schedule.ts';
+import type { Change } from '../../store/account-records.ts';
+import type { Geofence, GeofenceBody } from './schema.ts';
+import { type GivenShape, pairs, positionsOf, shapeOf } from './shapes.ts';
+
+/** Geofences of an account (platform-contract.md, section 10). */
+export const maxGeofences = 1_000;
+
+/** The fields of a new geofence that its maker does not give. */
+export const geofenceDefaults = {
+  color: null,
+  description: null,
+  notifyOn: ['enter', 'exit'],
+  dwellSeconds: null,
+  speedLimitKmh: null,
+  schedule: null,
+  vehicles: [],
+  groups: [],
+  pushToTerminal: false,
+  terminalSync: {},
+  attributes: '{}',
+} as const satisfies Partial<Geofence>;
+
+const once = <T>(items: readonly T[] | undefined): T[] | undefined => items && [...new Set(items)];
+
+/** What a body changes, beside the area. */
+export const detailsOf = (body: GeofenceBody): Change<Geofence> =>
+  given({
+    name: body.name,
+    color: body.color,
+    description: body.description,
+    notifyOn: once(body.notify_on),
+    dwellSeconds: body.dwell_seconds,
+    speedLimitKmh: body.speed_limit_kmh,
+    schedule: storedSchedule(body.schedule),
+    vehicles: once(body.vehicles),
+    groups: once(body.groups),
+    pushToTerminal: body.push_to_terminal,
+    attributes: body.attributes === undefined ? undefined : storedAttributes(body.attributes),
+  });
+
+/** True when a body says something of the area. */
+export const isOfShape = (body: GeofenceBody): boolean =>
+  [body.type, body.coordinates, body.radius_m, body.width_m].some((field) => field !== undefined);
+
+/** The area that a body makes of what was there: with another type the size of the one before is gone. */
+export function shapeAfter(body: GeofenceBody, known?: Geofence): ReturnType<typeof shapeOf> {
+  const type = body.type ?? known?.type ?? 'polygon';
+  const before = known?.type === type ? known : undefined;
+  const shape: GivenShape = {
+    type,
+    positions:
+      body.coordinates === undefined
+        ? pairs(known?.points ?? [])
+        : positionsOf(body.coordinates, body.coordinate_order),
+    radiusM: body.radius_m === undefined ? (before?.radiusM ?? null) : body.radius_m,
+    widthM: body.width_m === undefined ? (before?.widthM ?? null) : body.width_m,
+  };
+  return shapeOf(shape);
+}
+
+/** The event dwell needs to know after how long. */
+export function checkDwell({ notifyOn, dwellSeconds }: Pick<Geofence, 'notifyOn' | 'dwellSeconds'>): void {
+  if (notifyOn.includes('dwell') && dwellSeconds === null)
+    throw invalid([{ path: '/dwell_seconds', message: 'is missing: notify_on has dwell' }]);
+}

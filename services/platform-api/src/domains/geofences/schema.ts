@@ -1,0 +1,145 @@
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { attributes, clearable, color, idList, oneOfWords, searchText, text } from '../../fields.ts';
+import type { Bounds } from '../../geometry/bounds.ts';
+import { clearableSchedule, type Schedule, schedule } from '../../schedule.ts';
+import { nullable, recordId, recordShape } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+export const geofenceTypes = ['polygon', 'circle', 'corridor'] as const;
+export type GeofenceType = (typeof geofenceTypes)[number];
+
+export const geofenceEvents = ['enter', 'exit', 'dwell'] as const;
+export type GeofenceEvent = (typeof geofenceEvents)[number];
+
+/** Whether a terminal has the area in its own memory. */
+export const syncStates = ['synced', 'pending', 'failed', 'unsupported'] as const;
+export type SyncState = (typeof syncStates)[number];
+
+/** A geofence as it is stored. */
+export interface Geofence extends AccountRecord {
+  readonly name: string;
+  readonly type: GeofenceType;
+  /** Latitude and longitude in turn: the embedded database has no lists within lists. A ring without its repeated last corner. */
+  readonly points: readonly number[];
+  readonly radiusM: number | null;
+  readonly widthM: number | null;
+  readonly bounds: Bounds;
+  readonly areaM2: number;
+  readonly color: string | null;
+  readonly description: string | null;
+  readonly notifyOn: readonly GeofenceEvent[];
+  readonly dwellSeconds: number | null;
+  readonly speedLimitKmh: number | null;
+  readonly schedule: Schedule | null;
+  /** For which vehicles, by themselves and by group; both empty: for all of the account. */
+  readonly vehicles: readonly number[];
+  readonly groups: readonly number[];
+  readonly pushToTerminal: boolean;
+  /** By canonical terminal number; a terminal that is not in it is pending. */
+  readonly terminalSync: Readonly<Record<string, SyncState>>;
+  /** JSON. */
+  readonly attributes: string;
+}
+
+/** `[latitude, longitude]`; the range is checked once the order is known. */
+const pair = Type.Array(Type.Number(), { minItems: 2, maxItems: 2, examples: [[22.5431, 114.0579]] });
+
+const coordinates = Type.Array(pair, {
+  minItems: 1,
+  maxItems: 501,
+  description:
+    '`[latitude, longitude]` pairs. Polygon: 3 to 500 corners, closed by itself, without self-crossing. Circle: its centre. Corridor: 2 to 500 points.',
+});
+
+const details = {
+  type: Type.Optional(oneOfWords(geofenceTypes, { description: 'Default: polygon.' })),
+  coordinate_order: Type.Optional(
+    oneOfWords(['latlng', 'lnglat'], { description: 'Order of the pairs in this request. Default: latlng.' }),
+  ),
+  radius_m: Type.Optional(clearable(Type.Number({ minimum: 20, maximum: 100_000, description: 'Of a circle.' }))),
+  width_m: Type.Optional(
+    clearable(Type.Number({ minimum: 10, maximum: 5_000, description: 'Of a corridor, half on each side.' })),
+  ),
+  color: Type.Optional(clearable(color)),
+  description: Type.Optional(clearable(text(0, 1000))),
+  notify_on: Type.Optional(
+    Type.Array(oneOfWords(geofenceEvents), { maxItems: 20, description: 'Default: enter and exit.' }),
+  ),
+  dwell_seconds: Type.Optional(
+    clearable(Type.Integer({ minimum: 60, maximum: 86_400, description: 'Required with the event dwell.' })),
+  ),
+  speed_limit_kmh: Type.Optional(
+    clearable(Type.Integer({ minimum: 5, maximum: 200, description: 'Overspeed limit inside.' })),
+  ),
+  schedule: clearableSchedule,
+  vehicles: Type.Optional(idList()),
+  groups: Type.Optional(idList(1_000)),
+  push_to_terminal: Type.Optional(
+    Type.Boolean({ description: 'Also store the area in the terminals (0x8600, 0x8602, 0x8604, 0x8606).' }),
+  ),
+  attributes: Type.Optional(attributes),
+};
+const name = text(1, 100);
+
+export const createGeofenceBody = Type.Object({ name, coordinates, ...details });
+export const updateGeofenceBody = Type.Object({
+  name: Type.Optional(name),
+  coordinates: Type.Optional(coordinates),
+  ...details,
+});
+export type GeofenceBody = Static<typeof updateGeofenceBody>;
+
+export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
+
+/** `min_lat,min_lng,max_lat,max_lng` in a query. */
+export const bboxParameter = Type.String({
+  maxLength: 120,
+  description: '`min_lat,min_lng,max_lat,max_lng`; across the date line min_lng is the larger one.',
+  examples: ['22.4,113.8,22.8,114.6'],
+});
+
+export const listGeofencesQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(sortable),
+  query: searchText('name or description'),
+  type: Type.Optional(oneOfWords(geofenceTypes)),
+  vehicle_id: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Geofences that hold for the vehicle, by itself or through a group.' }),
+  ),
+  bbox: Type.Optional(bboxParameter),
+});
+export type ListGeofencesQuery = Static<typeof listGeofencesQuery>;
+
+export const geofenceShown = Type.Object(
+  {
+    ...recordShape,
+    name: Type.String(),
+    type: oneOfWords(geofenceTypes),
+    coordinates: Type.Array(pair),
+    radius_m: nullable(Type.Number()),
+    width_m: nullable(Type.Number()),
+    color: nullable(Type.String()),
+    description: nullable(Type.String()),
+    notify_on: Type.Array(oneOfWords(geofenceEvents)),
+    dwell_seconds: nullable(Type.Integer()),
+    speed_limit_kmh: nullable(Type.Integer()),
+    schedule: nullable(schedule),
+    vehicles: Type.Array(recordId),
+    groups: Type.Array(recordId),
+    push_to_terminal: Type.Boolean(),
+    attributes,
+    terminal_sync: Type.Record(Type.String(), oneOfWords(syncStates), {
+      description: 'By terminal number, where push_to_terminal is set.',
+    }),
+    area_m2: Type.Number(),
+    bbox: Type.Array(Type.Number(), { minItems: 4, maxItems: 4 }),
+    geojson: Type.Object(
+      { type: Type.Literal('Feature'), geometry: Type.Object({}), properties: Type.Object({}) },
+      { description: 'A GeoJSON feature; a circle is drawn with 64 corners, a corridor as its middle line.' },
+    ),
+    inside_count: Type.Integer({ minimum: 0, description: 'Vehicles whose newest position lies inside.' }),
+  },
+  { title: 'Geofence' },
+);
+export type GeofenceShown = Static<typeof geofenceShown>;

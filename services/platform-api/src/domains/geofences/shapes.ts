@@ -1,0 +1,148 @@
+import { type ErrorDetail, invalid } from '@fleet/service-kit';
+import { type Bounds, boundsOf, isWithin } from '../../geometry/bounds.ts';
+import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
+import { destination, distanceM, type Position } from '../../geometry/positions.ts';
+import { areaM2, isInRing, openRing, ringFault } from '../../geometry/rings.ts';
+import type { Geofence, GeofenceType } from './schema.ts';
+
+/** The area of a geofence. */
+export type Shape = Pick<Geofence, 'type' | 'points' | 'radiusM' | 'widthM'>;
+
+const maxCorners = 500;
+const circleCorners = 64;
+
+/** Positions as they are stored, and back. */
+export const flat = (positions: readonly Position[]): number[] => positions.flat();
+export const pairs = (points: readonly number[]): [number, number][] => {
+  const found: [number, number][] = [];
+  for (let at = 0; at + 1 < points.length; at += 2) found.push([points[at] ?? 0, points[at + 1] ?? 0]);
+  return found;
+};
+
+/** Pairs as a caller writes them, in whatever order, as positions; 400 for one that is not on earth. */
+export function positionsOf(
+  given: readonly (readonly number[])[],
+  order: 'latlng' | 'lnglat' = 'latlng',
+  path = '/coordinates',
+): Position[] {
+  const faults: ErrorDetail[] = [];
+  const positions = given.map((pair, at): Position => {
+    const [first = 0, second = 0] = pair;
+    const [latitude, longitude] = order === 'latlng' ? [first, second] : [second, first];
+    if (Math.abs(latitude) > 90 || Math.abs(longitude) > 180)
+      faults.push({ path: `${path}/${at}`, message: outOfRange(order) });
+    // Databases do not take negative zero.
+    return [latitude + 0, longitude + 0];
+  });
+  if (faults.length > 0) throw invalid(faults);
+  return positions;
+}
+
+const outOfRange = (order: 'latlng' | 'lnglat'): string =>
+  order === 'latlng'
+    ? 'must be [latitude, longitude], -90 to 90 and -180 to 180; for the other order send coordinate_order "lnglat"'
+    : 'must be [longitude, latitude], -180 to 180 and -90 to 90, as coordinate_order is "lnglat"';
+
+/** What a caller says of an area, together with what is known of it already. */
+export interface GivenShape {
+  readonly type: GeofenceType;
+  readonly positions: readonly Position[];
+  readonly radiusM: number | null;
+  readonly widthM: number | null;
+}
+
+/** Checks an area and works out what is stored of it; 400 with all faults. */
+export function shapeOf(given: GivenShape): Shape & { readonly bounds: Bounds; readonly areaM2: number } {
+  const faults = [...sizeFaults(given), ...positionFaults(given)];
+  if (faults.length > 0) throw invalid(faults);
+  const { type, radiusM, widthM } = given;
+  const positions = type === 'polygon' ? openRing(given.positions) : given.positions;
+  const marginM = radiusM ?? (widthM ?? 0) / 2;
+  return {
+    type,
+    points: flat(positions),
+    radiusM,
+    widthM,
+    bounds: boundsOf(positions, marginM),
+    areaM2: Math.round(areaOf(type, positions, marginM)),
+  };
+}
+
+function sizeFaults({ type, radiusM, widthM }: GivenShape): ErrorDetail[] {
+  const faults: ErrorDetail[] = [];
+  if (type === 'circle' && radiusM === null)
+    faults.push({ path: '/radius_m', message: 'is missing: a circle has one' });
+  if (type === 'corridor' && widthM === null)
+    faults.push({ path: '/width_m', message: 'is missing: a corridor has one' });
+  if (type !== 'circle' && radiusM !== null) faults.push({ path: '/radius_m', message: 'is only of circles' });
+  if (type !== 'corridor' && widthM !== null) faults.push({ path: '/width_m', message: 'is only of corridors' });
+  return faults;
+}
+
+function positionFaults({ type, positions }: GivenShape): ErrorDetail[] {
+  const fault = (message: string | null): ErrorDetail[] =>
+    message === null ? [] : [{ path: '/coordinates', message }];
+  if (type === 'circle') return fault(positions.length === 1 ? null : 'must be one pair: the centre of the circle');
+  if (type === 'polygon') {
+    const ring = openRing(positions);
+    return fault(ring.length > maxCorners ? `must have at most ${maxCorners} corners` : ringFault(ring));
+  }
+  if (positions.length < 2 || positions.length > maxCorners)
+    return fault(`must have 2 to ${maxCorners} points in a corridor`);
+  return fault(lengthM(positions) > 0 ? null : 'must have different points');
+}
+
+function areaOf(type: GeofenceType, positions: readonly Position[], marginM: number): number {
+  if (type === 'polygon') return areaM2(positions);
+  const ends = Math.PI * marginM ** 2;
+  return type === 'circle' ? ends : lengthM(positions) * marginM * 2 + ends;
+}
+
+/** True when a position lies in a geofence, its edge included. */
+export function contains(geofence: Shape & Pick<Geofence, 'bounds'>, position: Position): boolean {
+  const { type, points, radiusM, widthM, bounds } = geofence;
+  if (!isWithin(position, bounds)) return false;
+  const positions = pairs(points);
+  if (type === 'polygon') return isInRing(position, positions);
+  const [centre] = positions;
+  if (type === 'circle') return centre !== undefined && distanceM(position, centre) <= (radiusM ?? 0);
+  return (nearestOnLine(position, positions)?.distanceM ?? Number.POSITIVE_INFINITY) <= (widthM ?? 0) / 2;
+}
+
+/** A position in the middle of an area, to show it on a map. */
+export function middleOf({ type, points, bounds }: Pick<Geofence, 'type' | 'points' | 'bounds'>): Position {
+  const positions = pairs(points);
+  const middle = type === 'corridor' ? positions[Math.floor(positions.length / 2)] : positions[0];
+  if (type !== 'polygon' && middle !== undefined) return middle;
+  const longitude = (bounds.minLng + bounds.maxLng) / 2;
+  return [(bounds.minLat + bounds.maxLat) / 2, longitude > 180 ? longitude - 360 : longitude];
+}
+
+/** The geometry of an area as GeoJSON has it: longitude first, rings closed and counterclockwise. */
+export function geometryOf({ type, points, radiusM }: Shape): { type: string; coordinates: unknown } {
+  const positions = pairs(points);
+  const lngLat = (line: readonly Position[]): number[][] => line.map(([latitude, longitude]) => [longitude, latitude]);
+  if (type === 'corridor') return { type: 'LineString', coordinates: lngLat(positions) };
+  const [centre] = positions;
+  const ring =
+    type === 'circle' && centre !== undefined ? circleRing(centre, radiusM ?? 0) : counterclockwise(positions);
+  return { type: 'Polygon', coordinates: [lngLat([...ring, ...ring.slice(0, 1)])] };
+}
+
+/** Bearings count clockwise: backwards it is. */
+const circleRing = (centre: Position, radiusM: number): Position[] =>
+  Array.from({ length: circleCorners }, (_unused, at) => {
+    const [latitude, longitude] = destination(centre, 360 - (360 * at) / circleCorners, radiusM);
+    return [rounded(latitude), rounded(longitude)];
+  });
+
+const rounded = (value: number): number => Math.round(value * 1e7) / 1e7;
+
+function counterclockwise(ring: readonly Position[]): readonly Position[] {
+  const sum = ring.reduce((total, [latitude, longitude], at) => {
+    const [nextLatitude, nextLongitude] = ring[(at + 1) % ring.length] as Position;
+    const across = nextLongitude - longitude;
+    return total + (across - 360 * Math.round(across / 360)) * (nextLatitude + latitude);
+  }, 0);
+  return sum > 0 ? [...ring].reverse() : ring;
+}

@@ -1,0 +1,53 @@
+import { shownAttributes } from '../../fields.ts';
+import { bboxOf } from '../../geometry/bounds.ts';
+import { shownRecord } from '../../schemas.ts';
+import type { AccountVehicle } from '../vehicles/assignments.ts';
+import type { Geofence, GeofenceShown, SyncState } from './schema.ts';
+import { geometryOf, pairs } from './shapes.ts';
+
+/** A geofence with what is known of its vehicles at this moment. */
+export const shownGeofence = (
+  geofence: Geofence,
+  vehicles: readonly AccountVehicle[],
+  insideCount: number,
+): GeofenceShown => ({
+  ...shownRecord(geofence),
+  name: geofence.name,
+  type: geofence.type,
+  coordinates: pairs(geofence.points),
+  radius_m: geofence.radiusM,
+  width_m: geofence.widthM,
+  color: geofence.color,
+  description: geofence.description,
+  notify_on: [...geofence.notifyOn],
+  dwell_seconds: geofence.dwellSeconds,
+  speed_limit_kmh: geofence.speedLimitKmh,
+  schedule: geofence.schedule,
+  vehicles: [...geofence.vehicles],
+  groups: [...geofence.groups],
+  push_to_terminal: geofence.pushToTerminal,
+  attributes: shownAttributes(geofence.attributes),
+  terminal_sync: geofence.pushToTerminal ? syncOf(geofence, vehicles) : {},
+  area_m2: geofence.areaM2,
+  bbox: bboxOf(geofence.bounds),
+  geojson: {
+    type: 'Feature',
+    geometry: geometryOf(geofence),
+    properties: {
+      id: geofence._id,
+      name: geofence.name,
+      type: geofence.type,
+      ...(geofence.radiusM === null ? {} : { center: pairs(geofence.points)[0], radius_m: geofence.radiusM }),
+      ...(geofence.widthM === null ? {} : { width_m: geofence.widthM }),
+    },
+  },
+  inside_count: insideCount,
+});
+
+/** Terminals to which nobody has sent the area yet are pending. */
+function syncOf({ terminalSync }: Geofence, vehicles: readonly AccountVehicle[]): Record<string, SyncState> {
+  const states = vehicles.flatMap(({ imei, recordedImei }): [string, SyncState][] =>
+    imei === null ? [] : [[recordedImei ?? imei, terminalSync[imei] ?? 'pending']],
+  );
+  return Object.fromEntries(states);
+}

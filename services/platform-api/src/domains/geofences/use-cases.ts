@@ -1,0 +1,190 @@
+import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { requireAll } from '../../fields.ts';
+import { type Bounds, readBbox } from '../../geometry/bounds.ts';
+import { type Change, type Conditions, matching } from '../../store/account-records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
+import { dropGeofenceFromGroups, ownGroupIds } from '../vehicle-groups/links.ts';
+import { ownVehicleIds } from '../vehicles/assignments.ts';
+import { visibleVehicles } from '../vehicles/visibility.ts';
+import { Holders } from './holders.ts';
+import { checkDwell, detailsOf, geofenceDefaults, isOfShape, maxGeofences, shapeAfter } from './rules.ts';
+import type { Geofence, GeofenceBody, GeofenceShown, ListGeofencesQuery } from './schema.ts';
+import { contains } from './shapes.ts';
+import { shownGeofence } from './shown.ts';
+import { geofencesIn } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
+
+const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
+
+/** A page of the geofences that the caller may see. */
+export async function listGeofences(
+  deps: Parts,
+  caller: Caller,
+  query: ListGeofencesQuery,
+  paging: Paging,
+): Promise<PageItems<GeofenceShown>> {
+  const holders = await Holders.read(deps, caller);
+  const { field, direction } = readSorting(query.sort);
+  const { items, total } = await geofencesIn(deps.records).list(caller, {
+    where: { $and: [await visiblePart(deps, caller, holders), ...(await filtersOf(deps, caller, query, holders))] },
+    sorting: { field: sortFields[field] ?? field, direction },
+    paging,
+  });
+  return { items: await shownGeofences(deps, items, holders), total };
+}
+
+/** A user with the role driver sees the geofences that hold for the own vehicles; the others see all of the account. */
+async function visiblePart(deps: Parts, caller: Caller, holders: Holders): Promise<Conditions> {
+  return caller.role === 'driver' ? holders.where(await ownIds(deps, caller)) : {};
+}
+
+/** Vehicles of the caller's account that the caller may see, by themselves and not through a share. */
+async function ownIds(deps: Parts, caller: Caller, among?: readonly number[]): Promise<number[]> {
+  const found = await visibleVehicles(deps, caller, among);
+  return found.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle._id] : []));
+}
+
+async function filtersOf(
+  deps: Parts,
+  caller: Caller,
+  query: ListGeofencesQuery,
+  holders: Holders,
+): Promise<Conditions[]> {
+  const filters = [matching(query.query, ['name', 'description'])];
+  if (query.type !== undefined) filters.push({ type: query.type });
+  if (query.vehicle_id !== undefined) filters.push(holders.where(await ownIds(deps, caller, [query.vehicle_id])));
+  if (query.bbox !== undefined) filters.push(touching(bboxAt(query.bbox)));
+  return filters;
+}
+
+/** The rectangle of a query, or 400. */
+export function bboxAt(text: string): Bounds {
+  const bounds = readBbox(text);
+  if (bounds !== null) return bounds;
+  throw new AppError('validation_failed', 'The query parameter bbox must be min_lat,min_lng,max_lat,max_lng.', {
+    details: [{ path: '/bbox', message: 'must be min_lat,min_lng,max_lat,max_lng' }],
+  });
+}
+
+/** Areas whose bounds meet a rectangle; both may cross the date line. */
+const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Conditions => ({
+  'bounds.minLat': { $lte: maxLat },
+  'bounds.maxLat': { $gte: minLat },
+  $or: [-360, 0, 360].map((turn) => ({
+    'bounds.minLng': { $lte: maxLng + turn },
+    'bounds.maxLng': { $gte: minLng + turn },
+  })),
+});
+
+/** One geofence that the caller may see, or null. */
+export async function readGeofence(deps: Parts, caller: Caller, id: number): Promise<GeofenceShown | null> {
+  const holders = await Holders.read(deps, caller);
+  const where = { $and: [{ _id: id }, await visiblePart(deps, caller, holders)] };
+  const geofence = await geofencesIn(deps.records).findOne(caller, where);
+  return geofence === null ? null : shownOne(deps, geofence, holders);
+}
+
+export async function createGeofence(
+  deps: Parts,
+  caller: Caller,
+  body: GeofenceBody & { name: string },
+): Promise<GeofenceShown> {
+  const fields = { ...geofenceDefaults, ...detailsOf(body), ...shapeAfter(body), name: body.name };
+  checkDwell(fields);
+  await checkLinks(deps, caller, fields);
+  const geofences = geofencesIn(deps.records);
+  if ((await geofences.count(caller)) >= maxGeofences)
+    throw new AppError('limit_reached', `An account may have ${maxGeofences} geofences.`);
+  return shownOne(deps, await geofences.insert(caller, fields));
+}
+
+const maxAttempts = 5;
+
+/** Null when there is no such geofence. */
+export async function updateGeofence(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  body: GeofenceBody,
+  expectedVersion: number | undefined,
+): Promise<GeofenceShown | null> {
+  const geofences = geofencesIn(deps.records);
+  for (let attempt = 1; ; attempt += 1) {
+    const known = await geofences.find(caller, id);
+    if (known === null) return null;
+    const change = await checkedChange(deps, caller, body, known);
+    try {
+      // What was checked together is written to the version that was read.
+      const version = expectedVersion ?? (isCheckedWhole(body) ? known.version : undefined);
+      const geofence = await geofences.update(caller, id, change, version);
+      return geofence === null ? null : shownOne(deps, geofence);
+    } catch (error) {
+      const isRaced = error instanceof AppError && error.code === 'version_mismatch' && expectedVersion === undefined;
+      if (!isRaced || attempt === maxAttempts) throw error;
+    }
+  }
+}
+
+const isCheckedWhole = (body: GeofenceBody): boolean =>
+  isOfShape(body) || body.notify_on !== undefined || body.dwell_seconds !== undefined;
+
+async function checkedChange(
+  deps: Parts,
+  caller: Caller,
+  body: GeofenceBody,
+  known: Geofence,
+): Promise<Change<Geofence>> {
+  const details = detailsOf(body);
+  checkDwell({ ...known, ...details });
+  await checkLinks(deps, caller, details, known);
+  if (!isOfShape(body)) return details;
+  // The terminals have another area.
+  return { ...details, ...shapeAfter(body, known), terminalSync: {} };
+}
+
+/** Links are to the account's own vehicles and groups, 404 otherwise; those that were there may have gone since. */
+async function checkLinks(
+  deps: Parts,
+  caller: Caller,
+  { vehicles = [], groups = [] }: Partial<Pick<Geofence, 'vehicles' | 'groups'>>,
+  known: Pick<Geofence, 'vehicles' | 'groups'> = { vehicles: [], groups: [] },
+): Promise<void> {
+  const newVehicles = vehicles.filter((id) => !known.vehicles.includes(id));
+  const newGroups = groups.filter((id) => !known.groups.includes(id));
+  if (newVehicles.length > 0) requireAll('vehicle', newVehicles, await ownVehicleIds(deps, caller, newVehicles));
+  if (newGroups.length > 0) requireAll('group', newGroups, await ownGroupIds(deps, caller, newGroups));
+}
+
+/** Removes a geofence, also from groups; the geofence as it was, or null. */
+export async function deleteGeofence(deps: Parts, caller: Caller, id: number): Promise<GeofenceShown | null> {
+  const geofences = geofencesIn(deps.records);
+  const known = await geofences.find(caller, id);
+  if (known === null) return null;
+  const shown = await shownOne(deps, known);
+  if ((await geofences.remove(caller, id)) === null) return null;
+  await dropGeofenceFromGroups(deps, caller, id);
+  await audit(deps, caller, 'geofences.delete', { type: 'geofences', id });
+  return shown;
+}
+
+async function shownOne(deps: Parts, geofence: Geofence, holders?: Holders): Promise<GeofenceShown> {
+  const known = holders ?? (await Holders.read(deps, geofence));
+  return (await shownGeofences(deps, [geofence], known))[0] as GeofenceShown;
+}
+
+async function shownGeofences(deps: Parts, geofences: readonly Geofence[], holders: Holders): Promise<GeofenceShown[]> {
+  const imeis = holders.vehicles.flatMap(({ imei }) => (imei === null ? [] : [imei]));
+  const locations = await lastLocationsIfKnown(deps, geofences.length === 0 ? [] : imeis);
+  return geofences.map((geofence) => {
+    const vehicles = holders.of(geofence);
+    const inside = vehicles.filter(({ imei }) => {
+      const location = imei === null ? undefined : locations.get(imei);
+      return location?.gpsValid === true && contains(geofence, [location.latitude, location.longitude]);
+    });
+    return shownGeofence(geofence, vehicles, inside.length);
+  });
+}
