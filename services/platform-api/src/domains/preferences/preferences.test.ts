@@ -96,6 +96,17 @@ describe('GET and PUT /api/user-preferences/me', () => {
     expect(details.map((detail) => detail.path)).toContain(path);
   });
 
+  it('knows the groups of the account alone', async () => {
+    const [ours, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+    const { data: group } = await ours.post('/api/vehicle-groups', { name: 'Default' });
+    expect((await ours.put(me, { default_group_id: group.id })).data).toMatchObject({ default_group_id: group.id });
+    expect((await theirs.put(me, { default_group_id: group.id })).body).toMatchObject({
+      status: 404,
+      code: 'not_found',
+    });
+    expect((await ours.put(me, { default_group_id: null })).data).toMatchObject({ default_group_id: null });
+  });
+
   it('names fields that it does not know, or refuses them', async () => {
     const client = world.as(await world.user('owner'));
     const ignored = await client.put(me, { colour: 'blue', map: { pitch: 3 } });

@@ -33,7 +33,11 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'self' },
     body: preferencesBody,
     response: oneOf(preferencesShown),
-    errors: { ...changed, 409: 'Others change the record all the time.' },
+    errors: {
+      ...changed,
+      404: 'There is no such group.',
+      409: 'Others change the record all the time.',
+    },
     handle: async ({ body, context }) =>
       shown(await writePreferences(deps, callerOf(context), body, expectedVersion(context))),
   }),

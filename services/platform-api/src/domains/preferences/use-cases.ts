@@ -1,10 +1,12 @@
 import { AppError, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { requireAll } from '../../fields.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { findUser } from '../users/use-cases.ts';
+import { ownGroupIds } from '../vehicle-groups/links.ts';
 import {
   checkPreferences,
   defaultConfig,
@@ -50,6 +52,8 @@ export async function writePreferences(
   body: PreferencesBody,
   expectedVersion: number | undefined,
 ): Promise<UserPreferences> {
+  const group = body.default_group_id ?? null;
+  if (group !== null) requireAll('group', [group], await ownGroupIds(deps, caller, [group]));
   const defaults = await defaultsOf(deps, caller);
   const write = async ({ record }: UserPreferences, version: number | undefined): Promise<UserPreferences | null> => {
     const stored = merged(parsed(record), body);

@@ -1,13 +1,13 @@
 import { terminalKey } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
+import { readDevices } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readMoment } from '../../times.ts';
 import { normalVehicleNo } from '../vehicles/rules.ts';
-import { vehicleStates } from '../vehicles/states.ts';
+import { locationNow, presentOf, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
 import { type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
-import type { LastLocation } from './schema.ts';
-import { type LocationShown, shownLocation } from './shown.ts';
+import type { LocationShown } from './shown.ts';
 import { readLastLocations } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis'>;
@@ -15,13 +15,16 @@ type Parts = Pick<Deps, 'records' | 'redis'>;
 /** Names or numbers that a query may list. */
 const maxListed = 500;
 
-/** The newest positions of terminals by canonical number; 503 while Redis is away. */
-export async function lastLocations(
+/** What is known of terminals that have reported; 503 while Redis is away. */
+async function reported(
   { redis }: Pick<Deps, 'redis'>,
   imeis: readonly string[],
-): Promise<Map<string, LastLocation>> {
+  nowMs: number,
+): Promise<Map<string, VehicleNow>> {
   try {
-    return await readLastLocations(redis, imeis);
+    const locations = await readLastLocations(redis, imeis);
+    const devices = await readDevices(redis, [...locations.keys()]);
+    return new Map([...locations].map(([imei, location]) => [imei, presentOf(devices.get(imei), location, nowMs)]));
   } catch (cause) {
     throw new AppError('unavailable', 'Positions can not be read at the moment.', { cause });
   }
@@ -37,11 +40,13 @@ export async function latestLocations(
   const since = readMoment(query.updated_since, 'updated_since')?.getTime() ?? 0;
   const asked = query.imei === undefined ? null : askedImeis(query.imei);
   const seen = byImei(await visibleVehicles(deps, caller), asked);
-  const found = await lastLocations(deps, [...seen.keys()]);
-  const shown = [...found].map(([imei, location]) => {
-    const visible = seen.get(imei);
-    const frame = { vehicleId: visible?.vehicle._id ?? null, driverId: driverOf(visible), nowMs };
-    return { ...shownLocation(location, frame), imei: asked?.get(imei) ?? location.imei };
+  const found = await reported(deps, [...seen.keys()], nowMs);
+  const shown = [...seen].flatMap(([imei, visible]) => {
+    const now = found.get(imei);
+    const location = now && locationNow(now, { id: visible.vehicle._id, driverId: driverOf(visible) });
+    return location === null || location === undefined
+      ? []
+      : [{ ...location, imei: asked?.get(imei) ?? location.imei }];
   });
   return shown
     .filter(({ server_timestamp: at }) => at >= since)
@@ -113,5 +118,4 @@ function byImei(visible: readonly VisibleVehicle[], asked: ReadonlyMap<string, s
 }
 
 /** Of a shared vehicle the driver is not told. */
-const driverOf = (visible: VisibleVehicle | undefined): number | null =>
-  visible?.access === 'owner' ? visible.vehicle.driverId : null;
+const driverOf = ({ vehicle, access }: VisibleVehicle): number | null => (access === 'owner' ? vehicle.driverId : null);

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '@fleet/service-kit';
 import { distanceM } from '../../geometry/positions.ts';
-import { stateOf } from '../realtime/rules.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
+import type { VehicleNow } from '../vehicles/states.ts';
 import { type LinkPermission, linkPermissions, type SharedViewShown, type ShareLink } from './schema.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -31,16 +31,16 @@ export function requireLive(link: Pick<ShareLink, 'revokedAt' | 'expiresAt' | 'i
 export function sharedView(
   link: ShareLink,
   vehicle: Pick<Vehicle, 'name' | 'vehicleNo' | 'vehicleType'>,
-  last: LastLocation | null,
+  now: VehicleNow,
   more: { readonly wsUrl: string; readonly nowMs: number },
 ): SharedViewShown {
   const { nowMs } = more;
-  const seen = link.permissions.includes('location') ? last : null;
+  const seen = link.permissions.includes('location') ? now.location : null;
   const since = nowMs - link.historyMinutes * 60_000;
   return {
     label: link.label,
     vehicle: { name: vehicle.name, vehicle_no: vehicle.vehicleNo, vehicle_type: vehicle.vehicleType },
-    state: stateOf(last, nowMs),
+    state: now.state,
     location: seen && {
       latitude: seen.latitude,
       longitude: seen.longitude,

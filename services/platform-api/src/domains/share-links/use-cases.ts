@@ -4,9 +4,9 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
-import { lastLocation } from '../realtime/look-ups.ts';
 import { websocketUrl } from '../realtime/websocket-tokens.ts';
 import { hashPassword, isPassword } from '../users/passwords.ts';
+import { neverConnected, vehicleStates } from '../vehicles/states.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import { ownVehicle } from '../vehicles/visibility.ts';
 import { newSlug, requireLive, sharedView, storedPermissions } from './rules.ts';
@@ -97,7 +97,9 @@ export async function openLink(
   await requirePassword(deps, link, context);
   const vehicle = (await vehiclesById(deps.records, link, [link.vehicleId])).get(link.vehicleId);
   if (vehicle === undefined) throw new AppError('share_link_revoked', 'The link has been revoked.');
-  const last = vehicle.imei === null ? null : await lastLocation(deps, vehicle.imei);
+  const { imei } = vehicle;
+  const states = await vehicleStates(deps, imei === null ? [] : [imei], now.getTime());
+  const present = states.get(imei ?? '') ?? neverConnected;
   if ((await countView(deps.records, link, now)) === null) {
     requireLive({ ...link, ...(await findLinkBySlug(deps.records, slug)) }, now);
     throw new AppError('share_link_used_up', 'The link has been opened as often as it may be.');
@@ -106,7 +108,7 @@ export async function openLink(
   const doer = { accountId: link.accountId, ...(ip === undefined ? {} : { ip }) };
   await audit(deps, doer, 'share_links.open', { type: 'share_links', id: link._id }, { vehicle_id: link.vehicleId });
   const wsUrl = `${websocketUrl(deps.config)}?share=${slug}`;
-  return sharedView(link, vehicle, last, { wsUrl, nowMs: now.getTime() });
+  return sharedView(link, vehicle, present, { wsUrl, nowMs: now.getTime() });
 }
 
 /** Every try counts, from wherever it comes: a short password does not last long against many addresses. */
