@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Permission, permissions, type Role, roles } from './access/roles.ts';
+import { declaredRoutes } from './api-document.ts';
+import { PlatformWorld, type TestUser } from './testing/platform-world.ts';
+
+// Every role at every route, on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let world: PlatformWorld;
+const users = new Map<Role, TestUser>();
+let apiKey: string;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  for (const role of roles) users.set(role, await world.user(role));
+  const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
+  apiKey = String((await world.as(world.ours.owner).post('/api/api-keys', { name: 'all', scopes })).data['key']);
+});
+afterAll(() => world?.close());
+
+/** Nobody has a record of this id, and no body is right: what is let through changes nothing. */
+const pathOf = (path: string): string =>
+  `/api${path}`.replaceAll(/:(\w+)/g, (_all, name: string) => (name === 'slug' ? 'x'.repeat(22) : '999999999'));
+
+const routes = declaredRoutes().filter(({ access }) => access.credentials !== 'none' && access.credentials !== 'key');
+const ordered = routes.toSorted((a, b) => Number(a.operationId === 'logout') - Number(b.operationId === 'logout'));
+
+describe('roles and routes', () => {
+  it.each(ordered.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    '%s is open to the roles of its permission, and to no other',
+    async (_name, { method, path, access }) => {
+      const refused: Role[] = [];
+      for (const [role, { token }] of users) {
+        const client = world.with({ authorization: `Bearer ${token}`, 'x-api-key': apiKey });
+        const url = pathOf(path);
+        const hasBody = method === 'post' || method === 'put';
+        const { status } = hasBody ? await client[method](url, []) : await client[method](url);
+        expect([url, role, status < 500]).toEqual([url, role, true]);
+        expect([url, role, status]).not.toEqual([url, role, 401]);
+        if (status === 403) refused.push(role);
+      }
+      const allowed: readonly Role[] = permissions[access.permission];
+      expect(refused).toEqual(roles.filter((role) => !allowed.includes(role)));
+    },
+  );
+
+  it('have the permissions of the contract', () => {
+    const may = (role: Role): Permission[] =>
+      (Object.keys(permissions) as Permission[]).filter((name) =>
+        (permissions[name] as readonly Role[]).includes(role),
+      );
+    expect(may('superadmin')).toEqual(Object.keys(permissions));
+    expect(may('owner')).toEqual(Object.keys(permissions).filter((name) => name !== 'accounts'));
+    expect(may('admin')).toEqual(may('owner').filter((name) => name !== 'billing'));
+    expect(may('manager')).toEqual(['self', 'read', 'fleet', 'sharing', 'webhooks', 'commands', 'video']);
+    expect(may('viewer')).toEqual(['self', 'read', 'video']);
+    expect(may('driver')).toEqual(['self', 'read']);
+    expect(may('dealer')).toEqual(['self', 'read', 'accounts']);
+  });
+});

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import type { Notification } from '../domains/notifications/schema.ts';
+import { notificationsIn } from '../domains/notifications/store.ts';
+import {
+  type Answer,
+  type Client,
+  type PlatformWorld,
+  type Tenant,
+  type TestUser,
+  testPassword,
+} from './platform-world.ts';
+
+/** What a tenant of the isolation test has: one record of every kind, and who calls. */
+export interface TenantData {
+  readonly tenant: Tenant;
+  /** Stands in every name of the tenant's records. */
+  readonly mark: string;
+  readonly dealer: TestUser;
+  /** Ids by kind (`vehicle`), and what else names a record (`imei`, `slug`). */
+  readonly names: Readonly<Record<string, number | string>>;
+  /** Of an API key that can mint tokens. */
+  readonly mintingKey: string;
+  readonly refreshToken: string;
+}
+
+function made(answer: Answer): Record<string, unknown> & { id: number } {
+  if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
+  return answer.data;
+}
+
+const digits = (length: number): string =>
+  Array.from(randomBytes(length), (byte) => String(byte % 10))
+    .join('')
+    .replace(/^0/, '1');
+
+/** Makes the same records for any tenant, over HTTP wherever there is a way. */
+export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark: string): Promise<TenantData> {
+  const client = world.as(tenant.owner);
+  const dealer = await world.user('dealer', tenant, { name: `${mark} dealer` });
+  const phone = `+1415555${digits(4)}`;
+  const user = await world.user('manager', tenant, { name: `${mark} manager`, phoneNumber: phone });
+  const imei = digits(12);
+  const vehicle = made(await client.post('/api/vehicles', { vehicle_no: `${mark}1`, imei }));
+  const vehicleIds = { vehicles: [vehicle.id] };
+  const links = await linksOf(client, { mark, userId: user.id, vehicleId: vehicle.id });
+  const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
+  const minting = made(await client.post('/api/api-keys', { name: mark, scopes, can_mint_tokens: true }));
+  await world.anonymous.post('/api/auth/login', { identifier: tenant.owner.email, password: testPassword });
+  const sessions = await client.get('/api/auth/sessions');
+  const post = async (path: string, body: object): Promise<number> => made(await client.post(path, body)).id;
+  return {
+    tenant,
+    mark,
+    dealer,
+    mintingKey: String(minting['key']),
+    refreshToken: user.refreshToken,
+    names: {
+      ...links,
+      account: made(
+        await world.as(dealer).post('/api/accounts', {
+          name: `${mark} customer`,
+          owner: { name: mark, email: `${mark.toLowerCase()}-${digits(6)}@fleet.example` },
+        }),
+      ).id,
+      imei,
+      phone,
+      user: user.id,
+      session: sessions.items.find(({ id }) => id !== tenant.owner.sessionId)?.id ?? 0,
+      apiKey: await post('/api/api-keys', { name: mark }),
+      vehicle: vehicle.id,
+      vehicleNo: `${mark}1`,
+      driver: await post('/api/drivers', { name: `${mark} driver`, vehicle_ids: [vehicle.id] }),
+      group: await post('/api/vehicle-groups', { name: `${mark} group`, ...vehicleIds }),
+      geofence: await post('/api/geofences', {
+        name: `${mark} yard`,
+        type: 'circle',
+        coordinates: [[22.5, 114]],
+        radius_m: 100,
+        ...vehicleIds,
+      }),
+      miningDevice: await post('/api/mining-devices', { imei: digits(15), owner_name: mark }),
+      partner: await post('/api/partners', { name: `${mark} partner` }),
+      ticket: await post('/api/support-tickets', { subject: mark, message: mark, vehicle_id: vehicle.id }),
+      order: await post('/api/subscription/create-gateway-order', {
+        plan: 'basic',
+        vehicle_ids: [vehicle.id],
+        months: 1,
+      }),
+      command: String(
+        made(await client.post(`/api/vehicles/${vehicle.id}/commands`, { type: 'text', params: { text: mark } }))[
+          'command_id'
+        ],
+      ),
+      notification: await notificationOf(world, tenant, { mark, imei, vehicleId: vehicle.id }),
+    },
+  };
+}
+
+/** Through which others may see a vehicle. */
+async function linksOf(
+  client: Client,
+  { mark, userId, vehicleId }: { mark: string; userId: number; vehicleId: number },
+): Promise<Record<string, number | string>> {
+  made(await client.post('/api/vehicle/share-vehicles', { secondary_user: userId, vehicles: [vehicleId] }));
+  const link = made(await client.post('/api/share-links', { vehicle_id: vehicleId, label: mark }));
+  const url = `https://93.184.216.34/${mark}`;
+  const webhook = made(await client.post('/api/user-webhooks', { url, name: mark, vehicle_ids: [vehicleId] }));
+  await client.post('/api/notifications/update-push-token', { push_token: `${mark}-push` });
+  return { shareLink: link.id, slug: String(link['slug']), webhook: webhook.id };
+}
+
+async function notificationOf(
+  { records }: PlatformWorld,
+  { accountId }: Tenant,
+  { mark, imei, vehicleId }: { mark: string; imei: string; vehicleId: number },
+): Promise<number> {
+  const fields: Omit<Notification, '_id' | 'accountId' | 'createdAt' | 'updatedAt' | 'version'> = {
+    dedupeKey: `${mark}:${imei}`,
+    type: 'sos',
+    title: mark,
+    description: mark,
+    category: 'emergency',
+    severity: 'critical',
+    vehicleId,
+    vehicleNo: `${mark}1`,
+    imei,
+    driverId: null,
+    latitude: 0,
+    longitude: 0,
+    address: null,
+    attributes: '{}',
+    media: [],
+    backfilled: false,
+    timestamp: 1_790_000_000_000,
+    serverTimestamp: 1_790_000_000_000,
+    acknowledgedAt: null,
+    acknowledgedBy: null,
+  };
+  return (await notificationsIn(records).insert({ accountId }, fields))._id;
+}
