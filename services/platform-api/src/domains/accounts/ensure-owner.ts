@@ -9,14 +9,14 @@ import { insertAccountOf } from './store.ts';
 /** Makes an account and its owner unless the e-mail has a user already, whose password stays as it is. */
 export async function ensureOwner(
   records: Records,
-  owner: { email: string; password: string; accountName: string },
+  owner: { email: string; password: string; accountName: string; role?: 'owner' | 'dealer' | 'superadmin' },
 ): Promise<{ user: User; created: boolean }> {
   const email = normalEmail(owner.email);
   const known = await findByEmail(records, email);
   if (known !== null) return { user: known, created: false };
   const account = await insertAccountOf(records, email, newAccount({ name: owner.accountName }));
   const { record, created } = await recordFirstOwner(records, account.record._id, {
-    ...newUser({ name: email, email, role: 'owner' }),
+    ...newUser({ name: email, email, role: owner.role ?? 'owner' }),
     passwordHash: await hashPassword(owner.password),
   });
   return { user: record, created };

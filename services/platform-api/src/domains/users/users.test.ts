@@ -240,6 +240,16 @@ describe('the last owner', () => {
 });
 
 describe('DELETE /api/users/:id', () => {
+  it('passes the vehicles of the user to the first owner of the account', async () => {
+    const tenant = await world.tenant('Heirs');
+    const manager = await world.user('manager', tenant);
+    const vehicle = await world.as(manager).post('/api/vehicles', { vehicle_no: 'AB12' });
+    expect(vehicle.data).toMatchObject({ owner_user_id: manager.id });
+    expect((await world.as(tenant.owner).delete(`/api/users/${manager.id}`)).status).toBe(200);
+    const read = await world.as(tenant.owner).get(`/api/vehicles/${vehicle.data.id}`);
+    expect(read.data).toMatchObject({ owner_user_id: tenant.owner.id });
+  });
+
   it('removes the user, ends the sessions, frees the e-mail; again is 404', async () => {
     const user = await world.user('viewer');
     const path = `/api/users/${user.id}`;
