@@ -3,6 +3,7 @@ import { terminalKey } from '@fleet/jt808';
 import { runTool } from './command-line.ts';
 import { normalEmail } from './domains/users/rules.ts';
 import { findByEmail } from './domains/users/use-cases.ts';
+import { cameraUtcOffsetPattern } from './domains/vehicles/schema.ts';
 import { recordVehicle } from './domains/vehicles/use-cases.ts';
 
 const usage = `usage: node create-vehicle.js --owner NAME@HOST --vehicle-no TEXT --imei NUMBER [--camera-utc-offset +08:00]
@@ -19,9 +20,8 @@ await runTool(async (records) => {
   });
   const { owner, 'vehicle-no': vehicleNo, imei, 'camera-utc-offset': cameraUtcOffset } = values;
   if (owner === undefined || vehicleNo === undefined || imei === undefined) throw new Error(usage);
-  const key = terminalKey(imei);
-  if (key === null) throw new Error(`${imei} is not a terminal number.`);
-  if (cameraUtcOffset !== undefined && !/^[+-](0\d|1[0-4]):[0-5]\d$/.test(cameraUtcOffset))
+  if (terminalKey(imei) === null) throw new Error(`${imei} is not a terminal number.`);
+  if (cameraUtcOffset !== undefined && !new RegExp(cameraUtcOffsetPattern).test(cameraUtcOffset))
     throw new Error(`${cameraUtcOffset} is not an offset such as +08:00.`);
   const user = await findByEmail(records, normalEmail(owner));
   if (user === null) throw new Error(`${owner} is nobody's e-mail here.`);
@@ -29,9 +29,9 @@ await runTool(async (records) => {
     accountId: user.accountId,
     ownerUserId: user._id,
     vehicleNo,
-    imei: key,
+    imei,
     ...(cameraUtcOffset === undefined ? {} : { cameraUtcOffset }),
   });
   if (!created) throw new Error(`Terminal ${imei} is another vehicle's already; nothing was changed.`);
-  return `vehicle ${record._id}: ${record.vehicleNo}, terminal ${record.imei}`;
+  return `vehicle ${record._id}: ${record.vehicleNo}, terminal ${record.recordedImei}`;
 });

@@ -57,7 +57,7 @@ describe('migrate', () => {
       cameraUtcOffset: '+05:30',
       version: 1,
     };
-    await database.collection<{ _id: number }>('vehicles').insertOne({ _id: 7, ...old } as never);
+    await database.collection<{ _id: number }>('vehicles').insertOne({ _id: 7, ...old });
     await migrate(database, log);
     const vehicles = vehiclesIn(new Records(database));
     expect(await vehicles.find({ accountId: 1 }, 7)).toMatchObject({

@@ -61,6 +61,9 @@ export interface Vehicle extends AccountRecord {
   readonly attributes: string;
 }
 
+/** -12:00 to +14:00. */
+export const cameraUtcOffsetPattern = '^([+-](0\\d|1[01]):[0-5]\\d|[+-]12:00|\\+(12|13):[0-5]\\d|\\+14:00)$';
+
 const channel = Type.Object({
   channel_id: Type.Integer({ minimum: 1, maximum: 37 }),
   name: Type.Optional(text(0, 100)),
@@ -96,7 +99,7 @@ const details = {
   camera_utc_offset: Type.Optional(
     clearable(
       Type.String({
-        pattern: '^([+-](0\\d|1[01]):[0-5]\\d|[+-]12:00|\\+(12|13):[0-5]\\d|\\+14:00)$',
+        pattern: cameraUtcOffsetPattern,
         description: "The terminal's own clock. Default: +08:00.",
         examples: ['+08:00'],
       }),

@@ -1,0 +1,106 @@
+import { randomInt } from 'node:crypto';
+import { deviceCommandSubject } from '@fleet/bus';
+import { avAttributesResponse, encodeBody } from '@fleet/jt808';
+import { claimDevice, forgetGateway, keepGatewayAlive, releaseDevice } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+});
+afterAll(() => world?.close());
+
+const attributes = encodeBody(
+  avAttributesResponse,
+  {
+    audioCodec: 6,
+    audioChannels: 1,
+    audioSampleRate: 0,
+    audioBitDepth: 1,
+    audioFrameLength: 160,
+    audioOutput: 1,
+    videoCodec: 98,
+    maxAudioChannels: 1,
+    maxVideoChannels: 2,
+  },
+  '2013',
+);
+const answered = {
+  kind: 'answered',
+  answer: {
+    commandMessageId: 0x9003,
+    commandSerialNo: 1,
+    result: null,
+    message: { id: 0x1003, edition: '2013', bodyBase64: Buffer.from(attributes).toString('base64') },
+  },
+};
+const shown = [
+  { channel_id: 1, name: 'Channel 1', enabled: true, has_audio: true },
+  { channel_id: 2, name: 'Channel 2', enabled: true, has_audio: false },
+];
+
+/** A connected terminal whose gateway answers every command alike, for the time of some work. */
+async function withTerminal(imei: string, outcome: unknown, work: (asked: string[]) => Promise<void>): Promise<void> {
+  const { redis } = world.deps;
+  const podId = `pod-${imei}`;
+  const state = { sessionId: podId, podId, phone: `0${imei}`, edition: '2013' as const, remoteAddress: '127.0.0.1:1' };
+  await keepGatewayAlive(redis, podId);
+  await claimDevice(redis, imei, { ...state, onlineSinceMs: Date.now(), lastSeenMs: Date.now() });
+  const asked: string[] = [];
+  const gateway = world.bus.nc.subscribe(deviceCommandSubject(imei), {
+    callback: (_error, message) => {
+      asked.push(message.string());
+      message.respond(JSON.stringify(outcome));
+    },
+  });
+  try {
+    await world.bus.nc.flush();
+    await work(asked);
+  } finally {
+    gateway.unsubscribe();
+    await releaseDevice(redis, imei, podId);
+    await forgetGateway(redis, podId);
+  }
+}
+const newImei = (): string => String(randomInt(10 ** 10, 10 ** 11 - 1));
+const create = async (vehicleNo: string, imei: string) =>
+  (await owner.post('/api/vehicles', { vehicle_no: vehicleNo, imei: `0${imei}` })).data;
+
+describe('the channels of a vehicle', () => {
+  it('are those that its connected terminal tells when the vehicle is made (0x9003), and are asked for once', async () => {
+    const imei = newImei();
+    await withTerminal(imei, answered, async (asked) => {
+      const vehicle = await create('CH1', imei);
+      expect(vehicle['channels']).toEqual(shown);
+      expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(shown);
+      expect(asked.map((text) => JSON.parse(text) as unknown)).toEqual([{ kind: 'queryAvAttributes' }]);
+    });
+  });
+
+  it('are asked for when a terminal has connected later; those on record stay', async () => {
+    const imei = newImei();
+    const vehicle = await create('CH2', imei);
+    expect(vehicle['channels']).toEqual([]);
+    await withTerminal(imei, answered, async () => {
+      expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(shown);
+      const own = await owner.put(`/api/vehicles/${vehicle.id}`, { channels: [{ channel_id: 5 }] });
+      expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(own.data['channels']);
+    });
+  });
+
+  it.each([
+    ['does not know the command', { ...answered, answer: { ...answered.answer, result: 3, message: null } }],
+    ['is silent', { kind: 'timedOut' }],
+    ['answers nonsense', { kind: 'nonsense' }],
+  ])('stay empty when the terminal %s', async (name, outcome) => {
+    const imei = newImei();
+    await withTerminal(imei, outcome, async () => {
+      expect((await create(`E ${name}`.slice(0, 20), imei))['channels']).toEqual([]);
+    });
+  });
+});
