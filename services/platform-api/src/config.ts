@@ -6,6 +6,7 @@ import {
   envSchema,
   readEnv,
 } from '@fleet/service-kit';
+import { checkMapSettings, mapSettings } from './maps/settings.ts';
 
 const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 
@@ -272,6 +273,12 @@ export const schema = envSchema({
     default: 20_000,
     description: 'wait for the text of one picture',
   },
+  ...mapSettings,
+  TOLL_GATES_FILE: {
+    type: 'string',
+    optional: true,
+    description: 'CSV or JSON of toll gates, loaded at the start whenever it has changed; without it there are none',
+  },
   RATE_LIMIT_PLATFORM_PER_MINUTE: { ...count, default: 600, description: 'requests of an API key' },
   RATE_LIMIT_PLATFORM_BURST: { ...count, default: 100, description: 'requests of an API key at once' },
   RATE_LIMIT_LOGIN_PER_MINUTE: { ...count, default: 20, description: 'log-ins of an address, and with an identifier' },
@@ -295,5 +302,6 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
   if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
     throw new ConfigError('ENCRYPTION_KEY has its development value: set one of your own.');
+  checkMapSettings(config);
   return config;
 }

@@ -8,6 +8,7 @@ import type { OcrEngine } from './domains/documents/ocr.ts';
 import type { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import type { Billing } from './domains/billing/billing.ts';
 import type { SigningKeys } from './domains/signing-keys/signing-keys.ts';
+import type { MapServices } from './maps/map-services.ts';
 import type { Messages } from './providers/messages.ts';
 import type { Records } from './store/records.ts';
 
@@ -30,6 +31,8 @@ export interface Deps {
   readonly billing: Billing;
   /** Mails and SMS to people. */
   readonly messages: Messages;
+  /** Addresses and roads. */
+  readonly maps: MapServices;
   /** Counts what a domain knows the key of; the guard has counted the route's own bucket already (`countedBy`). */
   readonly limits: RateLimits;
   /** Stores what partners send in the telemetry stream. */

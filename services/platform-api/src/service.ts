@@ -27,6 +27,7 @@ import { ocrEngine } from './domains/documents/ocr.ts';
 import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
+import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
 import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
@@ -125,6 +126,8 @@ function makeDeps(
   lifecycle.onStop('reader of documents', () => ocr.stop());
   const billing = billingOf(config);
   lifecycle.onStop('payment gateway', () => billing.gateway.stop());
+  const maps = new MapServices(config, { log, redis });
+  lifecycle.onStop('map providers', () => maps.stop());
   const encryption = new Encryption(config.ENCRYPTION_KEY);
   const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
   return {
@@ -139,6 +142,7 @@ function makeDeps(
     encryption,
     signingKeys,
     tokens: new AccessTokens(signingKeys, config.JWT_ISSUER),
+    maps,
     limits: platformRateLimits(config, redis),
   };
 }
