@@ -96,7 +96,7 @@ export function sampleOf(
   const schema = operation.requestBody?.content['application/json']?.schema;
   const made = bodies[operation.operationId]?.(data.rest);
   const body = schema === undefined ? undefined : { ...(valueOf(document, schema, data.rest) as object), ...made };
-  const namesRecord = ([name = '']: readonly string[]): boolean => name in kindOfName || name in textOfName;
+  const namesRecord = ([name = '']: readonly [string?, string?]): boolean => name in kindOfName || name in textOfName;
   return {
     path: given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`,
     body,
@@ -107,7 +107,7 @@ export function sampleOf(
   };
 }
 
-function queryValue({ name, required, schema, example }: Parameter, data: TenantData): string[][] {
+function queryValue({ name, required, schema, example }: Parameter, data: TenantData): [string, string][] {
   const kind = kindOfName[name] ?? textOfName[name];
   if (kind !== undefined) return [[name, String(nameIn(data, kind))]];
   return required === true ? [[name, String(example ?? schema.examples?.[0])]] : [];

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startWorld, type World } from './testing/world.ts';
+
+interface Reply {
+  status: number;
+  headers: Headers;
+  body: unknown;
+}
+interface Data {
+  readonly id: number;
+  readonly [field: string]: unknown;
+}
+
+let world: World;
+let headers: Record<string, string>;
+
+async function call(method: string, path: string, body?: unknown, own: Record<string, string> = headers) {
+  const response = await fetch(`${world.product.runtime.base_url}/api${path}`, {
+    method,
+    headers: { ...own, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() } as Reply;
+}
+
+const dataOf = ({ body }: Reply): Data => (body as { data: Data }).data;
+
+async function made(path: string, body: object): Promise<Data> {
+  const reply = await call('POST', path, body);
+  expect({ status: reply.status, body: reply.body }).toMatchObject({ status: 201 });
+  return dataOf(reply);
+}
+
+beforeAll(async () => {
+  world = await startWorld({
+    RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
+    RATE_LIMIT_PLATFORM_BURST: '100000',
+    RATE_LIMIT_LOGIN_PER_MINUTE: '1000',
+  });
+  const { demo } = world.product.runtime;
+  const login = { identifier: demo.email, password: demo.password };
+  const reply = await call('POST', '/auth/login', login, {});
+  expect({ status: reply.status, body: reply.body }).toMatchObject({ status: 200 });
+  headers = { 'x-api-key': demo.api_key, authorization: `Bearer ${String(dataOf(reply)['access_token'])}` };
+}, 180_000);
+afterAll(() => world?.stop(), 60_000);
+
+describe('the demo account, through the reverse proxy', () => {
+  it('makes, lists, changes, shares and deletes a vehicle', async () => {
+    const vehicle = await made('/vehicles', { vehicle_no: 'KL 07 AB 1', vehicle_type: 'truck' });
+    const listed = await call('GET', '/vehicles?query=kl07ab1');
+    expect(listed.body).toMatchObject({ data: [{ id: vehicle.id }], meta: { pagination: { total: 1 } } });
+    const at = `/vehicles/${vehicle.id}`;
+    expect(dataOf(await call('PUT', at, { name: 'Lorry' }))).toMatchObject({ name: 'Lorry', version: 2 });
+
+    const link = await made('/share-links', { vehicle_id: vehicle.id, expires_in_hours: 1 });
+    const shared = `/public/share-links/${String(link['slug'])}`;
+    expect((await call('GET', shared, undefined, {})).body).toMatchObject({ data: { vehicle: { name: 'Lorry' } } });
+
+    expect(dataOf(await call('DELETE', at))).toMatchObject({ id: vehicle.id, name: 'Lorry' });
+    expect((await call('DELETE', at)).status).toBe(404);
+    expect((await call('GET', shared, undefined, {})).status).toBeGreaterThanOrEqual(404);
+  });
+
+  it('finds the documents of both APIs and one page over them', async () => {
+    const { base_url: base } = world.product.runtime;
+    for (const [path, title] of [
+      ['/api/openapi.json', 'Platform API'],
+      ['/api/v1/openapi.json', 'Device API'],
+    ] as const) {
+      const document = await (await fetch(base + path)).json();
+      expect(document).toMatchObject({ openapi: '3.1.0', info: { title } });
+      expect(await (await fetch(`${base}/docs/initializer.js`)).text()).toContain(`"${path}"`);
+    }
+  });
+});
+
+/** A row of the interface's tables: what is sent, and what it is answered. */
+type Row = readonly [method: string, path: string, body?: object, status?: number];
+
+/** Records that the rows name. */
+async function records() {
+  const vehicle = await made('/vehicles', { vehicle_no: 'ROWS 1' });
+  const phone = '+14155550142';
+  const user = await made('/users', { name: 'Guest', phone_number: phone, role: 'viewer' });
+  const share = { secondaryUser: user.id, vehicles: [vehicle.id] };
+  const driver = await made('/drivers', { name: 'Row' });
+  const group = await made('/vehicle-groups', { name: 'Rows' });
+  const geofence = await made('/geofences', { name: 'Rows', ...square });
+  const webhook = await made('/user-webhooks', { url: 'https://93.184.216.34/rows' });
+  const mining = await made('/mining-devices', { imei: '013800138555' });
+  const link = await made('/share-links', { vehicle_id: vehicle.id, expires_in_hours: 1 });
+  return { vehicle, phone, share, driver, group, geofence, webhook, mining, link };
+}
+
+const square = {
+  coordinates: [
+    [9.96, 76.28],
+    [9.96, 76.3],
+    [9.98, 76.3],
+  ],
+};
+
+function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
+  const { vehicle, phone, share, driver, group, geofence, webhook, mining, link } = made;
+  return [
+    ['POST', '/vehicle/search-user-for-share', { phoneNumber: phone }],
+    ['POST', '/vehicle/share-vehicles', share],
+    ['GET', '/vehicle/get-shared-users'],
+    ['GET', `/vehicle/shared-vehicles/${share.secondaryUser}`],
+    ['POST', '/vehicle/remove-share-vehicles', share],
+    ['GET', '/share-links'],
+    ['POST', '/share-links', { vehicle_id: vehicle.id, expires_in_hours: 2 }, 201],
+    ['GET', `/share-links/${String(link['slug'])}`],
+    ['DELETE', `/share-links/${link.id}`],
+    ['GET', '/user/generate-websocket-token'],
+    ['GET', '/rtt-tracking/get-imei-latest-location'],
+    ['GET', '/rtt-tracking/get-imei-based-on-vehicle-number'],
+    ['POST', '/drivers', { name: 'Another' }, 201],
+    ['GET', '/drivers'],
+    ['PUT', `/drivers/${driver.id}`, { name: 'Renamed' }],
+    ['DELETE', `/drivers/${driver.id}`],
+    ['POST', '/vehicle-groups', { name: 'More', vehicles: [vehicle.id], parent_group: group.id }, 201],
+    ['GET', '/vehicle-groups?populateVehicles='],
+    ['GET', '/vehicle-groups?folderView=true'],
+    ['GET', `/vehicle-groups/${group.id}`],
+    ['GET', `/vehicle-groups/${group.id}/list-sub-groups`],
+    ['PUT', `/vehicle-groups/${group.id}`, { name: 'Renamed' }],
+    ['DELETE', `/vehicle-groups/${group.id}`],
+    ['POST', '/geofences', { name: 'Another', ...square }, 201],
+    ['GET', '/geofences'],
+    ['GET', `/geofences/${geofence.id}`],
+    ['PUT', `/geofences/${geofence.id}`, { name: 'Renamed' }],
+    ['DELETE', `/geofences/${geofence.id}`],
+    ['POST', '/notifications/update-push-token', { push_token: 'rows' }],
+    ['GET', '/notifications/types'],
+    ['GET', `/notifications/vehicle-notifications/${vehicle.id}?record_date=31/01/2026&type=sos`],
+    ['POST', `/notifications/update-preferences/${vehicle.id}`, { notification_types: ['sos'] }],
+    ['GET', `/notifications/vehicle-preferences/${vehicle.id}`],
+    ['GET', '/user-preferences/me'],
+    ['PUT', '/user-preferences/me', { theme: 'dark' }],
+    ['PUT', '/global-config', {}],
+    ['GET', '/user-webhooks'],
+    ['GET', `/user-webhooks/${webhook.id}`],
+    [
+      'POST',
+      '/user-webhooks',
+      { url: 'https://93.184.216.34/more', secret: 'a secret of mine'.replaceAll(' ', '-') },
+      201,
+    ],
+    ['PUT', `/user-webhooks/${webhook.id}`, { name: 'Renamed' }],
+    ['DELETE', `/user-webhooks/${webhook.id}`],
+    ['POST', '/mining-devices', { imei: '013800138556' }, 201],
+    ['POST', '/mining-devices/list', { page: 1, limit: 10, query: '0138', filters: {} }],
+    ['PUT', `/mining-devices/${mining.id}`, { data: { vehicle_no: 'MINE 1' } }],
+    ['POST', '/mining-device/clear-database', { confirm: 'CLEAR' }],
+    ['GET', '/subscriptions/billing-portal'],
+    ['POST', '/subscription/create-gateway-order', { plan: 'basic', vehicle_ids: [vehicle.id], months: 1 }, 201],
+    ['GET', '/dealers/me?limit=10&offset=0&query='],
+  ];
+}
+
+describe("the rows of the interface's tables", () => {
+  it('are each there, for both headers alone', async () => {
+    const rows = rowsOf(await records());
+    const key = { 'x-api-key': headers['x-api-key'] ?? '' };
+    const token = { authorization: headers['authorization'] ?? '' };
+    const found: unknown[] = [];
+    for (const [method, path, body, status = 200] of rows) {
+      const without = [await call(method, path, body, {}), await call(method, path, body, key)];
+      without.push(await call(method, path, body, token));
+      const reply = await call(method, path, body);
+      const refusals = without.map(({ status: refusal }) => refusal);
+      found.push({ row: `${method} ${path}`, refusals, status: reply.status, expected: status });
+    }
+    expect(found).toEqual(
+      rows.map(([method, path, , status = 200]) => ({
+        row: `${method} ${path}`,
+        refusals: [401, 401, 401],
+        status,
+        expected: status,
+      })),
+    );
+  }, 120_000);
+
+  it.each(['/devices/partner/pushhb', '/devices/partner/pushgps'])('%s asks partners for their token', async (path) => {
+    expect((await call('POST', path, { token: 'wrong', data_list: [] }, {})).status).toBe(401);
+  });
+
+  it.each(['sms-provider', 'voice-assistant'])('%s takes what is signed', async (receiver) => {
+    const reply = await call('POST', `/chat-log/${receiver}-webhook?provider=generic`, { id: '1' }, {});
+    expect(reply.status).toBe(401);
+  });
+});
