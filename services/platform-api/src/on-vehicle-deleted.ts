@@ -1,5 +1,6 @@
 import type { Deps } from './deps.ts';
 import { dropVehicleFromGeofences } from './domains/geofences/look-ups.ts';
+import { forgetPreferences } from './domains/notifications/preferences.ts';
 import { endLinksOfVehicle } from './domains/share-links/use-cases.ts';
 import { endSharesOfVehicle } from './domains/sharing/use-cases.ts';
 import type { VehicleDeleted } from './domains/vehicles/deleted.ts';
@@ -9,4 +10,5 @@ export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
   (vehicle) => dropVehicleFromGeofences(deps, vehicle, vehicle._id),
   (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
+  (vehicle) => forgetPreferences(deps, { vehicleId: vehicle._id }),
 ];

@@ -4,6 +4,7 @@ import { sweepAuth } from './domains/auth/store.ts';
 import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
+import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 
 /** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
@@ -29,6 +30,7 @@ export const sweeps: readonly Sweep[] = [
   },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
+  { name: 'shares', everyMs: hourMs, run: (deps) => removeEndedShares(deps) },
   {
     name: 'signing keys',
     everyMs: hourMs,

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { defaultTypes, requireKnownTypes } from './rules.ts';
 import { type NotifyChannel, notifyChannels, type PreferencesBody } from './schema.ts';
-import { findPreferences, preferencesIn } from './store.ts';
+import { findPreferences, findPreferencesOf, preferencesIn } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 
@@ -75,4 +75,12 @@ async function put(
       if (!(error instanceof AppError && error.code === 'duplicate') || attempt === maxAttempts) throw error;
     }
   }
+}
+
+/** Forgets what a user who is removed wanted to be told, and what anybody wanted to be told of a vehicle that is deleted. */
+export async function forgetPreferences(
+  { records }: Store,
+  of: { readonly userId: number } | { readonly vehicleId: number },
+): Promise<void> {
+  for (const stored of await findPreferencesOf(records, of)) await preferencesIn(records).remove(stored, stored._id);
 }

@@ -38,7 +38,7 @@ export async function registerPushToken(
 /** Forgets the token of a device, or with no device named all tokens of the caller; the one that was seen last, or null. */
 export async function removePushTokens(
   deps: Store,
-  caller: Caller,
+  caller: Pick<Caller, 'accountId' | 'userId'>,
   deviceId: string | null,
 ): Promise<PushToken | null> {
   const own = await pushTokensOf(deps, caller);

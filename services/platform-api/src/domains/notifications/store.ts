@@ -53,3 +53,10 @@ export const findPreferences = (records: Records, pair: string): Promise<Vehicle
 /** The token's record, whoever has it. */
 export const findPushToken = (records: Records, tokenSha256: string): Promise<PushToken | null> =>
   records.findByUnique<PushToken>('push_tokens', 'tokenSha256', tokenSha256);
+
+/** All of a user, or all of a vehicle; users of other accounts may have some, too. */
+export const findPreferencesOf = (
+  records: Records,
+  of: { readonly userId: number } | { readonly vehicleId: number },
+): Promise<VehiclePreferences[]> =>
+  records.collection<VehiclePreferences>('notification_preferences').find(of).toArray();

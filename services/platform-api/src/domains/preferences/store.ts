@@ -33,3 +33,10 @@ export const updateConfig = (
   json: string,
   expectedVersion: number | undefined,
 ): Promise<StoredConfig | null> => configIn(records).update(before, before._id, { json }, expectedVersion);
+
+/** Removes a user's record; should the user ask again, another one is made. */
+export async function removePreferences(records: Records, scope: Scope, userId: number): Promise<void> {
+  const preferences = preferencesIn(records);
+  const record = await preferences.findOne(scope, { userId });
+  if (record !== null) await preferences.remove(scope, record._id);
+}

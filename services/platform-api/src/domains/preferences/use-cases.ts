@@ -23,7 +23,7 @@ import type {
   StoredConfig,
   StoredPreferences,
 } from './schema.ts';
-import { configOf, preferencesOf, updateConfig, updatePreferences } from './store.ts';
+import { configOf, preferencesOf, removePreferences, updateConfig, updatePreferences } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 type UserOf = Pick<Caller, 'accountId' | 'userId'>;
@@ -126,3 +126,8 @@ async function defaultsOf({ records }: Store, user: UserOf): Promise<Preferences
 }
 
 const parsed = ({ json }: { readonly json: string }): object => JSON.parse(json) as object;
+
+/** Forgets the preferences of a user who is removed. */
+export const forgetPreferences = async ({ records }: Store, user: UserOf): Promise<void> => {
+  await removePreferences(records, user, user.userId);
+};

@@ -32,6 +32,10 @@ export async function countView(records: Records, link: ShareLink, now: Date): P
   return counted;
 }
 
-/** Ends all live links of a vehicle. */
-export const revokeLinksOfVehicle = (records: Records, scope: Scope, vehicleId: number, now: Date): Promise<number> =>
-  linksIn(records).updateMany(scope, { vehicleId, revokedAt: null }, { $set: { revokedAt: now } });
+/** Ends all live links of a vehicle, or of a user. */
+export const revokeLinks = (
+  records: Records,
+  scope: Scope,
+  of: { readonly vehicleId: number } | { readonly userId: number },
+  now: Date,
+): Promise<number> => linksIn(records).updateMany(scope, { ...of, revokedAt: null }, { $set: { revokedAt: now } });

@@ -11,7 +11,7 @@ import { vehiclesById } from '../vehicles/use-cases.ts';
 import { ownVehicle } from '../vehicles/visibility.ts';
 import { newSlug, requireLive, sharedView, storedPermissions } from './rules.ts';
 import { type CreateBody, maxLiveLinks, type SharedViewShown, type ShareLink } from './schema.ts';
-import { countView, ended, findLinkBySlug, linksIn, live, revokeLinksOfVehicle } from './store.ts';
+import { countView, ended, findLinkBySlug, linksIn, live, revokeLinks } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log'>;
 
@@ -81,7 +81,7 @@ export async function endLinksOfVehicle(
   scope: Scope,
   vehicleId: number,
 ): Promise<void> {
-  await revokeLinksOfVehicle(records, scope, vehicleId, new Date());
+  await revokeLinks(records, scope, { vehicleId }, new Date());
 }
 
 /** What a link shows, counted as a view; 401 without its password, 404 for no link, 410 for one that has ended. */
@@ -124,4 +124,9 @@ async function requirePassword(
   await limits.consume('shareLink', `link:${createHash('sha256').update(link.slug).digest('hex')}`, context);
   if (!(await isPassword(link.passwordHash, given)))
     throw new AppError('share_password', 'The password of the link is another one.');
+}
+
+/** Ends the links of a user who is removed. */
+export async function endLinksOfUser({ records }: Pick<Deps, 'records'>, scope: Scope, userId: number): Promise<void> {
+  await revokeLinks(records, scope, { userId }, new Date());
 }

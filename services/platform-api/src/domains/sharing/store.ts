@@ -57,3 +57,11 @@ export async function putShare(records: Records, scope: Scope, share: NewAccount
 
 export const removeShare = (records: Records, scope: Scope, id: number): Promise<Share | null> =>
   sharesOf(records).remove(scope, id);
+
+/** Shares of all accounts that have ended by themselves, some at a time. */
+export const findEnded = (records: Records, now: Date): Promise<Share[]> =>
+  records
+    .collection<Share>(collectionName)
+    .find({ expiresAt: { $ne: null, $lte: now } })
+    .limit(1_000)
+    .toArray();

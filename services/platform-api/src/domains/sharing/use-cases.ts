@@ -1,7 +1,7 @@
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import type { SharePermission } from './schema.ts';
-import { findSharedBy, findSharedWith, removeShare } from './store.ts';
+import { findEnded, findSharedBy, findSharedWith, removeShare } from './store.ts';
 
 /** What the look-ups of shares need. */
 export interface SharingStore {
@@ -52,3 +52,16 @@ const asSharedVehicle = (share: {
   ownerUserId: share.ownerUserId,
   permissions: share.permissions,
 });
+
+/** Ends every share with a user who is removed. */
+export async function endSharesOfUser({ records }: SharingStore, userId: number): Promise<void> {
+  for (const share of await findSharedWith(records, userId, { now: new Date(0) }))
+    await removeShare(records, share, share._id);
+}
+
+/** Removes shares that have ended by themselves; the number of removed ones. */
+export async function removeEndedShares({ records }: SharingStore, now = new Date()): Promise<number> {
+  const ended = await findEnded(records, now);
+  for (const share of ended) await removeShare(records, share, share._id);
+  return ended.length;
+}

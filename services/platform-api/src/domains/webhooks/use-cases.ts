@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { given, requireAll } from '../../fields.ts';
-import type { Change } from '../../store/account-records.ts';
+import type { Change, Scope } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { visibleVehicleIds } from '../vehicles/visibility.ts';
@@ -151,3 +151,13 @@ const noted = (deps: WebhookDeps, caller: Caller, action: string, { _id }: Webho
   audit(deps, caller, action, { type: 'webhooks', id: _id });
 
 const notFound = (): AppError => new AppError('not_found', 'There is no such webhook.');
+
+/** Removes the webhooks of a user who is removed. */
+export async function removeWebhooksOfUser(
+  { records }: Pick<Deps, 'records'>,
+  scope: Scope,
+  userId: number,
+): Promise<void> {
+  const webhooks = webhooksOf(records);
+  for (const { _id } of await webhooks.all(scope, { userId })) await webhooks.remove(scope, _id);
+}
