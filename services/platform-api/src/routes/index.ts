@@ -9,6 +9,7 @@ import { billingRoutes } from '../domains/billing/routes.ts';
 import { chatLogRoutes } from '../domains/chat-log/routes.ts';
 import { commandRoutes } from '../domains/commands/routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
+import { documentRoutes } from '../domains/documents/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
 import { geofenceRoutes } from '../domains/geofences/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
@@ -16,6 +17,7 @@ import { notificationRoutes } from '../domains/notifications/routes.ts';
 import { partnerRoutes } from '../domains/partners/routes.ts';
 import { preferencesRoutes } from '../domains/preferences/routes.ts';
 import { realtimeRoutes } from '../domains/realtime/routes.ts';
+import { routeRoutes } from '../domains/routes/routes.ts';
 import { sessionRoutes } from '../domains/sessions/routes.ts';
 import { shareLinkRoutes } from '../domains/share-links/routes.ts';
 import { sharingRoutes } from '../domains/sharing/routes.ts';
@@ -42,6 +44,7 @@ const domains: readonly DomainRoutes[] = [
   driverRoutes,
   vehicleGroupRoutes,
   geofenceRoutes,
+  routeRoutes,
   notificationRoutes,
   preferencesRoutes,
   sharingRoutes,
@@ -50,6 +53,7 @@ const domains: readonly DomainRoutes[] = [
   webhookRoutes,
   miningDeviceRoutes,
   partnerRoutes,
+  documentRoutes,
   chatLogRoutes,
   dealerRoutes,
   supportTicketRoutes,

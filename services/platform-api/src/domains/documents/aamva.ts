@@ -1,0 +1,45 @@
+/** Elements of the AAMVA card design standard that are read, by our names. */
+const elements = {
+  license_number: ['DAQ'],
+  issue_date: ['DBD'],
+  expiry_date: ['DBA'],
+  date_of_birth: ['DBB'],
+  classes: ['DCA'],
+  country: ['DCG'],
+  authority: ['DAJ'],
+} as const;
+
+/** The fields of a driver's licence from the text of its PDF417 barcode (AAMVA DL/ID Card Design Standard, annex D); null for any other text. */
+export function readAamva(text: string): Record<string, string> | null {
+  // Separators are control characters, some of which readers drop.
+  if (!/^\s*@?[^A-Za-z0-9]*(?:ANSI |AAMVA)/.test(text)) return null;
+  const of = (id: string): string => {
+    // The first element stands right behind the name of its subfile.
+    const value = new RegExp(String.raw`(?:^|[\n\r\u001e]|(?<=\d)(?:DL|ID))${id}([^\n\r\u001e]*)`).exec(text)?.[1];
+    return value === undefined || /^(NONE|unavl)$/i.test(value.trim()) ? '' : value.trim();
+  };
+  const isCanadian = of('DCG') === 'CAN';
+  const fields: Record<string, string> = {};
+  for (const [name, ids] of Object.entries(elements)) {
+    const value = ids.map(of).find((each) => each !== '');
+    if (value === undefined) continue;
+    const shown = name.includes('date') ? dateOf(value, isCanadian) : value;
+    if (shown !== null) fields[name] = shown;
+  }
+  const name = [of('DAC') || of('DCT'), of('DAD'), of('DCS')].filter((part) => part !== '').join(' ');
+  if (name !== '') fields['name'] = name;
+  const address = [of('DAG'), of('DAH'), of('DAI'), `${of('DAJ')} ${of('DAK').slice(0, 5)}`.trim()]
+    .filter((part) => part !== '')
+    .join(', ');
+  if (of('DAG') !== '') fields['address'] = address;
+  return Object.keys(fields).length === 0 ? null : fields;
+}
+
+/** MMDDCCYY in the United States, CCYYMMDD in Canada. */
+function dateOf(text: string, isCanadian: boolean): string | null {
+  if (!/^\d{8}$/.test(text)) return null;
+  const iso = isCanadian
+    ? `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`
+    : `${text.slice(4)}-${text.slice(0, 2)}-${text.slice(2, 4)}`;
+  return Number.isNaN(Date.parse(iso)) ? null : iso;
+}

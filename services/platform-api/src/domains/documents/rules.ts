@@ -1,0 +1,85 @@
+import { readAamva } from './aamva.ts';
+import { readLabels, typeOf } from './labels.ts';
+import { type Mrz, readMrz } from './mrz.ts';
+import { type DocumentType, documentTypes, type Field, type FieldSource } from './schema.ts';
+
+/** Text of a document, and how it was come by. */
+export interface DocumentText {
+  readonly text: string;
+  readonly source: 'text' | 'ocr';
+  /** 0 to 1 */
+  readonly confidence: number;
+}
+
+/** What a text says. */
+export interface Extracted {
+  readonly type: DocumentType;
+  readonly fields: Record<string, Field>;
+  readonly mrz: Mrz | null;
+  readonly warnings: readonly string[];
+}
+
+/** A label and the value beside it may belong to different things. */
+const labelConfidence = 0.85;
+const mrzConfidence = 0.98;
+const faultyConfidence = 0.5;
+const barcodeConfidence = 0.99;
+
+/** Reads the fields of a document: from its machine-readable zone, its barcode's text, and by labels, in this order; null where nothing can be read. */
+export function extract(
+  { text, source, confidence }: DocumentText,
+  wanted: DocumentType | 'auto',
+  country: string | undefined,
+): Extracted | null {
+  const fields: Record<string, Field> = {};
+  const add = (values: Readonly<Record<string, string>>, from: FieldSource, of: (name: string) => number): void => {
+    for (const [name, value] of Object.entries(values))
+      if (!(name in fields)) fields[name] = { value, confidence: rounded(of(name)), source: from };
+  };
+  const mrz = readMrz(text);
+  const zoneType = mrz === null ? null : mrz.documentCode.startsWith('P') ? 'passport' : 'id_card';
+  if (mrz !== null) add(mrz.fields, 'mrz', (name) => zoneConfidence(mrz, name));
+  const barcode = readAamva(text);
+  if (barcode !== null) add(barcode, 'barcode', () => barcodeConfidence);
+  const type =
+    wanted === 'auto'
+      ? (zoneType ?? (barcode === null ? (typeOf(text) ?? bestType(text, country)) : 'driver_license'))
+      : wanted;
+  if (type === null) return null;
+  if (barcode === null) add(readLabels(text, type, country), source, () => confidence * labelConfidence);
+  if (Object.keys(fields).length === 0) return null;
+  const warnings = (mrz?.faults ?? []).map(
+    (name) => `The check digit of ${name} in the machine-readable zone is wrong.`,
+  );
+  if (zoneType !== null && wanted !== 'auto' && wanted !== zoneType)
+    warnings.push(`The machine-readable zone is that of another kind of document: ${zoneType}.`);
+  return { type, fields, mrz, warnings };
+}
+
+function zoneConfidence({ faults }: Mrz, name: string): number {
+  if (faults.includes(name)) return faultyConfidence;
+  return faults.includes('composite') ? (mrzConfidence + faultyConfidence) / 2 : mrzConfidence;
+}
+
+/** The kind with the most fields, where there are two at least: one may be chance. */
+function bestType(text: string, country: string | undefined): DocumentType | null {
+  const counts = documentTypes.map((type) => [type, Object.keys(readLabels(text, type, country)).length] as const);
+  const [best] = counts.toSorted(([, one], [, other]) => other - one);
+  return best !== undefined && best[1] >= 2 ? best[0] : null;
+}
+
+/** Of the whole: the mean of its fields. */
+export function meanConfidence(fields: Readonly<Record<string, Field>>): number {
+  const all = Object.values(fields).map(({ confidence }) => confidence);
+  return rounded(all.reduce((sum, one) => sum + one, 0) / Math.max(1, all.length));
+}
+
+const rounded = (value: number): number => Math.round(value * 1000) / 1000;
+
+/** What the bytes of a file are, by their beginning; null for everything that is not read here. */
+export function fileTypeOf(bytes: Buffer): 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf' | null {
+  if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return 'image/jpeg';
+  if (bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex'))) return 'image/png';
+  if (bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP') return 'image/webp';
+  return bytes.subarray(0, 1024).includes('%PDF-') ? 'application/pdf' : null;
+}

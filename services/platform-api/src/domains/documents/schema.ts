@@ -1,0 +1,75 @@
+import { type Static, Type } from 'typebox';
+import { oneOfWords } from '../../fields.ts';
+import type { FormFile } from '../../http/forms.ts';
+import { nullable } from '../../schemas.ts';
+import type { AccountRecord } from '../../store/account-records.ts';
+
+/** Kinds of documents and the fields of each (platform-contract.md, section 19). */
+export const documentTypes = ['driver_license', 'passport', 'id_card', 'vehicle_registration', 'insurance'] as const;
+export type DocumentType = (typeof documentTypes)[number];
+
+export type FieldSource = 'mrz' | 'barcode' | 'text' | 'ocr';
+
+/** A field that was read. */
+export interface Field {
+  readonly value: string;
+  readonly confidence: number;
+  readonly source: FieldSource;
+}
+export type Fields = Readonly<Record<string, Field>>;
+
+/** A file that the caller asked to keep. */
+export interface StoredDocument extends AccountRecord {
+  readonly documentType: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  readonly content: Buffer;
+  readonly createdBy: number;
+}
+
+export const mimeTypes = ['image/jpeg', 'image/png', 'image/webp', 'application/pdf'] as const;
+
+export const extractBody = Type.Object({
+  file: Type.Optional(
+    Type.Unsafe<FormFile>({
+      description: 'In multipart/form-data: JPEG, PNG, WebP or PDF of 5 pages, 10 MiB at most.',
+    }),
+  ),
+  content_base64: Type.Optional(Type.String({ maxLength: 14_000_000, description: 'The file in JSON.' })),
+  mime_type: Type.Optional(Type.String({ maxLength: 100 })),
+  text: Type.Optional(
+    Type.String({ maxLength: 100_000, description: 'What was read elsewhere: text, MRZ lines, or a PDF417 barcode.' }),
+  ),
+  document_type: Type.Optional(oneOfWords(['auto', ...documentTypes], { description: 'Default: auto.' })),
+  country: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2,3}$', description: 'ISO 3166 code.' })),
+  store: Type.Optional(Type.Boolean({ description: 'Keep the file. Default: false.' })),
+});
+export type ExtractBody = Static<typeof extractBody>;
+
+export const extractResult = Type.Object(
+  {
+    document_type: Type.String(),
+    confidence: Type.Number({ minimum: 0, maximum: 1 }),
+    fields: Type.Record(
+      Type.String(),
+      Type.Object({
+        value: Type.String(),
+        confidence: Type.Number({ minimum: 0, maximum: 1 }),
+        source: oneOfWords(['mrz', 'barcode', 'text', 'ocr']),
+      }),
+    ),
+    mrz: nullable(
+      Type.Object({
+        format: oneOfWords(['TD1', 'TD2', 'TD3']),
+        lines: Type.Array(Type.String()),
+        valid: Type.Boolean(),
+      }),
+    ),
+    engine: Type.String(),
+    pages: Type.Integer({ minimum: 1 }),
+    warnings: Type.Array(Type.String()),
+    duration_ms: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'ExtractResult' },
+);
+export type ExtractResult = Static<typeof extractResult>;
