@@ -1,6 +1,7 @@
 import type { Deps } from './deps.ts';
 import { dropVehicleFromGeofences } from './domains/geofences/look-ups.ts';
 import { forgetPreferences } from './domains/notifications/preferences.ts';
+import { dropVehicleFromRoutes } from './domains/routes/look-ups.ts';
 import { endLinksOfVehicle } from './domains/share-links/use-cases.ts';
 import { endSharesOfVehicle } from './domains/sharing/use-cases.ts';
 import type { VehicleDeleted } from './domains/vehicles/deleted.ts';
@@ -9,6 +10,7 @@ import type { VehicleDeleted } from './domains/vehicles/deleted.ts';
 export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
   (vehicle) => dropVehicleFromGeofences(deps, vehicle, vehicle._id),
+  (vehicle) => dropVehicleFromRoutes(deps, vehicle, vehicle._id),
   (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
   (vehicle) => forgetPreferences(deps, { vehicleId: vehicle._id }),
 ];

@@ -31,6 +31,8 @@ export const indexes: readonly Index[] = [
   { collection: 'push_tokens', keys: { accountId: 1, userId: 1 } },
   { collection: 'webhooks', keys: { accountId: 1, userId: 1, _id: -1 } },
   { collection: 'geofences', keys: { accountId: 1, _id: -1 } },
+  { collection: 'routes', keys: { accountId: 1, _id: -1 } },
+  { collection: 'routes', keys: { accountId: 1, vehicleIds: 1 } },
   { collection: 'orders', keys: { accountId: 1, _id: -1 } },
   { collection: 'orders', keys: { gateway: 1, gatewayOrderId: 1 } },
   { collection: 'orders', keys: { status: 1, expiresAt: 1 } },

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { lastLocationOf as location } from '../../testing/last-location.ts';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
-import type { LastLocation } from '../realtime/schema.ts';
 import { writeLastLocation } from '../realtime/store.ts';
 
 jest.setTimeout(60_000);
@@ -31,29 +31,6 @@ async function vehicle(client = owner, more: object = {}): Promise<{ id: number;
   expect(made.status).toBe(201);
   return { id: made.data.id, imei };
 }
-
-const location = (imei: string, latitude: number, longitude: number): LastLocation => ({
-  imei,
-  latitude,
-  longitude,
-  altitude: null,
-  speed: 0,
-  course: 0,
-  gpsValid: true,
-  satellites: null,
-  signal: null,
-  ignition: null,
-  odometerKm: null,
-  fuelL: null,
-  batteryPercent: null,
-  externalVoltage: null,
-  alarms: [],
-  source: 'jt808',
-  backfilled: false,
-  slowSinceMs: null,
-  timestamp: Date.now(),
-  serverTimestamp: Date.now(),
-});
 
 const ids = (answer: Answer): number[] => answer.items.map(({ id }) => id).sort((a, b) => a - b);
 

@@ -1,9 +1,10 @@
 import { invalid } from '@fleet/service-kit';
+import { pairs, positionsOf } from '../../coordinates.ts';
 import { given, storedAttributes } from '../../fields.ts';
 import { storedSchedule } from '../../schedule.ts';
 import type { Change } from '../../store/account-records.ts';
 import type { Geofence, GeofenceBody } from './schema.ts';
-import { type GivenShape, pairs, positionsOf, shapeOf } from './shapes.ts';
+import { type GivenShape, shapeOf } from './shapes.ts';
 
 /** Geofences of an account (platform-contract.md, section 10). */
 export const maxGeofences = 1_000;

@@ -1,9 +1,10 @@
+import { pairs } from '../../coordinates.ts';
 import { shownAttributes } from '../../fields.ts';
 import { bboxOf } from '../../geometry/bounds.ts';
 import { shownRecord } from '../../schemas.ts';
 import type { AccountVehicle } from '../vehicles/assignments.ts';
 import type { Geofence, GeofenceShown, SyncState } from './schema.ts';
-import { geometryOf, pairs } from './shapes.ts';
+import { geometryOf } from './shapes.ts';
 
 /** A geofence with what is known of its vehicles at this moment. */
 export const shownGeofence = (

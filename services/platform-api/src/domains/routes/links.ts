@@ -1,0 +1,80 @@
+import { type PageItems, type Paging } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { requireAll } from '../../fields.ts';
+import type { Scope } from '../../store/account-records.ts';
+import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
+import { ownVehicle, visibleVehicle } from '../vehicles/visibility.ts';
+import { progressAt } from './rules.ts';
+import type { ProgressShown, RouteShown } from './schema.ts';
+import { shownProgress, shownRoute } from './shown.ts';
+import { routesIn } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
+
+/** The routes of a vehicle after a change. */
+interface Links {
+  readonly vehicle_id: number;
+  readonly route_ids: number[];
+}
+
+/** Links routes to a vehicle; 404 for an unknown one, and then nothing changes. */
+export async function linkRoutes(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number,
+  ids: readonly number[],
+): Promise<Links> {
+  await checkBoth(deps, caller, vehicleId, ids);
+  const where = { _id: { $in: [...ids] }, vehicleIds: { $ne: vehicleId } };
+  await routesIn(deps.records).updateMany(caller, where, { $addToSet: { vehicleIds: vehicleId } });
+  return linksOf(deps, caller, vehicleId);
+}
+
+/** Takes links away; one that is not there is no error. */
+export async function unlinkRoutes(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number,
+  ids: readonly number[],
+): Promise<Links> {
+  await checkBoth(deps, caller, vehicleId, ids);
+  const where = { _id: { $in: [...ids] }, vehicleIds: vehicleId };
+  await routesIn(deps.records).updateMany(caller, where, { $pull: { vehicleIds: vehicleId } });
+  return linksOf(deps, caller, vehicleId);
+}
+
+async function checkBoth(deps: Parts, caller: Caller, vehicleId: number, ids: readonly number[]): Promise<void> {
+  await ownVehicle(deps, caller, vehicleId);
+  const found = await routesIn(deps.records).parts(caller, [], { _id: { $in: [...ids] } });
+  requireAll(
+    'route',
+    ids,
+    found.map(({ _id }) => _id),
+  );
+}
+
+async function linksOf({ records }: Parts, { accountId }: Scope, vehicleId: number): Promise<Links> {
+  const linked = await routesIn(records).parts({ accountId }, [], { vehicleIds: vehicleId });
+  return { vehicle_id: vehicleId, route_ids: linked.map(({ _id }) => _id).sort((a, b) => a - b) };
+}
+
+/** A page of a vehicle's routes, with how far it has come on each. */
+export async function listLinkedRoutes(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number,
+  paging: Paging,
+  nowMs = Date.now(),
+): Promise<PageItems<RouteShown & { progress: ProgressShown }>> {
+  const { vehicle } = await visibleVehicle(deps, caller, vehicleId);
+  // Of a shared vehicle's routes the other account tells nothing.
+  const { items, total } = await routesIn(deps.records).list(caller, { where: { vehicleIds: vehicleId }, paging });
+  const { imei } = vehicle;
+  const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
+  const shown = items.map((route) => {
+    const progress = location?.gpsValid === true ? progressAt(route, [location.latitude, location.longitude]) : null;
+    return { ...shownRoute(route), progress: shownProgress(progress, nowMs) };
+  });
+  return { items: shown, total };
+}

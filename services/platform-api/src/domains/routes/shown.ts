@@ -1,0 +1,49 @@
+import { pairs } from '../../coordinates.ts';
+import { bboxOf } from '../../geometry/bounds.ts';
+import { encodePolyline } from '../../geometry/polyline.ts';
+import { shownRecord } from '../../schemas.ts';
+import type { Progress } from './rules.ts';
+import type { ProgressShown, RouteShown, StoredRoute } from './schema.ts';
+
+export function shownRoute(route: StoredRoute): RouteShown {
+  const path = pairs(route.points);
+  return {
+    ...shownRecord(route),
+    name: route.name,
+    description: route.description,
+    color: route.color,
+    waypoints: route.waypoints.map(({ lat, lng, name, radiusM, stopSeconds }) => ({
+      lat,
+      lng,
+      name,
+      radius_m: radiusM,
+      stop_seconds: stopSeconds,
+    })),
+    path,
+    polyline: encodePolyline(path),
+    profile: route.profile,
+    deviation_m: route.deviationM,
+    notify_on: [...route.notifyOn],
+    schedule: route.schedule,
+    speed_limit_kmh: route.speedLimitKmh,
+    active: route.active,
+    distance_m: route.distanceM,
+    duration_seconds: route.durationSeconds,
+    path_source: route.pathSource,
+    vehicle_ids: route.vehicleIds.toSorted((a, b) => a - b),
+    bbox: bboxOf(route.bounds),
+  };
+}
+
+const noProgress: ProgressShown = { waypoint_index: null, distance_remaining_m: null, eta: null, off_route: null };
+
+export function shownProgress(progress: Progress | null, nowMs: number): ProgressShown {
+  if (progress === null) return noProgress;
+  const { waypointIndex, distanceRemainingM, secondsRemaining, isOffRoute } = progress;
+  return {
+    waypoint_index: waypointIndex,
+    distance_remaining_m: distanceRemainingM,
+    eta: secondsRemaining === null ? null : new Date(nowMs + secondsRemaining * 1000).toISOString(),
+    off_route: isOffRoute,
+  };
+}

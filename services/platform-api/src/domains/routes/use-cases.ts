@@ -1,0 +1,127 @@
+import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { Position } from '../../geometry/positions.ts';
+import type { Profile } from '../../maps/providers.ts';
+import { type Change, type Conditions, matching } from '../../store/account-records.ts';
+import { audit } from '../audit/use-cases.ts';
+import { visibleVehicles } from '../vehicles/visibility.ts';
+import { detailsOf, drawnThrough, givenPath, isDrawnAgain, type Path, pathOf, routeDefaults } from './rules.ts';
+import type { ListRoutesQuery, RouteBody, RouteShown, StoredRoute } from './schema.ts';
+import { shownRoute } from './shown.ts';
+import { routesIn } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'log' | 'maps'>;
+
+const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
+
+/** A page of the routes that the caller may see. */
+export async function listRoutes(
+  deps: Parts,
+  caller: Caller,
+  query: ListRoutesQuery,
+  paging: Paging,
+): Promise<PageItems<RouteShown>> {
+  const { field, direction } = readSorting(query.sort);
+  const { items, total } = await routesIn(deps.records).list(caller, {
+    where: { $and: [await visiblePart(deps, caller), ...(await filtersOf(deps, caller, query))] },
+    sorting: { field: sortFields[field] ?? field, direction },
+    paging,
+  });
+  return { items: items.map(shownRoute), total };
+}
+
+/** A user with the role driver sees the routes of the own vehicles; the others see all of the account. */
+async function visiblePart(deps: Parts, caller: Caller): Promise<Conditions> {
+  return caller.role === 'driver' ? linkedToAny(await ownIds(deps, caller)) : {};
+}
+
+const linkedToAny = (vehicleIds: readonly number[]): Conditions => ({ vehicleIds: { $in: [...vehicleIds] } });
+
+async function ownIds(deps: Parts, caller: Caller, among?: readonly number[]): Promise<number[]> {
+  const found = await visibleVehicles(deps, caller, among);
+  return found.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle._id] : []));
+}
+
+async function filtersOf(deps: Parts, caller: Caller, query: ListRoutesQuery): Promise<Conditions[]> {
+  const filters = [matching(query.query, ['name', 'description'])];
+  if (query.active !== undefined) filters.push({ active: query.active });
+  if (query.vehicle_id !== undefined) filters.push(linkedToAny(await ownIds(deps, caller, [query.vehicle_id])));
+  return filters;
+}
+
+/** One route that the caller may see, or null. */
+export async function findRoute(deps: Parts, caller: Caller, id: number): Promise<StoredRoute | null> {
+  const where = { $and: [{ _id: id }, await visiblePart(deps, caller)] };
+  return routesIn(deps.records).findOne(caller, where);
+}
+
+/** One route that the caller may see, or null. */
+export async function readRoute(deps: Parts, caller: Caller, id: number): Promise<RouteShown | null> {
+  const route = await findRoute(deps, caller, id);
+  return route === null ? null : shownRoute(route);
+}
+
+export async function createRoute(
+  deps: Parts,
+  caller: Caller,
+  body: RouteBody & { name: string },
+): Promise<RouteShown> {
+  const fields = { ...routeDefaults, ...detailsOf(body), name: body.name };
+  const path = givenPath(body) ?? (await drawn(deps, drawnThrough(fields.waypoints), fields.profile));
+  return shownRoute(await routesIn(deps.records).insert(caller, { ...fields, ...path }));
+}
+
+async function drawn({ maps }: Parts, waypoints: readonly Position[], profile: Profile): Promise<Path> {
+  const { value } = await maps.route({ waypoints, profile, alternatives: 0 });
+  const [route] = value;
+  if (route === undefined) throw new Error('the router of last resort drew nothing');
+  return pathOf(route.path, route.source, route);
+}
+
+const maxAttempts = 5;
+
+/** Null when there is no such route. */
+export async function updateRoute(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  body: RouteBody,
+  expectedVersion: number | undefined,
+): Promise<RouteShown | null> {
+  const routes = routesIn(deps.records);
+  for (let attempt = 1; ; attempt += 1) {
+    const known = await routes.find(caller, id);
+    if (known === null) return null;
+    const { change, isOfPath } = await checkedChange(deps, body, known);
+    try {
+      // A path is of the waypoints and the profile with which it was drawn: it is written to the version that was read.
+      const route = await routes.update(caller, id, change, expectedVersion ?? (isOfPath ? known.version : undefined));
+      return route === null ? null : shownRoute(route);
+    } catch (error) {
+      const isRaced = error instanceof AppError && error.code === 'version_mismatch' && expectedVersion === undefined;
+      if (!isRaced || attempt === maxAttempts) throw error;
+    }
+  }
+}
+
+async function checkedChange(
+  deps: Parts,
+  body: RouteBody,
+  known: StoredRoute,
+): Promise<{ change: Change<StoredRoute>; isOfPath: boolean }> {
+  const details = detailsOf(body);
+  const path = givenPath(body);
+  if (path !== null) return { change: { ...details, ...path }, isOfPath: true };
+  if (!isDrawnAgain(body, known)) return { change: details, isOfPath: body.profile !== undefined };
+  const { waypoints, profile } = { ...known, ...details };
+  return { change: { ...details, ...(await drawn(deps, drawnThrough(waypoints), profile)) }, isOfPath: true };
+}
+
+/** Removes a route with its links; the route as it was, or null. */
+export async function deleteRoute(deps: Parts, caller: Caller, id: number): Promise<RouteShown | null> {
+  const route = await routesIn(deps.records).remove(caller, id);
+  if (route === null) return null;
+  await audit(deps, caller, 'routes.delete', { type: 'routes', id });
+  return shownRoute(route);
+}
