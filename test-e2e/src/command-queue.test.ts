@@ -21,7 +21,7 @@ async function ask(
 ): Promise<{ status: number; data: Record<string, unknown> } | undefined> {
   const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
   const answer = await getJson(`${world.product.runtime.base_url}/api${path}`, init).catch(() => undefined);
-  return answer && { status: answer.status, data: (answer.body as Body).data };
+  return answer && { status: answer.status, data: (answer.body as Partial<Body>).data ?? {} };
 }
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ async function queue(path: string, type: string, params: object = {}): Promise<s
   return `${path}/${String(made?.data['command_id'])}`;
 }
 
-const becomes = (path: string, status: string): Promise<void> =>
+const becomes = (path: string, status: string): Promise<unknown> =>
   until(`${path} to be ${status}`, async () => (await ask(path))?.data['status'] === status, 90_000);
 
 const frames = (terminal: SimulatedTerminal): number => terminal.received(textMessage.id).length;

@@ -162,7 +162,7 @@ export class PendingCommands {
 
   /** Takes a whole specific answer, such as 0x1205. */
   takeSpecific(messageId: number, body: Buffer, edition: Edition): Match {
-    const hasSerial = messageId !== 0x1003 && !(messageId === 0x0201 && edition === '2011');
+    const hasSerial = messageId !== 0x0107 && messageId !== 0x1003 && !(messageId === 0x0201 && edition === '2011');
     if (hasSerial && body.length < 2) return 'malformed';
     const serial = hasSerial ? body.readUInt16BE(0) : null;
     const command = this.#commands.find(
