@@ -90,6 +90,16 @@ describe('GET /api/notifications/types', () => {
       sources: ['alarm:0'],
     });
   });
+
+  it('are in the caller’s language, English where that is not known here', async () => {
+    const client = world.as(await world.user('viewer', world.ours, { language: 'es' }));
+    const titles = async () => (await client.get(`${base}/types`)).items.slice(0, 2).map((kind) => kind['title']);
+    expect(await titles()).toEqual(['SOS', 'Exceso de velocidad']);
+    await client.put('/api/user-preferences/me', { language: 'zh-Hans-CN' });
+    expect(await titles()).toEqual(['紧急报警', '超速']);
+    await client.put('/api/user-preferences/me', { language: 'fi' });
+    expect(await titles()).toEqual(['SOS', 'Overspeed']);
+  });
 });
 
 describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {

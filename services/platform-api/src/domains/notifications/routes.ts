@@ -4,6 +4,7 @@ import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
 import { idParams, vehicleIdParams } from '../../schemas.ts';
+import { readPreferences as readUserPreferences } from '../preferences/use-cases.ts';
 import { readPreferences, type WantedNotifications, writePreferences } from './preferences.ts';
 import { registerPushToken, removePushTokens } from './push-tokens.ts';
 import {
@@ -49,10 +50,13 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: `${base}/types`,
     operationId: 'listNotificationTypes',
-    summary: 'What there are notifications of',
+    summary: "What there are notifications of, in the caller's language where it is English, Spanish or Chinese",
     tags,
     response: Type.Object({ data: Type.Array(typeShown) }),
-    handle: () => Promise.resolve({ data: notificationKinds.map(shownKind) }),
+    handle: async ({ context }) => {
+      const { language } = (await readUserPreferences(deps, callerOf(context))).values;
+      return { data: notificationKinds.map((kind) => shownKind(kind, language)) };
+    },
   }),
   platformRoute({
     method: 'get',

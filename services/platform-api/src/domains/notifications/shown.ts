@@ -1,12 +1,12 @@
 import { shownAttributes } from '../../fields.ts';
 import { shownRecord, shownTime } from '../../schemas.ts';
 import type { Notification, NotificationShown } from './schema.ts';
+import { textsOf } from './type-texts.ts';
 import { isOnByDefault, type NotificationKind } from './types.ts';
 
-export const shownKind = (kind: NotificationKind) => ({
+export const shownKind = (kind: NotificationKind, language: string) => ({
   type: kind.type,
-  title: kind.title,
-  description: kind.description,
+  ...textsOf(kind, language),
   category: kind.category,
   severity: kind.severity,
   default_enabled: isOnByDefault(kind),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { dayAt, defaultTypes, readRecordDate, requireKnownTypes, windowOfDay } from './rules.ts';
+import { textsOf, translations } from './type-texts.ts';
 import { categories, kindOf, kindOfSource, notificationKinds } from './types.ts';
 
 const namesOf = (prefix: string, numbers: readonly number[]) =>
@@ -68,6 +69,23 @@ describe('the catalogue of notifications (platform-contract.md, section 13.1)', 
     for (const type of ['ignition_on', 'ignition_off', 'device_online', 'media_captured', 'driver_change'])
       expect(defaultTypes).not.toContain(type);
     expect(kindOf('unknown_alarm')?.severity).toBe('info');
+  });
+
+  it.each(Object.entries(translations))('has every text in %s', (language, texts) => {
+    expect(Object.keys(texts).toSorted()).toEqual(notificationKinds.map(({ type }) => type).toSorted());
+    for (const kind of notificationKinds) {
+      const { title, description } = textsOf(kind, language);
+      expect(title).not.toBe('');
+      expect(description).toMatch(/[.。]$/);
+      expect(description).not.toBe(kind.description);
+    }
+  });
+
+  it('falls back to English', () => {
+    const [kind] = notificationKinds;
+    if (kind === undefined) throw new Error('the catalogue is empty');
+    for (const language of ['en', 'xx', '', '__proto__', 'constructor'])
+      expect(textsOf(kind, language)).toEqual({ title: kind.title, description: kind.description });
   });
 
   it('says which types of a list are none', () => {
