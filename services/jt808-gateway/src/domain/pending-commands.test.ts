@@ -41,6 +41,17 @@ async function outcomeOf(command: PendingCommand): Promise<Outcome | null> {
 }
 
 describe('answers', () => {
+  it('of a query of attributes have no serial: whatever stands in its place is the answer', async () => {
+    const command = sent(0x8107, [4]);
+    const texts = Buffer.alloc(2 + 5 + 20 + 7 + 10);
+    const body = Buffer.concat([texts, Buffer.from([0, 0, 3, 32])]);
+    expect(pending.takeSpecific(0x0107, body, '2013')).toBe('matched');
+    expect(await outcomeOf(command)).toMatchObject({
+      kind: 'answered',
+      answer: { commandMessageId: 0x8107, commandSerialNo: 4, message: { id: 0x0107 } },
+    });
+  });
+
   it('of several commands of one kind find their own by serial', async () => {
     sent(0x9101, [1]);
     const second = sent(0x9101, [2]);
