@@ -28,13 +28,13 @@ const tags = {
   Notifications: 'What happened to vehicles, and who is told.',
   Preferences: "A user's preferences, and the configuration of the account.",
   Webhooks: 'Where notifications are sent to.',
-  Commands: 'Commands to terminals, which wait for them.',
+  'Command queue': 'Commands to terminals, which wait until a terminal is there.',
   'Mining devices': 'Devices of mining machines and what they have sent.',
   Partners: 'Devices of partners: what they send, and commands to them.',
   Documents: 'Fields of photographed or scanned documents.',
   'Toll gates': 'Toll gates near a place or on a way.',
-  Billing: 'Plans, payments and the billing portal.',
-  Chat: 'Messages and calls that providers hand on.',
+  Subscriptions: 'Plans, payments and the billing portal.',
+  'Chat log': 'Messages and calls that providers hand on.',
   Dealers: 'Resellers below the caller.',
   'Support tickets': 'Questions to the operator.',
 };
@@ -153,6 +153,10 @@ const parameters = {
   },
   latitude: { description: 'Degrees, WGS-84.', example: 52.52 },
   longitude: { description: 'Degrees, WGS-84.', example: 13.405 },
+  channel: { description: 'Only messages of this channel.' },
+  ticket: { description: 'From the address of the billing portal.', example: 'eyJhbGciOiJFZERTQSJ9' },
+  commandId: { description: 'Id of the command.', example: '0123456789abcdef01234567' },
+  gateway: { description: 'Who takes the payment.' },
   provider: { description: 'Who sends it.' },
 };
 
