@@ -148,6 +148,16 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
     expect((await world.as(await world.user('driver')).get(path)).body).toEqual([]);
   });
 
+  it('looks addresses up where they are asked for', async () => {
+    const imei = newImei();
+    await newVehicle(owner, 'RT 8', imei);
+    await writeLastLocation(world.deps.redis, testPosition(imei, { latitude: 48.137, longitude: 11.575 }));
+    expect((await owner.get(`${path}?imei=${imei}&address=false`)).body).toMatchObject([{ address: null }]);
+    expect((await owner.get(`${path}?imei=${imei}&address=true`)).body).toMatchObject([
+      { imei, address: expect.stringMatching(/\S/) },
+    ]);
+  });
+
   it('shows what is shared, without its driver', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, 'RT 9', imei);

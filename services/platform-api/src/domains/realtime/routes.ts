@@ -45,7 +45,9 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
     query: Type.Object({
       imei: Type.Optional(text(1, 12_000, { description: 'Numbers separated by commas, 500 at most. Default: all.' })),
       updated_since: Type.Optional(timeParameter),
-      address: Type.Optional(Type.Boolean({ default: false, description: 'Look addresses up, too.' })),
+      address: Type.Optional(
+        Type.Boolean({ default: false, description: 'Look addresses up, too: those of the 200 newest positions.' }),
+      ),
     }),
     response: Type.Array(locationShown),
     handle: ({ query, context }) => latestLocations(deps, callerOf(context), query),

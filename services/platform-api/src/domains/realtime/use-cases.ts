@@ -32,9 +32,9 @@ async function reported(
 
 /** The newest positions of the vehicles that the caller sees, newest first; a terminal that never reported is left out. */
 export async function latestLocations(
-  deps: Parts,
+  deps: Parts & Pick<Deps, 'maps'>,
   caller: Caller,
-  query: { readonly imei?: string; readonly updated_since?: string },
+  query: { readonly imei?: string; readonly updated_since?: string; readonly address?: boolean },
   nowMs = Date.now(),
 ): Promise<LocationShown[]> {
   const since = readMoment(query.updated_since, 'updated_since')?.getTime() ?? 0;
@@ -48,9 +48,26 @@ export async function latestLocations(
       ? []
       : [{ ...location, imei: asked?.get(imei) ?? location.imei }];
   });
-  return shown
+  const newest = shown
     .filter(({ server_timestamp: at }) => at >= since)
     .toSorted((a, b) => b.timestamp - a.timestamp || b.server_timestamp - a.server_timestamp);
+  return query.address === true ? withAddresses(deps, newest) : newest;
+}
+
+/** Addresses that one request looks up, at most: those of the newest positions. */
+const maxAddresses = 200;
+const addressesAtOnce = 8;
+
+async function withAddresses({ maps }: Pick<Deps, 'maps'>, locations: LocationShown[]): Promise<LocationShown[]> {
+  const shown = [...locations];
+  for (let at = 0; at < Math.min(shown.length, maxAddresses); at += addressesAtOnce) {
+    const part = shown.slice(at, Math.min(at + addressesAtOnce, maxAddresses));
+    const found = await Promise.all(part.map(({ latitude, longitude }) => maps.reverse([latitude, longitude])));
+    part.forEach((location, i) => {
+      shown[at + i] = { ...location, address: found[i]?.value.address ?? null };
+    });
+  }
+  return shown;
 }
 
 /** A vehicle and its terminal's number. */
