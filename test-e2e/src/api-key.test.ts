@@ -79,6 +79,8 @@ describe('a product that asks for an API key', () => {
     const [wake = '', start = '', pause = '', watch = ''] = secured();
     expect((await api(wake, withKey(key))).text).toBe('{"result":"success"}');
     expect((await api(start, withKey(key))).text).toBe('{"response_id":"0x9101","result":"success"}');
+    const camera = `/health/camera?imei=${terminal.phone}&channel=1`;
+    await until('the camera to stream', async () => (await api(camera)).status === 200);
     expect((await api(pause, withKey(key))).text).toBe('{"response_id":"0x9102","result":"success"}');
     expectApiError(await api(watch, withKey(key)), 404);
     expectApiError(await api('/wakeup?imei=013900000001', withKey(key)), 404);
@@ -150,14 +152,14 @@ describe('a product that asks for an API key', () => {
       const answer = await fetch(`${health['platform-api']}/readyz`).catch(() => undefined);
       return answer?.status === 200;
     };
-    await until('platform-api to be ready', isReady);
+    await until('platform-api to be ready', isReady, 60_000);
     // Nobody can vouch for a key while platform-api is away: that is 503, never 200.
     await until('an answer', async () => {
       const { status } = await api(wake, withKey(key));
       expect([401, 503]).toContain(status);
       return status === 401;
     });
-  }, 60_000);
+  }, 120_000);
 });
 
 async function wholeDatabase(url: string): Promise<string> {
