@@ -14,13 +14,18 @@ interface Data {
 let world: World;
 let headers: Record<string, string>;
 
-async function call(method: string, path: string, body?: unknown, own: Record<string, string> = headers) {
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  own: Record<string, string> = headers,
+): Promise<Reply> {
   const response = await fetch(`${world.product.runtime.base_url}/api${path}`, {
     method,
     headers: { ...own, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return { status: response.status, headers: response.headers, body: await response.json() } as Reply;
+  return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
 const dataOf = ({ body }: Reply): Data => (body as { data: Data }).data;
@@ -87,12 +92,19 @@ async function records() {
   const driver = await made('/drivers', { name: 'Row' });
   const group = await made('/vehicle-groups', { name: 'Rows' });
   const geofence = await made('/geofences', { name: 'Rows', ...square });
+  const route = await made('/routes', { name: 'Rows', ...way });
   const webhook = await made('/user-webhooks', { url: 'https://93.184.216.34/rows' });
   const mining = await made('/mining-devices', { imei: '013800138555' });
   const link = await made('/share-links', { vehicle_id: vehicle.id, expires_in_hours: 1 });
-  return { vehicle, phone, share, driver, group, geofence, webhook, mining, link };
+  return { vehicle, phone, share, driver, group, geofence, route, webhook, mining, link };
 }
 
+const way = {
+  path: [
+    [9.96, 76.28],
+    [9.97, 76.29],
+  ],
+};
 const square = {
   coordinates: [
     [9.96, 76.28],
@@ -102,7 +114,7 @@ const square = {
 };
 
 function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
-  const { vehicle, phone, share, driver, group, geofence, webhook, mining, link } = made;
+  const { vehicle, phone, share, driver, group, geofence, route, webhook, mining, link } = made;
   return [
     ['POST', '/vehicle/search-user-for-share', { phoneNumber: phone }],
     ['POST', '/vehicle/share-vehicles', share],
@@ -132,6 +144,15 @@ function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
     ['GET', `/geofences/${geofence.id}`],
     ['PUT', `/geofences/${geofence.id}`, { name: 'Renamed' }],
     ['DELETE', `/geofences/${geofence.id}`],
+    ['GET', '/routes'],
+    ['GET', `/routes/${route.id}`],
+    ['POST', '/routes', { name: 'Another', ...way }, 201],
+    ['PUT', `/routes/${route.id}`, { name: 'Renamed' }],
+    ['POST', '/routes/snap-to-road', { coordinates: way.path.map(([lat, lng]) => ({ lat, lng })) }],
+    ['POST', `/vehicles/${vehicle.id}/link-route`, { route_ids: [route.id] }],
+    ['GET', `/vehicles/${vehicle.id}/list-linked-routes`],
+    ['POST', `/vehicles/${vehicle.id}/unlink-route`, { route_ids: [route.id] }],
+    ['DELETE', `/routes/${route.id}`],
     ['POST', '/notifications/update-push-token', { push_token: 'rows' }],
     ['GET', '/notifications/types'],
     ['GET', `/notifications/vehicle-notifications/${vehicle.id}?record_date=31/01/2026&type=sos`],

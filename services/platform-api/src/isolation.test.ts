@@ -6,7 +6,7 @@ import { declaredRoutes } from './api-document.ts';
 import { type Operation, operationsOf, readDocument } from './testing/document.ts';
 import { type Answer, type Client, PlatformWorld, type TestUser, testPassword } from './testing/platform-world.ts';
 import { type Bodies, type Sample, sampleOf } from './testing/samples.ts';
-import { makeTenantData, type TenantData } from './testing/tenant-data.ts';
+import { makeTenantData, type TenantData, wayOf } from './testing/tenant-data.ts';
 
 // Every operation of the document, on a machine that may be busy.
 jest.setTimeout(300_000);
@@ -14,6 +14,8 @@ jest.setTimeout(300_000);
 const document = readDocument();
 const operations = operationsOf(document);
 const routes = new Map(declaredRoutes().map((route) => [route.operationId, route]));
+
+const passport = 'P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10';
 
 /** Fields of bodies that the schema does not tell how to fill in. */
 const bodies: Bodies = {
@@ -32,8 +34,9 @@ const bodies: Bodies = {
   createVehicle: () => ({ vehicle_no: newWord() }),
   updateVehicleGroup: () => ({ vehicles: undefined, parent_group: undefined }),
   createGeofence: () => ({ type: 'circle', coordinates: [[22.5, 114]], radius_m: 50 }),
+  createRoute: () => wayOf,
   updateVehiclePreferences: () => ({ notification_types: ['sos'] }),
-  extractDocument: () => ({ text: 'DRIVING LICENCE' }),
+  extractDocument: () => ({ text: passport }),
   updatePushToken: () => ({ push_token: newWord() }),
   searchUserForShare: ({ names }) => ({ phone_number: names['phone'] }),
   createWebhook: () => ({ url: 'https://93.184.216.34/new' }),

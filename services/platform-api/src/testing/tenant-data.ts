@@ -33,6 +33,14 @@ const digits = (length: number): string =>
     .join('')
     .replace(/^0/, '1');
 
+/** Body of a route beside its name. */
+export const wayOf = {
+  path: [
+    [22.5, 114],
+    [22.51, 114.01],
+  ],
+};
+
 /** Makes the same records for any tenant, over HTTP wherever there is a way. */
 export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark: string): Promise<TenantData> {
   const client = world.as(tenant.owner);
@@ -78,6 +86,7 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
         radius_m: 100,
         ...vehicleIds,
       }),
+      route: await post('/api/routes', { name: `${mark} route`, ...wayOf }),
       miningDevice: await post('/api/mining-devices', { imei: digits(15), owner_name: mark }),
       partner: await post('/api/partners', { name: `${mark} partner` }),
       ticket: await post('/api/support-tickets', { subject: mark, message: mark, vehicle_id: vehicle.id }),
