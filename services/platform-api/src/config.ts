@@ -224,18 +224,6 @@ export const schema = envSchema({
     default: false,
     description: 'records devices that a partner reports and nobody knows as mining devices',
   },
-  PARTNER_COMMAND_URL: {
-    type: 'string',
-    optional: true,
-    pattern: '^https?://[^\\s]+[^/\\s]$',
-    description: "base URL of the partner's server that takes commands to its devices; without it there are none",
-  },
-  PARTNER_COMMAND_TOKEN: {
-    type: 'string',
-    default: '',
-    secret: true,
-    description: 'token of that server',
-  },
   CHAT_GENERIC_SECRET: {
     type: 'string',
     optional: true,
