@@ -3,6 +3,7 @@ import { removeEntriesBefore } from './domains/audit/store.ts';
 import { sweepAuth } from './domains/auth/store.ts';
 import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
+import { sweepAddresses } from './domains/geocoding/store.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
@@ -22,6 +23,7 @@ const yearMs = 365 * 24 * hourMs;
 export const sweeps: readonly Sweep[] = [
   { name: 'log-in', everyMs: hourMs, run: ({ database }) => sweepAuth(database) },
   { name: 'sessions', everyMs: hourMs, run: ({ records }) => sweepSessions(records) },
+  { name: 'kept addresses', everyMs: hourMs, run: ({ database }) => sweepAddresses(database) },
   { name: 'idempotency keys', everyMs: hourMs, run: ({ database }) => new IdempotencyKeys(database).sweep() },
   {
     name: 'audit log',

@@ -11,6 +11,7 @@ import { commandRoutes } from '../domains/commands/routes.ts';
 import { dealerRoutes } from '../domains/dealers/routes.ts';
 import { documentRoutes } from '../domains/documents/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
+import { geocodingRoutes } from '../domains/geocoding/routes.ts';
 import { geofenceRoutes } from '../domains/geofences/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
@@ -45,6 +46,7 @@ const domains: readonly DomainRoutes[] = [
   vehicleGroupRoutes,
   geofenceRoutes,
   routeRoutes,
+  geocodingRoutes,
   notificationRoutes,
   preferencesRoutes,
   sharingRoutes,

@@ -1,9 +1,11 @@
+import type { Caller } from '../../access/caller.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import type { Geofence } from './schema.ts';
 import { contains, middleOf } from './shapes.ts';
 import { geofencesIn } from './store.ts';
+import { visiblePart } from './visibility.ts';
 
 /** What other domains ask of geofences, and tell them. */
 
@@ -15,10 +17,11 @@ export const ownGeofenceIds = async ({ records }: Store, scope: Scope, ids: read
     ? []
     : (await geofencesIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
-/** The geofences of the account that hold a position, the smallest first. */
-export async function geofencesAt({ records }: Store, scope: Scope, position: Position): Promise<Geofence[]> {
+/** The geofences that the caller may see and that hold a position, the smallest first. */
+export async function geofencesAt(deps: Store, caller: Caller, position: Position): Promise<Geofence[]> {
   const [latitude, longitude] = position;
-  const near = await geofencesIn(records).all(scope, {
+  const near = await geofencesIn(deps.records).all(caller, {
+    $and: [await visiblePart(deps, caller)],
     'bounds.minLat': { $lte: latitude },
     'bounds.maxLat': { $gte: latitude },
     $or: [0, 360].map((turn) => ({
@@ -29,12 +32,13 @@ export async function geofencesAt({ records }: Store, scope: Scope, position: Po
   return near.filter((geofence) => contains(geofence, position)).sort((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
 }
 
-/** The names of the account's geofences, with a position in the middle of each. */
+/** The names of the geofences that the caller may see, with a position in the middle of each. */
 export async function geofencePlaces(
-  { records }: Store,
-  scope: Scope,
+  deps: Store,
+  caller: Caller,
 ): Promise<{ readonly id: number; readonly name: string; readonly position: Position }[]> {
-  const found = await geofencesIn(records).parts(scope, ['name', 'type', 'points', 'bounds']);
+  const where = await visiblePart(deps, caller);
+  const found = await geofencesIn(deps.records).parts(caller, ['name', 'type', 'points', 'bounds'], where);
   return found.map((geofence) => ({ id: geofence._id, name: geofence.name, position: middleOf(geofence) }));
 }
 

@@ -8,13 +8,13 @@ import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
 import { dropGeofenceFromGroups, ownGroupIds } from '../vehicle-groups/links.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
-import { visibleVehicles } from '../vehicles/visibility.ts';
 import { Holders } from './holders.ts';
 import { checkDwell, detailsOf, geofenceDefaults, isOfShape, maxGeofences, shapeAfter } from './rules.ts';
 import type { Geofence, GeofenceBody, GeofenceShown, ListGeofencesQuery } from './schema.ts';
 import { contains } from './shapes.ts';
 import { shownGeofence } from './shown.ts';
 import { geofencesIn } from './store.ts';
+import { ownIds, visiblePart } from './visibility.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
 
@@ -35,17 +35,6 @@ export async function listGeofences(
     paging,
   });
   return { items: await shownGeofences(deps, items, holders), total };
-}
-
-/** A user with the role driver sees the geofences that hold for the own vehicles; the others see all of the account. */
-async function visiblePart(deps: Parts, caller: Caller, holders: Holders): Promise<Conditions> {
-  return caller.role === 'driver' ? holders.where(await ownIds(deps, caller)) : {};
-}
-
-/** Vehicles of the caller's account that the caller may see, by themselves and not through a share. */
-async function ownIds(deps: Parts, caller: Caller, among?: readonly number[]): Promise<number[]> {
-  const found = await visibleVehicles(deps, caller, among);
-  return found.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle._id] : []));
 }
 
 async function filtersOf(

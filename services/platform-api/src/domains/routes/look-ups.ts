@@ -1,9 +1,11 @@
+import type { Caller } from '../../access/caller.ts';
 import { pairs } from '../../coordinates.ts';
 import { boundsOf, overlap } from '../../geometry/bounds.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import { routesIn } from './store.ts';
+import { visiblePart } from './visibility.ts';
 
 /** What other domains ask of routes, and tell them. */
 
@@ -17,9 +19,10 @@ export interface RoutePlace {
   readonly position: Position;
 }
 
-/** The names of the account's routes and of their waypoints. */
-export async function routePlaces({ records }: Store, { accountId }: Scope): Promise<RoutePlace[]> {
-  const routes = await routesIn(records).parts({ accountId }, ['name', 'waypoints', 'points']);
+/** The names of the routes that the caller may see, and of their waypoints. */
+export async function routePlaces(deps: Store, caller: Caller): Promise<RoutePlace[]> {
+  const where = await visiblePart(deps, caller);
+  const routes = await routesIn(deps.records).parts(caller, ['name', 'waypoints', 'points'], where);
   return routes.flatMap(({ _id, name, waypoints, points }) => {
     const [latitude = 0, longitude = 0] = points;
     const named = waypoints.flatMap((waypoint, at): RoutePlace[] =>
@@ -54,9 +57,10 @@ export async function pathsNear(
   return routes.filter(({ bounds }) => overlap(bounds, around)).map(({ points }) => pairs(points));
 }
 
-/** The path of a route of the account, or null. */
-export async function pathOfRoute({ records }: Store, { accountId }: Scope, id: number): Promise<Position[] | null> {
-  const route = await routesIn(records).find({ accountId }, id);
+/** The path of a route that the caller may see, or null. */
+export async function pathOfRoute(deps: Store, caller: Caller, id: number): Promise<Position[] | null> {
+  const where = { $and: [{ _id: id }, await visiblePart(deps, caller)] };
+  const route = await routesIn(deps.records).findOne(caller, where);
   return route === null ? null : pairs(route.points);
 }
 

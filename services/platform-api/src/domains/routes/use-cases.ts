@@ -5,11 +5,11 @@ import type { Position } from '../../geometry/positions.ts';
 import type { Profile } from '../../maps/providers.ts';
 import { type Change, type Conditions, matching } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
-import { visibleVehicles } from '../vehicles/visibility.ts';
 import { detailsOf, drawnThrough, givenPath, isDrawnAgain, type Path, pathOf, routeDefaults } from './rules.ts';
 import type { ListRoutesQuery, RouteBody, RouteShown, StoredRoute } from './schema.ts';
 import { shownRoute } from './shown.ts';
 import { routesIn } from './store.ts';
+import { ofOwnVehicles, visiblePart } from './visibility.ts';
 
 type Parts = Pick<Deps, 'records' | 'log' | 'maps'>;
 
@@ -31,27 +31,14 @@ export async function listRoutes(
   return { items: items.map(shownRoute), total };
 }
 
-/** A user with the role driver sees the routes of the own vehicles; the others see all of the account. */
-async function visiblePart(deps: Parts, caller: Caller): Promise<Conditions> {
-  return caller.role === 'driver' ? linkedToAny(await ownIds(deps, caller)) : {};
-}
-
-const linkedToAny = (vehicleIds: readonly number[]): Conditions => ({ vehicleIds: { $in: [...vehicleIds] } });
-
-async function ownIds(deps: Parts, caller: Caller, among?: readonly number[]): Promise<number[]> {
-  const found = await visibleVehicles(deps, caller, among);
-  return found.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle._id] : []));
-}
-
 async function filtersOf(deps: Parts, caller: Caller, query: ListRoutesQuery): Promise<Conditions[]> {
   const filters = [matching(query.query, ['name', 'description'])];
   if (query.active !== undefined) filters.push({ active: query.active });
-  if (query.vehicle_id !== undefined) filters.push(linkedToAny(await ownIds(deps, caller, [query.vehicle_id])));
+  if (query.vehicle_id !== undefined) filters.push(await ofOwnVehicles(deps, caller, [query.vehicle_id]));
   return filters;
 }
 
-/** One route that the caller may see, or null. */
-export async function findRoute(deps: Parts, caller: Caller, id: number): Promise<StoredRoute | null> {
+async function findRoute(deps: Parts, caller: Caller, id: number): Promise<StoredRoute | null> {
   const where = { $and: [{ _id: id }, await visiblePart(deps, caller)] };
   return routesIn(deps.records).findOne(caller, where);
 }

@@ -17,7 +17,8 @@ export interface OwnPlace {
   /** What else is known of it, for people. */
   readonly detail: string;
   readonly position: Position;
-  readonly type: string;
+  /** An `address` is found as other places are; the rest is drawn by people of the account and comes first. */
+  readonly type: 'geofence' | 'route' | 'waypoint' | 'address';
 }
 
 /** Less of the text than this in a name is no find. */
@@ -137,7 +138,7 @@ function ownCandidate(own: OwnPlace, text: string, contained: number, places: Bu
     id: own.id,
     title: own.name,
     subtitle: own.detail,
-    isOwn: true,
+    isOwn: own.type !== 'address',
     score,
     population: 0,
   };

@@ -1,0 +1,74 @@
+import { oneOf } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import {
+  geocodeQuery,
+  placeShown,
+  reverseQuery,
+  reverseShown,
+  routeQuery,
+  routeResultShown,
+  suggestionShown,
+  suggestQuery,
+} from './schema.ts';
+import { generateRoute, geocode, reverseGeocode, suggestAddresses } from './use-cases.ts';
+
+const tags = ['Geocoding'];
+const bucket = 'geocode';
+const listOf = <T extends typeof placeShown | typeof suggestionShown>(item: T) =>
+  Type.Object({ data: Type.Array(item) });
+
+export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/devices/reverse-geocode',
+    operationId: 'reverseGeocode',
+    summary: 'Address of a position, and the own geofences that hold it',
+    description:
+      "Providers' addresses are kept for 30 days. The embedded geocoder answers with distance and direction from the nearest city, or the name of the own geofence.",
+    tags,
+    bucket,
+    query: reverseQuery,
+    response: oneOf(reverseShown),
+    handle: async ({ query, context }) => ({
+      data: await reverseGeocode(deps, callerOf(context), [query.latitude, query.longitude], query.language),
+    }),
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/devices/geocode',
+    operationId: 'geocode',
+    summary: 'Positions of an address',
+    description: 'Empty when nothing fits.',
+    tags,
+    bucket,
+    query: geocodeQuery,
+    response: listOf(placeShown),
+    handle: async ({ query, context }) => ({ data: await geocode(deps, callerOf(context), query) }),
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/devices/auto-suggest-address',
+    operationId: 'suggestAddresses',
+    summary: 'Places to offer while somebody types, own geofences and routes first',
+    tags,
+    bucket,
+    query: suggestQuery,
+    response: listOf(suggestionShown),
+    handle: async ({ query, context }) => ({ data: await suggestAddresses(deps, callerOf(context), query) }),
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/devices/generate-route',
+    operationId: 'generateRoute',
+    summary: 'A way from where a vehicle is to a destination',
+    tags,
+    bucket,
+    query: routeQuery,
+    response: oneOf(routeResultShown),
+    errors: { 404: 'There is no such vehicle, it has no position yet, or there is no such address.' },
+    handle: async ({ query, context }) => ({ data: await generateRoute(deps, callerOf(context), query) }),
+  }),
+];

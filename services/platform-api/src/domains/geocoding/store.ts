@@ -1,0 +1,66 @@
+import type { Collection, Database } from '@fleet/storage';
+import type { FoundAddress } from '../../maps/providers.ts';
+import type { Scope } from '../../store/account-records.ts';
+
+/** An address that a provider gave. Each account has its own: what one looked up tells another nothing. */
+interface CachedAddress extends FoundAddress {
+  /** `<account>:<latitude>,<longitude>:<language>` */
+  readonly _id: string;
+  readonly accountId: number;
+  readonly provider: string;
+  readonly expiresAt: Date;
+}
+
+/** What an address is kept by. */
+export interface CacheKey {
+  /** Latitude and longitude with 4 decimals, some 10 metres. */
+  readonly place: string;
+  readonly language: string;
+}
+
+const keepMs = 30 * 24 * 3600 * 1000;
+/** Addresses of an account that a search looks through. */
+const searchedAtMost = 2_000;
+
+const addressesIn = (database: Database): Collection<CachedAddress> =>
+  database.collection<CachedAddress>('cached_addresses');
+
+const idOf = ({ accountId }: Scope, { place, language }: CacheKey): string => `${accountId}:${place}:${language}`;
+
+/** The address that is kept, or null. */
+export async function cachedAddress(
+  database: Database,
+  scope: Scope,
+  key: CacheKey,
+  now = new Date(),
+): Promise<{ readonly address: FoundAddress; readonly provider: string } | null> {
+  const found = await addressesIn(database).findOne({ _id: idOf(scope, key) });
+  if (found === null || found.expiresAt <= now) return null;
+  const { address, position, components, provider } = found;
+  return { address: { address, position, components }, provider };
+}
+
+/** Keeps an address for 30 days. */
+export async function keepAddress(
+  database: Database,
+  scope: Scope,
+  key: CacheKey,
+  { address, position, components }: FoundAddress,
+  provider: string,
+): Promise<void> {
+  const { accountId } = scope;
+  const $set = { accountId, address, position, components, provider, expiresAt: new Date(Date.now() + keepMs) };
+  await addressesIn(database).updateOne({ _id: idOf(scope, key) }, { $set }, { upsert: true });
+}
+
+/** The newest addresses of an account. */
+export const newestAddresses = (database: Database, { accountId }: Scope): Promise<CachedAddress[]> =>
+  addressesIn(database)
+    .find({ accountId, expiresAt: { $gt: new Date() } })
+    .sort({ expiresAt: -1 })
+    .limit(searchedAtMost)
+    .toArray();
+
+/** Removes what has expired; how many. */
+export const sweepAddresses = async (database: Database, now = new Date()): Promise<number> =>
+  (await addressesIn(database).deleteMany({ expiresAt: { $lte: now } })).deletedCount;

@@ -1,0 +1,220 @@
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { distanceM, type Position } from '../../geometry/positions.ts';
+import type { OwnPlace } from '../../maps/embedded/embedded-geocoder.ts';
+import { plusCodeOf } from '../../maps/embedded/plus-codes.ts';
+import type { Answered } from '../../maps/map-services.ts';
+import type { FoundAddress } from '../../maps/providers.ts';
+import { geofencePlaces, geofencesAt } from '../geofences/look-ups.ts';
+import { lastLocation } from '../realtime/look-ups.ts';
+import { routePlaces } from '../routes/look-ups.ts';
+import { visibleVehicle } from '../vehicles/visibility.ts';
+import type {
+  GeocodeQuery,
+  PlaceShown,
+  ReverseShown,
+  RouteQuery,
+  RouteResultShown,
+  SuggestionShown,
+  SuggestQuery,
+} from './schema.ts';
+import { metres, shownComponents, shownWay } from './shown.ts';
+import { cachedAddress, keepAddress, newestAddresses } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'maps'>;
+
+/** The address of a position, and the own geofences that hold it. */
+export async function reverseGeocode(
+  deps: Parts,
+  caller: Caller,
+  position: Position,
+  language?: string,
+): Promise<ReverseShown> {
+  const [geofences, found] = await Promise.all([
+    geofencesAt(deps, caller, position),
+    addressOf(deps, caller, position, language),
+  ]);
+  const [inside] = geofences;
+  // Without a real address the own name says more than the nearest city.
+  const isNamed = found.provider === 'embedded' && inside !== undefined;
+  const at = isNamed ? position : found.value.position;
+  return {
+    address: isNamed ? inside.name : found.value.address,
+    components: shownComponents(found.value.components),
+    latitude: at[0],
+    longitude: at[1],
+    distance_m: metres(distanceM(position, at)),
+    plus_code: plusCodeOf(position),
+    geofences: geofences.map(({ _id: id, name }) => ({ id, name })),
+    provider: found.provider,
+    cached: found.isCached,
+    fallback: found.isFallback,
+  };
+}
+
+async function addressOf(
+  { database, maps, log }: Parts,
+  caller: Caller,
+  position: Position,
+  language?: string,
+): Promise<Answered<FoundAddress> & { readonly isCached: boolean }> {
+  if (!maps.hasGeocoder) return { ...(await maps.reverse(position, language)), isCached: false };
+  const key = { place: position.map((value) => value.toFixed(4)).join(','), language: language?.toLowerCase() ?? '' };
+  const kept = await cachedAddress(database, caller, key);
+  if (kept !== null) return { value: kept.address, provider: kept.provider, isFallback: false, isCached: true };
+  const found = await maps.reverse(position, language);
+  if (!found.isFallback)
+    await keepAddress(database, caller, key, found.value, found.provider).catch((error: unknown) =>
+      log.warn({ err: error }, 'an address could not be kept'),
+    );
+  return { ...found, isCached: false };
+}
+
+/** What the account itself has names for. */
+async function ownPlaces(deps: Parts, caller: Caller): Promise<OwnPlace[]> {
+  const [geofences, routes] = await Promise.all([geofencePlaces(deps, caller), routePlaces(deps, caller)]);
+  return [
+    ...geofences.map(
+      ({ id, name, position }): OwnPlace => ({
+        id: `geofence:${id}`,
+        name,
+        detail: 'Geofence',
+        position,
+        type: 'geofence',
+      }),
+    ),
+    ...routes.map(
+      ({ id, name, routeName, position }): OwnPlace => ({
+        id,
+        name,
+        detail: routeName === null ? 'Route' : `Waypoint of ${routeName}`,
+        position,
+        type: routeName === null ? 'route' : 'waypoint',
+      }),
+    ),
+  ];
+}
+
+/** Own places, and the addresses that providers gave before. */
+async function knownPlaces(deps: Parts, caller: Caller): Promise<OwnPlace[]> {
+  const [own, addresses] = await Promise.all([ownPlaces(deps, caller), newestAddresses(deps.database, caller)]);
+  return [
+    ...own,
+    ...addresses.map(
+      ({ _id, address, position }): OwnPlace => ({
+        id: `address:${_id}`,
+        name: address,
+        detail: '',
+        position,
+        type: 'address',
+      }),
+    ),
+  ];
+}
+
+/** Both of a position, or neither; one alone is 400. */
+function positionIn(query: { latitude?: number; longitude?: number }): Position | undefined {
+  const { latitude, longitude } = query;
+  if (latitude !== undefined && longitude !== undefined) return [latitude, longitude];
+  if (latitude === undefined && longitude === undefined) return undefined;
+  const missing = latitude === undefined ? 'latitude' : 'longitude';
+  throw missingParameter(missing, `The query parameter ${missing} is missing: a position has both.`);
+}
+
+const missingParameter = (name: string, sentence: string): AppError =>
+  new AppError('validation_failed', sentence, { details: [{ path: `/${name}`, message: 'is missing' }] });
+
+/** Places with an address or a name. */
+export async function geocode(deps: Parts, caller: Caller, query: GeocodeQuery): Promise<PlaceShown[]> {
+  const near = positionIn(query);
+  const asked = {
+    text: query.address,
+    limit: query.limit ?? 5,
+    ...(near === undefined ? {} : { near }),
+    ...(query.country === undefined ? {} : { country: query.country.toUpperCase() }),
+  };
+  const { value, provider, isFallback } = await deps.maps.search(asked, () => knownPlaces(deps, caller));
+  return value.map(({ address, position, confidence, components, type }) => ({
+    address,
+    latitude: position[0],
+    longitude: position[1],
+    confidence,
+    components: shownComponents(components),
+    type,
+    provider,
+    fallback: isFallback,
+  }));
+}
+
+/** Places to offer while somebody types: own ones first. */
+export async function suggestAddresses(deps: Parts, caller: Caller, query: SuggestQuery): Promise<SuggestionShown[]> {
+  const near = positionIn(query);
+  const asked = { text: query.query, limit: query.limit ?? 5, ...(near === undefined ? {} : { near }) };
+  const found = await deps.maps.suggest(asked, await ownPlaces(deps, caller));
+  return found.map(({ position, ...suggestion }) => ({
+    ...suggestion,
+    latitude: position[0],
+    longitude: position[1],
+    distance_m: near === undefined ? null : metres(distanceM(near, position)),
+  }));
+}
+
+/** A way from where a vehicle is to a destination; 404 while it has no position. */
+export async function generateRoute(
+  deps: Parts,
+  caller: Caller,
+  query: RouteQuery,
+  nowMs = Date.now(),
+): Promise<RouteResultShown> {
+  const { vehicle } = await visibleVehicle(deps, caller, query.vehicle_id);
+  const given = givenDestination(query);
+  const location = vehicle.imei === null ? null : await lastLocation(deps, vehicle.imei);
+  const isKnown = location !== null && (location.gpsValid || location.latitude !== 0 || location.longitude !== 0);
+  if (!isKnown) throw new AppError('not_found', `Vehicle ${query.vehicle_id} has no position yet.`);
+  const destination =
+    typeof given === 'string' ? await placeOf(deps, caller, given) : { position: given, address: null };
+  const origin: Position = [location.latitude, location.longitude];
+  const { value, provider, isFallback } = await deps.maps.route({
+    waypoints: [origin, destination.position],
+    profile: query.profile ?? 'car',
+    alternatives: query.alternatives ?? 0,
+  });
+  const [best, ...others] = value;
+  if (best === undefined) throw new Error('the router of last resort drew nothing');
+  return {
+    vehicle_id: query.vehicle_id,
+    origin: { latitude: origin[0], longitude: origin[1], timestamp: location.timestamp },
+    destination: {
+      latitude: destination.position[0],
+      longitude: destination.position[1],
+      address: destination.address,
+    },
+    ...shownWay(best),
+    eta: new Date(nowMs + best.durationS * 1000).toISOString(),
+    steps: best.steps.map((step) => ({
+      instruction: step.instruction,
+      distance_m: metres(step.distanceM),
+      duration_seconds: Math.round(step.durationS),
+    })),
+    alternatives: others.slice(0, query.alternatives ?? 0).map(shownWay),
+    provider,
+    fallback: isFallback,
+  };
+}
+
+/** A position or an address, one of them. */
+function givenDestination(query: RouteQuery): Position | string {
+  const position = positionIn(query);
+  if (position !== undefined && query.address !== undefined)
+    throw new AppError('conflicting_parameters', 'The destination is a position or an address, not both.');
+  const destination = position ?? query.address;
+  if (destination !== undefined) return destination;
+  throw missingParameter('latitude', 'The destination is missing: latitude and longitude, or address.');
+}
+
+async function placeOf(deps: Parts, caller: Caller, address: string) {
+  const [place] = await geocode(deps, caller, { address, limit: 1 });
+  if (place === undefined) throw new AppError('not_found', 'There is no such address.');
+  return { position: [place.latitude, place.longitude] as const, address: place.address };
+}

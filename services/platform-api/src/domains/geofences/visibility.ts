@@ -1,0 +1,19 @@
+import type { Caller } from '../../access/caller.ts';
+import type { Conditions } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import { visibleVehicles } from '../vehicles/visibility.ts';
+import { Holders } from './holders.ts';
+
+type Store = { readonly records: Records };
+
+/** A user with the role driver sees the geofences that hold for the own vehicles; the others see all of the account. */
+export async function visiblePart(deps: Store, caller: Caller, holders?: Holders): Promise<Conditions> {
+  if (caller.role !== 'driver') return {};
+  return (holders ?? (await Holders.read(deps, caller))).where(await ownIds(deps, caller));
+}
+
+/** Vehicles of the caller's account that the caller may see, by themselves and not through a share. */
+export async function ownIds(deps: Store, caller: Caller, among?: readonly number[]): Promise<number[]> {
+  const found = await visibleVehicles(deps, caller, among);
+  return found.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle._id] : []));
+}
