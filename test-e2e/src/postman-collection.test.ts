@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { makeRecordings } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startStreamCutter } from './testing/stream-cutter.ts';
+import { until } from './testing/until.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 interface Item {
@@ -37,22 +38,26 @@ async function run({ event, request }: Item): Promise<number> {
 }
 
 it('every request of the Postman collection is answered as it says, one after the other', async () => {
-  const until = new Date();
+  const end = new Date();
   const terminal = await world.terminal({
-    recordings: makeRecordings({ channels: [1], count: 10, seconds: 60, until, bitrateKbps: 100 }),
+    recordings: makeRecordings({ channels: [1], count: 10, seconds: 60, until: end, bitrateKbps: 100 }),
     uploadBytesPerSecond: 1_000,
     // The example of a control command is a restart, which would take the terminal away.
     restartMs: 10,
   });
   const cutter = await startStreamCutter(world.product.runtime.base_url);
-  const ago = (minutes: number): string => new Date(until.getTime() - minutes * 60_000).toISOString();
+  const ago = (minutes: number): string => new Date(end.getTime() - minutes * 60_000).toISOString();
   const own = { base_url: cutter.url, imei: terminal.phone, start_time: ago(8), end_time: ago(6) };
   for (const [name, value] of Object.entries(own)) variables.set(name, value);
   const statuses: [string, number][] = [];
   try {
     for (const { item } of collection.item)
       for (const one of item) {
-        statuses.push([`${one.request.method} ${new URL(filledIn(one.request.url.raw)).pathname}`, await run(one)]);
+        const { pathname } = new URL(filledIn(one.request.url.raw));
+        const logins = terminal.sent(0x0102).length;
+        statuses.push([`${one.request.method} ${pathname}`, await run(one)]);
+        if (pathname.endsWith('/send-control-command'))
+          await until('the terminal to come back', () => terminal.sent(0x0102).length > logins);
         await terminal.waitUntilOnline(20_000);
       }
   } finally {
