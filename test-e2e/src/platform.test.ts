@@ -81,7 +81,7 @@ describe('the demo account, through the reverse proxy', () => {
 });
 
 /** A row of the interface's tables: what is sent, and what it is answered. */
-type Row = readonly [method: string, path: string, body?: object, status?: number];
+type Row = readonly [method: string, path: string, body?: object | undefined, status?: number];
 
 /** Records that the rows name. */
 async function records() {
@@ -153,6 +153,10 @@ function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
     ['GET', `/vehicles/${vehicle.id}/list-linked-routes`],
     ['POST', `/vehicles/${vehicle.id}/unlink-route`, { route_ids: [route.id] }],
     ['DELETE', `/routes/${route.id}`],
+    ['GET', '/devices/reverse-geocode?latitude=28.6&longitude=77.2'],
+    ['GET', '/devices/geocode?address=New%20Delhi'],
+    ['GET', '/devices/auto-suggest-address?query=New&latitude=28.6&longitude=77.2'],
+    ['GET', `/devices/generate-route?vehicleId=${vehicle.id}&latitude=28.6&longitude=77.2`, undefined, 404],
     ['POST', '/notifications/update-push-token', { push_token: 'rows' }],
     ['GET', '/notifications/types'],
     ['GET', `/notifications/vehicle-notifications/${vehicle.id}?record_date=31/01/2026&type=sos`],

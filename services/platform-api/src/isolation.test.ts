@@ -62,6 +62,8 @@ const refusedAtHome: Readonly<Record<string, readonly number[]>> = {
   getBillingPage: [401],
   takeGatewayEvent: [401],
   verifyPayment: [409],
+  // Its vehicle has not reported where it is.
+  generateRoute: [404],
 };
 
 const newWord = (): string => `N${randomBytes(6).toString('hex')}`;

@@ -29,6 +29,8 @@ const kindOfName: Readonly<Record<string, string>> = {
   order_id: 'order',
   commandId: 'command',
 };
+/** Where something is looked for, wherever it can be said. */
+const placeOfName: Readonly<Record<string, string>> = { latitude: '22.5', longitude: '114.01' };
 /** What names a record in another way. */
 const textOfName: Readonly<Record<string, string>> = { imei: 'imei', vehicle_no: 'vehicleNo' };
 const kindOfPath: Readonly<Record<string, string>> = {
@@ -110,6 +112,8 @@ export function sampleOf(
 function queryValue({ name, required, schema, example }: Parameter, data: TenantData): [string, string][] {
   const kind = kindOfName[name] ?? textOfName[name];
   if (kind !== undefined) return [[name, String(nameIn(data, kind))]];
+  const place = placeOfName[name];
+  if (place !== undefined) return [[name, place]];
   return required === true ? [[name, String(example ?? schema.examples?.[0])]] : [];
 }
 
