@@ -1,4 +1,6 @@
-import { type ErrorDetail, invalid } from '@fleet/service-kit';
+import { AppError, type ErrorDetail, invalid } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { type Bounds, readBbox } from './geometry/bounds.ts';
 import type { Position } from './geometry/positions.ts';
 
 /** Positions as they are stored, latitude and longitude in turn: the embedded database has no lists within lists. */
@@ -34,3 +36,19 @@ const outOfRange = (order: 'latlng' | 'lnglat'): string =>
   order === 'latlng'
     ? 'must be [latitude, longitude], -90 to 90 and -180 to 180; for the other order send coordinate_order "lnglat"'
     : 'must be [longitude, latitude], -180 to 180 and -90 to 90, as coordinate_order is "lnglat"';
+
+/** `min_lat,min_lng,max_lat,max_lng` in a query. */
+export const bboxParameter = Type.String({
+  maxLength: 120,
+  description: '`min_lat,min_lng,max_lat,max_lng`; across the date line min_lng is the larger one.',
+  examples: ['22.4,113.8,22.8,114.6'],
+});
+
+/** The rectangle of a query, or 400. */
+export function bboxAt(text: string): Bounds {
+  const bounds = readBbox(text);
+  if (bounds !== null) return bounds;
+  throw new AppError('validation_failed', 'The query parameter bbox must be min_lat,min_lng,max_lat,max_lng.', {
+    details: [{ path: '/bbox', message: 'must be min_lat,min_lng,max_lat,max_lng' }],
+  });
+}

@@ -1,9 +1,12 @@
 import { createLogger } from '@fleet/service-kit';
 import { runTool } from './command-line.ts';
+import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { migrate } from './store/migrations.ts';
 
 /** The job before a roll-out: brings the database of MONGODB_URL to where this release needs it. */
-await runTool(async (_records, database) => {
-  await migrate(database, createLogger('platform-api', process.env['LOG_LEVEL']));
+await runTool(async (records, database) => {
+  const log = createLogger('platform-api', process.env['LOG_LEVEL']);
+  await migrate(database, log);
+  await loadTollGates({ database, records, log }, process.env['TOLL_GATES_FILE'] || undefined);
   return 'the database is up to date';
 });

@@ -26,6 +26,7 @@ import { CommandWorker, workerTimes } from './domains/commands/worker.ts';
 import { ocrEngine } from './domains/documents/ocr.ts';
 import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
+import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
 import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
@@ -67,6 +68,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const firstRecords = new UntilDone(log, async () => {
     await migrate(database, log, { signal: stopping.signal });
     await bootstrap(config, records, log);
+    await loadTollGates({ database, records, log }, config.TOLL_GATES_FILE, stopping.signal);
   });
   lifecycle.onStop('first records', () => {
     stopping.abort();

@@ -23,6 +23,7 @@ import { sessionRoutes } from '../domains/sessions/routes.ts';
 import { shareLinkRoutes } from '../domains/share-links/routes.ts';
 import { sharingRoutes } from '../domains/sharing/routes.ts';
 import { supportTicketRoutes } from '../domains/support-tickets/routes.ts';
+import { tollGateRoutes } from '../domains/toll-gates/routes.ts';
 import { userRoutes } from '../domains/users/routes.ts';
 import { vehicleGroupRoutes } from '../domains/vehicle-groups/routes.ts';
 import { vehicleRoutes } from '../domains/vehicles/routes.ts';
@@ -47,6 +48,7 @@ const domains: readonly DomainRoutes[] = [
   geofenceRoutes,
   routeRoutes,
   geocodingRoutes,
+  tollGateRoutes,
   notificationRoutes,
   preferencesRoutes,
   sharingRoutes,

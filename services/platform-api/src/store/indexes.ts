@@ -35,6 +35,7 @@ export const indexes: readonly Index[] = [
   { collection: 'routes', keys: { accountId: 1, vehicleIds: 1 } },
   { collection: 'cached_addresses', keys: { accountId: 1, expiresAt: -1 } },
   { collection: 'cached_addresses', keys: { expiresAt: 1 } },
+  { collection: 'toll_gates', keys: { latitude: 1, longitude: 1 } },
   { collection: 'orders', keys: { accountId: 1, _id: -1 } },
   { collection: 'orders', keys: { gateway: 1, gatewayOrderId: 1 } },
   { collection: 'orders', keys: { status: 1, expiresAt: 1 } },

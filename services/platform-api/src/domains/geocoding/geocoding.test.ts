@@ -122,7 +122,7 @@ describe('geocoding without providers', () => {
       answer.items
         .slice(0, 3)
         .map(({ type }) => type)
-        .sort(),
+        .toSorted((a, b) => String(a).localeCompare(String(b))),
     ).toEqual(['geofence', 'route', 'waypoint']);
     expect(answer.items[3]).toMatchObject({
       title: 'Mombasa',

@@ -1,5 +1,6 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
+import { bboxParameter } from '../../coordinates.ts';
 import { attributes, clearable, color, idList, oneOfWords, searchText, text } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { clearableSchedule, type Schedule, schedule } from '../../schedule.ts';
@@ -91,13 +92,6 @@ export const updateGeofenceBody = Type.Object({
 export type GeofenceBody = Static<typeof updateGeofenceBody>;
 
 export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
-
-/** `min_lat,min_lng,max_lat,max_lng` in a query. */
-export const bboxParameter = Type.String({
-  maxLength: 120,
-  description: '`min_lat,min_lng,max_lat,max_lng`; across the date line min_lng is the larger one.',
-  examples: ['22.4,113.8,22.8,114.6'],
-});
 
 export const listGeofencesQuery = Type.Object({
   ...pagingQuery,

@@ -1,8 +1,9 @@
 import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
+import { bboxAt } from '../../coordinates.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
-import { type Bounds, readBbox } from '../../geometry/bounds.ts';
+import type { Bounds } from '../../geometry/bounds.ts';
 import { type Change, type Conditions, matching } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
@@ -48,15 +49,6 @@ async function filtersOf(
   if (query.vehicle_id !== undefined) filters.push(holders.where(await ownIds(deps, caller, [query.vehicle_id])));
   if (query.bbox !== undefined) filters.push(touching(bboxAt(query.bbox)));
   return filters;
-}
-
-/** The rectangle of a query, or 400. */
-export function bboxAt(text: string): Bounds {
-  const bounds = readBbox(text);
-  if (bounds !== null) return bounds;
-  throw new AppError('validation_failed', 'The query parameter bbox must be min_lat,min_lng,max_lat,max_lng.', {
-    details: [{ path: '/bbox', message: 'must be min_lat,min_lng,max_lat,max_lng' }],
-  });
 }
 
 /** Areas whose bounds meet a rectangle; both may cross the date line. */

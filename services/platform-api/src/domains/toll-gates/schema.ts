@@ -1,0 +1,85 @@
+import { pagingQuery } from '@fleet/service-kit';
+import { type Static, Type } from 'typebox';
+import { bboxParameter } from '../../coordinates.ts';
+import { searchText, text } from '../../fields.ts';
+import { date, nullable, recordShape } from '../../schemas.ts';
+import type { RecordFields } from '../../store/records.ts';
+
+/** What a class of vehicles pays, in minor units of the currency. */
+export interface TollRate {
+  readonly vehicleClass: string;
+  readonly single: number;
+  readonly return: number | null;
+  readonly monthly: number | null;
+  readonly currency: string;
+}
+
+/** A toll gate as a file has it. */
+export interface TollGateFields {
+  readonly name: string;
+  readonly latitude: number;
+  readonly longitude: number;
+  readonly highway: string | null;
+  readonly city: string | null;
+  readonly state: string | null;
+  readonly country: string;
+  readonly operator: string | null;
+  readonly direction: string | null;
+  readonly rates: readonly TollRate[];
+  /** `YYYY-MM-DD` */
+  readonly effectiveFrom: string | null;
+  readonly source: string;
+}
+
+/** A toll gate as it is stored: of no account, all see the same. */
+export interface TollGate extends RecordFields, TollGateFields {
+  /** Name, place and direction: by it a gate of the file is known again. */
+  readonly key: string;
+}
+
+export const listTollGatesQuery = Type.Object({
+  ...pagingQuery,
+  latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Near here; with longitude.' })),
+  longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Near here; with latitude.' })),
+  radius_km: Type.Optional(
+    Type.Number({ minimum: 0.1, maximum: 1_000, description: 'How near; with latitude and longitude. Default: 50.' }),
+  ),
+  route_id: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Within 200 m of the path of this route, in driving order.' }),
+  ),
+  bbox: Type.Optional(bboxParameter),
+  query: searchText('name, highway, city or operator'),
+  state: Type.Optional(text(1, 100, { description: 'Only in this state, whole name, case ignored.' })),
+});
+export type ListTollGatesQuery = Static<typeof listTollGatesQuery>;
+
+const maybeText = nullable(Type.String());
+
+export const tollGateShown = Type.Object(
+  {
+    ...recordShape,
+    name: Type.String(),
+    latitude: Type.Number(),
+    longitude: Type.Number(),
+    highway: maybeText,
+    city: maybeText,
+    state: maybeText,
+    country: Type.String(),
+    operator: maybeText,
+    direction: maybeText,
+    rates: Type.Array(
+      Type.Object({
+        vehicle_class: Type.String(),
+        single: Type.Integer({ description: 'In minor units, as the other prices.' }),
+        return: nullable(Type.Integer()),
+        monthly: nullable(Type.Integer()),
+        currency: Type.String({ description: 'ISO 4217.' }),
+      }),
+    ),
+    effective_from: nullable(date),
+    source: Type.String(),
+    distance_from_start_m: Type.Optional(Type.Number({ description: 'Along the route of `route_id`.' })),
+  },
+  { title: 'TollGate' },
+);
+export type TollGateShown = Static<typeof tollGateShown>;

@@ -1,0 +1,70 @@
+import type { PageItems, Paging } from '@fleet/service-kit';
+import type { Collection } from '@fleet/storage';
+import type { Bounds } from '../../geometry/bounds.ts';
+import type { Conditions } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import { keyOf } from './rules.ts';
+import type { TollGate, TollGateFields } from './schema.ts';
+
+const collectionName = 'toll_gates';
+const writtenAtOnce = 500;
+
+const gatesIn = (records: Records): Collection<TollGate> => records.collection<TollGate>(collectionName);
+
+/** A page of gates, newest first. */
+export async function pageOfGates(records: Records, where: Conditions, paging: Paging): Promise<PageItems<TollGate>> {
+  const filter = where as object;
+  const found = gatesIn(records).find(filter).sort({ _id: -1 }).skip(paging.offset).limit(paging.limit);
+  const [items, total] = await Promise.all([found.toArray(), gatesIn(records).countDocuments(filter)]);
+  return { items, total };
+}
+
+/** All gates that meet a condition. */
+export const allGates = (records: Records, where: Conditions): Promise<TollGate[]> =>
+  gatesIn(records)
+    .find(where as object)
+    .toArray();
+
+/** Gates within a rectangle, as a condition. */
+export const within = ({ minLat, minLng, maxLat, maxLng }: Bounds): Conditions => ({
+  latitude: { $gte: minLat, $lte: maxLat },
+  $or: [-360, 0, 360].map((turn) => ({ longitude: { $gte: minLng + turn, $lte: maxLng + turn } })),
+});
+
+/** Makes the stored gates those of a file: the same gate keeps its id. What is written when it breaks off is right, and the rest follows the next time. */
+export async function replaceGates(
+  records: Records,
+  gates: readonly TollGateFields[],
+  check: () => void,
+): Promise<{ readonly added: number; readonly changed: number; readonly removed: number }> {
+  const wanted = new Map(gates.map((gate) => [keyOf(gate), gate]));
+  const known = new Map((await allGates(records, {})).map((gate) => [gate.key, gate]));
+  const gone = [...known.values()].filter(({ key }) => !wanted.has(key)).map(({ _id }) => _id);
+  const added: TollGate[] = [];
+  let changed = 0;
+  for (const [key, gate] of wanted) {
+    const before = known.get(key);
+    const now = new Date();
+    if (before === undefined) {
+      const _id = await records.nextId(collectionName);
+      added.push({ ...gate, key, _id, createdAt: now, updatedAt: now, version: 1 });
+    } else if (differs(before, gate)) {
+      await gatesIn(records).updateOne(
+        { _id: before._id },
+        { $set: { ...gate, updatedAt: now }, $inc: { version: 1 } },
+      );
+      changed += 1;
+    }
+  }
+  for (let at = 0; at < added.length; at += writtenAtOnce) {
+    check();
+    await gatesIn(records).insertMany(added.slice(at, at + writtenAtOnce));
+  }
+  if (gone.length > 0) await gatesIn(records).deleteMany({ _id: { $in: gone } });
+  return { added: added.length, changed, removed: gone.length };
+}
+
+const differs = (before: TollGate, gate: TollGateFields): boolean =>
+  Object.entries(gate).some(
+    ([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field as keyof TollGateFields]),
+  );

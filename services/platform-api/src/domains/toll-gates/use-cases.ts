@@ -1,0 +1,113 @@
+import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import { bboxAt } from '../../coordinates.ts';
+import type { Deps } from '../../deps.ts';
+import { boundsOf } from '../../geometry/bounds.ts';
+import { distanceM, type Position } from '../../geometry/positions.ts';
+import { shownRecord } from '../../schemas.ts';
+import { type Conditions, matching } from '../../store/account-records.ts';
+import { pathOfRoute } from '../routes/look-ups.ts';
+import { alongPath } from './rules.ts';
+import type { ListTollGatesQuery, TollGate, TollGateShown } from './schema.ts';
+import { allGates, pageOfGates, within } from './store.ts';
+
+type Parts = Pick<Deps, 'records'>;
+
+const defaultRadiusKm = 50;
+/** A gate this near to a path is on it. */
+const onPathM = 200;
+
+/** A page of toll gates: near a position, nearest first; on a route, in driving order; in a rectangle, or all, newest first. */
+export async function listTollGates(
+  deps: Parts,
+  caller: Caller,
+  query: ListTollGatesQuery,
+  paging: Paging,
+): Promise<PageItems<TollGateShown>> {
+  checkWays(query);
+  const filters = filtersOf(query);
+  if (query.route_id !== undefined) return pageIn(await onRoute(deps, caller, query.route_id, filters), paging);
+  if (query.latitude !== undefined && query.longitude !== undefined)
+    return pageIn(await near(deps, [query.latitude, query.longitude], query.radius_km, filters), paging);
+  const where = { $and: [...filters, ...(query.bbox === undefined ? [] : [within(bboxAt(query.bbox))])] };
+  const { items, total } = await pageOfGates(deps.records, where, paging);
+  return { items: items.map((gate) => shownGate(gate)), total };
+}
+
+/** There is one way to say where: 400 for two of them, or half of one. */
+function checkWays({ latitude, longitude, radius_km: radiusKm, route_id: routeId, bbox }: ListTollGatesQuery): void {
+  const isNear = latitude !== undefined || longitude !== undefined || radiusKm !== undefined;
+  if ([isNear, routeId !== undefined, bbox !== undefined].filter(Boolean).length > 1)
+    throw new AppError(
+      'conflicting_parameters',
+      'Of latitude and longitude, route_id, and bbox only one may be given.',
+    );
+  if (!isNear) return;
+  const missing = latitude === undefined ? 'latitude' : longitude === undefined ? 'longitude' : null;
+  if (missing === null) return;
+  throw new AppError('validation_failed', `The query parameter ${missing} is missing: a position has both.`, {
+    details: [{ path: `/${missing}`, message: 'is missing' }],
+  });
+}
+
+function filtersOf({ query, state }: ListTollGatesQuery): Conditions[] {
+  const filters = [matching(query, ['name', 'highway', 'city', 'operator'])];
+  if (state !== undefined) {
+    const text = state.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+    filters.push({ state: { $regex: `^${text}$`, $options: 'i' } });
+  }
+  return filters;
+}
+
+async function near(
+  { records }: Parts,
+  position: Position,
+  radiusKm = defaultRadiusKm,
+  filters: readonly Conditions[],
+): Promise<TollGateShown[]> {
+  const radiusM = radiusKm * 1000;
+  const found = await allGates(records, { $and: [...filters, within(boundsOf([position], radiusM))] });
+  return found
+    .map((gate) => ({ gate, awayM: distanceM(position, positionOf(gate)) }))
+    .filter(({ awayM }) => awayM <= radiusM)
+    .sort((a, b) => a.awayM - b.awayM || a.gate._id - b.gate._id)
+    .map(({ gate }) => shownGate(gate));
+}
+
+async function onRoute(
+  deps: Parts,
+  caller: Caller,
+  routeId: number,
+  filters: readonly Conditions[],
+): Promise<TollGateShown[]> {
+  const path = await pathOfRoute(deps, caller, routeId);
+  if (path === null) throw new AppError('not_found', `There is no route ${routeId}.`);
+  const found = await allGates(deps.records, { $and: [...filters, within(boundsOf(path, onPathM))] });
+  return alongPath(path, found, { positionOf, withinM: onPathM }).map(({ place, alongM }) =>
+    shownGate(place, { distance_from_start_m: Math.round(alongM) }),
+  );
+}
+
+const positionOf = ({ latitude, longitude }: TollGate): Position => [latitude, longitude];
+
+const pageIn = (all: readonly TollGateShown[], { offset, limit }: Paging): PageItems<TollGateShown> => ({
+  items: all.slice(offset, offset + limit),
+  total: all.length,
+});
+
+const shownGate = (gate: TollGate, more: { distance_from_start_m?: number } = {}): TollGateShown => ({
+  ...shownRecord(gate),
+  name: gate.name,
+  latitude: gate.latitude,
+  longitude: gate.longitude,
+  highway: gate.highway,
+  city: gate.city,
+  state: gate.state,
+  country: gate.country,
+  operator: gate.operator,
+  direction: gate.direction,
+  rates: gate.rates.map(({ vehicleClass, ...rate }) => ({ vehicle_class: vehicleClass, ...rate })),
+  effective_from: gate.effectiveFrom,
+  source: gate.source,
+  ...more,
+});
