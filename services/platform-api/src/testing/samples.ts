@@ -94,7 +94,11 @@ export function sampleOf(
     operation.path,
   );
   const query = operation.parameters.filter((parameter) => parameter.in === 'query');
-  const given = query.flatMap((parameter) => queryValue(parameter, data.rest));
+  // A route says where, in the place of a position.
+  const isOnRoute = query.some(({ name }) => name === 'route_id');
+  const given = query
+    .filter(({ name }) => !(isOnRoute && name in placeOfName))
+    .flatMap((parameter) => queryValue(parameter, data.rest));
   const schema = operation.requestBody?.content['application/json']?.schema;
   const made = bodies[operation.operationId]?.(data.rest);
   const body = schema === undefined ? undefined : { ...(valueOf(document, schema, data.rest) as object), ...made };
