@@ -17,6 +17,10 @@ export interface FuzzOptions {
   known: KnownValues;
   /** By operation id. */
   operations: Record<string, OperationSettings>;
+  /** Of every request. */
+  headers?: Readonly<Record<string, string>>;
+  /** Settings that come before these, in `contract-fuzz/`. Default: those of the Device API. */
+  settingsFile?: string;
 }
 
 /** What holds for one operation. */
@@ -60,7 +64,7 @@ function dictionaries(scope: string, known: KnownValues): { lists: string[]; use
   };
 }
 
-function settings({ known, operations }: FuzzOptions): string {
+function settings({ known, operations, settingsFile = 'schemathesis.toml' }: FuzzOptions): string {
   const everywhere = dictionaries('any', known);
   const single = Object.entries(operations).map(([id, { hasFurtherRules, known: own = {} }]) => {
     const { lists, uses } = dictionaries(id, own);
@@ -74,7 +78,7 @@ function settings({ known, operations }: FuzzOptions): string {
     return { lists, table };
   });
   return [
-    readFileSync(resolve('test-e2e/contract-fuzz/schemathesis.toml'), 'utf8'),
+    readFileSync(resolve('test-e2e/contract-fuzz', settingsFile), 'utf8'),
     ...everywhere.lists,
     ...single.flatMap(({ lists }) => lists),
     '[parameters]',
@@ -94,7 +98,8 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   writeFileSync(document, JSON.stringify(options.document));
   const args = ['-m', 'schemathesis.cli', '--config-file', config, 'run', document, '--url', options.baseUrl];
   const limits = [`--seed=${options.seed}`, `--max-examples=${options.examples}`];
-  const child = spawn(python, [...args, ...limits, `--report-ndjson-path=${report}`, '--no-color'], {
+  const headers = Object.entries(options.headers ?? {}).map(([name, value]) => `--header=${name}: ${value}`);
+  const child = spawn(python, [...args, ...limits, ...headers, `--report-ndjson-path=${report}`, '--no-color'], {
     cwd: folder,
     env: { ...process.env, PYTHONPATH: home, PYTHONDONTWRITEBYTECODE: '1', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
