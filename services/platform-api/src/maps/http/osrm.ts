@@ -50,7 +50,7 @@ export class Osrm implements Router, Matcher {
         steps: 'true',
         timestamps: risingSeconds(times)?.join(';'),
         radiuses: trace.some(({ accuracyM }) => accuracyM !== undefined)
-          ? trace.map(({ accuracyM }) => accuracyM ?? '').join(';')
+          ? trace.map(({ accuracyM }) => radiusOf(accuracyM)).join(';')
           : undefined,
       },
     );
@@ -85,6 +85,10 @@ function risingSeconds(times: readonly (number | undefined)[]): number[] | undef
   }
   return seconds;
 }
+
+/** Nothing is within no distance: OSRM's own default is the least. Empty: the default. */
+const radiusOf = (accuracyM: number | undefined): number | '' =>
+  accuracyM === undefined ? '' : Math.max(5, accuracyM);
 
 function lineOf(geometry: unknown): Position[] {
   const line = typeof geometry === 'string' ? decodePolyline(geometry) : null;

@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import { area } from '@turf/area';
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import { distance } from '@turf/distance';
+import { pointToLineDistance } from '@turf/point-to-line-distance';
+import * as fc from 'fast-check';
+import { pairs } from '../../coordinates.ts';
+import { overlap } from '../../geometry/bounds.ts';
+import { destination, type Position } from '../../geometry/positions.ts';
+import { contains, geometryOf, middleOf, shapeOf } from './shapes.ts';
+
+const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
+const centre = fc.tuple(number(-60, 60), number(-180, 180)) as fc.Arbitrary<Position>;
+const lngLat = ([latitude, longitude]: Position): [number, number] => [longitude, latitude];
+const none = { radiusM: null, widthM: null };
+
+describe('areas of geofences', () => {
+  it('circle: holds what turf measures to be near enough, also across the date line', () => {
+    fc.assert(
+      fc.property(centre, number(20, 100_000), number(0, 360), number(0, 2), (middle, radiusM, bearing, part) => {
+        const circle = shapeOf({ type: 'circle', positions: [middle], ...none, radiusM });
+        const position = destination(middle, bearing, radiusM * part);
+        const awayM = distance(lngLat(middle), lngLat(position), { units: 'meters' });
+        fc.pre(Math.abs(awayM - radiusM) > 0.01);
+        expect(contains(circle, position)).toBe(awayM < radiusM);
+      }),
+    );
+  });
+
+  it('corridor: holds what turf measures to be within half its width', () => {
+    const near = fc.tuple(number(40, 40.05), number(10, 10.05)) as fc.Arbitrary<Position>;
+    fc.assert(
+      fc.property(fc.array(near, { minLength: 2, maxLength: 6 }), near, number(10, 5_000), (line, position, widthM) => {
+        const corridor = shapeOf({ type: 'corridor', positions: line, ...none, widthM });
+        const coordinates = line.map(lngLat);
+        const awayM = pointToLineDistance(lngLat(position), { type: 'LineString', coordinates }, { units: 'meters' });
+        fc.pre(Math.abs(awayM - widthM / 2) > 1 + awayM * 0.005);
+        expect(contains(corridor, position)).toBe(awayM < widthM / 2);
+      }),
+    );
+  });
+
+  it('polygon: holds what turf says, and its GeoJSON is the same area, counterclockwise', () => {
+    const radii = fc.array(number(500, 5_000), { minLength: 3, maxLength: 12 });
+    fc.assert(
+      fc.property(
+        centre,
+        radii,
+        fc.boolean(),
+        number(0, 360),
+        number(0, 6_000),
+        (middle, corners, isReversed, bearing, far) => {
+          fc.pre(Math.abs(middle[1]) < 179);
+          const ring = corners.map((radius, at) => destination(middle, (360 * at) / corners.length, radius));
+          const polygon = shapeOf({ type: 'polygon', positions: isReversed ? ring.reverse() : ring, ...none });
+          const position = destination(middle, bearing, far);
+          const geometry = geometryOf(polygon) as { type: 'Polygon'; coordinates: [number, number][][] };
+          expect(contains(polygon, position)).toBe(booleanPointInPolygon(lngLat(position), geometry));
+          expect(polygon.areaM2 / area(geometry)).toBeCloseTo(1, 3);
+          expect(signedArea(geometry.coordinates[0] ?? [])).toBeGreaterThan(0);
+        },
+      ),
+    );
+  });
+
+  it('have a middle within their bounds, and a circle is drawn as large as it is', () => {
+    fc.assert(
+      fc.property(centre, number(100, 50_000), (middle, radiusM) => {
+        fc.pre(Math.abs(middle[1]) < 178);
+        const circle = shapeOf({ type: 'circle', positions: [middle], ...none, radiusM });
+        const at = middleOf(circle);
+        expect(overlap(circle.bounds, { minLat: at[0], maxLat: at[0], minLng: at[1], maxLng: at[1] })).toBe(true);
+        const drawn = geometryOf(circle) as { type: 'Polygon'; coordinates: [number, number][][] };
+        // 64 corners leave out less than a fifth of a percent.
+        expect(area(drawn) / circle.areaM2).toBeCloseTo(1, 2);
+      }),
+    );
+  });
+
+  it('are stored without negative zero and without the repeated corner', () => {
+    const ring: Position[] = [
+      [0, 0],
+      [0, 1],
+      [1, 1],
+      [0, 0],
+    ];
+    expect(pairs(shapeOf({ type: 'polygon', positions: ring, ...none }).points)).toEqual(ring.slice(0, 3));
+  });
+});
+
+/** Of the plane, which is enough for the sign. */
+const signedArea = (ring: readonly [number, number][]): number =>
+  ring.slice(1).reduce((sum, [x, y], at) => {
+    const [beforeX, beforeY] = ring[at] ?? [0, 0];
+    return sum + (beforeX * y - x * beforeY) / 2;
+  }, 0);
