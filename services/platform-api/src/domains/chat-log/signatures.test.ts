@@ -109,7 +109,9 @@ describe('the generic provider', () => {
   const nowMs = 1_700_000_000_000;
   const rawBody = Buffer.from('{"id":"1"}');
   const signed = (timestamp: string, body = rawBody) => {
-    const hex = createHmac('sha256', 'generic-secret-of-tests').update(`${timestamp}.${rawBody.toString()}`).digest('hex');
+    const hex = createHmac('sha256', 'generic-secret-of-tests')
+      .update(`${timestamp}.${rawBody.toString()}`)
+      .digest('hex');
     const headers = { 'x-timestamp': timestamp, 'x-signature': `sha256=${hex}` };
     return isSigned('generic', request({ rawBody: body, headers }), secrets, nowMs);
   };
