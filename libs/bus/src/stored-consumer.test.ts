@@ -147,6 +147,7 @@ describe('reading what is stored', () => {
     await manager.consumers.delete('EVENTS', 'test');
     await publish('second');
     await until(() => seen.includes('second'));
-    expect(seen).toEqual(['first', 'second']);
+    // What had been read is not known to a new consumer: it may come once more, and nothing is left out.
+    expect([...new Set(seen)]).toEqual(['first', 'second']);
   });
 });
