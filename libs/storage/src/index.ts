@@ -31,6 +31,8 @@ export {
 export {
   type Clip,
   clipKey,
+  newReservation,
+  type Reservation,
   type UploadedFile,
   type UploadRecord,
   UploadRecords,

@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../service-kit/src/testing/server-process.ts';
 import { type Database, openDatabase } from './mongo.ts';
-import { type Clip, clipKey, type UploadRecord, UploadRecords, uploadUserName } from './upload-records.ts';
+import {
+  type Clip,
+  clipKey,
+  newReservation,
+  type UploadRecord,
+  UploadRecords,
+  uploadUserName,
+} from './upload-records.ts';
 
 // A real server on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -40,34 +47,16 @@ const clipOf = (imei: string, more: Partial<Clip> = {}): Clip => ({
   ...more,
 });
 
-function recordOf(clip: Clip, more: Partial<UploadRecord> = {}): UploadRecord {
-  const nowMs = Date.now();
-  return {
-    _id: hex(12),
-    clipKey: clipKey(clip),
-    clip,
+const recordOf = (clip: Clip, more: Partial<UploadRecord> = {}): UploadRecord => ({
+  ...newReservation(clip, {
     shownImei: clip.imei,
     askedImei: clip.imei,
     cameraUtcOffset: '+08:00',
-    status: 'reserved',
-    reservedUntilMs: nowMs + 60_000,
+    reservedUntilMs: Date.now() + 60_000,
     mobileNetwork: true,
-    commandSerialNo: null,
-    control: null,
-    credential: null,
-    server: null,
-    files: [],
-    filesize: 0,
-    filename: null,
-    result: null,
-    hasQuit: false,
-    lastByteAtMs: null,
-    silentMs: 0,
-    createdAtMs: nowMs,
-    changedAtMs: nowMs,
-    ...more,
-  };
-}
+  }),
+  ...more,
+});
 
 /** Stores a record; its clip is one of its own unless the test says otherwise. */
 async function stored(more: Partial<UploadRecord> = {}, clip = clipOf(newImei())): Promise<UploadRecord> {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Filter, UpdateFilter } from 'mongodb';
 import { type Collection, type Database, isDuplicateKey } from './mongo.ts';
 
@@ -95,6 +96,37 @@ export const clipKey = (clip: Clip): string =>
     clip.storageType,
     clip.alarmFlags,
   ].join(':');
+
+/** What a reservation says beside its clip; nothing has been sent and nobody has answered yet. */
+export type Reservation = Pick<
+  UploadRecord,
+  'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
+>;
+
+/** The record of a clip that is about to be asked for, under an id of its own. */
+export function newReservation(clip: Clip, reservation: Reservation): UploadRecord {
+  const nowMs = Date.now();
+  return {
+    _id: randomBytes(12).toString('hex'),
+    clipKey: clipKey(clip),
+    clip,
+    ...reservation,
+    status: 'reserved',
+    commandSerialNo: null,
+    control: null,
+    credential: null,
+    server: null,
+    files: [],
+    filesize: 0,
+    filename: null,
+    result: null,
+    hasQuit: false,
+    lastByteAtMs: null,
+    silentMs: 0,
+    createdAtMs: nowMs,
+    changedAtMs: nowMs,
+  };
+}
 
 /** FTP user name of an upload: letters and digits only, as cameras need it. */
 export const uploadUserName = (uploadId: string): string => `u${uploadId}`;

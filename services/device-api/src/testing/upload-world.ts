@@ -10,7 +10,7 @@ import {
   uploadRevoked,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import { clipKey, type Database, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { type Database, newReservation, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
 import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Client, World } from './world.ts';
 
@@ -169,32 +169,14 @@ export class UploadWorld {
   async leaveReservation(imei: string, channel: number, startMs: number): Promise<void> {
     const times = { startMs, endMs: startMs + 3_600_000 };
     const clip = { imei, channel, ...times, mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' };
-    const id = randomBytes(12).toString('hex');
-    const reserved = await this.records.reserve({
-      _id: id,
-      clipKey: clipKey(clip),
-      clip,
+    const record = newReservation(clip, {
       shownImei: imei,
       askedImei: imei,
       cameraUtcOffset: '+08:00',
-      status: 'reserved',
       reservedUntilMs: 1,
       mobileNetwork: true,
-      commandSerialNo: null,
-      control: null,
-      credential: null,
-      server: null,
-      files: [],
-      filesize: 0,
-      filename: null,
-      result: null,
-      hasQuit: false,
-      lastByteAtMs: null,
-      silentMs: 0,
-      createdAtMs: 1,
-      changedAtMs: 1,
     });
-    if (reserved) await this.records.takeCamera(imei, id, 1);
+    if (await this.records.reserve(record)) await this.records.takeCamera(imei, record._id, 1);
   }
 
   /** Removes every record of a device: the embedded database looks at all of them for each clip. */

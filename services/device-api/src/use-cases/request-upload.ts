@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BusError, callUseCase, type DeviceCommandOf, grantUpload, type Outcome } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import { type Clip, clipKey, readDevice, type UploadRecord, type UploadStatus } from '@fleet/storage';
+import { type Clip, clipKey, newReservation, readDevice, type UploadRecord, type UploadStatus } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import { type CameraSpan, cameraSpan, type UtcOffset } from '../domain/camera-time.ts';
 import { checkAllowed } from '../domain/media-address.ts';
@@ -107,31 +106,13 @@ async function reservationOf(
   clip: Clip,
   cameraUtcOffset: UtcOffset,
 ): Promise<UploadRecord> {
-  const nowMs = Date.now();
-  return {
-    _id: randomBytes(12).toString('hex'),
-    clipKey: clipKey(clip),
-    clip,
+  return newReservation(clip, {
     shownImei: await numberAsSent(deps, wanted),
     askedImei: wanted.askedImei,
     cameraUtcOffset,
-    status: 'reserved',
-    reservedUntilMs: nowMs + deps.config.DEVICE_REPLY_TIMEOUT_MS + afterAnswerMs,
+    reservedUntilMs: Date.now() + deps.config.DEVICE_REPLY_TIMEOUT_MS + afterAnswerMs,
     mobileNetwork: mayUseMobileNetwork(wanted.conditions),
-    commandSerialNo: null,
-    control: null,
-    credential: null,
-    server: null,
-    files: [],
-    filesize: 0,
-    filename: null,
-    result: null,
-    hasQuit: false,
-    lastByteAtMs: null,
-    silentMs: 0,
-    createdAtMs: nowMs,
-    changedAtMs: nowMs,
-  };
+  });
 }
 
 /** Lists show a number as its terminal sends it. */

@@ -16,7 +16,7 @@ import {
   readEnv,
   signClipPath,
 } from '@fleet/service-kit';
-import { clipKey, type Database, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { type Database, newReservation, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Clips, openClips } from '../clips/clips.ts';
 import { clipSettings } from '../clips/settings.ts';
@@ -146,19 +146,15 @@ function recordOf(files: Readonly<Record<string, Buffer>>, more: Partial<UploadR
     alarmFlags: '0',
   };
   return {
-    _id: randomBytes(12).toString('hex'),
-    clipKey: clipKey(clip),
-    clip,
-    shownImei: clip.imei,
-    askedImei: clip.imei,
-    cameraUtcOffset: '+08:00',
+    ...newReservation(clip, {
+      shownImei: clip.imei,
+      askedImei: clip.imei,
+      cameraUtcOffset: '+08:00',
+      reservedUntilMs: nowMs,
+      mobileNetwork: true,
+    }),
     status: 'completed',
-    reservedUntilMs: nowMs,
-    mobileNetwork: true,
     commandSerialNo: 1,
-    control: null,
-    credential: null,
-    server: null,
     files: entries.map(([path, { length }], index) => ({
       path,
       bytes: length,
@@ -170,9 +166,6 @@ function recordOf(files: Readonly<Record<string, Buffer>>, more: Partial<UploadR
     result: { code: 0, atMs: nowMs },
     hasQuit: true,
     lastByteAtMs: nowMs,
-    silentMs: 0,
-    createdAtMs: nowMs,
-    changedAtMs: nowMs,
     ...more,
   };
 }

@@ -17,9 +17,9 @@ import { createLogger, type Logger } from '@fleet/service-kit';
 import {
   type Clip,
   claimDevice,
-  clipKey,
   type Database,
   keepGatewayAlive,
+  newReservation,
   openDatabase,
   openRedis,
   type Redis,
@@ -160,30 +160,15 @@ export class World {
       alarmFlags: '0',
       ...clipMore,
     };
-    const nowMs = Date.now();
+    const number = clip.imei.padStart(12, '0');
     const record: UploadRecord = {
-      _id: randomBytes(12).toString('hex'),
-      clipKey: clipKey(clip),
-      clip,
-      shownImei: clip.imei.padStart(12, '0'),
-      askedImei: clip.imei.padStart(12, '0'),
-      cameraUtcOffset: '+08:00',
-      status: 'reserved',
-      reservedUntilMs: nowMs + 100_000,
-      mobileNetwork: true,
-      commandSerialNo: null,
-      control: null,
-      credential: null,
-      server: null,
-      files: [],
-      filesize: 0,
-      filename: null,
-      result: null,
-      hasQuit: false,
-      lastByteAtMs: null,
-      silentMs: 0,
-      createdAtMs: nowMs,
-      changedAtMs: nowMs,
+      ...newReservation(clip, {
+        shownImei: number,
+        askedImei: number,
+        cameraUtcOffset: '+08:00',
+        reservedUntilMs: Date.now() + 100_000,
+        mobileNetwork: true,
+      }),
       ...more,
     };
     if (!(await this.records.reserve(record))) throw new Error('reserved already');
