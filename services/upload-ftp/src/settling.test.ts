@@ -81,6 +81,16 @@ describe('0x1206', () => {
     expect(world.read(upload, 'a.mp4').length).toBe(1_000);
   });
 
+  it('from before the upload was asked for is about an earlier one of the same serial', async () => {
+    const upload = await world.granted();
+    await world.tells(upload.imei, upload.serial, 1, Date.now() - 60_000);
+    // One that counts is read behind it.
+    const other = await world.granted();
+    await world.tells(other.imei, other.serial, 1);
+    expect(await ended(other)).toMatchObject({ status: 'failed' });
+    expect(await world.record(upload.id)).toMatchObject({ status: 'uploading', result: null });
+  });
+
   it('of another serial is not about it; of a serial that was lost, it is the only one', async () => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     await world.tells(upload.imei, upload.serial + 1, 1);

@@ -55,7 +55,8 @@ function counts(record: UploadRecord, { code, receivedAtMs }: UploadResult): boo
 async function findUpload(records: UploadRecords, result: UploadResult): Promise<UploadRecord | null> {
   const { imei, commandSerialNo, receivedAtMs } = result;
   const ageMs = Date.now() - receivedAtMs;
-  const uploads = await records.listOf(imei);
+  // Serials repeat: what was said before an upload was asked for (it may be read once more) is about an earlier one.
+  const uploads = (await records.listOf(imei)).filter(({ createdAtMs }) => createdAtMs <= receivedAtMs + clockSkewMs);
   const isActive = ({ status }: UploadRecord): boolean => status === 'uploading' || status === 'paused';
   const named = uploads.find((record) => isActive(record) && record.commandSerialNo === commandSerialNo);
   if (named !== undefined) return named;
