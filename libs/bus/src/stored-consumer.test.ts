@@ -148,6 +148,6 @@ describe('reading what is stored', () => {
     await publish('second');
     await until(() => seen.includes('second'));
     // What had been read is not known to a new consumer: it may come once more, and nothing is left out.
-    expect([...new Set(seen)]).toEqual(['first', 'second']);
+    expect(seen.join()).toMatch(/^first,(first,)?second$/);
   });
 });
