@@ -26,6 +26,22 @@ export {
   type Outcome,
 } from './device-command.ts';
 export {
+  deliveryDue,
+  deliveryDueSubject,
+  fleetChanged,
+  type LiveEvent,
+  type LiveEvents,
+  type LiveEventType,
+  liveEvents,
+  liveEventTypes,
+  liveSubject,
+  type NotificationRaised,
+  notificationRaised,
+  notificationSubject,
+  sessionChanged,
+  webhookRequests,
+} from './notification-events.ts';
+export {
   appendPartnerReport,
   type PartnerHeartbeat,
   type PartnerPosition,

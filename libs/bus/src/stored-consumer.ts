@@ -10,6 +10,8 @@ export interface StoredMessage {
   header(name: string): string;
   /** 1 the first time. */
   readonly deliveryCount: number;
+  /** Its number in the stream. */
+  readonly sequence: number;
   readonly storedAtMs: number;
 }
 
@@ -149,6 +151,7 @@ export class StoredConsumer {
         data: message.data,
         header: (name) => message.headers?.get(name) ?? '',
         deliveryCount: message.info.deliveryCount,
+        sequence: message.seq,
         storedAtMs: Math.floor(message.info.timestampNanos / 1e6),
       });
       this.#settle(message, () => message.ack());

@@ -8,7 +8,8 @@ import {
   type StreamConfig,
 } from 'nats';
 
-const day = 24 * 3600 * 1000;
+const hour = 3600 * 1000;
+const day = 24 * hour;
 
 /** The JetStream streams of the product. Retention is by age: what is acknowledged stays for consumers that come back. */
 const streams: readonly Partial<StreamConfig>[] = [
@@ -30,6 +31,21 @@ const streams: readonly Partial<StreamConfig>[] = [
     description: 'clip uploads that have reached a final status',
     max_age: nanos(3 * day),
   },
+  {
+    name: 'NOTIFICATIONS',
+    subjects: ['notification.*.*'],
+    description: 'notifications on record, for whoever tells people and programs of them',
+    max_age: nanos(7 * day),
+    // Whoever raises one again after a crash does so within this time.
+    duplicate_window: nanos(hour),
+  },
+  {
+    name: 'WEBHOOKS',
+    subjects: ['webhook.due.*'],
+    description: 'attempts of webhook deliveries that are due',
+    retention: RetentionPolicy.Workqueue,
+    duplicate_window: nanos(hour),
+  },
 ];
 
 /** Makes the streams that are missing; those that exist keep what an operator has set. Idempotent, any service may call it. */
@@ -40,13 +56,13 @@ export async function ensureStreams(manager: JetStreamManager, options: { replic
     } catch (error) {
       if (!(error instanceof NatsError) || error.code !== '404') throw error;
       await manager.streams.add({
-        ...stream,
         storage: StorageType.File,
         retention: RetentionPolicy.Limits,
         discard: DiscardPolicy.Old,
         num_replicas: options.replicas,
         // Newer servers allow 1,000 consumers unless told otherwise.
         max_consumers: -1,
+        ...stream,
       });
     }
   }
