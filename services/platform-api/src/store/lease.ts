@@ -10,7 +10,14 @@ interface Held {
 
 const leaseMs = 30_000;
 const renewEveryMs = 10_000;
+/** How often a waiting one looks, unless it says otherwise. */
 const pollEveryMs = 500;
+
+/** How a lease is waited for. */
+export interface Waiting {
+  readonly signal?: AbortSignal | undefined;
+  readonly pollEveryMs?: number;
+}
 
 /** What one replica at a time holds, and another takes over when it dies: a document with an end, prolonged while the holder lives. */
 export class Lease {
@@ -26,9 +33,10 @@ export class Lease {
   }
 
   /** Waits until the lease is free, then holds it. */
-  static async take(database: Database, name: string, signal?: AbortSignal): Promise<Lease> {
+  static async take(database: Database, name: string, { signal, ...waiting }: Waiting = {}): Promise<Lease> {
     const lease = new Lease(database, name);
-    while (!(await lease.#tryTake())) await delay(pollEveryMs, undefined, signal === undefined ? {} : { signal });
+    const pauseMs = waiting.pollEveryMs ?? pollEveryMs;
+    while (!(await lease.#tryTake())) await delay(pauseMs, undefined, signal === undefined ? {} : { signal });
     lease.#renewal = setInterval(() => void lease.#renew(), renewEveryMs);
     return lease;
   }

@@ -20,7 +20,7 @@ export async function migrate(
   options: { readonly list?: readonly Migration[]; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   const list = options.list ?? migrations;
-  const lease = await Lease.take(database, 'migrations', options.signal);
+  const lease = await Lease.take(database, 'migrations', options);
   try {
     const applied = database.collection<Applied>('migrations');
     const known = new Set((await applied.find().toArray()).map(({ _id }) => _id));

@@ -22,7 +22,7 @@ import { endKey, listKeys, makeKey } from './use-cases.ts';
 const access = { credentials: 'bearer', permission: 'administration' } as const;
 const tags = ['API keys'];
 
-export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'bus' | 'log'>): PlatformRoute[] => [
+export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | 'log'>): PlatformRoute[] => [
   platformRoute({
     method: 'post',
     path: '/api-keys',

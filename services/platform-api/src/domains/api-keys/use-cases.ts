@@ -1,8 +1,9 @@
 import { announce, type Bus, keyRevoked } from '@fleet/bus';
-import { AppError, invalid, isNetwork, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
+import { invalid, isNetwork, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Scope as AccountScope } from '../../store/account-records.ts';
+import { insertWithin } from '../../store/limits.ts';
 import type { Records } from '../../store/records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { defaultScopes, isValid, keyHash, newKey } from './rules.ts';
@@ -43,7 +44,7 @@ export async function createKey(records: Records, options: KeyOptions): Promise<
 
 /** Makes a key as a caller asks for it. */
 export async function makeKey(
-  deps: Pick<Deps, 'records' | 'log'>,
+  deps: Pick<Deps, 'records' | 'database' | 'log'>,
   caller: Caller,
   given: {
     name: string;
@@ -60,10 +61,8 @@ export async function makeKey(
     isNetwork(network) ? [] : [{ path: `/ip_allowlist/${at}`, message: 'must be an address or a network' }],
   );
   if (faults.length > 0) throw invalid(faults);
-  const { total } = await listOwnKeys(deps.records, caller, { paging: { limit: 1, offset: 0, page: 1 } });
-  if (total >= keyLimit) throw new AppError('limit_reached', `An account may have ${keyLimit} API keys.`);
   const key = newKey();
-  const { record } = await recordKey(deps.records, key, {
+  const options = {
     accountId: caller.accountId,
     userId: caller.userId,
     name: given.name,
@@ -71,7 +70,17 @@ export async function makeKey(
     ipAllowlist: given.ip_allowlist ?? [],
     expiresAt,
     canMintTokens: given.can_mint_tokens ?? false,
-  });
+  };
+  const { record } = await insertWithin(
+    deps.database,
+    {
+      name: `keys of account ${caller.accountId}`,
+      limit: keyLimit,
+      message: `An account may have ${keyLimit} API keys.`,
+    },
+    async () => (await listOwnKeys(deps.records, caller, { paging: { limit: 1, offset: 0, page: 1 } })).total,
+    () => recordKey(deps.records, key, options),
+  );
   await audit(deps, caller, 'api-keys.create', { type: 'api_keys', id: record._id }, { name: record.name });
   return { key, record };
 }

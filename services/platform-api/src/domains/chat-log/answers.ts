@@ -10,7 +10,7 @@ import type { User } from '../users/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { Intent } from './schema.ts';
 
-type Parts = Pick<Deps, 'records' | 'redis' | 'log' | 'config'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config'>;
 
 /** What is answered to a person, and the same for machines. */
 export interface Answer {

@@ -21,7 +21,7 @@ import type { ChatMessage, ListChatQuery, Provider } from './schema.ts';
 import { isSigned } from './signatures.ts';
 import { findMessage, messagesIn } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'redis' | 'log' | 'config' | 'limits' | 'messages'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config' | 'limits' | 'messages'>;
 type Body = Readonly<Record<string, unknown>>;
 
 /** 401 unless a request carries its provider's signature, or the two platform headers, which the guard has checked. */

@@ -6,6 +6,7 @@ import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
 import { given } from '../../fields.ts';
 import type { Scope } from '../../store/account-records.ts';
+import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
 import { checkSubscription } from '../billing/subscriptions.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -55,9 +56,7 @@ export async function createCommand(
   if (vehicle.imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
   if (type === 'capture') await deps.limits.consume('capture', `vehicle:${vehicleId}`, context);
   const commands = commandsIn(deps.records);
-  if ((await commands.count(scope, { vehicleId, status: { $in: ['queued', 'sent'] } })) >= maxWaiting)
-    throw new AppError('limit_reached', `${maxWaiting} commands of vehicle ${vehicleId} wait already.`);
-  const command = await commands.insert(scope, {
+  const fields = {
     ...blank,
     commandId: randomBytes(12).toString('hex'),
     vehicleId,
@@ -69,7 +68,17 @@ export async function createCommand(
     maxAttempts: maxAttemptsOf(type),
     createdBy: caller.userId,
     expiresAt: new Date(Date.now() + (body.ttl_seconds ?? defaultTtlSeconds) * 1000),
-  });
+  };
+  const command = await insertWithin(
+    deps.database,
+    {
+      name: `commands of vehicle ${vehicleId}`,
+      limit: maxWaiting,
+      message: `${maxWaiting} commands of vehicle ${vehicleId} wait already.`,
+    },
+    () => commands.count(scope, { vehicleId, status: { $in: ['queued', 'sent'] } }),
+    () => commands.insert(scope, fields),
+  );
   const detail = { vehicle_id: vehicleId, type, ...(type === 'control' ? { command: params['command'] } : {}) };
   const target = { type: 'commands', id: command.commandId } as const;
   await audit(deps, { ...caller, ...scope }, 'commands.create', target, detail);

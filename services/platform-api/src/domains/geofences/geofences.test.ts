@@ -378,7 +378,10 @@ describe('geofences', () => {
       body: { code: 'limit_reached' },
     });
     expect(await client.delete(`${path}/${data.id}`)).toMatchObject({ status: 200 });
-    expect(await client.post(path, { name: 'X', coordinates: square })).toMatchObject({ status: 201 });
+    const twenty = Array.from({ length: 20 }, () => client.post(path, { name: 'X', coordinates: square }));
+    const statuses = (await Promise.all(twenty)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(19);
   });
 
   it('belong to their account, and are changed by those who may', async () => {

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { type Change, type Conditions, matching } from '../../store/account-records.ts';
+import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
 import { dropGeofenceFromGroups, ownGroupIds } from '../vehicle-groups/links.ts';
@@ -70,7 +71,7 @@ export async function readGeofence(deps: Parts, caller: Caller, id: number): Pro
 }
 
 export async function createGeofence(
-  deps: Parts,
+  deps: Parts & Pick<Deps, 'database'>,
   caller: Caller,
   body: GeofenceBody & { name: string },
 ): Promise<GeofenceShown> {
@@ -78,9 +79,17 @@ export async function createGeofence(
   checkDwell(fields);
   await checkLinks(deps, caller, fields);
   const geofences = geofencesIn(deps.records);
-  if ((await geofences.count(caller)) >= maxGeofences)
-    throw new AppError('limit_reached', `An account may have ${maxGeofences} geofences.`);
-  return shownOne(deps, await geofences.insert(caller, fields));
+  const made = await insertWithin(
+    deps.database,
+    {
+      name: `geofences of account ${caller.accountId}`,
+      limit: maxGeofences,
+      message: `An account may have ${maxGeofences} geofences.`,
+    },
+    () => geofences.count(caller),
+    () => geofences.insert(caller, fields),
+  );
+  return shownOne(deps, made);
 }
 
 const maxAttempts = 5;

@@ -3,6 +3,7 @@ import { AppError, type PageItems, type Paging, type RequestContext } from '@fle
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
+import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
 import { websocketUrl } from '../realtime/websocket-tokens.ts';
 import { hashPassword, isPassword } from '../users/passwords.ts';
@@ -18,12 +19,17 @@ type Parts = Pick<Deps, 'records' | 'log'>;
 const hourMs = 3_600_000;
 
 /** Makes a link to a vehicle of the caller's account. */
-export async function createLink(deps: Parts, caller: Caller, body: CreateBody, now = new Date()): Promise<ShareLink> {
+export async function createLink(
+  deps: Parts & Pick<Deps, 'database'>,
+  caller: Caller,
+  body: CreateBody,
+  now = new Date(),
+): Promise<ShareLink> {
   const { _id: vehicleId } = await ownVehicle(deps, caller, body.vehicle_id);
   const links = linksIn(deps.records);
   const password = body.password ?? null;
   const { destination = null } = body;
-  const link = await links.insert(caller, {
+  const fields = {
     slug: newSlug(),
     userId: caller.userId,
     vehicleId,
@@ -42,12 +48,17 @@ export async function createLink(deps: Parts, caller: Caller, body: CreateBody, 
     viewCount: 0,
     isUsedUp: false,
     lastViewedAt: null,
-  });
-  // Counted with the link in place, so that many at once do not pass the limit together.
-  if ((await links.count(caller, { vehicleId, ...live(now), _id: { $lte: link._id } })) > maxLiveLinks) {
-    await links.remove(caller, link._id);
-    throw new AppError('limit_reached', `A vehicle may have ${maxLiveLinks} live share links.`);
-  }
+  };
+  const link = await insertWithin(
+    deps.database,
+    {
+      name: `links to vehicle ${vehicleId}`,
+      limit: maxLiveLinks,
+      message: `A vehicle may have ${maxLiveLinks} live share links.`,
+    },
+    () => links.count(caller, { vehicleId, ...live(now) }),
+    () => links.insert(caller, fields),
+  );
   const target = { type: 'share_links', id: link._id };
   await audit(deps, caller, 'share_links.create', target, { vehicle_id: vehicleId, permissions: link.permissions });
   return link;

@@ -30,7 +30,7 @@ export async function loadTollGates(
   if (file === undefined) return;
   const read = await readGates(file, log);
   if (read === null) return;
-  const lease = await Lease.take(database, 'toll gates', signal);
+  const lease = await Lease.take(database, 'toll gates', { signal });
   try {
     const files = database.collection<LoadedFile>('loaded_files');
     const loaded = await files.findOne({ _id: 'toll_gates' });

@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { given, requireAll } from '../../fields.ts';
 import type { Change, Scope } from '../../store/account-records.ts';
+import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { visibleVehicleIds } from '../vehicles/visibility.ts';
@@ -37,17 +38,16 @@ export async function getWebhook({ records }: Pick<Deps, 'records'>, caller: Cal
 
 /** Makes a webhook; the secret in the answer is shown this once. */
 export async function createWebhook(
-  deps: WebhookDeps,
+  deps: WebhookDeps & Pick<Deps, 'database'>,
   caller: Caller,
   body: CreateBody,
 ): Promise<{ webhook: Webhook; secret: string }> {
   const webhooks = webhooksOf(deps.records);
   const checked = await checkedFields(deps, caller, body);
-  if ((await webhooks.count(caller, { userId: caller.userId })) >= maxWebhooks)
-    throw new AppError('limit_reached', `A user may have ${maxWebhooks} webhooks.`);
+  const { userId } = caller;
   const secret = body.secret ?? newSecret();
-  const webhook = await webhooks.insert(caller, {
-    userId: caller.userId,
+  const fields = {
+    userId,
     name: null,
     enabled: true,
     notificationTypes: [],
@@ -55,13 +55,19 @@ export async function createWebhook(
     headers: [],
     ...checked,
     url: body.url,
-    ...sealed(deps, caller.userId, secret),
+    ...sealed(deps, userId, secret),
     sealedOldSecret: null,
     graceUntil: null,
     ...freshStart,
     lastSuccessAt: null,
     lastFailureAt: null,
-  });
+  };
+  const webhook = await insertWithin(
+    deps.database,
+    { name: `webhooks of user ${userId}`, limit: maxWebhooks, message: `A user may have ${maxWebhooks} webhooks.` },
+    () => webhooks.count(caller, { userId }),
+    () => webhooks.insert(caller, fields),
+  );
   await noted(deps, caller, 'webhooks.create', webhook);
   return { webhook, secret };
 }
