@@ -42,6 +42,15 @@ export {
   webhookRequests,
 } from './notification-events.ts';
 export {
+  admitPartnerCommand,
+  askPartner,
+  type PartnerOutcome,
+  partnerCodes,
+  partnerCommandNumbers,
+  queuePartnerCommand,
+  verifyPartner,
+} from './partner-requests.ts';
+export {
   appendPartnerReport,
   type PartnerHeartbeat,
   type PartnerPosition,

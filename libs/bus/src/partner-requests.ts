@@ -1,0 +1,92 @@
+import { type Static, Type } from 'typebox';
+import { defineRequest } from './contract.ts';
+import { deviceCommand, outcome } from './device-command.ts';
+import { defineUseCase } from './use-case.ts';
+
+const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
+
+/** Message ids by which the vendor hub's command channel names its commands, `proNo` (platform-contract.md, section 18). */
+export const partnerCommandNumbers = {
+  /** The hub's own: a text command to a device that is online. */
+  onlineText: 128,
+  /** 0x8103 */
+  setParameters: 33_027,
+  /** 0x8105 */
+  terminalControl: 33_029,
+  /** 0x8300 */
+  text: 33_536,
+  /** 0x8801 */
+  takePictures: 34_817,
+  /** 0x9101 */
+  startLive: 37_121,
+  /** 0x9102 */
+  controlLive: 37_122,
+  /** 0x9201 */
+  startPlayback: 37_377,
+  /** 0x9202 */
+  controlPlayback: 37_378,
+  /** 0x9205 */
+  listRecordings: 37_381,
+  /** 0x9206 */
+  requestUpload: 37_382,
+} as const;
+
+/** What the command channel answers as `code` (platform-contract.md, section 18). */
+export const partnerCodes = {
+  success: 0,
+  offline: 300,
+  timedOut: 301,
+  refused: 302,
+  parameters: 1001,
+  token: 1004,
+  tooOften: 1006,
+} as const;
+
+/** Asks platform-api whose a partner token is, from the address that it came from; only its SHA-256 travels. */
+export const verifyPartner = defineRequest({
+  subject: 'platform-api.verify-partner',
+  request: Type.Object({
+    tokenSha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    address: Type.String({ maxLength: 64 }),
+  }),
+  reply: Type.Union([
+    Type.Object({ valid: Type.Literal(true), partnerId: Type.Integer(), accountId: Type.Integer() }),
+    Type.Object({ valid: Type.Literal(false) }),
+  ]),
+});
+
+const partnerCommand = {
+  partnerId: Type.Integer(),
+  accountId: Type.Integer(),
+  imei,
+  address: Type.String({ maxLength: 64 }),
+};
+
+/** Asks platform-api whether a partner may command a device; a command that is admitted is noted in the audit log. */
+export const admitPartnerCommand = defineRequest({
+  subject: 'platform-api.admit-partner-command',
+  request: Type.Object({ ...partnerCommand, proNo: Type.Integer() }),
+  reply: Type.Object({ isAdmitted: Type.Boolean() }),
+});
+
+/** Puts a partner's command into the queue of a device that is not connected; null where the device has no queue. */
+export const queuePartnerCommand = defineUseCase({
+  subject: 'platform-api.queue-partner-command',
+  request: Type.Object({
+    ...partnerCommand,
+    /** A type of the command queue (section 24), with its parameters. */
+    type: Type.String({ maxLength: 32 }),
+    params: Type.Record(Type.String(), Type.Unknown()),
+  }),
+  result: Type.Object({ commandId: Type.Union([Type.String(), Type.Null()]) }),
+});
+
+/** Has a device that came in through a partner commanded by that partner's server; `noPartner` for every other device. */
+export const askPartner = defineRequest({
+  subject: 'platform-api.ask-partner',
+  request: Type.Object({ imei, command: deviceCommand }),
+  reply: Type.Union([outcome, Type.Object({ kind: Type.Literal('noPartner') })]),
+});
+
+/** How a partner's server carried a command out. */
+export type PartnerOutcome = Static<typeof askPartner.reply>;
