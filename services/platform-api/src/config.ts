@@ -153,7 +153,8 @@ export const schema = envSchema({
   ENFORCE_SUBSCRIPTIONS: {
     type: 'boolean',
     default: false,
-    description: 'answer 402 where a vehicle without a running subscription is to be commanded',
+    description:
+      'answer 402 where a vehicle without a running subscription is to be commanded, or shown to others by a share or a link',
   },
   COMMAND_POLL_MS: {
     type: 'integer',

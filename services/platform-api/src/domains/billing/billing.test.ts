@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Stripe } from 'stripe';
 import { GatewayStub } from '../../testing/gateway-stub.ts';
 import { type Answer, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
-import { checkSubscription, subscriptionsOf } from './subscriptions.ts';
+import { checkSubscriptions, subscriptionsOf } from './subscriptions.ts';
 import { sweepOrders } from './use-cases.ts';
 
 jest.setTimeout(60_000);
@@ -109,9 +109,16 @@ describe('billing without a gateway', () => {
   it('grows subscriptions when an admin marks the order paid, once', async () => {
     const made = (await order(world)).data;
     const [vehicleId = 0] = made['vehicle_ids'] as number[];
-    await expect(checkSubscription(world.deps, world.ours, vehicleId)).rejects.toMatchObject({ status: 402 });
+    await expect(checkSubscriptions(world.deps, world.ours, [vehicleId])).rejects.toMatchObject({ status: 402 });
     const command = await world.as(world.ours.owner).post(`/api/vehicles/${vehicleId}/commands`, { type: 'locate' });
     expect([command.status, command.body]).toEqual([402, expect.objectContaining({ code: 'subscription_expired' })]);
+    const owner = world.as(world.ours.owner);
+    const share = () =>
+      owner.post('/api/vehicle/share-vehicles', { secondaryUser: world.theirs.owner.id, vehicles: [vehicleId] });
+    const link = () => owner.post('/api/share-links', { vehicle_id: vehicleId });
+    for (const answer of [await share(), await link()])
+      expect(answer.body).toMatchObject({ status: 402, code: 'subscription_expired' });
+    expect((await owner.get(`/api/vehicles/${vehicleId}`)).data).toMatchObject({ subscription: null });
     const admin = world.as(await world.user('admin'));
     const paid = await admin.post(`/api/subscription/orders/${made.id}/mark-paid`);
     expect(paid.status).toBe(200);
@@ -120,7 +127,8 @@ describe('billing without a gateway', () => {
     expect(before).toMatchObject({ plan: 'basic', status: 'active' });
     expect((await admin.post(`/api/subscription/orders/${made.id}/mark-paid`)).status).toBe(200);
     expect((await subscriptionsOf(world.deps, world.ours, [vehicleId])).get(vehicleId)).toEqual(before);
-    await checkSubscription(world.deps, world.ours, vehicleId);
+    await checkSubscriptions(world.deps, world.ours, [vehicleId]);
+    expect([(await share()).status, (await link()).status]).toEqual([200, 201]);
     const proof = { order_id: made.id, payment_id: 'p', signature: 's' };
     expect((await world.as(world.ours.owner).post('/api/subscription/verify-payment', proof)).status).toBe(409);
     const manager = world.as(await world.user('manager'));

@@ -13,6 +13,9 @@ export type OrderStatus = (typeof orderStatuses)[number];
 export const subscriptionStatuses = ['trialing', 'active', 'past_due', 'expired', 'canceled'] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
+/** Why a route answers 402. */
+export const noSubscription = 'The subscription of a vehicle has expired, where subscriptions are asked for.';
+
 export const monthChoices = [1, 3, 6, 12, 24] as const;
 
 export const lineItem = Type.Object({
@@ -54,6 +57,14 @@ export interface Subscription extends AccountRecord {
   /** Orders that it has grown by: each counts once. */
   readonly orderIds: readonly number[];
 }
+
+/** A vehicle's subscription as the vehicle shows it. */
+export const subscriptionShown = Type.Object({
+  plan: Type.String(),
+  status: oneOfWords(subscriptionStatuses),
+  expires_at: nullable(time),
+});
+export type SubscriptionShown = Static<typeof subscriptionShown>;
 
 const gatewayId = text(1, 255);
 

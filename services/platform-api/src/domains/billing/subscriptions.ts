@@ -3,17 +3,10 @@ import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { addMonths, extended, subscriptionStatus } from './rules.ts';
-import type { Order, Subscription, SubscriptionStatus } from './schema.ts';
+import type { Order, Subscription, SubscriptionShown, SubscriptionStatus } from './schema.ts';
 import { subscriptionsIn } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
-
-/** A vehicle's subscription as the vehicle shows it. */
-export interface SubscriptionShown {
-  readonly plan: string;
-  readonly status: SubscriptionStatus;
-  readonly expires_at: string | null;
-}
 
 /** Subscriptions of vehicles of an account, by vehicle. */
 export async function subscriptionsOf(
@@ -31,16 +24,22 @@ export async function subscriptionsOf(
   );
 }
 
-/** 402 where subscriptions are asked for and the vehicle's does not run, the days of grace included. */
-export async function checkSubscription(
+const running: ReadonlySet<SubscriptionStatus | undefined> = new Set(['trialing', 'active', 'past_due'] as const);
+
+/**
+ * 402 where subscriptions are asked for and that of one of the vehicles does not run, the days of grace included. It stands before what a vehicle is paid for:
+ * commands to it, and showing it to others. What is recorded of it stays readable, and it can be paid for.
+ */
+export async function checkSubscriptions(
   { records, config }: Pick<Deps, 'records' | 'config'>,
   scope: Scope,
-  vehicleId: number,
+  vehicleIds: readonly number[],
 ): Promise<void> {
   if (!config.ENFORCE_SUBSCRIPTIONS) return;
-  const status = (await subscriptionsOf({ records }, scope, [vehicleId])).get(vehicleId)?.status;
-  if (status === 'active' || status === 'past_due' || status === 'trialing') return;
-  throw new AppError('subscription_expired', `The subscription of vehicle ${vehicleId} has expired.`);
+  const known = await subscriptionsOf({ records }, scope, vehicleIds);
+  const expired = vehicleIds.find((id) => !running.has(known.get(id)?.status));
+  if (expired !== undefined)
+    throw new AppError('subscription_expired', `The subscription of vehicle ${expired} has expired.`);
 }
 
 /** Brings the subscriptions of an order's vehicles to what the order's status says; doing so again changes nothing. */

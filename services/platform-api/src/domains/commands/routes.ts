@@ -3,6 +3,7 @@ import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
 import { vehicleIdParams } from '../../schemas.ts';
+import { noSubscription } from '../billing/schema.ts';
 import { commandParams, commandShown, createCommandBody, listCommandsQuery } from './schema.ts';
 import { shownCommand } from './shown.ts';
 import { cancelCommand, createCommand, listCommands, readCommand } from './use-cases.ts';
@@ -29,7 +30,7 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(commandShown),
     otherSuccesses: { 202: 'Queued; `Location` is the path of the command.' },
     errors: {
-      402: 'The subscription of the vehicle has expired, where subscriptions are asked for.',
+      402: noSubscription,
       409: 'The vehicle has no terminal, or too many commands wait for it.',
       422: 'The Idempotency-Key was used with another body.',
     },

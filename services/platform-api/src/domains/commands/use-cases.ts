@@ -8,7 +8,7 @@ import { given } from '../../fields.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
-import { checkSubscription } from '../billing/subscriptions.ts';
+import { checkSubscriptions } from '../billing/subscriptions.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { readParams } from './params.ts';
@@ -52,7 +52,7 @@ export async function createCommand(
   const params = readParams(type, body.params ?? {});
   if (isCritical(type, params) && !(isOwn && may(caller.role, 'criticalCommands')))
     throw new AppError('permission_denied', 'This command needs an owner or admin of the vehicle’s account.');
-  await checkSubscription(deps, scope, vehicleId);
+  await checkSubscriptions(deps, scope, [vehicleId]);
   if (vehicle.imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
   if (type === 'capture') await deps.limits.consume('capture', `vehicle:${vehicleId}`, context);
   const commands = commandsIn(deps.records);

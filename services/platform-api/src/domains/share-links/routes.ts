@@ -4,6 +4,7 @@ import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
 import { recordId } from '../../schemas.ts';
+import { noSubscription } from '../billing/schema.ts';
 import { slugPattern } from './rules.ts';
 import { createBody, linkShown, listQuery, sharedViewShown } from './schema.ts';
 import { shownLink } from './shown.ts';
@@ -43,6 +44,7 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(linkShown),
     otherSuccesses: { 201: 'The link has been made.' },
     errors: {
+      402: noSubscription,
       404: 'There is no such vehicle, or it is not visible to the caller.',
       409: 'The vehicle has fifty live links already.',
     },

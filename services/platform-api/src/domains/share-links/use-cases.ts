@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
+import { checkSubscriptions } from '../billing/subscriptions.ts';
 import { websocketUrl } from '../realtime/websocket-tokens.ts';
 import { hashPassword, isPassword } from '../users/passwords.ts';
 import { neverConnected, vehicleStates } from '../vehicles/states.ts';
@@ -20,12 +21,13 @@ const hourMs = 3_600_000;
 
 /** Makes a link to a vehicle of the caller's account. */
 export async function createLink(
-  deps: Parts & Pick<Deps, 'database'>,
+  deps: Parts & Pick<Deps, 'config' | 'database'>,
   caller: Caller,
   body: CreateBody,
   now = new Date(),
 ): Promise<ShareLink> {
   const { _id: vehicleId } = await ownVehicle(deps, caller, body.vehicle_id);
+  await checkSubscriptions(deps, caller, [vehicleId]);
   const links = linksIn(deps.records);
   const password = body.password ?? null;
   const { destination = null } = body;

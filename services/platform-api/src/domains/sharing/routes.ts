@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
+import { noSubscription } from '../billing/schema.ts';
 import { vehicleShown } from '../vehicles/schema.ts';
 import {
   foundUser,
@@ -47,6 +48,7 @@ const actions = (deps: Deps): PlatformRoute[] => [
     body: shareBody,
     response: Type.Object({ data: Type.Array(shareShown) }),
     errors: {
+      402: noSubscription,
       404: 'The user or one of the vehicles does not exist, or is not visible to the caller.',
     },
     handle: async ({ body, context }) => ({ data: await shareVehicles(deps, callerOf(context), body) }),

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { normalPhone } from '../../phone.ts';
 import { shownRecord, shownTime } from '../../schemas.ts';
 import { audit } from '../audit/use-cases.ts';
+import { checkSubscriptions } from '../billing/subscriptions.ts';
 import type { User } from '../users/schema.ts';
 import { findAnywhere, findByPhone, findUser } from '../users/use-cases.ts';
 import type { Vehicle, VehicleShown } from '../vehicles/schema.ts';
@@ -14,7 +15,7 @@ import { maskedName, maskedPhone, readExpiry, storedPermissions } from './rules.
 import type { Share, ShareBody, SharedUser, ShareShown, UnshareBody } from './schema.ts';
 import { findSharedBy, findSharedWith, putShare, removeShare } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis'>;
+type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis' | 'config'>;
 
 /** The user with exactly this number, in whatever account, so far as a stranger may know. */
 export async function searchUser({ records }: Pick<Deps, 'records'>, caller: Caller, phoneNumber: string) {
@@ -43,6 +44,11 @@ export async function shareVehicles(
   if (user === null || user.disabled) throw userNotFound();
   const vehicles: Vehicle[] = [];
   for (const id of new Set(body.vehicles)) vehicles.push(await ownVehicle(deps, caller, id));
+  await checkSubscriptions(
+    deps,
+    caller,
+    vehicles.map(({ _id }) => _id),
+  );
   const shares: ShareShown[] = [];
   for (const vehicle of vehicles) {
     const share = await putShare(deps.records, caller, {

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { attributes, clearable, oneOfWords, searchText, text } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
+import { subscriptionShown } from '../billing/schema.ts';
 import { vehicleStates as vehicleStateNames } from '../realtime/schema.ts';
 import { locationShown } from '../realtime/shown.ts';
 
@@ -188,7 +189,7 @@ export const vehicleShown = Type.Object(
     state: oneOfWords(vehicleStateNames),
     location: nullable(locationShown),
     device: nullable(deviceShown),
-    subscription: nullable(Type.Object({ plan: Type.String(), status: Type.String(), expires_at: nullable(time) })),
+    subscription: nullable(subscriptionShown),
   },
   { title: 'Vehicle' },
 );

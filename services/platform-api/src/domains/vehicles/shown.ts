@@ -1,13 +1,15 @@
 import { shownAttributes } from '../../fields.ts';
 import { shownRecord } from '../../schemas.ts';
+import type { SubscriptionShown } from '../billing/schema.ts';
 import type { Channel, VehicleShown } from './schema.ts';
 import { locationNow, neverConnected, type VehicleNow } from './states.ts';
 import type { VisibleVehicle } from './visibility.ts';
 
-/** A vehicle as its caller may see it. Driver, groups and free data are of the account that owns it, and not for those it is shared with. */
+/** A vehicle as its caller may see it. Driver, groups, free data and what is paid are of the account that owns it, and not for those it is shared with. */
 export function shownVehicle(
   { vehicle, access, permissions }: VisibleVehicle,
-  now: VehicleNow | undefined = neverConnected,
+  now: VehicleNow = neverConnected,
+  subscription: SubscriptionShown | null = null,
 ): VehicleShown {
   const isOwn = access === 'owner';
   return {
@@ -38,7 +40,7 @@ export function shownVehicle(
     state: now.state,
     location: locationNow(now, { id: vehicle._id, driverId: isOwn ? vehicle.driverId : null }),
     device: now.device,
-    subscription: null,
+    subscription: isOwn ? subscription : null,
   };
 }
 

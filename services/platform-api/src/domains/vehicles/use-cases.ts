@@ -3,6 +3,8 @@ import { AppError, type PageItems, type Paging, readSorting } from '@fleet/servi
 import type { Deps } from '../../deps.ts';
 import { type Conditions, matching, type Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
+import type { SubscriptionShown } from '../billing/schema.ts';
+import { subscriptionsOf } from '../billing/subscriptions.ts';
 import { groupWithBelow } from '../vehicle-groups/links.ts';
 import { defaultCameraUtcOffset, normalVehicleNo, vehicleDefaults } from './rules.ts';
 import type { ListVehiclesQuery, Vehicle, VehicleShown } from './schema.ts';
@@ -42,21 +44,32 @@ export async function listVehicles(
   return { items: await shownVehicles(deps, found), total };
 }
 
-/** Vehicles with what is known of their terminals at this moment. */
+/** Vehicles with what is known of their terminals at this moment, and until when they are paid for. */
 export async function shownVehicles(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleShown[]> {
   const imeis = found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei]));
-  const states = await vehicleStates(deps, imeis);
+  const [states, subscriptions] = await Promise.all([vehicleStates(deps, imeis), ownSubscriptions(deps, found)]);
   return found.map((visible) => {
-    const { imei } = visible.vehicle;
-    return shownVehicle(visible, imei === null ? undefined : states.get(imei));
+    const { imei, _id: id } = visible.vehicle;
+    return shownVehicle(visible, imei === null ? undefined : states.get(imei), subscriptions.get(id));
   });
 }
 
-/** One vehicle with what is known of its terminal at this moment. */
+/** One vehicle as `shownVehicles` shows it. */
 export async function shownNow(deps: Parts, visible: VisibleVehicle): Promise<VehicleShown> {
-  const { imei } = visible.vehicle;
-  const states = await vehicleStates(deps, imei === null ? [] : [imei]);
-  return shownVehicle(visible, imei === null ? undefined : states.get(imei));
+  const [shown] = await shownVehicles(deps, [visible]);
+  if (shown === undefined) throw new Error('a vehicle has no answer');
+  return shown;
+}
+
+/** Of the vehicles of the caller's own account, which are of one account all: one query. */
+async function ownSubscriptions(
+  { records }: Parts,
+  found: readonly VisibleVehicle[],
+): Promise<ReadonlyMap<number, SubscriptionShown>> {
+  const own = found.flatMap(({ access, vehicle }) => (access === 'owner' ? [vehicle] : []));
+  const [first] = own;
+  const ids = own.map(({ _id }) => _id);
+  return first === undefined ? new Map() : subscriptionsOf({ records }, { accountId: first.accountId }, ids);
 }
 
 async function filtersOf(

@@ -350,3 +350,40 @@ describe('vehicles', () => {
     }
   });
 });
+
+describe('the subscription of a vehicle', () => {
+  /** A vehicle that is paid for. */
+  const paidVehicle = async (): Promise<number> => {
+    const { id } = await create();
+    const order = { plan: 'basic', vehicle_ids: [id], months: 3 };
+    const made = await owner.post('/api/subscription/create-gateway-order', order);
+    expect((await owner.post(`/api/subscription/orders/${made.data.id}/mark-paid`)).status).toBe(200);
+    return id;
+  };
+
+  it('stands in the vehicle, and in lists without a query for each', async () => {
+    const [one, other, unpaid] = [await paidVehicle(), await paidVehicle(), (await create()).id];
+    const paid = { plan: 'basic', status: 'active', expires_at: expect.stringMatching(/Z$/) };
+    expect((await owner.get(`/api/vehicles/${one}`)).data).toMatchObject({ subscription: paid });
+    const reads = jest.spyOn(world.records, 'collection');
+    const { items } = await owner.get('/api/vehicles?limit=200');
+    const subscriptionReads = reads.mock.calls.filter(([name]) => name === 'subscriptions');
+    reads.mockRestore();
+    const shown = new Map(items.map(({ id, ...rest }) => [id, rest['subscription']]));
+    expect([shown.get(one), shown.get(other), shown.get(unpaid)]).toEqual([paid, paid, null]);
+    expect(subscriptionReads).toHaveLength(1);
+    const ended = { $set: { expiresAt: new Date(Date.now() - 86_400_000) } };
+    const stored = world.records.collection('subscriptions');
+    await stored.updateOne({ vehicleId: one }, ended);
+    expect((await owner.get(`/api/vehicles/${one}`)).data).toMatchObject({ subscription: { status: 'past_due' } });
+  });
+
+  it('is not told to those it is shared with', async () => {
+    const id = await paidVehicle();
+    await owner.post('/api/vehicle/share-vehicles', { secondaryUser: world.theirs.owner.id, vehicles: [id] });
+    const theirs = world.as(world.theirs.owner);
+    expect((await theirs.get(`/api/vehicles/${id}`)).data).toMatchObject({ access: 'shared', subscription: null });
+    const listed = (await theirs.get('/api/vehicles?limit=200')).items.find((vehicle) => vehicle.id === id);
+    expect(listed).toMatchObject({ subscription: null });
+  });
+});
