@@ -116,15 +116,14 @@ export const sessionChanged = defineAnnouncement({
   }),
 });
 
-const deliveryId = Type.String({ pattern: '^[0-9a-f]{32}$' });
+const deliveryId = Type.String({ pattern: '^[0-9a-f]{24}$' });
 
-/** An attempt of a webhook delivery that is due: subject in the work-queue stream WEBHOOKS. */
+/** A webhook delivery whose first attempt is due: subject in the work-queue stream WEBHOOKS. Later attempts stand in the database with their times. */
 export const deliveryDue = defineAnnouncement({
   subject: 'webhook.due.*',
   schema: Type.Object({
     deliveryId,
     webhookId: id,
-    trigger: Type.Union((['schedule', 'retry', 'replay'] as const).map((each) => Type.Literal(each))),
   }),
 });
 
@@ -149,7 +148,7 @@ export const webhookRequests = {
     request: Type.Object({ webhookId: id, notificationType: Type.String() }),
     reply: Type.Object({ attempt: Type.Union([attempt, Type.Null()]) }),
   }),
-  /** Tries a finished or skipped delivery again; `running` while one is under way. */
+  /** Tries a delivery again, now; `running` while an attempt is under way. */
   retry: defineRequest({
     subject: 'webhook-dispatcher.retry',
     request: Type.Object({ webhookId: id, deliveryId }),
@@ -169,3 +168,21 @@ export const webhookRequests = {
     reply: Type.Object({ queued: Type.Integer({ minimum: 0 }) }),
   }),
 } as const;
+
+/**
+ * Asks platform-api to tell the owner of a webhook that it is failing, or was disabled for that: a notification `webhook_disabled` and an e-mail. Asked again, the same
+ * notice is told once.
+ */
+export const tellOfWebhook = defineRequest({
+  subject: 'platform-api.tell-of-webhook',
+  request: Type.Object({
+    webhookId: id,
+    /** How much of the time after which a failing webhook is disabled is over; 100: it is disabled. */
+    percent: Type.Union(([50, 90, 100] as const).map((each) => Type.Literal(each))),
+    reason: Type.Union([Type.Literal('failing'), Type.Literal('gone')]),
+    failingSinceMs: milliseconds,
+    /** The vehicle of a delivery that failed: the notification is about it. */
+    vehicleId: id,
+  }),
+  reply: Type.Object({ told: Type.Boolean() }),
+});
