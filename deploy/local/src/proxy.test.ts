@@ -55,6 +55,10 @@ describe('path rules', () => {
     ['/api/vehicles', false],
     ['/', false],
     ['/?next=/api/v1/', false],
+    ['/api/device/sendInstruct', true],
+    ['/api/device/sendInstruct?x=1', true],
+    ['/api/device/sendInstruct/', false],
+    ['/api/devices/partner/pushgps', false],
     ['/API/v1/health', false],
   ])('%s goes to device-api: %s', (url, expected) => {
     expect(isDeviceApiPath(url)).toBe(expected);

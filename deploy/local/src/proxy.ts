@@ -8,10 +8,13 @@ export interface ProxyTargets {
   platformApi: string;
 }
 
-/** The one path rule, which the Ingress has too: the Device API under /api/v1, everything else to platform-api. */
+/** The vendor hub's command channel (platform-contract.md, section 18), which partners' clients find at this path alone. */
+const partnerCommandPath = '/api/device/sendInstruct';
+
+/** The one path rule, which the Ingress has too: the Device API under /api/v1 and the partner command channel, everything else to platform-api. */
 export function isDeviceApiPath(url: string): boolean {
   const path = url.split('?', 1)[0];
-  return path === '/api/v1' || path?.startsWith('/api/v1/') === true;
+  return path === '/api/v1' || path?.startsWith('/api/v1/') === true || path === partnerCommandPath;
 }
 
 /** A request target in absolute form (RFC 9112 3.2.2) in the form that all others have. */

@@ -1,11 +1,15 @@
 import { openApiDocument } from '@fleet/service-kit';
+import type { RateLimits } from './access/rate-limits.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { apiErrorSchema } from './routes/answers.ts';
 import { deviceApiRoutes } from './routes/index.ts';
+import { sendInstruct } from './routes/send-instruct.ts';
 import { videoRoutes } from './video-routes/index.ts';
 
 export const apiBasePath = '/api/v1';
+/** As the vendor hub has it. */
+export const partnerBasePath = '/api/device';
 
 // Rows are declared, never called: nothing but the settings is looked at.
 const declared = (): Deps => ({ config: loadConfig({ HOST: '127.0.0.1' }) }) as Deps;
@@ -39,6 +43,21 @@ export const apiDocument = (): Record<string, unknown> =>
       errorSchema: apiErrorSchema,
     },
     deviceApiRoutes(declared()),
+  );
+
+/** The OpenAPI document of the partner command channel. */
+export const partnerDocument = (): Record<string, unknown> =>
+  openApiDocument(
+    {
+      title: 'Partner command channel',
+      version: '1.0.0',
+      description:
+        "The command channel of the vendor hub, served with PARTNER_COMMAND_ENABLED=true: a partner's clients command the terminals of the partner's account with a partner token.",
+      basePath: partnerBasePath,
+      tags: { 'Partner commands': 'Commands to devices in the shape of the vendor hub.' },
+      errorSchema: apiErrorSchema,
+    },
+    [sendInstruct(declared(), {} as RateLimits)],
   );
 
 /** The OpenAPI document of the video service. */

@@ -11,9 +11,10 @@ import {
 import type { Express } from 'express';
 import { admitByDevice } from './access/admit.ts';
 import type { RateLimits } from './access/rate-limits.ts';
-import { apiBasePath, apiDocument, videoDocument } from './api-document.ts';
+import { apiBasePath, apiDocument, partnerBasePath, videoDocument } from './api-document.ts';
 import type { Deps } from './deps.ts';
 import { deviceApiRoutes } from './routes/index.ts';
+import { sendInstruct } from './routes/send-instruct.ts';
 import { videoRoutes } from './video-routes/index.ts';
 
 /** Largest body of the Device API. */
@@ -45,6 +46,8 @@ export function createDeviceApi(
       admit: admitByDevice(deps, parts.limits),
     }),
   );
+  if (deps.config.PARTNER_COMMAND_ENABLED)
+    app.use(partnerBasePath, createApi({ log: deps.log, routes: [sendInstruct(deps, parts.limits)], bodyLimitBytes }));
   app.use(...apiErrors(deps.log));
   return app;
 }

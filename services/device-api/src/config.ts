@@ -99,6 +99,11 @@ export const configSchema = envSchema({
   },
   WAKE_SMS_EVERY_MS: { ...durationMs, default: 120_000, description: 'one such SMS to a device in this time' },
   WAKE_SMS_TIMEOUT_MS: { ...durationMs, default: 5_000, description: 'wait for the provider of SMS' },
+  PARTNER_COMMAND_ENABLED: {
+    type: 'boolean',
+    default: false,
+    description: "lets partners' clients command devices by POST /api/device/sendInstruct; 404 without it",
+  },
   DRAIN_DELAY_MS: {
     type: 'integer',
     minimum: 0,

@@ -6,6 +6,7 @@ import {
   envSchema,
   readEnv,
 } from '@fleet/service-kit';
+import { partnerSettings } from './domains/partners/settings.ts';
 import { checkMapSettings, mapSettings } from './maps/settings.ts';
 
 const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
@@ -220,11 +221,7 @@ export const schema = envSchema({
     default: 1,
     description: 'replicas of streams that this service makes; 3 in production',
   },
-  PARTNER_AUTO_REGISTER: {
-    type: 'boolean',
-    default: false,
-    description: 'records devices that a partner reports and nobody knows as mining devices',
-  },
+  ...partnerSettings,
   CHAT_GENERIC_SECRET: {
     type: 'string',
     optional: true,

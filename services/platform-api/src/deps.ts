@@ -6,6 +6,7 @@ import type { RateLimits } from './access/rate-limits.ts';
 import type { Config } from './config.ts';
 import type { Billing } from './domains/billing/billing.ts';
 import type { OcrEngine } from './domains/documents/ocr.ts';
+import type { PartnerChannels } from './domains/partners/channels.ts';
 import type { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import type { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import type { MapServices } from './maps/map-services.ts';
@@ -37,6 +38,8 @@ export interface Deps {
   readonly limits: RateLimits;
   /** Stores what partners send in the telemetry stream. */
   readonly telemetry: PartnerTelemetry;
+  /** Commands devices that came in through partners. */
+  readonly partnerChannels: PartnerChannels;
   /** Reads text from pictures. */
   readonly ocr: OcrEngine;
 }

@@ -24,6 +24,8 @@ import { serveApiKeys } from './domains/api-keys/handlers.ts';
 import { billingOf } from './domains/billing/billing.ts';
 import { CommandWorker, workerTimes } from './domains/commands/worker.ts';
 import { ocrEngine } from './domains/documents/ocr.ts';
+import { PartnerChannels } from './domains/partners/channels.ts';
+import { servePartners } from './domains/partners/handlers.ts';
 import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
@@ -131,6 +133,8 @@ function makeDeps(
   const maps = new MapServices(config, { log, redis });
   lifecycle.onStop('map providers', () => maps.stop());
   const encryption = new Encryption(config.ENCRYPTION_KEY);
+  const partnerChannels = new PartnerChannels({ ...parts, config, encryption, log });
+  lifecycle.onStop('partner channels', () => partnerChannels.stop());
   const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
   return {
     config,
@@ -139,6 +143,7 @@ function makeDeps(
     asker,
     billing,
     telemetry,
+    partnerChannels,
     ocr,
     redis,
     encryption,
@@ -149,11 +154,13 @@ function makeDeps(
   };
 }
 
-function serveBus({ bus, records, log }: Deps, lifecycle: Lifecycle): void {
+function serveBus(deps: Deps, lifecycle: Lifecycle): void {
+  const { bus, records, log } = deps;
   const onError = (error: unknown): void => log.error({ err: error }, 'a bus request failed');
   for (const served of [
     ...serveApiKeys(bus, records, onError),
     ...serveVehicles(bus, records, onError),
+    ...servePartners(deps, onError),
     servePing(bus, 'platform-api', { onError }),
   ])
     lifecycle.onStop('bus request', () => served.stop());

@@ -1,4 +1,4 @@
-import type { DeviceCommand, Outcome } from '@fleet/bus';
+import { askPartner, BusError, call, type DeviceCommand, type Outcome } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { readDevice } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
@@ -7,18 +7,31 @@ import { within } from '../domain/within.ts';
 /** State that takes longer than this to read is as good as unreadable. */
 export const stateLimitMs = 2_000;
 
-type AskDeps = Pick<Deps, 'asker' | 'redis' | 'stopped'>;
+/** What asking a device takes. */
+export type AskDeps = Pick<Deps, 'asker' | 'bus' | 'redis' | 'stopped'>;
 
-/** Sends one command to a device and waits for its end, within what is left of the wait since the request arrived. */
+/**
+ * Sends one command to a device and waits for its end, within what is left of the wait since the request arrived. A device without a session may be one that
+ * came in through a partner: then that partner's server is asked, by platform-api.
+ */
 export function askDevice(
   deps: AskDeps,
   imei: string,
   command: DeviceCommand,
   context: CommandContext,
 ): Promise<Outcome> {
+  return unlessStopped(deps.stopped, askSession(deps, imei, command, context));
+}
+
+async function askSession(
+  deps: AskDeps,
+  imei: string,
+  command: DeviceCommand,
+  context: CommandContext,
+): Promise<Outcome> {
   const timeoutMs = Math.round(context.deadlineAtMs - performance.now());
-  if (timeoutMs <= 0) return Promise.resolve({ kind: 'timedOut' });
-  const asked = deps.asker.ask({
+  if (timeoutMs <= 0) return { kind: 'timedOut' };
+  const outcome = await deps.asker.ask({
     imei,
     command,
     correlationId: context.correlationId,
@@ -26,7 +39,27 @@ export function askDevice(
     timeoutMs,
     isClaimed: async (claimed) => (await within(stateLimitMs, readDevice(deps.redis, claimed))) !== null,
   });
-  return unlessStopped(deps.stopped, asked);
+  return outcome.kind === 'notConnected' ? askPartnerOf(deps, imei, command, context) : outcome;
+}
+
+async function askPartnerOf(
+  { bus }: Pick<Deps, 'bus'>,
+  imei: string,
+  command: DeviceCommand,
+  { correlationId, deadlineAtMs, log }: CommandContext,
+): Promise<Outcome> {
+  const timeoutMs = Math.round(deadlineAtMs - performance.now());
+  if (timeoutMs <= 0) return { kind: 'notConnected' };
+  try {
+    const outcome = await call(bus, askPartner, { imei, command }, { timeoutMs, correlationId });
+    return outcome.kind === 'noPartner' ? { kind: 'notConnected' } : outcome;
+  } catch (error) {
+    if (!(error instanceof BusError)) throw error;
+    if (error.kind === 'timedOut') return { kind: 'timedOut' };
+    // Without platform-api, which knows partners, a device without a session is not connected.
+    log.debug({ err: error, imei }, 'whether a partner has the device can not be asked');
+    return { kind: 'notConnected' };
+  }
 }
 
 /** Ends a wait with 503 when the service has stopped for good. */

@@ -2,7 +2,7 @@ import type { CommandContext, Deps } from '../deps.ts';
 import { cameraSpan, type UtcOffset } from '../domain/camera-time.ts';
 import { answerOf } from '../domain/outcome.ts';
 import { type Recording, recordingsOf } from '../domain/recordings.ts';
-import { askDevice } from './ask-device.ts';
+import { type AskDeps, askDevice } from './ask-device.ts';
 
 export interface ListRecordings {
   /** Canonical number. */
@@ -20,7 +20,7 @@ export interface ListRecordings {
 
 /** Asks a camera what it has recorded in a span of time (0x9205). An empty list is an answer; one that is not whole is none. */
 export async function listRecordings(
-  deps: Pick<Deps, 'asker' | 'clocks' | 'redis' | 'stopped'>,
+  deps: AskDeps & Pick<Deps, 'clocks'>,
   wanted: ListRecordings,
   context: CommandContext,
 ): Promise<{ readonly offset: UtcOffset; readonly recordings: readonly Recording[] }> {

@@ -3,11 +3,11 @@ import { type DeviceState, readDevice } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import { answerOf } from '../domain/outcome.ts';
 import { within } from '../domain/within.ts';
-import { askDevice, stateLimitMs } from './ask-device.ts';
+import { type AskDeps, askDevice, stateLimitMs } from './ask-device.ts';
 
 /** The session of a device, with the round trip of a harmless query where that is wanted; null when the device is not connected. */
 export async function pingDevice(
-  deps: Pick<Deps, 'asker' | 'redis' | 'stopped'>,
+  deps: AskDeps,
   request: { imei: string; isDeep: boolean },
   context: CommandContext,
 ): Promise<(DeviceState & { readonly rttMs: number | null }) | null> {

@@ -1,7 +1,7 @@
-import type { CommandContext, Deps } from '../deps.ts';
+import type { CommandContext } from '../deps.ts';
 import { controlParameters } from '../domain/control-parameters.ts';
 import { type GeneralAnswer, generalAnswerOf } from '../domain/outcome.ts';
-import { askDevice } from './ask-device.ts';
+import { type AskDeps, askDevice } from './ask-device.ts';
 
 export interface SendControlCommand {
   /** Canonical number. */
@@ -13,7 +13,7 @@ export interface SendControlCommand {
 
 /** Sends a terminal control command (0x8105). Edition 2019 has only 2, 4 and 5: what a terminal makes of the others is its answer. */
 export async function sendControlCommand(
-  deps: Pick<Deps, 'asker' | 'redis' | 'stopped'>,
+  deps: AskDeps,
   { imei, command, parameters }: SendControlCommand,
   context: CommandContext,
 ): Promise<GeneralAnswer> {

@@ -1,9 +1,9 @@
 import type { DeviceCommandOf } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import type { CommandContext, Deps } from '../deps.ts';
+import type { CommandContext } from '../deps.ts';
 import { gbkBytesOf } from '../domain/gbk.ts';
 import { type GeneralAnswer, generalAnswerOf } from '../domain/outcome.ts';
-import { askDevice } from './ask-device.ts';
+import { type AskDeps, askDevice } from './ask-device.ts';
 
 /** JT/T 808 reference, section 11. */
 export const textLimitBytes = 1024;
@@ -15,7 +15,7 @@ export interface SendText extends Omit<DeviceCommandOf<'sendText'>, 'kind'> {
 
 /** Sends a text message (0x8300); without options it is an emergency message. */
 export async function sendText(
-  deps: Pick<Deps, 'asker' | 'redis' | 'stopped'>,
+  deps: AskDeps,
   { imei, text, textType, options }: SendText,
   context: CommandContext,
 ): Promise<GeneralAnswer> {

@@ -16,7 +16,7 @@ import type { Ending } from './rules.ts';
 import type { Command } from './schema.ts';
 
 /** What sending works with. */
-export type SendParts = Pick<Deps, 'asker' | 'bus' | 'redis'>;
+export type SendParts = Pick<Deps, 'asker' | 'bus' | 'partnerChannels' | 'redis'>;
 
 /** How an attempt is made. */
 export interface Attempt {
@@ -191,6 +191,7 @@ const wholeSeconds = (time: string): number => Math.floor(Date.parse(time) / 100
 
 /** Asks a terminal itself, for what is no use case of device-api. */
 async function ask(parts: SendParts, imei: string, command: DeviceCommand, attempt: Attempt): Promise<Result> {
+  const startedAtMs = performance.now();
   const outcome = await parts.asker.ask({
     imei,
     command,
@@ -199,7 +200,11 @@ async function ask(parts: SendParts, imei: string, command: DeviceCommand, attem
     timeoutMs: attempt.timeoutMs,
     isClaimed: async (claimed) => (await readDevice(parts.redis, claimed)) !== null,
   });
-  const answer = answered(outcome);
+  const timeoutMs = attempt.timeoutMs - (performance.now() - startedAtMs);
+  const byPartner = { command, timeoutMs, correlationId: attempt.name };
+  // A device without a session may have come in through a partner.
+  const other = outcome.kind === 'notConnected' ? await parts.partnerChannels.ask(imei, byPartner) : null;
+  const answer = answered(other ?? outcome);
   const shownId = `0x${answer.commandMessageId.toString(16).padStart(4, '0')}`;
   return { messageId: shownId, serial: answer.commandSerialNo, ...answerOf(answer) };
 }

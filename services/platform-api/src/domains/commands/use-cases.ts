@@ -11,7 +11,7 @@ import { audit } from '../audit/use-cases.ts';
 import { checkSubscriptions } from '../billing/subscriptions.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
-import { readParams } from './params.ts';
+import { type CommandType, readParams } from './params.ts';
 import { isCritical, maxAttemptsOf } from './rules.ts';
 import {
   type Command,
@@ -55,19 +55,53 @@ export async function createCommand(
   await checkSubscriptions(deps, scope, [vehicleId]);
   if (vehicle.imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
   if (type === 'capture') await deps.limits.consume('capture', `vehicle:${vehicleId}`, context);
+  const { priority, ttl_seconds: ttlSeconds } = body;
+  const command = await enqueue(deps, vehicle, { type, params, priority, ttlSeconds, createdBy: caller.userId });
+  const detail = { vehicle_id: vehicleId, type, ...(type === 'control' ? { command: params['command'] } : {}) };
+  const target = { type: 'commands', id: command.commandId } as const;
+  await audit(deps, { ...caller, ...scope }, 'commands.create', target, detail);
+  return command;
+}
+
+interface ToQueue {
+  readonly type: CommandType;
+  readonly params: Record<string, unknown>;
+  readonly createdBy: number;
+  readonly priority?: number | undefined;
+  readonly ttlSeconds?: number | undefined;
+}
+
+/** Puts a command of a partner into the queue of a vehicle's terminal, with the default priority and time to live; its caller has checked who asks. */
+export async function queueForVehicle(
+  deps: Pick<Parts, 'bus' | 'config' | 'database' | 'records'>,
+  vehicle: Vehicle,
+  { type, params, createdBy }: Pick<ToQueue, 'type' | 'params' | 'createdBy'>,
+): Promise<Command> {
+  const read = readParams(type, params);
+  await checkSubscriptions(deps, { accountId: vehicle.accountId }, [vehicle._id]);
+  return enqueue(deps, vehicle, { type, params: read, createdBy });
+}
+
+async function enqueue(
+  deps: Pick<Parts, 'bus' | 'database' | 'records'>,
+  { _id: vehicleId, accountId, imei, recordedImei }: Vehicle,
+  { type, params, createdBy, priority = defaultPriority, ttlSeconds = defaultTtlSeconds }: ToQueue,
+): Promise<Command> {
+  if (imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
+  const scope = { accountId };
   const commands = commandsIn(deps.records);
   const fields = {
     ...blank,
     commandId: randomBytes(12).toString('hex'),
     vehicleId,
-    imei: vehicle.imei,
-    shownImei: vehicle.recordedImei ?? vehicle.imei,
+    imei,
+    shownImei: recordedImei ?? imei,
     type,
     params: JSON.stringify(params),
-    priority: body.priority ?? defaultPriority,
+    priority,
     maxAttempts: maxAttemptsOf(type),
-    createdBy: caller.userId,
-    expiresAt: new Date(Date.now() + (body.ttl_seconds ?? defaultTtlSeconds) * 1000),
+    createdBy,
+    expiresAt: new Date(Date.now() + ttlSeconds * 1000),
   };
   const command = await insertWithin(
     deps.database,
@@ -79,10 +113,7 @@ export async function createCommand(
     () => commands.count(scope, { vehicleId, status: { $in: ['queued', 'sent'] } }),
     () => commands.insert(scope, fields),
   );
-  const detail = { vehicle_id: vehicleId, type, ...(type === 'control' ? { command: params['command'] } : {}) };
-  const target = { type: 'commands', id: command.commandId } as const;
-  await audit(deps, { ...caller, ...scope }, 'commands.create', target, detail);
-  announce(deps.bus, commandQueued, { imei: command.imei });
+  announce(deps.bus, commandQueued, { imei });
   return command;
 }
 

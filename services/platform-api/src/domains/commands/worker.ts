@@ -8,7 +8,7 @@ import type { Command, Flight } from './schema.ts';
 import { type Attempt, send } from './send.ts';
 import { type CommandChange, CommandQueue } from './store.ts';
 
-type WorkerParts = Pick<Deps, 'asker' | 'bus' | 'database' | 'log' | 'redis'>;
+type WorkerParts = Pick<Deps, 'asker' | 'bus' | 'database' | 'log' | 'partnerChannels' | 'redis'>;
 
 /** How often, and for how long. */
 export interface WorkerTimes {
@@ -31,6 +31,8 @@ const rememberedMs = 120_000;
 const unansweredRetryMs = 30_000;
 const unknownRetryMs = 1_000;
 const wakeRetryMs = 60_000;
+/** Nobody says when a device of a partner is there again, and its server is not to be asked all the time. */
+const partnerRetryMs = 60_000;
 /** Queues that one replica looks after at the same time, and commands that it looks at. */
 const maxQueues = 500;
 const maxWaiting = 10_000;
@@ -97,12 +99,14 @@ export class CommandWorker {
     const due = waiting.filter(({ flight, notBefore }) => flight !== null || notBefore === null || notBefore <= now);
     const imeis = [...new Set(due.map(({ imei }) => imei))];
     if (imeis.length === 0) return;
-    const connected = await readDevices(this.#parts.redis, imeis);
+    const sessions = await readDevices(this.#parts.redis, imeis);
+    const others = await this.#parts.partnerChannels.reachable(imeis.filter((imei) => !sessions.has(imei)));
+    const connected = new Set([...sessions.keys(), ...others]);
     // A wake-up is for those that are not connected too, and what is under way has to come to its end.
     const always = new Set(
       due.filter(({ type, flight }) => type === 'wakeup' || flight !== null).map(({ imei }) => imei),
     );
-    for (const imei of imeis) if (connected.has(imei) || always.has(imei)) this.#attendTo(imei, connected.has(imei));
+    for (const imei of imeis) if (connected.has(imei) || always.has(imei)) this.#attendTo(imei, sessions.has(imei));
   }
 
   /** Works one queue off in the background, unless that is being done. */
@@ -143,11 +147,13 @@ export class CommandWorker {
     // What is published without a connection would only seem to be under way.
     if (!this.#parts.bus.isUp()) return false;
     const isConnected = wasConnected || (await readDevices(this.#parts.redis, [imei])).has(imei);
-    const command = await this.#queue.next(imei, new Date(), isConnected ? undefined : ['wakeup']);
+    const isReachable = isConnected || (await this.#parts.partnerChannels.reachable([imei])).has(imei);
+    const command = await this.#queue.next(imei, new Date(), isReachable ? undefined : ['wakeup']);
     if (command === null) return false;
     const flight: Flight = { name: randomBytes(16).toString('hex'), startedAt: new Date() };
     if (!(await this.#queue.begin(command._id, flight))) return true;
-    return this.#attempt(command, { name: flight.name, isRepeated: false, timeoutMs: this.#times.replyMs });
+    const attempt = { name: flight.name, isRepeated: false, timeoutMs: this.#times.replyMs };
+    return this.#attempt(command, attempt, isReachable && !isConnected);
   }
 
   /** What an earlier attempt has left: asked for again under its name while gateways know that, else given up. */
@@ -159,13 +165,14 @@ export class CommandWorker {
     return this.#attempt(command, { name, isRepeated: true, timeoutMs });
   }
 
-  async #attempt(command: Command, attempt: Attempt): Promise<boolean> {
+  async #attempt(command: Command, attempt: Attempt, isOfPartner = false): Promise<boolean> {
     this.#flights.set(attempt.name, { id: command._id });
     try {
       const ending = await send(this.#parts, command, attempt);
       // The bus is being closed: how it ended is for whoever takes it up.
       if (this.#isStopped) return false;
-      return await this.#settle(command, attempt.name, ending);
+      const isLater = isOfPartner && ending.kind === 'notSent';
+      return await this.#settle(command, attempt.name, isLater ? { ...ending, retryMs: partnerRetryMs } : ending);
     } finally {
       this.#flights.delete(attempt.name);
     }

@@ -2,7 +2,7 @@ import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { deviceDefaults } from './rules.ts';
-import type { IngestedHeartbeat, IngestedPosition } from './schema.ts';
+import type { IngestedHeartbeat, IngestedPosition, MiningDevice } from './schema.ts';
 import { devicesIn, findDeviceByImei, heartbeatsIn, noteIngested, positionsIn } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'database'>;
@@ -15,6 +15,10 @@ const keptAtOnce = 25;
 export async function isMiningDevice({ records }: Pick<Deps, 'records'>, scope: Scope, imei: string): Promise<boolean> {
   return (await findDeviceByImei(records, imei))?.accountId === scope.accountId;
 }
+
+/** A mining device of whatever account by its canonical number. */
+export const miningDeviceByImei = ({ records }: Pick<Deps, 'records'>, imei: string): Promise<MiningDevice | null> =>
+  findDeviceByImei(records, imei);
 
 /** Puts a device that a partner reports on record; false where the number is another account's. */
 export async function registerMiningDevice(

@@ -16,10 +16,12 @@ import type { PushBody } from './schema.ts';
 import type { DeviceReport } from './telemetry.ts';
 import { partnerOf } from './use-cases.ts';
 
-type Parts = Pick<Deps, 'records' | 'database' | 'limits' | 'telemetry' | 'config' | 'log'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'limits' | 'telemetry' | 'config' | 'log' | 'partnerChannels'>;
 
 /** Who pushes. */
 interface Sender extends Scope {
+  /** Null for the account's own headers. */
+  readonly partnerId: number | null;
   readonly imeiPrefixes: readonly string[];
 }
 
@@ -89,7 +91,7 @@ async function push<T extends { readonly timestamp: number }>(
 async function store<T extends { readonly timestamp: number }>(
   deps: Parts,
   kind: Kind<T>,
-  { accountId }: Sender,
+  { accountId, partnerId }: Sender,
   accepted: ReadonlyMap<string, { imei: string; value: T }>,
   nowMs: number,
 ): Promise<void> {
@@ -98,6 +100,7 @@ async function store<T extends { readonly timestamp: number }>(
     ({ imei, value }): DeviceReport => ({ imei, receivedAtMs: nowMs, report: kind.report(accountId, value) }),
   );
   await deps.telemetry.store(reports);
+  await deps.partnerChannels.devices.note(accountId, partnerId, [...new Set(reports.map(({ imei }) => imei))]);
   const kept = [...accepted].map(([_id, { imei, value }]) => ({
     _id,
     accountId,
@@ -114,7 +117,7 @@ async function senderOf({ records, limits }: Parts, body: PushBody, context: Req
   const caller = callerIfAny(context);
   if (caller !== undefined) {
     await limits.consume('partner', `key:${caller.keyId ?? 0}`, context);
-    return { accountId: caller.accountId, imeiPrefixes: [] };
+    return { accountId: caller.accountId, partnerId: null, imeiPrefixes: [] };
   }
   const address = context.request.ip ?? '';
   if (body.token === undefined) {
@@ -128,7 +131,7 @@ async function senderOf({ records, limits }: Parts, body: PushBody, context: Req
     throw new AppError('token_invalid', 'The partner token is not valid.');
   }
   await limits.consume('partner', `partner:${partner._id}`, context);
-  return partner;
+  return { accountId: partner.accountId, partnerId: partner._id, imeiPrefixes: partner.imeiPrefixes };
 }
 
 function itemsOf(body: PushBody): readonly unknown[] {

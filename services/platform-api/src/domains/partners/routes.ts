@@ -27,6 +27,8 @@ const shownPartner = (partner: Partner) => ({
   imei_prefixes: [...partner.imeiPrefixes],
   ip_allowlist: [...partner.ipAllowlist],
   token_hint: partner.hint,
+  command_url: partner.commandUrl ?? null,
+  has_command_token: typeof partner.sealedCommandToken === 'string',
 });
 
 const managePartners = (deps: Deps): PlatformRoute[] => [

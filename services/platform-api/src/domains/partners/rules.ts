@@ -8,6 +8,13 @@ export const newToken = (): string => `pt_${randomBytes(32).toString('base64url'
 
 export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
 
+/** What is sealed is bound to whose it is. */
+export const commandTokenPurpose = (accountId: number): string => `partner command token of account ${accountId}`;
+
+/** Whether a partner may command a device: by its numbers on record, never by how the partner writes them. */
+export const mayCommand = (prefixes: readonly string[], imei: string, recordedImei: string): boolean =>
+  prefixes.length === 0 || prefixes.some((prefix) => recordedImei.startsWith(prefix) || imei.startsWith(prefix));
+
 /** Codes of the vendor hub. */
 export const vendorCodes = { success: 0, parameters: 1001, token: 1004, tooOften: 1006 } as const;
 

@@ -1,7 +1,7 @@
 import { pagingQuery } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { text } from '../../fields.ts';
-import { recordShape } from '../../schemas.ts';
+import { nullable, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
 /** A server of another company that sends what its devices report, and the token by which it is known. */
@@ -14,6 +14,10 @@ export interface Partner extends AccountRecord {
   readonly imeiPrefixes: readonly string[];
   /** Addresses or CIDRs; empty: every address. */
   readonly ipAllowlist: readonly string[];
+  /** Base URL of the server that commands its devices; absent on records of before there were any. */
+  readonly commandUrl?: string | null;
+  /** Token for that server, sealed. */
+  readonly sealedCommandToken?: string | null;
 }
 
 export const createPartnerBody = Type.Object({
@@ -22,6 +26,15 @@ export const createPartnerBody = Type.Object({
   ip_allowlist: Type.Optional(
     Type.Array(text(1, 64), { maxItems: 100, description: 'Addresses or networks; every address without it.' }),
   ),
+  command_url: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: 'Base URL of the server whose /api/device/sendInstruct commands the devices; https.',
+      examples: ['https://hub.example.com'],
+    }),
+  ),
+  command_token: Type.Optional(text(1, 256, { description: 'Token for that server; never shown.' })),
 });
 export type CreatePartnerBody = Static<typeof createPartnerBody>;
 
@@ -33,6 +46,8 @@ const shownFields = {
   imei_prefixes: Type.Array(Type.String()),
   ip_allowlist: Type.Array(Type.String()),
   token_hint: Type.String({ description: 'Last 4 characters of the token.' }),
+  command_url: nullable(Type.String()),
+  has_command_token: Type.Boolean(),
 };
 export const partnerShown = Type.Object(shownFields, { title: 'Partner' });
 export const partnerWithToken = Type.Object(

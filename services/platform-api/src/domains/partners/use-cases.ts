@@ -4,29 +4,50 @@ import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import { audit } from '../audit/use-cases.ts';
-import { newToken, tokenHash } from './rules.ts';
+import { commandAddress, partnerGuard } from './partner-hub.ts';
+import { commandTokenPurpose, newToken, tokenHash } from './rules.ts';
 import type { CreatePartnerBody, Partner } from './schema.ts';
 import { findPartnerByToken, partnersIn } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log'>;
+type MakeParts = Parts & Pick<Deps, 'config' | 'encryption'>;
 
 const maxPartners = 100;
 
 /** Makes a partner; its token is seen here alone. */
 export async function createPartner(
-  deps: Parts,
+  deps: MakeParts,
   caller: Caller,
-  { name, imei_prefixes: imeiPrefixes = [], ip_allowlist: ipAllowlist = [] }: CreatePartnerBody,
+  body: CreatePartnerBody,
 ): Promise<{ partner: Partner; token: string }> {
+  const { name, imei_prefixes: imeiPrefixes = [], ip_allowlist: ipAllowlist = [] } = body;
   const wrong = ipAllowlist.findIndex((network) => !isNetwork(network));
   if (wrong >= 0) throw invalid([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
+  const channel = await checkedChannel(deps, caller, body);
   if ((await partnersIn(deps.records).count(caller)) >= maxPartners)
     throw new AppError('limit_reached', `An account has ${maxPartners} partners at most.`);
   const token = newToken();
-  const fields = { name, imeiPrefixes, ipAllowlist, tokenSha256: tokenHash(token), hint: token.slice(-4) };
+  const fields = { name, imeiPrefixes, ipAllowlist, tokenSha256: tokenHash(token), hint: token.slice(-4), ...channel };
   const partner = await partnersIn(deps.records).insert(caller, fields);
   await audit(deps, caller, 'partners.create', { type: 'partners', id: partner._id });
   return { partner, token };
+}
+
+/** Where the devices are commanded: an address that the platform may connect to, and a token that is kept sealed. */
+async function checkedChannel(
+  deps: MakeParts,
+  { accountId }: Scope,
+  { command_url: url, command_token: token }: CreatePartnerBody,
+): Promise<Pick<Partner, 'commandUrl' | 'sealedCommandToken'>> {
+  if (url === undefined) {
+    if (token !== undefined) throw invalid([{ path: '/command_token', message: 'needs command_url' }]);
+    return { commandUrl: null, sealedCommandToken: null };
+  }
+  if (url.includes('?')) throw invalid([{ path: '/command_url', message: 'must NOT have a query' }]);
+  const verdict = await partnerGuard(deps.config).check(commandAddress(url));
+  if (verdict.kind !== 'allowed') throw invalid([{ path: '/command_url', message: verdict.reason }]);
+  const sealedCommandToken = token === undefined ? null : deps.encryption.seal(token, commandTokenPurpose(accountId));
+  return { commandUrl: url, sealedCommandToken };
 }
 
 export const listPartners = ({ records }: Parts, scope: Scope, paging: Paging): Promise<PageItems<Partner>> =>
@@ -43,7 +64,12 @@ export async function deletePartner(deps: Parts, caller: Caller, id: number): Pr
 /** The partner that a token stands for, or null; with an address only where it may come from there. */
 export async function partnerOf(records: Records, token: string, address?: string): Promise<Partner | null> {
   if (token === '' || token.length > 256) return null;
-  const partner = await findPartnerByToken(records, tokenHash(token));
+  return partnerOfHash(records, tokenHash(token), address);
+}
+
+/** The same by the SHA-256 of the token, which is all that leaves device-api. Guessing at hashes is hopeless, so their comparison tells nothing by its time. */
+export async function partnerOfHash(records: Records, tokenSha256: string, address?: string): Promise<Partner | null> {
+  const partner = await findPartnerByToken(records, tokenSha256);
   if (partner === null) return null;
   return address === undefined || isAddressAllowed(partner.ipAllowlist, address) ? partner : null;
 }

@@ -1,0 +1,41 @@
+import { partnerCodes } from '@fleet/bus';
+import type { AppError } from '@fleet/service-kit';
+
+/** What the command channel answers (platform-contract.md, section 18). */
+export interface PartnerAnswer {
+  readonly code: number;
+  readonly msg: string;
+  readonly data: unknown;
+}
+
+/** The hub's code of an error. What a device did has HTTP status 200, as the hub has it; a fault of the request has the status of every API. */
+export function partnerCodeOf({ code, status }: AppError): { code: number; isOfDevice: boolean } {
+  switch (code) {
+    case 'device_not_connected':
+      return { code: partnerCodes.offline, isOfDevice: true };
+    case 'device_timeout':
+      return { code: partnerCodes.timedOut, isOfDevice: true };
+    case 'upstream_error':
+    case 'camera_busy':
+    case 'state_conflict':
+    case 'quota_exceeded':
+      return { code: partnerCodes.refused, isOfDevice: true };
+    default:
+      return { code: codeOfStatus(status), isOfDevice: false };
+  }
+}
+
+function codeOfStatus(status: number): number {
+  if (status === 401 || status === 403) return partnerCodes.token;
+  if (status === 429) return partnerCodes.tooOften;
+  return status < 500 ? partnerCodes.parameters : status;
+}
+
+/** An error of the request as the hub's clients read it, with the fields of `ApiError` beside. */
+export const partnerError = (error: AppError): PartnerAnswer & { status: number; error: string } => ({
+  code: partnerCodeOf(error).code,
+  msg: error.message,
+  data: null,
+  status: error.status,
+  error: error.message,
+});

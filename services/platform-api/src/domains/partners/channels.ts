@@ -1,0 +1,124 @@
+import type { Outcome } from '@fleet/bus';
+import { ShortCache } from '@fleet/service-kit';
+import type { Config } from '../../config.ts';
+import type { Deps } from '../../deps.ts';
+import { miningDeviceByImei } from '../mining-devices/ingestion.ts';
+import { vehicleByImei } from '../vehicles/use-cases.ts';
+import { PartnerDevices } from './devices-store.ts';
+import { type PartnerAsk, type PartnerChannel, PartnerHubs } from './partner-hub.ts';
+import { commandTokenPurpose } from './rules.ts';
+import { partnersIn } from './store.ts';
+
+type Parts = Pick<Deps, 'database' | 'encryption' | 'log' | 'records'> & {
+  readonly config: Pick<
+    Config,
+    'PARTNER_COMMAND_URL' | 'PARTNER_COMMAND_TOKEN' | 'PARTNER_COMMAND_ALLOW_HTTP' | 'PARTNER_COMMAND_ALLOWED_CIDRS'
+  >;
+};
+
+interface CommandedDevice {
+  readonly channel: PartnerChannel;
+  readonly shownImei: string;
+}
+
+/** Short: a changed partner counts from then on. */
+const keepMs = 3_000;
+/** Whoever asks waits for a device: a database that takes longer says nothing about it. */
+const lookLimitMs = 2_000;
+
+/** A device on record. */
+export interface RecordedDevice {
+  readonly accountId: number;
+  readonly recordedImei: string;
+}
+
+/** A device of the fleet by its canonical number: a vehicle's terminal, or a mining device. */
+export async function recordedDevice({ records }: Pick<Deps, 'records'>, imei: string): Promise<RecordedDevice | null> {
+  const vehicle = await vehicleByImei(records, imei);
+  if (vehicle !== null) return { accountId: vehicle.accountId, recordedImei: vehicle.recordedImei ?? imei };
+  const device = await miningDeviceByImei({ records }, imei);
+  return device === null ? null : { accountId: device.accountId, recordedImei: device.recordedImei };
+}
+
+/** Commands devices that came in through partners, by their partners' servers (platform-contract.md, section 18). */
+export class PartnerChannels {
+  readonly devices: PartnerDevices;
+  readonly #parts: Parts;
+  readonly #hubs: PartnerHubs;
+  readonly #known = new ShortCache<CommandedDevice | null>({ keepMs });
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.devices = new PartnerDevices(parts.database);
+    this.#hubs = new PartnerHubs(parts.config);
+  }
+
+  /** How the command to a partner's device ended; null for a device that no partner's server commands. */
+  async ask(imei: string, ask: Pick<PartnerAsk, 'command' | 'timeoutMs' | 'correlationId'>): Promise<Outcome | null> {
+    const startedAtMs = performance.now();
+    const device = await this.#lookInTime(imei);
+    if (device === null) return null;
+    const timeoutMs = Math.max(1, Math.round(ask.timeoutMs - (performance.now() - startedAtMs)));
+    return this.#hubs.ask({ ...device, ...ask, timeoutMs });
+  }
+
+  /** Those of the devices that a partner's server can be asked to command. */
+  async reachable(imeis: readonly string[]): Promise<Set<string>> {
+    if (imeis.length === 0) return new Set();
+    const reached = new Set<string>();
+    for (const imei of await this.devices.among(imeis)) if ((await this.#look(imei)) !== null) reached.add(imei);
+    return reached;
+  }
+
+  /** Forgets what is remembered, after a change of a partner. */
+  forget(): void {
+    this.#known.forgetAll();
+  }
+
+  stop(): void {
+    this.#hubs.stop();
+  }
+
+  async #lookInTime(imei: string): Promise<CommandedDevice | null> {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), lookLimitMs);
+    });
+    const looking = this.#look(imei).catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, 'whether a device is a partner’s could not be looked up');
+      return null;
+    });
+    try {
+      return await Promise.race([looking, limit]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #look(imei: string): Promise<CommandedDevice | null> {
+    return this.#known.get(imei, () => this.#find(imei));
+  }
+
+  async #find(imei: string): Promise<CommandedDevice | null> {
+    const device = await recordedDevice(this.#parts, imei);
+    if (device === null) return null;
+    const partnerId = await this.devices.partnerOf(device.accountId, imei);
+    if (partnerId === undefined) return null;
+    const channel = (partnerId === null ? null : await this.#ownChannel(device, partnerId)) ?? this.#defaultChannel();
+    return channel === null ? null : { channel, shownImei: device.recordedImei };
+  }
+
+  async #ownChannel({ accountId }: RecordedDevice, partnerId: number): Promise<PartnerChannel | null> {
+    const { records, encryption } = this.#parts;
+    const partner = await partnersIn(records).find({ accountId }, partnerId);
+    const { commandUrl: url, sealedCommandToken: sealed } = partner ?? {};
+    if (url === undefined || url === null) return null;
+    const isSealed = sealed !== undefined && sealed !== null;
+    return { url, token: isSealed ? encryption.open(sealed, commandTokenPurpose(accountId)) : '' };
+  }
+
+  #defaultChannel(): PartnerChannel | null {
+    const { PARTNER_COMMAND_URL: url, PARTNER_COMMAND_TOKEN: token = '' } = this.#parts.config;
+    return url === undefined ? null : { url, token };
+  }
+}

@@ -1,0 +1,108 @@
+import { type DeviceCommand, partnerCommandNumbers as proNos } from '@fleet/bus';
+import { parameterValue } from '@fleet/jt808';
+
+/** A command as the vendor hub takes it. */
+export interface PartnerInstruction {
+  /** Message id of the command, in decimal on the wire. */
+  readonly proNo: number;
+  /** Text, or JSON with the hub's names. */
+  readonly cmdContent: string;
+}
+
+/** The hub's harmless query for whether a device is there. */
+const statusQuery = 'STATUS#';
+
+type Content = readonly [proNo: number, content: object | string];
+
+/** A command to a partner's device in the hub's words; null for what its channel has no command for. Times are those of the camera's clock, as the hub has them. */
+export function partnerInstructionOf(command: DeviceCommand): PartnerInstruction | null {
+  const found = contentOf(command);
+  if (found === null) return null;
+  const [proNo, content] = found;
+  return { proNo, cmdContent: typeof content === 'string' ? content : JSON.stringify(content) };
+}
+
+function contentOf(command: DeviceCommand): Content | null {
+  switch (command.kind) {
+    case 'wakeUp':
+      return [proNos.onlineText, statusQuery];
+    case 'sendText':
+      return [proNos.text, command.text];
+    case 'terminalControl':
+      return [proNos.terminalControl, { command: command.command, parameters: command.parameters ?? '' }];
+    case 'setParameters':
+      return [proNos.setParameters, Object.fromEntries(command.parameters.map(parameterOf))];
+    case 'takePictures': {
+      const { channel, count: cmd, intervalSeconds: interval, isStored, ...more } = command;
+      const { resolution, quality, brightness, contrast, saturation, chroma } = more;
+      const look = { resolution, quality, brightness, contrast, saturation, chroma };
+      return [proNos.takePictures, { channel, cmd, interval, saveFlag: isStored ? 1 : 0, ...look }];
+    }
+    default:
+      return videoContentOf(command);
+  }
+}
+
+function videoContentOf(command: DeviceCommand): Content | null {
+  switch (command.kind) {
+    case 'startLive': {
+      const { channel, dataType, streamType: codeStreamType } = command;
+      return [proNos.startLive, { channel, dataType, codeStreamType, ...liveServerOf(command) }];
+    }
+    case 'controlLive': {
+      const { channel, control: cmd, closeType: dataType, streamType: codeStreamType } = command;
+      return [proNos.controlLive, { channel, cmd, dataType, codeStreamType }];
+    }
+    case 'startPlayback': {
+      const { server: serverAddress, tcpPort, udpPort, playbackMode: playMethod, speed: forwardRewind } = command;
+      const how = { playMethod, forwardRewind };
+      return [proNos.startPlayback, { serverAddress, tcpPort, udpPort, ...clipOf(command), ...how }];
+    }
+    case 'controlPlayback': {
+      const { channel, control: playCtrl, speed: forwardRewind, seekTime } = command;
+      return [proNos.controlPlayback, { channel, playCtrl, forwardRewind, beginTime: seekTime ?? '' }];
+    }
+    case 'listRecordings':
+      return [proNos.listRecordings, { ...clipOf(command), alarmFlag: alarmOf(command.alarmFlags) }];
+    case 'requestUpload': {
+      const { server: serverAddress, port, username: userName, password, path: fileUploadPath, conditions } = command;
+      const where = { serverAddress, port, userName, password, fileUploadPath, condition: conditions };
+      return [proNos.requestUpload, { ...where, ...clipOf(command), alarmFlag: alarmOf(command.alarmFlags) }];
+    }
+    default:
+      return null;
+  }
+}
+
+const liveServerOf = ({ server, tcpPort, udpPort }: { server: string; tcpPort: number; udpPort: number }) => ({
+  videoIP: server,
+  videoTCPPort: String(tcpPort),
+  videoUDPPort: String(udpPort),
+});
+
+interface Clip {
+  readonly channel: number;
+  readonly mediaType: number;
+  readonly streamType: number;
+  readonly storageType: number;
+  readonly startTime: string | null;
+  readonly endTime: string | null;
+}
+
+const clipOf = ({ channel, mediaType, streamType, storageType, startTime, endTime }: Clip) => ({
+  channel,
+  resourceType: mediaType,
+  codeType: streamType,
+  storageType,
+  beginTime: startTime ?? '',
+  endTime: endTime ?? '',
+});
+
+/** A number as long as JSON readers keep it exact. */
+const alarmOf = (flags: string): number | string => (Number.isSafeInteger(Number(flags)) ? Number(flags) : flags);
+
+/** Keyed by decimal id, as the hub shows parameters; what is neither a number nor text in the standard's table goes as hex. */
+function parameterOf({ id, valueHex }: { id: number; valueHex: string }): [string, string] {
+  const value = parameterValue({ id, bytes: Buffer.from(valueHex, 'hex') });
+  return [String(id), value === undefined ? valueHex : String(value)];
+}

@@ -1,0 +1,207 @@
+import { randomInt } from 'node:crypto';
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { DeviceCommand, Outcome } from '@fleet/bus';
+import { AddressGuard, type GuardVerdict } from '@fleet/service-kit';
+import CircuitBreaker from 'opossum';
+import type { Config } from '../../config.ts';
+import { type HubAnswer, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
+import { partnerInstructionOf } from './instruction.ts';
+
+/** Where a partner's devices are commanded. */
+export interface PartnerChannel {
+  /** Base URL: `/api/device/sendInstruct` follows. */
+  readonly url: string;
+  readonly token: string;
+}
+
+/** One command to one device of a partner. */
+export interface PartnerAsk {
+  readonly channel: PartnerChannel;
+  /** As it is on record. */
+  readonly shownImei: string;
+  readonly command: DeviceCommand;
+  readonly timeoutMs: number;
+  readonly correlationId: string;
+}
+
+/** The wait for a partner's server, whatever the caller would wait (platform-contract.md, section 18). */
+const longestWaitMs = 90_000;
+/** What a hub is told to wait for the device, in seconds. */
+const deviceWaitS = 30;
+const answerLimitBytes = 256 * 1024;
+/** Half of at least this many requests of the last minute failed: the server is left alone for a while. */
+const requestsToOpen = 5;
+const leftAloneMs = 30_000;
+const maxBreakers = 1_000;
+
+/** A partner's server did not answer, or not as a hub does. */
+class HubError extends Error {
+  override readonly name = 'HubError';
+  readonly isLate: boolean;
+  constructor(message: string, options: { isLate?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.isLate = options.isLate ?? false;
+  }
+}
+
+type Allowed = Extract<GuardVerdict, { kind: 'allowed' }>;
+
+interface Sent {
+  readonly verdict: Allowed;
+  readonly form: string;
+  readonly timeoutMs: number;
+  readonly correlationId: string;
+}
+
+export type HubSettings = Pick<Config, 'PARTNER_COMMAND_ALLOW_HTTP' | 'PARTNER_COMMAND_ALLOWED_CIDRS'>;
+
+/** The guard of partners' servers, as the settings want it. */
+export const partnerGuard = (config: HubSettings): AddressGuard =>
+  new AddressGuard({
+    allowHttp: config.PARTNER_COMMAND_ALLOW_HTTP,
+    allowedCidrs: config.PARTNER_COMMAND_ALLOWED_CIDRS.split(',')
+      .map((network) => network.trim())
+      .filter((network) => network !== ''),
+  });
+
+/** Address of the command channel below a base URL. */
+export const commandAddress = (url: string): string => `${url.replace(/\/+$/, '')}/api/device/sendInstruct`;
+
+/** Commands the devices of partners by the command channel of the vendor's hub (section 18). Each server has a breaker of its own. */
+export class PartnerHubs {
+  readonly #guard: AddressGuard;
+  readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubAnswer>>();
+
+  constructor(config: HubSettings, guard = partnerGuard(config)) {
+    this.#guard = guard;
+  }
+
+  /** Sends a command and answers how it ended; never throws for what a partner's server may do. */
+  async ask(ask: PartnerAsk): Promise<Outcome> {
+    const instruction = partnerInstructionOf(ask.command);
+    if (instruction === null)
+      return { kind: 'refused', detail: 'the command channel of its partner has no such command' };
+    const address = commandAddress(ask.channel.url);
+    const verdict = await this.#guard.check(address);
+    if (verdict.kind !== 'allowed')
+      return { kind: 'unreadable', detail: `the address of the partner's server ${verdict.reason}` };
+    const timeoutMs = Math.min(ask.timeoutMs, longestWaitMs);
+    const form = formOf(ask, instruction, timeoutMs);
+    try {
+      const sent = { verdict, form, timeoutMs, correlationId: ask.correlationId };
+      return outcomeOfAnswer(await this.#breakerOf(address).fire(sent), ask.command, instruction.proNo);
+    } catch (error) {
+      if (error instanceof HubError && error.isLate) return { kind: 'timedOut' };
+      if (error instanceof HubError) return { kind: 'unreadable', detail: error.message };
+      if (CircuitBreaker.isOurError(error as Error))
+        return { kind: 'unreadable', detail: "the partner's server fails, and is left alone for a while" };
+      throw error;
+    }
+  }
+
+  stop(): void {
+    for (const breaker of this.#breakers.values()) breaker.shutdown();
+  }
+
+  #breakerOf(address: string): CircuitBreaker<[Sent], HubAnswer> {
+    const known = this.#breakers.get(address);
+    if (known !== undefined) return known;
+    const breaker = new CircuitBreaker(post, {
+      // The request has a limit of its own, which also ends its connection.
+      timeout: false,
+      rollingCountTimeout: 60_000,
+      volumeThreshold: requestsToOpen,
+      errorThresholdPercentage: 50,
+      resetTimeout: leftAloneMs,
+    });
+    this.#breakers.set(address, breaker);
+    const [oldest] = this.#breakers;
+    if (this.#breakers.size > maxBreakers && oldest !== undefined) {
+      oldest[1].shutdown();
+      this.#breakers.delete(oldest[0]);
+    }
+    return breaker;
+  }
+}
+
+/** The fields of section 18, in its order. */
+function formOf(
+  { channel, shownImei }: PartnerAsk,
+  { proNo, cmdContent }: { proNo: number; cmdContent: string },
+  timeoutMs: number,
+): string {
+  return new URLSearchParams({
+    deviceImei: shownImei,
+    cmdContent,
+    proNo: String(proNo),
+    cmdType: 'normallns',
+    // The gateway of JT/T devices.
+    serverFlagId: '0',
+    requestId: String(randomInt(1, 2 ** 47)),
+    platform: 'web',
+    language: 'en',
+    token: channel.token,
+    // Who wants it to wait uses the command queue.
+    offlineFlag: 'false',
+    timeOut: String(Math.max(1, Math.min(deviceWaitS, Math.floor(timeoutMs / 1000)))),
+    sync: 'true',
+  }).toString();
+}
+
+async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<HubAnswer> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  let response: { status: number; text: string };
+  try {
+    response = await exchange(verdict, form, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'content-length': Buffer.byteLength(form),
+        accept: 'application/json',
+        'x-request-id': correlationId,
+      },
+      signal,
+    });
+  } catch (cause) {
+    if (cause instanceof HubError) throw cause;
+    if (signal.aborted) throw new HubError("the partner's server did not answer in time", { isLate: true, cause });
+    throw new HubError("the partner's server could not be reached", { cause });
+  }
+  const { status, text } = response;
+  const answer = readHubAnswer(text);
+  // A hub that tells faults by statuses too says in its body what is wrong.
+  if (answer !== null && (status === 200 || (status >= 400 && status < 500))) return answer;
+  if (status === 504 || status === 408) throw new HubError(`the partner's server answered ${status}`, { isLate: true });
+  if (status !== 200) throw new HubError(`the partner's server answered ${status}`);
+  throw new HubError("the partner's server answered what is no answer of a hub");
+}
+
+/** Redirects are not followed: they would lead past the guard, and the token is for this address alone. */
+function exchange(
+  { url, lookup }: Allowed,
+  form: string,
+  options: RequestOptions,
+): Promise<{ status: number; text: string }> {
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const request = send(url, { ...options, lookup, agent: false }, (response) => {
+      textOf(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), reject);
+    });
+    request.on('error', reject);
+    request.end(form);
+  });
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // Leaving the loop ends the connection.
+    if (size > answerLimitBytes)
+      throw new HubError(`the partner's server answered more than ${answerLimitBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
