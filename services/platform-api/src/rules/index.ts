@@ -1,4 +1,7 @@
+import { terminalAlarms } from './alarms/terminal-alarms.ts';
 import type { Rule } from './rule.ts';
 
+export { currentAlarms } from './alarms/current-alarms.ts';
+
 /** All rules, in the order in which a report passes them. */
-export const rules: readonly Rule[] = [];
+export const rules: readonly Rule[] = [terminalAlarms];

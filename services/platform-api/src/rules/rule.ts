@@ -78,8 +78,8 @@ export interface Rule<S = unknown> {
   readonly name: string;
   /** Whether reports that are older than the newest go to it, too (`report.isLate`). */
   readonly takesLate: boolean;
-  /** `state` is undefined at a vehicle's first report. It is never changed in place. */
-  readonly step: (state: S | undefined, report: Report, context: RuleContext) => Outcome<S>;
+  /** `state` is undefined at a vehicle's first report. It is never changed in place. (A method, so that rules with states of their own fit in one list.) */
+  step(state: S | undefined, report: Report, context: RuleContext): Outcome<S>;
 }
 
 /** What makes a notification the same one when it is raised again (design.md, section 3). */

@@ -1,0 +1,225 @@
+import { type AlarmTag, type CameraTime, type Extra, extraDefinitions, readExtra } from '@fleet/jt808';
+import { kindOfSource } from '../../domains/notifications/types.ts';
+import type { Report } from '../../telemetry/report.ts';
+import { type AlarmEvent, bitsOf, type Phase } from './signals.ts';
+
+type Place = Pick<AlarmEvent, 'atMs' | 'latitude' | 'longitude' | 'gpsValid'>;
+
+/** Where and when of an item of T/JSATL 12; coordinates without a hemisphere. */
+interface ItemPlace {
+  readonly latitudeDeg: number;
+  readonly longitudeDeg: number;
+  readonly time: CameraTime;
+  readonly vehicleStatus: number;
+}
+
+/** A time in an item that is further from the report's than this is a clock's fault, and not taken. */
+const trustMs = 600_000;
+/** Bit of the item's vehicle status: its coordinates are a fix. */
+const fixBit = 10;
+/** Bits of the report's status word: hemispheres, which the items do not tell. */
+const southBit = 2;
+const westBit = 3;
+const critical = 2;
+
+const laneSides: Readonly<Record<number, string>> = { 1: 'left', 2: 'right' };
+const signTypes: Readonly<Record<number, string>> = { 1: 'speed', 2: 'height', 3: 'weight' };
+/** Bits of a wheel's alarm type (T/JSATL 12-2017 table 4-19); bit 0 is a periodic report and no alarm. */
+const tyreReasons = ['periodic', 'high', 'low', 'hot', 'sensor', 'imbalance', 'leak', 'battery'] as const;
+
+const phaseOf = (flag: number): Phase => (flag === 1 ? 'start' : flag === 2 ? 'end' : 'event');
+
+/**
+ * Alarms of items 0x64 to 0x67 (T/JSATL 12-2017) and 0x70. The event time is the device's time of the report, unless the item has a time of its own that is near it: then
+ * it is that one, and an item that comes twice is the same event. Place: the item's own where it is a fix. An item of another length is not the standard's (vendors reuse
+ * the ids for batteries and locks) and no alarm.
+ */
+export function activeSafetyEvents(report: Report, cameraUtcOffset: string): AlarmEvent[] {
+  return report.extras.flatMap((extra) => {
+    switch (extra.id) {
+      case extraDefinitions.adasAlarm.id:
+        return adas(extra, report, cameraUtcOffset);
+      case extraDefinitions.dsmAlarm.id:
+        return dsm(extra, report, cameraUtcOffset);
+      case extraDefinitions.tpmsAlarm.id:
+        return tyres(extra, report, cameraUtcOffset);
+      case extraDefinitions.bsdAlarm.id:
+        return bsd(extra, report, cameraUtcOffset);
+      case extraDefinitions.intenseDriving.id:
+        return intenseDriving(extra, report);
+      default:
+        return [];
+    }
+  });
+}
+
+function adas(extra: Extra, report: Report, offset: string): AlarmEvent[] {
+  const item = readExtra(extraDefinitions.adasAlarm, extra);
+  if (item === undefined) return [];
+  return [
+    {
+      ...named('adas', item.type, item.alarmId),
+      ...placeOf(item, report, offset),
+      ...gravity(item.level),
+      phase: phaseOf(item.flag),
+      attributes: {
+        ...codeAttributes('adas', item.type, extra),
+        alarm_id: item.alarmId,
+        level: item.level,
+        front_speed: item.frontSpeedKmh,
+        distance: item.frontDistance100ms, // in 100 ms of driving, as the terminal counts it
+        lane_side: laneSides[item.deviationType] ?? null,
+        sign_type: signTypes[item.signType] ?? null,
+        sign_value: item.signData,
+        ...attachments(item.tag),
+      },
+    },
+  ];
+}
+
+function dsm(extra: Extra, report: Report, offset: string): AlarmEvent[] {
+  const item = readExtra(extraDefinitions.dsmAlarm, extra);
+  if (item === undefined) return [];
+  return [
+    {
+      ...named('dsm', item.type, item.alarmId),
+      ...placeOf(item, report, offset),
+      ...gravity(item.level),
+      phase: phaseOf(item.flag),
+      attributes: {
+        ...codeAttributes('dsm', item.type, extra),
+        alarm_id: item.alarmId,
+        level: item.level,
+        fatigue: item.fatigueLevel,
+        ...attachments(item.tag),
+      },
+    },
+  ];
+}
+
+function bsd(extra: Extra, report: Report, offset: string): AlarmEvent[] {
+  const item = readExtra(extraDefinitions.bsdAlarm, extra);
+  if (item === undefined) return [];
+  return [
+    {
+      ...named('bsd', item.type, item.alarmId),
+      ...placeOf(item, report, offset),
+      phase: phaseOf(item.flag),
+      attributes: { ...codeAttributes('bsd', item.type, extra), alarm_id: item.alarmId, ...attachments(item.tag) },
+    },
+  ];
+}
+
+/** Item 0x70 differs between provinces: id, flag and type are read, the rest is kept as bytes, and time and place are the report's. */
+function intenseDriving(extra: Extra, report: Report): AlarmEvent[] {
+  const item = readExtra(extraDefinitions.intenseDriving, extra);
+  if (item === undefined) return [];
+  const type = (kindOfSource(`driving:${item.type}`) ?? kindOfSource('driving'))?.type ?? 'unknown_alarm';
+  return [
+    {
+      type,
+      subject: String(item.alarmId),
+      phase: phaseOf(item.flag),
+      ...reportPlace(report),
+      attributes: { alarm_id: item.alarmId, code: item.type, raw: item.detail.toString('hex') },
+    },
+  ];
+}
+
+/** One event for each tyre, by its reasons; a tyre that is only reported on is none. An end may tell of tyres that are well again. */
+function tyres(extra: Extra, report: Report, offset: string): AlarmEvent[] {
+  const item = readExtra(extraDefinitions.tpmsAlarm, extra);
+  if (item === undefined) return [];
+  const shared = { ...placeOf(item, report, offset), phase: phaseOf(item.flag) };
+  const base = { alarm_id: item.alarmId, ...attachments(item.tag) };
+  if (item.wheels.length === 0) {
+    return [
+      {
+        type: 'tyre_pressure',
+        subject: '',
+        ...shared,
+        attributes: { ...base, tyres: [] },
+        endsOnly: shared.phase === 'end',
+      },
+    ];
+  }
+  return item.wheels.flatMap((wheel) => {
+    const bits = bitsOf(wheel.type);
+    const reasons = bits.filter((bit) => bit > 0 && bit < tyreReasons.length).map((bit) => tyreReasons[bit]);
+    const tyre = {
+      position: wheel.position,
+      pressure_kpa: wheel.pressureKpa,
+      temperature_c: wheel.temperatureC,
+      battery_percent: wheel.batteryPercent,
+      reasons,
+    };
+    const events: AlarmEvent[] = bits
+      .filter((bit) => bit >= tyreReasons.length)
+      .map((bit) => ({
+        type: 'unknown_alarm',
+        subject: `tpms:${wheel.position}:${bit}`,
+        ...shared,
+        attributes: { ...base, item: '0x66', bit, tyres: [tyre], raw: extra.bytes.toString('hex') },
+      }));
+    if (reasons.length === 0 && shared.phase !== 'end') return events;
+    const attributes = { ...base, tyres: [tyre] };
+    const subject = `tyre:${wheel.position}`;
+    return [{ type: 'tyre_pressure', subject, ...shared, attributes, endsOnly: reasons.length === 0 }, ...events];
+  });
+}
+
+type Family = 'adas' | 'dsm' | 'bsd';
+
+/** Type by the terminal's code; the alarm's id is what it is about. */
+function named(family: Family, code: number, alarmId: number): Pick<AlarmEvent, 'type' | 'subject'> {
+  const kind = kindOfSource(`${family}:${code}`);
+  if (kind !== undefined) return { type: kind.type, subject: String(alarmId) };
+  return { type: 'unknown_alarm', subject: `${family}:${code}:${alarmId}` };
+}
+
+/** What a reader needs to make sense of a code that is not listed. */
+const codeAttributes = (family: Family, code: number, extra: Extra): Readonly<Record<string, unknown>> =>
+  kindOfSource(`${family}:${code}`) === undefined
+    ? { item: `0x${extra.id.toString(16)}`, code, raw: extra.bytes.toString('hex') }
+    : {};
+
+const gravity = (level: number): Pick<AlarmEvent, 'severity'> => (level === critical ? { severity: 'critical' } : {});
+
+/** How many files the terminal holds of the alarm. */
+const attachments = ({ attachmentCount }: AlarmTag): Readonly<Record<string, unknown>> =>
+  attachmentCount > 0 ? { attachment_count: attachmentCount } : {};
+
+const reportPlace = ({ position }: Report): Place => ({
+  atMs: position.timestamp,
+  latitude: position.latitude,
+  longitude: position.longitude,
+  gpsValid: position.gpsValid,
+});
+
+function placeOf(item: ItemPlace, report: Report, offset: string): Place {
+  const place = reportPlace(report);
+  const atMs = momentOf(item.time, offset);
+  const isNear = atMs !== undefined && Math.abs(atMs - place.atMs) <= trustMs;
+  const isFix = ((item.vehicleStatus >>> fixBit) & 1) === 1 && (item.latitudeDeg !== 0 || item.longitudeDeg !== 0);
+  const hasPlace = isFix && item.latitudeDeg <= 90 && item.longitudeDeg <= 180;
+  const isSouth = place.latitude < 0 || ((report.statusWord >>> southBit) & 1) === 1;
+  const isWest = place.longitude < 0 || ((report.statusWord >>> westBit) & 1) === 1;
+  return {
+    ...place,
+    ...(isNear ? { atMs } : {}),
+    ...(hasPlace
+      ? {
+          latitude: isSouth ? -item.latitudeDeg : item.latitudeDeg,
+          longitude: isWest ? -item.longitudeDeg : item.longitudeDeg,
+          gpsValid: true,
+        }
+      : {}),
+  };
+}
+
+/** A time of the terminal's own clock. */
+function momentOf(time: CameraTime, offset: string): number | undefined {
+  if (typeof time !== 'string') return undefined;
+  const atMs = Date.parse(`${time}${offset}`);
+  return Number.isNaN(atMs) ? undefined : atMs;
+}

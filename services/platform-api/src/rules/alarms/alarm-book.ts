@@ -1,0 +1,210 @@
+import { kindOf } from '../../domains/notifications/types.ts';
+import type { Report } from '../../telemetry/report.ts';
+import { type Amended, dedupeKeyOf, type Outcome, type Raised, type RuleContext } from '../rule.ts';
+import {
+  type AlarmState,
+  type Condition,
+  type First,
+  lateRunMs,
+  type OpenAlarm,
+  type Slice,
+  tidied,
+} from './alarm-state.ts';
+import type { AlarmEvent, HeldAlarm } from './signals.ts';
+
+type Found = Pick<Raised, 'type' | 'subject' | 'atMs' | 'latitude' | 'longitude' | 'gpsValid' | 'attributes'> &
+  Pick<Raised, 'severity'>;
+
+const keyOf = ({ type, subject }: { readonly type: string; readonly subject: string }): string => `${type}|${subject}`;
+
+/** What a report does to the alarms of its vehicle: a copy of their state to write in, and what came of it. */
+export class AlarmBook {
+  readonly #report: Report;
+  readonly #context: RuleContext;
+  readonly #state: AlarmState;
+  readonly #conditions: Map<string, Condition>;
+  readonly #open: Map<string, OpenAlarm>;
+  readonly #other: Slice | undefined;
+  readonly #raised: Raised[] = [];
+  readonly #amended: Amended[] = [];
+  #firsts: readonly First[];
+  #turned = false;
+
+  constructor(state: AlarmState | undefined, report: Report, context: RuleContext) {
+    this.#report = report;
+    this.#context = context;
+    this.#state = state ?? {};
+    const own = report.isLate ? this.#state.late : this.#state.present;
+    this.#other = report.isLate ? this.#state.present : this.#state.late;
+    const isOtherRun = report.isLate && own !== undefined && Math.abs(own.atMs - this.#atMs) > lateRunMs;
+    this.#conditions = new Map(isOtherRun ? [] : Object.entries(own?.conditions ?? {}));
+    this.#open = new Map(Object.entries(own?.open ?? {}));
+    this.#firsts = this.#state.firsts ?? [];
+  }
+
+  get #atMs(): number {
+    return this.#report.position.timestamp;
+  }
+
+  /** All alarms that the report says are up: what is new among them is raised, what is missing has become clear. */
+  hold(alarms: readonly HeldAlarm[]): void {
+    const up = new Set<string>();
+    for (const alarm of alarms) {
+      const key = this.#keyOfHeld(alarm);
+      up.add(key);
+      const known = this.#conditions.get(key);
+      if (known !== undefined && !this.#isRearmed(alarm.type, known)) {
+        this.#stillUp(key, known, alarm);
+      } else if (!this.#isOfThePresent(key)) {
+        this.#conditions.set(key, { firstMs: this.#atMs, lastMs: this.#atMs, clearMs: null });
+        this.#turned = true;
+        const { latitude, longitude, gpsValid } = this.#report.position;
+        this.#announce({ ...alarm, atMs: this.#atMs, latitude, longitude, gpsValid });
+      }
+    }
+    for (const [key, condition] of this.#conditions) {
+      if (up.has(key) || condition.clearMs !== null) continue;
+      this.#conditions.set(key, { ...condition, clearMs: this.#atMs });
+      this.#turned = true;
+    }
+  }
+
+  /** An event, or the start or the end of an alarm. */
+  take(event: AlarmEvent): void {
+    const key = keyOf(event);
+    const known = this.#open.get(key);
+    if (event.phase === 'event') {
+      this.#announce(event);
+      return;
+    }
+    if (event.phase === 'end') {
+      this.#end(key, event, known ?? this.#other?.open[key]);
+      return;
+    }
+    const { rearmMs, foldMs } = this.#context.settings;
+    if (known !== undefined && !known.ended && this.#isWithin(known.seenMs, rearmMs)) {
+      // Terminals repeat the start while the alarm lasts.
+      if (this.#isWithin(known.sinceMs, foldMs)) this.#fold(event);
+      this.#keepOpen(key, { ...known, seenMs: this.#atMs });
+      return;
+    }
+    // Ended before, or its end was lost: this is another.
+    this.#turned = true;
+    this.#keepOpen(key, { dedupeKey: this.#announce(event), sinceMs: this.#atMs, seenMs: this.#atMs, ended: false });
+  }
+
+  outcome(): Outcome<AlarmState> {
+    const slice: Slice = {
+      atMs: this.#atMs,
+      conditions: Object.fromEntries(this.#conditions),
+      open: Object.fromEntries(this.#open),
+    };
+    const { isLate } = this.#report;
+    const next = { ...this.#state, firsts: this.#firsts, ...(isLate ? { late: slice } : { present: slice }) };
+    return {
+      state: tidied(next, this.#atMs, isLate, this.#context.settings.foldMs),
+      raised: this.#raised,
+      amended: this.#amended,
+      turned: this.#turned,
+    };
+  }
+
+  /** A bit whose detail is left out after the first report is about what it was about before. */
+  #keyOfHeld(alarm: HeldAlarm): string {
+    const key = keyOf(alarm);
+    if (alarm.subject !== '' || this.#conditions.has(key)) return key;
+    const same = [...this.#conditions].find(([each, { clearMs }]) => clearMs === null && each.startsWith(key));
+    return same?.[0] ?? key;
+  }
+
+  #isWithin(thenMs: number, spanMs: number): boolean {
+    return Math.abs(this.#atMs - thenMs) <= spanMs;
+  }
+
+  /** Critical types are armed again as soon as they are clear, the others after a time (platform-contract.md, section 28). */
+  #isRearmed(type: string, { clearMs }: Condition): boolean {
+    if (clearMs === null) return false;
+    return kindOf(type)?.severity === 'critical' || Math.abs(this.#atMs - clearMs) >= this.#context.settings.rearmMs;
+  }
+
+  #stillUp(key: string, known: Condition, alarm: HeldAlarm): void {
+    if (known.clearMs !== null) {
+      this.#turned = true;
+      // It was clear for too short a time to be raised again, but came again.
+      this.#fold({ ...alarm, atMs: this.#atMs });
+    }
+    const { firstMs, lastMs } = known;
+    this.#conditions.set(key, {
+      firstMs: Math.min(firstMs, this.#atMs),
+      lastMs: Math.max(lastMs, this.#atMs),
+      clearMs: null,
+    });
+  }
+
+  /** A late report of a time at which the reports that came in time had the alarm already. */
+  #isOfThePresent(key: string): boolean {
+    const condition = this.#report.isLate ? this.#state.present?.conditions[key] : undefined;
+    return condition !== undefined && condition.firstMs <= this.#atMs && this.#atMs <= condition.lastMs;
+  }
+
+  #end(key: string, event: AlarmEvent, known: OpenAlarm | undefined): void {
+    const endedAt = new Date(event.atMs).toISOString();
+    if (known === undefined) {
+      if (event.endsOnly === true) return;
+      // Its start was lost.
+      const dedupeKey = this.#announce({ ...event, attributes: { ...event.attributes, ended_at: endedAt } });
+      this.#turned = true;
+      this.#keepOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: true });
+      return;
+    }
+    if (known.ended && this.#isWithin(known.seenMs, this.#context.settings.rearmMs)) return;
+    this.#amended.push({ dedupeKey: known.dedupeKey, attributes: { ended_at: endedAt } });
+    this.#turned = true;
+    this.#keepOpen(key, { ...known, seenMs: this.#atMs, ended: true });
+  }
+
+  /** The newest stand last: they are the ones that stay when there are too many. */
+  #keepOpen(key: string, alarm: OpenAlarm): void {
+    this.#open.delete(key);
+    this.#open.set(key, alarm);
+  }
+
+  /** Raises a notification, or counts it in one that was raised just before; its dedupe key. */
+  #announce(found: Found): string {
+    const folded = this.#fold(found);
+    if (folded !== undefined) return folded;
+    const { type, subject, atMs, latitude, longitude, gpsValid, severity, attributes } = found;
+    const { isLate, position } = this.#report;
+    this.#raised.push({
+      type,
+      subject,
+      atMs,
+      latitude,
+      longitude,
+      gpsValid,
+      ...(severity === undefined ? {} : { severity }),
+      attributes,
+      backfilled: isLate || position.backfilled,
+    });
+    const first: First = { type, subject, atMs, seenMs: this.#atMs, count: 1, late: isLate };
+    this.#firsts = [...this.#firsts, first];
+    this.#turned = true;
+    return dedupeKeyOf(this.#report.imei, found);
+  }
+
+  /** Counts it in the first of its kind within the folding time, if there is one; the dedupe key of that. */
+  #fold({ type, subject, atMs, attributes }: Pick<Found, 'type' | 'subject' | 'atMs' | 'attributes'>) {
+    const { foldMs } = this.#context.settings;
+    const isFirst = (each: First): boolean =>
+      each.type === type && each.subject === subject && Math.abs(each.atMs - atMs) <= foldMs;
+    const first = this.#firsts.find(isFirst);
+    if (first === undefined) return undefined;
+    const counted = { ...first, count: first.count + 1 };
+    this.#firsts = this.#firsts.map((each) => (each === first ? counted : each));
+    const dedupeKey = dedupeKeyOf(this.#report.imei, first);
+    const newest = 'tyres' in attributes ? { tyres: attributes['tyres'] } : {};
+    this.#amended.push({ dedupeKey, attributes: { count: counted.count, ...newest } });
+    this.#turned = true;
+    return dedupeKey;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Severity } from '../../domains/notifications/types.ts';
+
+/** An alarm that a report says is up: it lasts from the first report that has it to the first that has it not. */
+export interface HeldAlarm {
+  readonly type: string;
+  readonly subject: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/** Single event, start or end of a longer one (`flag` 0, 1, 2 of T/JSATL 12-2017). */
+export type Phase = 'event' | 'start' | 'end';
+
+/** An alarm that a report brings by itself, with time and place of its own where it has them. */
+export interface AlarmEvent {
+  readonly type: string;
+  readonly subject: string;
+  readonly phase: Phase;
+  readonly atMs: number;
+  readonly latitude: number;
+  readonly longitude: number;
+  readonly gpsValid: boolean;
+  readonly severity?: Severity;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** An end that means nothing unless its start is known. */
+  readonly endsOnly?: boolean;
+}
+
+/** Numbers of the bits that are set. */
+export const bitsOf = (mask: number): number[] =>
+  Array.from({ length: 32 }, (_none, bit) => bit).filter((bit) => ((mask >>> bit) & 1) === 1);

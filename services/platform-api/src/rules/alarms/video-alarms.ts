@@ -1,0 +1,80 @@
+import { type Extra, extraDefinitions, findExtra, readExtra } from '@fleet/jt808';
+import { kindOfSource } from '../../domains/notifications/types.ts';
+import type { Report } from '../../telemetry/report.ts';
+import { bitsOf, type HeldAlarm } from './signals.ts';
+
+/** Bits of item 0x14 (JT/T 1078-2016 table 14) that have an item with their detail. */
+const lossBit = 0;
+const coverBit = 1;
+const storageBit = 2;
+const behaviourBit = 5;
+
+/** Main storage units of item 0x17; the bits behind them are backup units. */
+const mainUnits = 12;
+const behaviours = ['fatigue', 'phone', 'smoking'] as const;
+
+const typeOfBit = (bit: number): string => kindOfSource(`video:${bit}`)?.type ?? 'unknown_alarm';
+
+interface VideoState {
+  readonly bits: ReadonlySet<number>;
+  readonly lost: readonly number[];
+  readonly covered: readonly number[];
+  readonly units: readonly number[];
+}
+
+/** Several items of one kind add up. A channel or unit that is named as bad stands for its bit, should the terminal leave that out. */
+function readState(extras: readonly Extra[]): VideoState {
+  let [mask, lost, covered, units] = [0, 0, 0, 0];
+  for (const extra of extras) {
+    mask |= readExtra(extraDefinitions.videoAlarm, extra)?.videoAlarm ?? 0;
+    lost |= readExtra(extraDefinitions.videoLoss, extra)?.videoLossChannels ?? 0;
+    covered |= readExtra(extraDefinitions.videoCover, extra)?.videoCoverChannels ?? 0;
+    units |= readExtra(extraDefinitions.storageFailure, extra)?.storageFailure ?? 0;
+  }
+  const bits = new Set(bitsOf(mask));
+  if (lost !== 0) bits.add(lossBit);
+  if (covered !== 0) bits.add(coverBit);
+  if (units !== 0) bits.add(storageBit);
+  return { bits, lost: bitsOf(lost), covered: bitsOf(covered), units: bitsOf(units) };
+}
+
+/** Types of the video alarms that are up. */
+export const videoAlarmTypes = ({ extras }: Report): string[] =>
+  extras.length === 0 ? [] : [...readState(extras).bits].map(typeOfBit);
+
+/** Video alarms of items 0x14 to 0x18: one for each channel and each storage unit, or one for all where the terminal names none. */
+export function videoAlarms({ extras }: Report): HeldAlarm[] {
+  if (extras.length === 0) return [];
+  const state = readState(extras);
+  return [...state.bits].flatMap((bit) => alarmsOfBit(bit, state, extras));
+}
+
+function alarmsOfBit(bit: number, state: VideoState, extras: readonly Extra[]): HeldAlarm[] {
+  const type = typeOfBit(bit);
+  if (type === 'unknown_alarm') return [{ type, subject: `video:${bit}`, attributes: { item: '0x14', bit } }];
+  if (bit === lossBit) return perChannel(type, state.lost);
+  if (bit === coverBit) return perChannel(type, state.covered);
+  if (bit === storageBit) return perUnit(type, state.units);
+  return [{ type, subject: '', attributes: bit === behaviourBit ? behaviourOf(extras) : {} }];
+}
+
+function perChannel(type: string, bits: readonly number[]): HeldAlarm[] {
+  if (bits.length === 0) return [{ type, subject: '', attributes: { channels: [] } }];
+  return bits.map((bit) => ({ type, subject: `channel:${bit + 1}`, attributes: { channels: [bit + 1] } }));
+}
+
+function perUnit(type: string, bits: readonly number[]): HeldAlarm[] {
+  if (bits.length === 0) return [{ type, subject: '', attributes: {} }];
+  return bits.map((bit) => {
+    const isMain = bit < mainUnits;
+    const storage = { kind: isMain ? 'main' : 'backup', number: isMain ? bit + 1 : bit - mainUnits + 1 };
+    return { type, subject: `${storage.kind}:${storage.number}`, attributes: { storage } };
+  });
+}
+
+function behaviourOf(extras: readonly Extra[]): Readonly<Record<string, unknown>> {
+  const item = findExtra(extraDefinitions.abnormalDriving, extras);
+  if (item === undefined) return {};
+  const names = bitsOf(item.behaviourType).map((bit) => behaviours[bit] ?? `custom_${bit}`);
+  return { behaviours: names, ...(item.fatigueLevel === undefined ? {} : { fatigue: item.fatigueLevel }) };
+}
