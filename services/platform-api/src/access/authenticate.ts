@@ -144,8 +144,8 @@ function askedOf({ access }: PlatformRoute, { request }: RequestContext): 'both'
   return request.get('x-api-key') === undefined ? 'none' : 'both';
 }
 
-function callerOf({ user, account }: Principal, claims: TokenClaims, key: ApiKey | null): Caller {
-  if (account.status === 'suspended') throw new AppError('account_suspended', 'The account is suspended.');
+function callerOf({ user, isSuspended }: Principal, claims: TokenClaims, key: ApiKey | null): Caller {
+  if (isSuspended) throw new AppError('account_suspended', 'The account is suspended.');
   return {
     accountId: user.accountId,
     userId: user._id,

@@ -1,7 +1,6 @@
 import { accessChanged, type Bus, keyRevoked, listenFor } from '@fleet/bus';
 import { AppError, type Logger, ShortCache } from '@fleet/service-kit';
-import type { Account } from '../domains/accounts/schema.ts';
-import { accountOf } from '../domains/accounts/use-cases.ts';
+import { standingOf } from '../domains/accounts/standing.ts';
 import { keyHash } from '../domains/api-keys/rules.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { findKeyById, verifyKey } from '../domains/api-keys/use-cases.ts';
@@ -11,10 +10,11 @@ import { findUser } from '../domains/users/use-cases.ts';
 import type { Records } from '../store/records.ts';
 import type { TokenClaims } from './access-tokens.ts';
 
-/** The user behind a token, and the account. */
+/** The user behind a token. */
 export interface Principal {
   readonly user: User;
-  readonly account: Account;
+  /** The account itself, or a dealer above it, is suspended. */
+  readonly isSuspended: boolean;
 }
 
 /** What changed is forgotten at once where the announcement arrives, and after this time where it got lost. */
@@ -59,14 +59,16 @@ export class Principals {
 
   async #read({ userId, accountId, sessionId, mintedByKeyId }: TokenClaims): Promise<Principal | null> {
     const records = this.#records;
-    const [user, account, isBacked] = await Promise.all([
+    const [user, standing, isBacked] = await Promise.all([
       findUser(records, { accountId }, userId),
-      accountOf(records, accountId),
+      standingOf(records, accountId),
       sessionId === null
         ? mintedByKeyId !== null && (await findKeyById(records, { accountId }, mintedByKeyId)) !== null
         : useSession(records, sessionId, userId).then((session) => session !== null),
     ]);
-    return user === null || user.disabled || account === null || !isBacked ? null : { user, account };
+    return user === null || user.disabled || standing === null || !isBacked
+      ? null
+      : { user, isSuspended: standing.isSuspended };
   }
 }
 

@@ -97,6 +97,51 @@ describe('accounts', () => {
     expect(await verdict()).toMatchObject({ valid: true });
   });
 
+  it('are suspended with the dealers above them, down to the last, and let in with them', async () => {
+    const sub = await open(dealer, 'Sub-dealer to be suspended', 'dealer');
+    const subToken = await tokenOf(sub.email);
+    const me = await world.with({ authorization: `Bearer ${subToken}` }).get('/api/auth/me');
+    const subDealer = world.with({
+      authorization: `Bearer ${subToken}`,
+      'x-api-key': String(me.data['dashboard_api_key']),
+      origin: 'http://127.0.0.1:8080',
+    });
+    const email = newEmail();
+    const owner = { name: 'O', email, password: testPassword };
+    const customer = (await subDealer.post('/api/accounts', { name: 'Customer of the sub-dealer', owner })).data;
+    const login = await world.anonymous.post('/api/auth/login', { identifier: email, password: testPassword });
+    const client = world.with({ authorization: `Bearer ${String(login.data['access_token'])}` });
+    const scopes = ['read', 'write', 'command'];
+    const made = await client.post('/api/api-keys', { name: 'k', scopes, can_mint_tokens: true });
+    const key = String(made.data['key']);
+    const both = world.with({ authorization: `Bearer ${String(login.data['access_token'])}`, 'x-api-key': key });
+    const refresh = () => world.anonymous.post('/api/auth/refresh', { refresh_token: login.data['refresh_token'] });
+    const verdict = () => call(world.bus, verifyKey, { keySha256: keyHash(key) }, { timeoutMs: 5_000 });
+    expect((await both.get('/api/vehicles')).status).toBe(200);
+    expect(await verdict()).toMatchObject({ valid: true });
+
+    const above = `/api/accounts/${dealers.accountId}`;
+    expect((await world.as(staff).put(above, { status: 'suspended' })).status).toBe(200);
+    await until(async () => (await both.get('/api/vehicles')).status === 403);
+    const refused = [
+      await both.get('/api/vehicles'),
+      await client.get('/api/auth/me'),
+      await subDealer.get('/api/accounts'),
+      await world.as(dealer).get('/api/accounts'),
+      await refresh(),
+      await world.anonymous.post('/api/auth/login', { identifier: email, password: testPassword }),
+      await world.with({ 'x-api-key': key }).post('/api/auth/api-token'),
+    ];
+    for (const { body } of refused) expect(body).toMatchObject({ status: 403, code: 'account_suspended' });
+    expect(await verdict()).toEqual({ valid: false });
+    // Nobody but the dealer is marked: who is below is let in with it, unless suspended too.
+    expect((await world.as(staff).get(`/api/accounts/${customer.id}`)).data).toMatchObject({ status: 'active' });
+    expect((await world.as(staff).put(above, { status: 'active' })).status).toBe(200);
+    await until(async () => (await both.get('/api/vehicles')).status === 200);
+    expect(await verdict()).toMatchObject({ valid: true });
+    expect(await tokenOf(email)).not.toBe('undefined');
+  });
+
   it('change their own name, never their own status', async () => {
     const tenant = await world.tenant('Old name');
     const path = `/api/accounts/${tenant.accountId}`;

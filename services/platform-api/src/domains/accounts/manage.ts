@@ -10,14 +10,12 @@ import { hashPassword } from '../users/passwords.ts';
 import { checkTimezone, readContact } from '../users/rules.ts';
 import type { User } from '../users/schema.ts';
 import type { Account } from './schema.ts';
+import { maxDepth } from './standing.ts';
 import { accountsMadeBy, findAccount, listAccounts, updateAccount } from './store.ts';
 import { openAccount } from './use-cases.ts';
 
 type Parts = Pick<Deps, 'records' | 'bus' | 'log'>;
 type Who = Pick<Caller, 'accountId' | 'role'>;
-
-/** Dealers may have sub-dealers; deeper than this nobody looks. */
-const maxDepth = 8;
 
 /** Whether an account is one that a caller may see besides the own: all for superadmins, those below for dealers. */
 export async function isBelow(records: Records, who: Who, account: Account): Promise<boolean> {
@@ -45,13 +43,26 @@ export async function listBelow(
   part: Parameters<typeof listAccounts>[2],
 ): ReturnType<typeof listAccounts> {
   if (caller.role === 'superadmin') return listAccounts(records, null, part);
-  const dealers = [caller.accountId];
-  let level: readonly number[] = dealers;
+  return listAccounts(records, [caller.accountId, ...(await accountIdsBelow(records, caller.accountId))], part);
+}
+
+/** Ids of all accounts below a dealer's, those of sub-dealers and theirs included. */
+async function accountIdsBelow(records: Records, accountId: number): Promise<number[]> {
+  const below: number[] = [];
+  let level: readonly number[] = [accountId];
   for (let depth = 0; depth < maxDepth && level.length > 0; depth += 1) {
     level = await accountsMadeBy(records, level);
-    dealers.push(...level);
+    below.push(...level);
   }
-  return listAccounts(records, dealers, part);
+  return below;
+}
+
+/** Makes everybody look again at whom an account and those below it let in. */
+export async function tellStandingChanged(deps: Pick<Deps, 'records' | 'bus'>, accountId: number): Promise<void> {
+  for (const id of [accountId, ...(await accountIdsBelow(deps.records, accountId))]) {
+    tellAccessChanged(deps, { accountId: id });
+    await recheckKeys(deps, { accountId: id });
+  }
 }
 
 /** What a body says of an account's first owner. */
@@ -110,10 +121,7 @@ export async function editAccount(
     if (now !== null) throw versionMismatch(now.version);
     return null;
   }
-  if (status !== undefined && status !== account.status) {
-    tellAccessChanged(deps, { accountId: id });
-    await recheckKeys(deps, { accountId: id });
-  }
+  if (status !== undefined && status !== account.status) await tellStandingChanged(deps, id);
   await audit(deps, { ...caller, accountId: id }, 'accounts.update', { type: 'accounts', id }, change);
   return changed;
 }

@@ -8,7 +8,7 @@ import {
 } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
 import type { Records } from '../../store/records.ts';
-import { accountOf } from '../accounts/use-cases.ts';
+import { isLetIn } from '../accounts/standing.ts';
 import { revokeKey, verifyKey } from './use-cases.ts';
 
 /** Serves `platform-api.verify-key` and `platform-api.revoke-key`. A store that fails is an error to the asker, never "invalid". */
@@ -17,9 +17,8 @@ export function serveApiKeys(bus: Bus, records: Records, onError: (error: unknow
   return [
     serve(bus, verifyRequest, options, async ({ keySha256 }) => {
       const key = await verifyKey(records, keySha256);
-      const account = key === null ? null : await accountOf(records, key.accountId);
       // The key of a dashboard is worth nothing without a session, which is not asked for elsewhere.
-      if (key === null || account?.status === 'suspended' || key.sealedDashboardKey !== null)
+      if (key === null || key.sealedDashboardKey !== null || !(await isLetIn(records, key.accountId)))
         return { valid: false as const };
       return {
         valid: true as const,

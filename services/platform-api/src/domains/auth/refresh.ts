@@ -1,6 +1,6 @@
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
-import { accountOf } from '../accounts/use-cases.ts';
+import { isLetIn } from '../accounts/standing.ts';
 import { audit } from '../audit/use-cases.ts';
 import { refreshSession } from '../sessions/use-cases.ts';
 import { findUser } from '../users/use-cases.ts';
@@ -19,12 +19,10 @@ export async function refreshTokens(deps: Parts, refreshToken: string, context: 
   if (refreshed.kind === 'expired') throw new AppError('token_expired', 'The session has ended.');
   if (refreshed.kind !== 'refreshed') throw new AppError('token_invalid', 'The refresh token is not valid.');
   const { session } = refreshed;
-  const [user, account] = [
-    await findUser(deps.records, session, session.userId),
-    await accountOf(deps.records, session.accountId),
-  ];
+  const user = await findUser(deps.records, session, session.userId);
   if (user === null || user.disabled) throw new AppError('token_invalid', 'The user is not there any more.');
-  if (account?.status === 'suspended') throw new AppError('account_suspended', 'The account is suspended.');
+  if (!(await isLetIn(deps.records, session.accountId)))
+    throw new AppError('account_suspended', 'The account is suspended.');
   const claims = { userId: user._id, accountId: user.accountId, role: user.role, mintedByKeyId: null };
   const accessToken = await deps.tokens.issue({ ...claims, sessionId: session._id });
   return shownTokens(accessToken, refreshed.refreshToken, user);

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { accessTokenSeconds } from '../../access/access-tokens.ts';
 import type { Deps } from '../../deps.ts';
 import { nullable } from '../../schemas.ts';
-import { accountOf } from '../accounts/use-cases.ts';
+import { isLetIn } from '../accounts/standing.ts';
 import { audit } from '../audit/use-cases.ts';
 import { refreshSeconds } from '../sessions/rules.ts';
 import { openSession } from '../sessions/use-cases.ts';
@@ -45,8 +45,8 @@ export async function logUserIn(
   by: 'registration' | 'password' | 'code',
   context: Pick<RequestContext, 'request'>,
 ): Promise<Static<typeof tokenSet>> {
-  const account = await accountOf(deps.records, user.accountId);
-  if (account?.status !== 'active') throw new AppError('account_suspended', 'The account is suspended.');
+  if (!(await isLetIn(deps.records, user.accountId)))
+    throw new AppError('account_suspended', 'The account is suspended.');
   const origin = originOf(context);
   const { session, refreshToken } = await openSession(deps.records, user, origin);
   const lastLoginAt = await noteLogIn(deps.records, user._id);

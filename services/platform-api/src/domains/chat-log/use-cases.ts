@@ -7,7 +7,7 @@ import { isForm } from '../../http/forms.ts';
 import { normalPhone } from '../../phone.ts';
 import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
 import { readMoment } from '../../times.ts';
-import { accountOf } from '../accounts/use-cases.ts';
+import { isLetIn } from '../accounts/standing.ts';
 import { normalEmail } from '../users/rules.ts';
 import type { User } from '../users/schema.ts';
 import { findByEmail, findByPhone } from '../users/use-cases.ts';
@@ -187,8 +187,7 @@ async function userBehind({ records }: Parts, number: string): Promise<User | nu
   const phone = normalPhone(number) ?? normalPhone(`+${number}`);
   const user = phone === null ? null : await findByPhone(records, phone);
   if (user === null || user.disabled) return null;
-  const account = await accountOf(records, user.accountId);
-  return account?.status === 'active' ? user : null;
+  return (await isLetIn(records, user.accountId)) ? user : null;
 }
 
 /** Messages of strangers are for whoever runs the platform; account 0 is nobody's. */
