@@ -1,0 +1,344 @@
+import { type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
+import { describe, expect, it } from '@jest/globals';
+import { terminalAlarms } from './terminal-alarms.ts';
+import { notificationsOf, run, type Sketch, shortOf, startMs } from './testing.ts';
+
+const tag = { terminalId: '0000001', time: null, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
+const place = {
+  speedKmh: 40,
+  altitudeM: 10,
+  latitudeDeg: 22.6,
+  longitudeDeg: 114.1,
+  time: '2026-01-31T10:00:00',
+  vehicleStatus: 0,
+};
+const fix = 1 << 10;
+
+const adas = (values: Record<string, unknown> = {}): Extra =>
+  makeExtra(extraDefinitions.adasAlarm, {
+    alarmId: 1,
+    flag: 0,
+    type: 1,
+    level: 1,
+    frontSpeedKmh: 35,
+    frontDistance100ms: 12,
+    deviationType: 0,
+    signType: 0,
+    signData: 0,
+    ...place,
+    time: null,
+    tag,
+    ...values,
+  });
+const dsm = (values: Record<string, unknown> = {}): Extra =>
+  makeExtra(extraDefinitions.dsmAlarm, {
+    alarmId: 1,
+    flag: 0,
+    type: 1,
+    level: 1,
+    fatigueLevel: 3,
+    reserved: Buffer.alloc(4),
+    ...place,
+    time: null,
+    tag,
+    ...values,
+  });
+const bsd = (values: Record<string, unknown> = {}): Extra =>
+  makeExtra(extraDefinitions.bsdAlarm, { alarmId: 1, flag: 0, type: 1, ...place, time: null, tag, ...values });
+const wheel = (position: number, type: number) => ({
+  position,
+  type,
+  pressureKpa: 180,
+  temperatureC: 40,
+  batteryPercent: 90,
+});
+const tpms = (values: Record<string, unknown> = {}): Extra =>
+  makeExtra(extraDefinitions.tpmsAlarm, {
+    alarmId: 1,
+    flag: 0,
+    ...place,
+    time: null,
+    tag,
+    wheels: [wheel(0, 4)],
+    ...values,
+  });
+const driving = (type: number, flag = 0, alarmId = 1): Extra =>
+  makeExtra(extraDefinitions.intenseDriving, { alarmId, flag, type, detail: Buffer.alloc(41, 7) });
+
+const runAt = (...sketches: readonly (readonly [number, ...Extra[]])[]) =>
+  run(
+    terminalAlarms,
+    sketches.map(([at, ...extras]): Sketch => ({ at, extras })),
+  );
+
+describe('codes of T/JSATL 12 (platform-contract.md, section 13.1)', () => {
+  it.each([
+    [1, 'adas_forward_collision'],
+    [2, 'adas_lane_departure'],
+    [3, 'adas_headway'],
+    [4, 'adas_pedestrian'],
+    [5, 'adas_frequent_lane_change'],
+    [6, 'adas_road_sign'],
+    [7, 'adas_obstacle'],
+    [16, 'adas_sign_recognised'],
+    [17, 'adas_snapshot'],
+    [18, 'adas_solid_line'],
+    [19, 'adas_aisle_pedestrian'],
+  ])('0x64 code %i is %s', (type, name) => {
+    expect(shortOf(runAt([0, adas({ type })]))).toEqual([`0 ${name} 1`]);
+  });
+
+  it.each([
+    [1, 'dsm_fatigue'],
+    [2, 'dsm_phone'],
+    [3, 'dsm_smoking'],
+    [4, 'dsm_distraction'],
+    [5, 'dsm_driver_abnormal'],
+    [6, 'dsm_camera_covered'],
+    [8, 'dsm_overtime'],
+    [10, 'dsm_seatbelt'],
+    [11, 'dsm_sunglasses'],
+    [12, 'dsm_hands_off'],
+    [13, 'dsm_phone_play'],
+    [16, 'dsm_snapshot'],
+    [17, 'dsm_driver_change'],
+  ])('0x65 code %i is %s', (type, name) => {
+    expect(shortOf(runAt([0, dsm({ type })]))).toEqual([`0 ${name} 1`]);
+  });
+
+  it.each([
+    [1, 'bsd_rear'],
+    [2, 'bsd_left_rear'],
+    [3, 'bsd_right_rear'],
+  ])('0x67 code %i is %s', (type, name) => {
+    expect(shortOf(runAt([0, bsd({ type })]))).toEqual([`0 ${name} 1`]);
+  });
+
+  it.each([
+    [1, 'harsh_acceleration'],
+    [2, 'harsh_braking'],
+    [3, 'harsh_cornering'],
+    [4, 'abnormal_driving'],
+    [200, 'abnormal_driving'],
+  ])('0x70 code %i is %s, and what follows is kept', (type, name) => {
+    const outcomes = runAt([0, driving(type)]);
+    expect(shortOf(outcomes)).toEqual([`0 ${name} 1`]);
+    expect(outcomes[0]?.raised[0]?.attributes).toEqual({ alarm_id: 1, code: type, raw: '07'.repeat(41) });
+  });
+
+  it.each([
+    ['adas', adas({ type: 99 }), '0x64'],
+    ['dsm', dsm({ type: 99 }), '0x65'],
+    ['bsd', bsd({ type: 99 }), '0x67'],
+  ])('a code of %s that is not listed is unknown, and its bytes are kept', (family, extra, item) => {
+    const outcomes = runAt([0, extra]);
+    expect(shortOf(outcomes)).toEqual([`0 unknown_alarm ${family}:99:1`]);
+    expect(outcomes[0]?.raised[0]?.attributes).toMatchObject({ item, code: 99, raw: extra.bytes.toString('hex') });
+  });
+});
+
+describe('what an alarm tells', () => {
+  it('driver assistance: level, the one ahead, lane side and sign', () => {
+    const [outcome] = runAt([0, adas({ deviationType: 2, signType: 1, signData: 60 })]);
+    expect(outcome?.raised[0]?.attributes).toEqual({
+      alarm_id: 1,
+      level: 1,
+      front_speed: 35,
+      distance: 12,
+      lane_side: 'right',
+      sign_type: 'speed',
+      sign_value: 60,
+    });
+    const [bare] = runAt([0, adas()]);
+    expect(bare?.raised[0]?.attributes).toMatchObject({ lane_side: null, sign_type: null });
+  });
+
+  it('driver state: level and fatigue', () => {
+    const [outcome] = runAt([0, dsm()]);
+    expect(outcome?.raised[0]?.attributes).toEqual({ alarm_id: 1, level: 1, fatigue: 3 });
+  });
+
+  it.each([
+    ['adas', adas],
+    ['dsm', dsm],
+  ])('%s of level two is critical', (_family, make) => {
+    expect(runAt([0, make({ level: 2 })])[0]?.raised[0]?.severity).toBe('critical');
+    expect(runAt([0, make({ level: 1 })])[0]?.raised[0]).not.toHaveProperty('severity');
+  });
+
+  it('how many files the terminal holds', () => {
+    const [outcome] = runAt([0, bsd({ tag: { ...tag, attachmentCount: 3 } })]);
+    expect(outcome?.raised[0]?.attributes).toEqual({ alarm_id: 1, attachment_count: 3 });
+  });
+});
+
+describe('time and place', () => {
+  const raisedOf = (values: Record<string, unknown>, sketch: Partial<Sketch> = {}) =>
+    run(terminalAlarms, [{ at: 5, extras: [adas(values)], ...sketch }])[0]?.raised[0];
+
+  it("are the item's own where it has them", () => {
+    expect(raisedOf({ time: '2026-01-31T10:00:03', vehicleStatus: fix })).toMatchObject({
+      atMs: startMs + 3000,
+      latitude: 22.6,
+      longitude: 114.1,
+      gpsValid: true,
+    });
+  });
+
+  it("have the report's hemisphere", () => {
+    expect(raisedOf({ vehicleStatus: fix }, { statusWord: 0b1111 })).toMatchObject({
+      latitude: -22.6,
+      longitude: -114.1,
+    });
+  });
+
+  it.each([
+    ['no time', null],
+    ['a time that is none', { bcd: '269931100000' }],
+    ['a time of another zone', '2026-01-31T02:00:00'],
+  ])("are the report's with %s", (_case, time) => {
+    expect(raisedOf({ time })).toMatchObject({ atMs: startMs + 5000, latitude: 22.5, longitude: 114 });
+  });
+});
+
+describe('start, end and single events', () => {
+  it('start and end make one notification', () => {
+    const outcomes = runAt([0, dsm({ flag: 1 })], [10], [300, dsm({ flag: 2 })]);
+    expect(shortOf(outcomes)).toEqual(['0 dsm_fatigue 1']);
+    expect(outcomes[2]?.amended).toEqual([
+      { dedupeKey: `138000000001:dsm_fatigue:1:${startMs}`, attributes: { ended_at: '2026-01-31T02:05:00.000Z' } },
+    ]);
+    expect(outcomes.map(({ turned }) => turned)).toEqual([true, false, true]);
+  });
+
+  it.each([
+    ['adas', adas],
+    ['dsm', dsm],
+    ['bsd', bsd],
+  ])('an alarm of %s whose start was lost is raised by its end', (_family, make) => {
+    const outcomes = runAt([0, make({ flag: 2 })]);
+    expect(outcomes[0]?.raised[0]?.attributes).toMatchObject({ ended_at: '2026-01-31T02:00:00.000Z' });
+  });
+
+  it('an end that comes twice ends once', () => {
+    const outcomes = runAt([0, adas({ flag: 1 })], [100, adas({ flag: 2 })], [110, adas({ flag: 2 })]);
+    expect(shortOf(outcomes)).toEqual(['0 adas_forward_collision 1']);
+    expect(outcomes[2]?.amended).toEqual([]);
+  });
+
+  it('a start that is repeated while the alarm lasts is no other', () => {
+    const outcomes = runAt(
+      [0, adas({ flag: 1 })],
+      [40, adas({ flag: 1 })],
+      [80, adas({ flag: 1 })],
+      [90, adas({ flag: 2 })],
+    );
+    expect(shortOf(outcomes)).toEqual(['0 adas_forward_collision 1']);
+    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
+      ended_at: '2026-01-31T02:01:30.000Z',
+    });
+  });
+
+  it('a start after an end, or after a long silence, is another', () => {
+    expect(shortOf(runAt([0, adas({ flag: 1 })], [40, adas({ flag: 2 })], [50, adas({ flag: 1 })]))).toEqual([
+      '0 adas_forward_collision 1',
+      '50 adas_forward_collision 1',
+    ]);
+    expect(shortOf(runAt([0, adas({ flag: 1 })], [61, adas({ flag: 1 })]))).toHaveLength(2);
+  });
+
+  it('events with other ids are others, the same within 30 seconds is counted', () => {
+    const outcomes = runAt([0, bsd()], [10, bsd({ alarmId: 2 })], [30, bsd()], [31, bsd()]);
+    expect(shortOf(outcomes)).toEqual(['0 bsd_rear 1', '10 bsd_rear 2', '31 bsd_rear 1']);
+    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({ count: 2 });
+  });
+
+  it('what one report brings twice is counted, other subjects of the type are not', () => {
+    const overload = makeExtra(extraDefinitions.videoAlarm, { videoAlarm: 1 << 5 });
+    const outcomes = runAt([0, overload, driving(9), driving(9)]);
+    expect(shortOf(outcomes)).toEqual(['0 abnormal_driving', '0 abnormal_driving 1']);
+    expect([...notificationsOf(outcomes).values()][1]?.['attributes']).toMatchObject({ count: 2 });
+  });
+
+  it('an end that comes late ends what started in time', () => {
+    const outcomes = run(terminalAlarms, [
+      { at: 0, extras: [dsm({ flag: 1 })] },
+      { at: 500 },
+      { at: 100, extras: [dsm({ flag: 2 })], isLate: true },
+    ]);
+    expect(shortOf(outcomes)).toEqual(['0 dsm_fatigue 1']);
+    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
+      ended_at: '2026-01-31T02:01:40.000Z',
+    });
+  });
+
+  it('a start in late reports is backfilled', () => {
+    const outcomes = run(terminalAlarms, [
+      { at: 1000 },
+      { at: 0, extras: [dsm({ flag: 1 })], isLate: true },
+      { at: 60, extras: [dsm({ flag: 2 })], isLate: true },
+    ]);
+    expect(outcomes[1]?.raised[0]?.backfilled).toBe(true);
+    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
+      ended_at: '2026-01-31T02:01:00.000Z',
+    });
+  });
+});
+
+describe('tyres (item 0x66)', () => {
+  it.each([
+    [1, ['high']],
+    [2, ['low']],
+    [3, ['hot']],
+    [4, ['sensor']],
+    [5, ['imbalance']],
+    [6, ['leak']],
+    [7, ['battery']],
+  ])('bit %i is %j', (bit, reasons) => {
+    const outcomes = runAt([0, tpms({ wheels: [wheel(2, (1 << bit) | 1)] })]);
+    expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:2']);
+    expect(outcomes[0]?.raised[0]?.attributes).toEqual({
+      alarm_id: 1,
+      tyres: [{ position: 2, pressure_kpa: 180, temperature_c: 40, battery_percent: 90, reasons }],
+    });
+  });
+
+  it('each is one by itself; a periodic report is none', () => {
+    const outcomes = runAt([0, tpms({ wheels: [wheel(0, 2), wheel(1, 1), wheel(3, 0b1000010)] })]);
+    expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0', '0 tyre_pressure tyre:3']);
+  });
+
+  it('a reason that is not listed is unknown, and kept', () => {
+    expect(shortOf(runAt([0, tpms({ wheels: [wheel(0, 1 << 9)] })]))).toEqual(['0 unknown_alarm tpms:0:9']);
+  });
+
+  it('the newest reading of a tyre within 30 seconds stands in the first', () => {
+    const outcomes = runAt([0, tpms()], [10, tpms({ wheels: [wheel(0, 0b1000100)] })]);
+    expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0']);
+    expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
+      count: 2,
+      tyres: [{ reasons: ['low', 'leak'] }],
+    });
+  });
+
+  it('a tyre that is well again ends its alarm, and is none where it had none', () => {
+    const well = tpms({ flag: 2, wheels: [wheel(0, 0), wheel(1, 0)] });
+    const outcomes = runAt([0, tpms({ flag: 1 })], [60, well]);
+    expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0']);
+    expect(outcomes[1]?.amended).toHaveLength(1);
+  });
+
+  it('an item without tyres is kept unless it only ends', () => {
+    expect(shortOf(runAt([0, tpms({ wheels: [] })]))).toEqual(['0 tyre_pressure']);
+    expect(shortOf(runAt([0, tpms({ wheels: [], flag: 2 })]))).toEqual([]);
+  });
+});
+
+it.each([0x64, 0x65, 0x66, 0x67, 0x70, 0x14, 0x15, 0x16, 0x17, 0x18, 0x11, 0x12, 0x13])(
+  'an item 0x%s of another length is not the standard one, and no alarm',
+  (id) => {
+    for (const length of [0, 1, 8]) {
+      expect(shortOf(runAt([0, { id, bytes: Buffer.alloc(length, 0xff) }]))).toEqual([]);
+    }
+  },
+);
