@@ -2,6 +2,7 @@ import { invalid } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { isTimezone } from './domains/users/rules.ts';
 import { clearable } from './fields.ts';
+import { localTimeOf } from './local-time.ts';
 
 const fields = {
   timezone: Type.String({ minLength: 1, maxLength: 60, description: 'IANA name, such as Asia/Kolkata.' }),
@@ -31,4 +32,17 @@ export function storedSchedule(given: Schedule | null | undefined): Schedule | n
   if (!isTimezone(given.timezone))
     throw invalid([{ path: '/schedule/timezone', message: 'must be an IANA time zone, such as Asia/Kolkata' }]);
   return { ...given, days: [...new Set(given.days)].sort((a, b) => a - b) };
+}
+
+const minutesOf = (clock: string): number => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
+
+/** Whether a schedule counts at an instant; null always does. From its first minute up to its last, by the clocks of its time zone; one that ends where it begins lasts a day. */
+export function isOnSchedule(schedule: Schedule | null, atMs: number): boolean {
+  if (schedule === null) return true;
+  const { weekday, minuteOfDay } = localTimeOf(schedule.timezone, atMs);
+  const [from, to] = [minutesOf(schedule.from), minutesOf(schedule.to)];
+  const hasBegun = minuteOfDay >= from && schedule.days.includes(weekday);
+  if (from < to) return hasBegun && minuteOfDay < to;
+  const dayBefore = weekday === 1 ? 7 : weekday - 1;
+  return hasBegun || (minuteOfDay < to && schedule.days.includes(dayBefore));
 }

@@ -1,0 +1,65 @@
+import { unwrapped } from './bounds.ts';
+import { degreeM, nearLongitude, type Position, radians } from './positions.ts';
+
+/** A line made ready for many measurements, which make nothing anew. Its longitudes do not jump at the date line. */
+export interface FlatLine {
+  readonly latitudes: Float64Array;
+  readonly longitudes: Float64Array;
+  /** The meridian in the middle: positions are turned to be near it. */
+  readonly middle: number;
+}
+
+/** A line of one position or more; a ring is closed by its first position. */
+export function flatLine(positions: readonly Position[], isRing: boolean): FlatLine {
+  const line = unwrapped(isRing ? [...positions, ...positions.slice(0, 1)] : positions);
+  const longitudes = Float64Array.from(line, ([, longitude]) => longitude);
+  let [west, east] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const longitude of longitudes) {
+    west = Math.min(west, longitude);
+    east = Math.max(east, longitude);
+  }
+  return { latitudes: Float64Array.from(line, ([latitude]) => latitude), longitudes, middle: (west + east) / 2 };
+}
+
+/** Distance to the nearest place of a part of a line, by default all of it. Flat geometry around the position, as `nearestOnSegment`. */
+export function distanceToLineM(
+  { latitudes, longitudes, middle }: FlatLine,
+  latitude: number,
+  longitude: number,
+  from = 0,
+  to = latitudes.length - 1,
+): number {
+  const scale = Math.cos(radians(latitude));
+  const here = nearLongitude(longitude, middle);
+  let ax = ((longitudes[from] ?? 0) - here) * scale;
+  let ay = (latitudes[from] ?? 0) - latitude;
+  let best = ax * ax + ay * ay;
+  for (let at = from + 1; at <= to; at += 1) {
+    const bx = ((longitudes[at] ?? 0) - here) * scale;
+    const by = (latitudes[at] ?? 0) - latitude;
+    const [dx, dy] = [bx - ax, by - ay];
+    const square = dx * dx + dy * dy;
+    const part = square === 0 ? 0 : Math.max(0, Math.min(1, -(ax * dx + ay * dy) / square));
+    const [px, py] = [ax + part * dx, ay + part * dy];
+    best = Math.min(best, px * px + py * py);
+    [ax, ay] = [bx, by];
+  }
+  return Math.sqrt(best) * degreeM;
+}
+
+/** True when a position lies in a ring; on its edge either may be said. */
+export function isInFlatRing(
+  { latitudes, longitudes, middle }: FlatLine,
+  latitude: number,
+  longitude: number,
+): boolean {
+  const here = nearLongitude(longitude, middle);
+  let isIn = false;
+  for (let at = 1; at < latitudes.length; at += 1) {
+    const [y1, y2] = [latitudes[at - 1] ?? 0, latitudes[at] ?? 0];
+    if (y1 > latitude === y2 > latitude) continue;
+    const [x1, x2] = [longitudes[at - 1] ?? 0, longitudes[at] ?? 0];
+    if (here < x1 + ((latitude - y1) / (y2 - y1)) * (x2 - x1)) isIn = !isIn;
+  }
+  return isIn;
+}

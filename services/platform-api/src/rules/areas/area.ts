@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { pairs } from '../../coordinates.ts';
+import type { Geofence } from '../../domains/geofences/schema.ts';
+import { type Bounds, boundsOf } from '../../geometry/bounds.ts';
+import { distanceToLineM, flatLine, isInFlatRing } from '../../geometry/flat-lines.ts';
+import { lengthM } from '../../geometry/lines.ts';
+import { distanceM, type Position } from '../../geometry/positions.ts';
+
+/** So near its edge nobody can tell on which side a vehicle is. */
+export const marginM = 10;
+
+/** A geofence made ready to be measured against. */
+export interface Area {
+  readonly geofence: Geofence;
+  /** Tells the geofence and its shape from all others. */
+  readonly code: string;
+  /** With the margin around it. */
+  readonly bounds: Bounds;
+  /** So deep a position is inside for certain: the margin, and less where the area is too small for it. */
+  readonly innerM: number;
+  /** How far a position is from the edge: negative outside. */
+  readonly depthM: (latitude: number, longitude: number) => number;
+}
+
+/** Characters of a code: one in a billion is another's by accident. */
+export const codeLength = 5;
+
+const known = new WeakMap<Geofence, Area>();
+
+/** The area of a geofence; made once for each record that was read. */
+export function areaOf(geofence: Geofence): Area {
+  const found = known.get(geofence);
+  if (found !== undefined) return found;
+  const { type, points, radiusM, widthM } = geofence;
+  const shape = JSON.stringify([geofence._id, type, points, radiusM, widthM]);
+  const code = createHash('sha256').update(shape).digest('base64url').slice(0, codeLength);
+  const made: Area = { geofence, code, ...measuresOf(geofence, pairs(points)) };
+  known.set(geofence, made);
+  return made;
+}
+
+type Measures = Pick<Area, 'bounds' | 'innerM' | 'depthM'>;
+
+function measuresOf({ type, radiusM, widthM, areaM2 }: Geofence, positions: readonly Position[]): Measures {
+  if (type === 'circle') return circle(positions[0] ?? [0, 0], radiusM ?? 0);
+  if (type === 'corridor') return corridor(positions, (widthM ?? 0) / 2);
+  const ring = flatLine(positions, true);
+  const aroundM = lengthM([...positions, ...positions.slice(0, 1)]);
+  return {
+    bounds: boundsOf(positions, marginM),
+    // Of a square an eighth of its side, of a narrow strip a quarter of its width.
+    innerM: Math.min(marginM, areaM2 / (2 * aroundM)),
+    depthM: (latitude, longitude) => {
+      const edgeM = distanceToLineM(ring, latitude, longitude);
+      return isInFlatRing(ring, latitude, longitude) ? edgeM : -edgeM;
+    },
+  };
+}
+
+const circle = (centre: Position, radiusM: number): Measures => ({
+  bounds: boundsOf([centre], radiusM + marginM),
+  innerM: Math.min(marginM, radiusM / 2),
+  depthM: (latitude, longitude) => radiusM - distanceM([latitude, longitude], centre),
+});
+
+function corridor(positions: readonly Position[], halfM: number): Measures {
+  const line = flatLine(positions, false);
+  return {
+    bounds: boundsOf(positions, halfM + marginM),
+    innerM: Math.min(marginM, halfM / 2),
+    depthM: (latitude, longitude) => halfM - distanceToLineM(line, latitude, longitude),
+  };
+}

@@ -1,0 +1,49 @@
+import type { Geofence } from '../../domains/geofences/schema.ts';
+import type { StoredRoute } from '../../domains/routes/schema.ts';
+import { isOnSchedule } from '../../schedule.ts';
+import { isNearPath, routePathOf } from '../routes/path.ts';
+import type { RuleContext } from '../rule.ts';
+import { areasOf } from './areas.ts';
+
+/** The speed limit at a place, and whose it is. */
+export interface Limit {
+  readonly limitKmh: number;
+  readonly source: 'geofence' | 'route' | 'vehicle';
+}
+
+/** The smallest limit of the geofences that a place is in, the active routes that it is on and the vehicle; null where there is none below the speed. */
+export function limitBelow(
+  speedKmh: number,
+  latitude: number,
+  longitude: number,
+  atMs: number,
+  {
+    vehicle,
+    geofences,
+    routes,
+  }: Pick<RuleContext, 'geofences' | 'routes'> & {
+    readonly vehicle: Pick<RuleContext['vehicle'], 'speedLimitKmh'>;
+  },
+): Limit | null {
+  let smallest: Limit | null = null;
+  const take = (limitKmh: number | null, source: Limit['source'], holds: () => boolean): void => {
+    if (limitKmh === null || speedKmh <= limitKmh || limitKmh >= (smallest?.limitKmh ?? Number.POSITIVE_INFINITY))
+      return;
+    if (holds()) smallest = { limitKmh, source };
+  };
+  take(vehicle.speedLimitKmh, 'vehicle', () => true);
+  for (const route of routes) take(route.speedLimitKmh, 'route', () => holdsOnRoute(route, latitude, longitude, atMs));
+  const areas = areasOf(geofences);
+  if (speedKmh > areas.lowestLimitKmh)
+    for (const { geofence, depthM } of areas.along(latitude, longitude, latitude, longitude))
+      take(geofence.speedLimitKmh, 'geofence', () => holdsInside(geofence, depthM(latitude, longitude), atMs));
+  return smallest;
+}
+
+const holdsOnRoute = (route: StoredRoute, latitude: number, longitude: number, atMs: number): boolean =>
+  route.active &&
+  isOnSchedule(route.schedule, atMs) &&
+  isNearPath(routePathOf(route), latitude, longitude, route.deviationM);
+
+const holdsInside = ({ schedule }: Geofence, depthM: number, atMs: number): boolean =>
+  depthM >= 0 && isOnSchedule(schedule, atMs);

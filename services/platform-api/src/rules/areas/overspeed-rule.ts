@@ -1,0 +1,168 @@
+import type { Report } from '../../telemetry/report.ts';
+import { AlarmBook } from '../alarms/alarm-book.ts';
+import type { AlarmState, Condition, Slice } from '../alarms/alarm-state.ts';
+import { raisedBy } from '../of-report.ts';
+import { type Amended, dedupeKeyOf, type Outcome, quiet, type Raised, type Rule, type RuleContext } from '../rule.ts';
+import { type Limit, limitBelow } from './limits.ts';
+
+/** What is kept of a vehicle's speeding. Times are the device's. */
+export interface OverspeedState {
+  /** The newest report that counted. */
+  readonly ms: number;
+  /** Since when the vehicle has been above a limit; absent while it is not. */
+  readonly aboveSinceMs?: number;
+  /** The stretch that goes on has its notification. */
+  readonly isRaised?: true;
+  /** The terminal's own alarm. */
+  readonly bit?: Condition;
+  /** The newest notification, and what has been counted in it. */
+  readonly first?: { readonly atMs: number; readonly count: number };
+  /** Alarms of reports that came late. */
+  readonly late?: AlarmState;
+}
+
+const alarmBit = 1;
+const type = 'overspeed';
+const subject = '';
+const conditionKey = `${type}|${subject}`;
+/** Of longer silences nobody knows what happened in them. */
+const silenceMs = 600_000;
+
+/**
+ * The terminal's alarm bit 1 and the platform's own measure: above the smallest limit of geofence, route and vehicle for 10 s (platform-contract.md, section 13.2). A
+ * stretch lasts while there is either, and is one notification. The bit is raised and folded like any other; of late reports it alone counts.
+ */
+export const overspeedRule: Rule<OverspeedState> = {
+  name: type,
+  takesLate: true,
+  step(state, report, context): Outcome<OverspeedState> {
+    if (report.isLate) return ofLate(state, report, context);
+    const { timestamp, gpsValid, speed, latitude, longitude } = report.position;
+    const limit = gpsValid ? limitBelow(speed, latitude, longitude, timestamp, context) : null;
+    const isUp = isBitUp(report);
+    if (state === undefined && limit === null && !isUp) return quiet<OverspeedState>(state);
+    const before = state === undefined || timestamp - state.ms > silenceMs ? onlyLate(state) : state;
+    return new Stretch(before, report, context, limit, isUp).outcome();
+  },
+};
+
+const isBitUp = ({ alarmWord }: Report): boolean => ((alarmWord >>> alarmBit) & 1) === 1;
+
+type Kept = Omit<OverspeedState, 'ms'>;
+
+/** The bit is remembered, as it may have been up all the while. */
+const onlyLate = (state: OverspeedState | undefined): Kept => ({
+  ...(state?.bit === undefined ? {} : { bit: state.bit }),
+  ...(state?.isRaised === true && state.bit?.clearMs === null ? { isRaised: true } : {}),
+  ...(state?.late === undefined ? {} : { late: state.late }),
+});
+
+/** What a report does to the stretch that it belongs to. */
+class Stretch {
+  readonly #before: Kept;
+  readonly #report: Report;
+  readonly #context: RuleContext;
+  readonly #limit: Limit | null;
+  readonly #isUp: boolean;
+  readonly #raised: Raised[] = [];
+  readonly #amended: Amended[] = [];
+  #first: OverspeedState['first'];
+  #isRaised: boolean;
+
+  constructor(before: Kept, report: Report, context: RuleContext, limit: Limit | null, isUp: boolean) {
+    this.#before = before;
+    this.#report = report;
+    this.#context = context;
+    this.#limit = limit;
+    this.#isUp = isUp;
+    this.#first = before.first;
+    this.#isRaised = before.isRaised ?? false;
+  }
+
+  outcome(): Outcome<OverspeedState> {
+    const { bit, late } = this.#before;
+    const aboveSinceMs = this.#aboveSinceMs();
+    const hasEnded = !this.#isUp && aboveSinceMs === undefined;
+    if (this.#isUp && bit?.clearMs !== null) this.#rise(bit);
+    if (this.#limit !== null && aboveSinceMs !== undefined && !this.#isRaised) {
+      if (this.#ms - aboveSinceMs >= this.#context.settings.overspeedMs) this.#raise();
+    }
+    const condition = this.#bitAfter(bit);
+    const { foldMs } = this.#context.settings;
+    const first = this.#first !== undefined && this.#ms - this.#first.atMs <= foldMs ? this.#first : undefined;
+    const rest: Kept = {
+      ...(aboveSinceMs === undefined ? {} : { aboveSinceMs }),
+      ...(this.#isRaised && !hasEnded ? { isRaised: true } : {}),
+      ...(condition === undefined ? {} : { bit: condition }),
+      ...(first === undefined ? {} : { first }),
+      ...(late === undefined ? {} : { late }),
+    };
+    const isOver = hasEnded && condition === undefined && first === undefined && late === undefined;
+    const turned =
+      this.#raised.length + this.#amended.length > 0 ||
+      (rest.isRaised ?? false) !== (this.#before.isRaised ?? false) ||
+      (condition?.clearMs === null) !== (bit?.clearMs === null);
+    const state = isOver ? undefined : { ms: this.#ms, ...rest };
+    return { state, raised: this.#raised, amended: this.#amended, turned };
+  }
+
+  get #ms(): number {
+    return this.#report.position.timestamp;
+  }
+
+  /** A report without a fix tells nothing of the speed. */
+  #aboveSinceMs(): number | undefined {
+    if (!this.#report.position.gpsValid) return this.#before.aboveSinceMs;
+    return this.#limit === null ? undefined : (this.#before.aboveSinceMs ?? this.#ms);
+  }
+
+  #rise(bit: Condition | undefined): void {
+    const { rearmMs, foldMs } = this.#context.settings;
+    const isArmed = bit === undefined || bit.clearMs === null || this.#ms - bit.clearMs >= rearmMs;
+    if (isArmed && !this.#isRaised) {
+      this.#raise();
+      return;
+    }
+    const first = this.#first;
+    if (first === undefined || this.#ms - first.atMs > foldMs) return;
+    this.#first = { atMs: first.atMs, count: first.count + 1 };
+    const dedupeKey = dedupeKeyOf(this.#report.imei, { type, subject, atMs: first.atMs });
+    this.#amended.push({ dedupeKey, attributes: { count: this.#first.count } });
+  }
+
+  #raise(): void {
+    const attributes = {
+      speed: this.#report.position.speed,
+      limit: this.#limit?.limitKmh ?? null,
+      limit_source: this.#limit?.source ?? 'terminal',
+    };
+    this.#raised.push(raisedBy(this.#report, { type, subject, attributes }));
+    this.#first = { atMs: this.#ms, count: 1 };
+    this.#isRaised = true;
+  }
+
+  #bitAfter(bit: Condition | undefined): Condition | undefined {
+    if (this.#isUp)
+      return bit === undefined || (bit.clearMs !== null && this.#ms - bit.clearMs >= this.#context.settings.rearmMs)
+        ? { firstMs: this.#ms, lastMs: this.#ms, clearMs: null }
+        : { firstMs: bit.firstMs, lastMs: this.#ms, clearMs: null };
+    if (bit === undefined || bit.clearMs === null) return bit && { ...bit, clearMs: this.#ms };
+    return this.#ms - bit.clearMs > silenceMs ? undefined : bit;
+  }
+}
+
+function ofLate(state: OverspeedState | undefined, report: Report, context: RuleContext): Outcome<OverspeedState> {
+  const isUp = isBitUp(report);
+  if (!isUp && state?.late === undefined) return quiet(state);
+  const present: Slice | undefined =
+    state?.bit === undefined ? undefined : { atMs: state.ms, conditions: { [conditionKey]: state.bit }, open: {} };
+  const known: AlarmState = { ...state?.late, ...(present === undefined ? {} : { present }) };
+  const book = new AlarmBook(known, report, context);
+  const { speed } = report.position;
+  book.hold(isUp ? [{ type, subject, attributes: { speed, limit: null, limit_source: 'terminal' } }] : []);
+  const outcome = book.outcome();
+  const { present: _present, ...late } = outcome.state ?? {};
+  const { late: _late, ...rest } = state ?? { ms: report.position.timestamp };
+  const next = Object.keys(late).length === 0 ? rest : { ...rest, late };
+  return { ...outcome, state: state === undefined && next === rest ? undefined : next };
+}

@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import { pairs } from '../../coordinates.ts';
+import type { StoredRoute } from '../../domains/routes/schema.ts';
+import { distanceToLineM, type FlatLine, flatLine } from '../../geometry/flat-lines.ts';
+import { degreeM, distanceM, nearLongitude, type Position, radians } from '../../geometry/positions.ts';
+
+/** The path of a route made ready to be searched for positions. */
+export interface RoutePath {
+  /** Tells the path and its stops from all others. */
+  readonly code: string;
+  readonly line: FlatLine;
+  /** From the start to each point. */
+  readonly alongsM: Float64Array;
+  readonly totalM: number;
+  /** South, west, north and east of each stretch of `stretchLength` segments. */
+  readonly boxes: Float64Array;
+  /** The places that the route leads to: its waypoints, or its start and its end. */
+  readonly stops: readonly Stop[];
+}
+
+/** A place that a route leads to. */
+export interface Stop {
+  readonly position: Position;
+  readonly radiusM: number;
+  /** Where along the path it lies; null where it is away from it. */
+  readonly alongM: number | null;
+}
+
+const stretchLength = 32;
+/** Of start and end of a route without waypoints. */
+const endRadiusM = 50;
+/** A vehicle that is so far behind where it was has not turned back: fixes scatter. */
+const scatterM = 50;
+
+const known = new WeakMap<StoredRoute, RoutePath>();
+
+/** The path of a route; made once for each record that was read. */
+export function routePathOf(route: StoredRoute): RoutePath {
+  const found = known.get(route);
+  if (found !== undefined) return found;
+  const made = pathMade(route);
+  known.set(route, made);
+  return made;
+}
+
+function pathMade(route: StoredRoute): RoutePath {
+  const positions = pairs(route.points);
+  const line = flatLine(positions, false);
+  const alongsM = new Float64Array(positions.length);
+  for (let at = 1; at < positions.length; at += 1)
+    alongsM[at] = (alongsM[at - 1] ?? 0) + distanceM(positions[at - 1] as Position, positions[at] as Position);
+  const shape = JSON.stringify([route.points, route.waypoints.map(({ lat, lng, radiusM }) => [lat, lng, radiusM])]);
+  const path: RoutePath = {
+    code: createHash('sha256').update(shape).digest('base64url').slice(0, 8),
+    line,
+    alongsM,
+    totalM: alongsM.at(-1) ?? 0,
+    boxes: boxesOf(line),
+    stops: [],
+  };
+  return { ...path, stops: stopsOf(route, path, positions) };
+}
+
+function boxesOf({ latitudes, longitudes }: FlatLine): Float64Array {
+  const stretches = Math.max(1, Math.ceil((latitudes.length - 1) / stretchLength));
+  const boxes = new Float64Array(stretches * 4);
+  for (let at = 0; at < stretches; at += 1) {
+    const from = at * stretchLength;
+    const [lats, lngs] = [latitudes, longitudes].map((all) => all.subarray(from, from + stretchLength + 1));
+    boxes.set(
+      [Math.min(...(lats ?? [])), Math.min(...(lngs ?? [])), Math.max(...(lats ?? [])), Math.max(...(lngs ?? []))],
+      at * 4,
+    );
+  }
+  return boxes;
+}
+
+function stopsOf({ waypoints, deviationM }: StoredRoute, path: RoutePath, positions: readonly Position[]): Stop[] {
+  if (waypoints.length < 2) {
+    const [start, end] = [positions[0], positions.at(-1)];
+    if (start === undefined || end === undefined) return [];
+    return [
+      { position: start, radiusM: endRadiusM, alongM: 0 },
+      { position: end, radiusM: endRadiusM, alongM: path.totalM },
+    ];
+  }
+  let behindM = 0;
+  return waypoints.map(({ lat, lng, radiusM }, at): Stop => {
+    const isLast = at === waypoints.length - 1;
+    // A round trip ends at its end, although that is its start, too.
+    const end = isLast && distanceToLineM(path.line, lat, lng, positions.length - 1) <= radiusM ? path.totalM : null;
+    const alongM = end ?? alongAt(path, lat, lng, Math.max(radiusM, deviationM), behindM, 0);
+    if (alongM !== null) behindM = alongM;
+    return { position: [lat, lng], radiusM, alongM };
+  });
+}
+
+/** True when a position is no further from the path than that. */
+export const isNearPath = (path: RoutePath, latitude: number, longitude: number, withinM: number): boolean =>
+  search(path, latitude, longitude, withinM, null) !== null;
+
+/**
+ * Where along its path a vehicle is that was at a place of it before; null when it is further away than that. A path may pass a place several times: the vehicle goes
+ * on to the next of them, and turns back only where there is none ahead.
+ */
+export const placeOnPath = (
+  path: RoutePath,
+  latitude: number,
+  longitude: number,
+  withinM: number,
+  beforeM: number | null,
+): number | null => alongAt(path, latitude, longitude, withinM, beforeM ?? 0, scatterM);
+
+function alongAt(
+  path: RoutePath,
+  latitude: number,
+  longitude: number,
+  withinM: number,
+  beforeM: number,
+  backM: number,
+): number | null {
+  return (
+    search(path, latitude, longitude, withinM, { fromM: beforeM - backM, beforeM }) ??
+    search(path, latitude, longitude, withinM, { fromM: Number.NEGATIVE_INFINITY, beforeM })
+  );
+}
+
+interface Wanted {
+  readonly fromM: number;
+  readonly beforeM: number;
+}
+
+/** The place within reach that is nearest, along the path, to the one before; without a wish the first segment within reach. */
+function search(
+  { line, alongsM, boxes }: RoutePath,
+  latitude: number,
+  longitude: number,
+  withinM: number,
+  wanted: Wanted | null,
+): number | null {
+  const { latitudes, longitudes, middle } = line;
+  const here = nearLongitude(longitude, middle);
+  const scale = Math.cos(radians(latitude));
+  const reach = withinM / degreeM;
+  const reachLng = reach / Math.max(0.001, scale);
+  let found: number | null = null;
+  let [passM, passAlongM] = [Number.POSITIVE_INFINITY, 0];
+  const endPass = (): void => {
+    if (passM === Number.POSITIVE_INFINITY || wanted === null) return;
+    passM = Number.POSITIVE_INFINITY;
+    if (found === null || Math.abs(passAlongM - wanted.beforeM) < Math.abs(found - wanted.beforeM)) found = passAlongM;
+  };
+  for (let stretch = 0; stretch * 4 < boxes.length; stretch += 1) {
+    const box = stretch * 4;
+    const from = stretch * stretchLength;
+    const to = Math.min(from + stretchLength, latitudes.length - 1);
+    const isBehind = wanted !== null && (alongsM[to] ?? 0) < wanted.fromM;
+    const isAway =
+      latitude < (boxes[box] ?? 0) - reach ||
+      latitude > (boxes[box + 2] ?? 0) + reach ||
+      here < (boxes[box + 1] ?? 0) - reachLng ||
+      here > (boxes[box + 3] ?? 0) + reachLng;
+    if (isBehind || isAway) {
+      endPass();
+      continue;
+    }
+    for (let at = from; at < to; at += 1) {
+      const [startM, endM] = [alongsM[at] ?? 0, alongsM[at + 1] ?? 0];
+      const leastPart = wanted === null || endM <= startM ? 0 : (wanted.fromM - startM) / (endM - startM);
+      const dx = ((longitudes[at + 1] ?? 0) - (longitudes[at] ?? 0)) * scale;
+      const dy = (latitudes[at + 1] ?? 0) - (latitudes[at] ?? 0);
+      const ax = ((longitudes[at] ?? 0) - here) * scale;
+      const ay = (latitudes[at] ?? 0) - latitude;
+      const square = dx * dx + dy * dy;
+      const nearest = square === 0 ? 0 : -(ax * dx + ay * dy) / square;
+      const part = Math.max(0, leastPart, Math.min(1, nearest));
+      const awayM = part > 1 ? Number.POSITIVE_INFINITY : Math.hypot(ax + part * dx, ay + part * dy) * degreeM;
+      if (awayM > withinM) {
+        endPass();
+        continue;
+      }
+      if (wanted === null) return startM;
+      if (awayM >= passM) continue;
+      passM = awayM;
+      passAlongM = startM + part * (endM - startM);
+    }
+  }
+  endPass();
+  return found;
+}
