@@ -151,6 +151,13 @@ export const schema = envSchema({
     description:
       'addresses, separated by commas, beside that of PUBLIC_URL, below which the billing portal may lead back to',
   },
+  ERASURE_DAYS: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 29,
+    default: 14,
+    description: 'days after which personal fields of deleted accounts and users are removed',
+  },
   ENFORCE_SUBSCRIPTIONS: {
     type: 'boolean',
     default: false,

@@ -50,10 +50,10 @@ describe('roles and routes', () => {
       );
     expect(may('superadmin')).toEqual(Object.keys(permissions));
     expect(may('owner')).toEqual(Object.keys(permissions).filter((name) => name !== 'accounts'));
-    expect(may('admin')).toEqual(may('owner').filter((name) => name !== 'billing'));
+    expect(may('admin')).toEqual(may('owner').filter((name) => name !== 'billing' && name !== 'accountDeletion'));
     expect(may('manager')).toEqual(['self', 'read', 'fleet', 'sharing', 'webhooks', 'commands', 'video']);
     expect(may('viewer')).toEqual(['self', 'read', 'video']);
     expect(may('driver')).toEqual(['self', 'read']);
-    expect(may('dealer')).toEqual(['self', 'read', 'accounts']);
+    expect(may('dealer')).toEqual(['self', 'read', 'accountDeletion', 'accounts']);
   });
 });

@@ -1,4 +1,5 @@
 import type { Deps } from './deps.ts';
+import { sweepDeletedAccounts } from './domains/accounts/deletion.ts';
 import { removeEntriesBefore } from './domains/audit/store.ts';
 import { sweepAuth } from './domains/auth/store.ts';
 import { sweepOrders } from './domains/billing/use-cases.ts';
@@ -6,6 +7,7 @@ import { removeOldCommands } from './domains/commands/use-cases.ts';
 import { sweepAddresses } from './domains/geocoding/store.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
+import { eraseUsers } from './domains/users/erasure.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 
 /** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
@@ -32,6 +34,8 @@ export const sweeps: readonly Sweep[] = [
   },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
+  { name: 'deleted accounts', everyMs: minuteMs, run: (deps) => sweepDeletedAccounts(deps) },
+  { name: 'removed users', everyMs: hourMs, run: (deps) => eraseUsers(deps) },
   { name: 'shares', everyMs: hourMs, run: (deps) => removeEndedShares(deps) },
   {
     name: 'signing keys',

@@ -8,6 +8,8 @@ export interface Index {
 export const indexes: readonly Index[] = [
   { collection: 'users', keys: { accountId: 1, _id: -1 } },
   { collection: 'accounts', keys: { dealerAccountId: 1 } },
+  { collection: 'accounts', keys: { deletedAt: 1 } },
+  { collection: 'erasures', keys: { removedAt: 1 } },
   { collection: 'sessions', keys: { accountId: 1, userId: 1 } },
   { collection: 'sessions', keys: { expiresAt: 1 } },
   { collection: 'api_keys', keys: { accountId: 1, _id: -1 } },

@@ -63,4 +63,9 @@ export const migrations: readonly Migration[] = [
     up: fillIn('api_keys', { userId: null, canMintTokens: false, sealedDashboardKey: null }),
   },
   { id: 4, name: 'vehicles have all their fields, and numbers that are theirs alone', up: completeVehicles },
+  {
+    id: 5,
+    name: 'accounts have a place, and may be deleted',
+    up: fillIn('accounts', { city: null, country: null, deletedAt: null, isEnded: false, erasedAt: null }),
+  },
 ];

@@ -5,4 +5,4 @@ const accountsIn = (records: Records) => records.collection<Account>('accounts')
 
 /** Accounts that a dealer has made, of customers and of sub-dealers. */
 export const accountsBelow = (records: Records, dealerAccountId: number): Promise<Account[]> =>
-  accountsIn(records).find({ dealerAccountId }).sort({ _id: -1 }).toArray();
+  accountsIn(records).find({ dealerAccountId, deletedAt: null }).sort({ _id: -1 }).toArray();

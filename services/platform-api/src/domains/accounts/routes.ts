@@ -18,6 +18,7 @@ import { idParams, nameOf, nullable } from '../../schemas.ts';
 import { matching } from '../../store/account-records.ts';
 import { sendInvitation } from '../auth/passwords.ts';
 import { email, password, personName, phoneNumber, timezone } from '../users/fields.ts';
+import { deleteAccount } from './deletion.ts';
 import { editAccount, listBelow, openCustomerAccount, visibleAccount } from './manage.ts';
 import { type Account, accountStatuses } from './schema.ts';
 import { accountSchema, shownAccount } from './shown.ts';
@@ -118,5 +119,20 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     errors: { 412: 'The record has another version.' },
     handle: async ({ params, body, context }) =>
       found(await editAccount(deps, callerOf(context), params.id, body, expectedVersion(context))),
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/accounts/:id',
+    operationId: 'deleteAccount',
+    summary: 'Delete the own account, or one below',
+    description:
+      'Sessions, API keys and share links end at once; vehicles go, and their terminals are free. Personal fields are removed within 30 days. There is no way back.',
+    tags,
+    access: { permission: 'accountDeletion' },
+    params: idParams,
+    body: Type.Object({ confirm: nameOf(['DELETE']) }),
+    response: oneOf(accountSchema),
+    errors: { 409: 'There are accounts below this one.' },
+    handle: async ({ params, context }) => found(await deleteAccount(deps, callerOf(context), params.id)),
   }),
 ];

@@ -6,5 +6,10 @@ export const newAccount = (fields: Partial<NewRecord<Account>> & { name: string 
   status: 'active',
   dealerAccountId: null,
   timezone: 'UTC',
+  city: null,
+  country: null,
+  deletedAt: null,
+  isEnded: false,
+  erasedAt: null,
   ...fields,
 });

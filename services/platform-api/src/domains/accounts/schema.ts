@@ -10,4 +10,13 @@ export interface Account extends RecordFields {
   readonly dealerAccountId: number | null;
   /** IANA name; the default of its users and vehicles. */
   readonly timezone: string;
+  /** Where the company is, as it says. */
+  readonly city: string | null;
+  readonly country: string | null;
+  /** Since then the account is there for nobody. */
+  readonly deletedAt: Date | null;
+  /** True once all that goes on by itself has ended. */
+  readonly isEnded: boolean;
+  /** When the personal fields of its records were removed. */
+  readonly erasedAt: Date | null;
 }

@@ -9,8 +9,11 @@ const accountsIn = (records: Records) => records.collection<Account>('accounts')
 export const insertAccountOf = (records: Records, ownerEmail: string, account: NewRecord<Account>) =>
   records.insertUnique<Account>('accounts', 'first_owner', ownerEmail, account);
 
+/** Deleted accounts are there for the last two functions of this file alone. */
+const isThere = { deletedAt: null };
+
 export const findAccount = (records: Records, id: number): Promise<Account | null> =>
-  accountsIn(records).findOne({ _id: id });
+  accountsIn(records).findOne({ _id: id, ...isThere });
 
 export async function insertAccount(records: Records, fields: NewRecord<Account>): Promise<Account> {
   const now = new Date();
@@ -28,11 +31,11 @@ export async function removeAccount(records: Records, id: number): Promise<void>
 export const updateAccount = (
   records: Records,
   id: number,
-  change: Partial<Pick<Account, 'name' | 'status' | 'timezone'>>,
+  change: Partial<Pick<Account, 'name' | 'status' | 'timezone' | 'city' | 'country' | 'deletedAt'>>,
   expectedVersion?: number,
 ): Promise<Account | null> =>
   accountsIn(records).findOneAndUpdate(
-    { _id: id, ...(expectedVersion === undefined ? {} : { version: expectedVersion }) },
+    { _id: id, ...isThere, ...(expectedVersion === undefined ? {} : { version: expectedVersion }) },
     { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } },
     { returnDocument: 'after' },
   );
@@ -45,6 +48,7 @@ export async function listAccounts(
 ): Promise<PageItems<Account>> {
   const filter = {
     ...where,
+    ...isThere,
     ...(dealerAccountIds === null ? {} : { dealerAccountId: { $in: [...dealerAccountIds] } }),
   };
   const { field, direction } = sorting;
@@ -60,7 +64,27 @@ export async function listAccounts(
 /** Ids of the accounts that the dealers with these accounts have made. */
 export async function accountsMadeBy(records: Records, dealerAccountIds: readonly number[]): Promise<number[]> {
   const made = await accountsIn(records)
-    .find({ dealerAccountId: { $in: [...dealerAccountIds] } })
+    .find({ dealerAccountId: { $in: [...dealerAccountIds] }, ...isThere })
     .toArray();
   return made.map(({ _id }) => _id);
+}
+
+/** Deleted accounts that something of goes on by itself still, or whose personal fields were not removed though they were deleted before a moment. */
+export const findDeleted = (records: Records, which: 'not ended' | { readonly before: Date }): Promise<Account[]> =>
+  accountsIn(records)
+    .find(
+      which === 'not ended'
+        ? { deletedAt: { $ne: null }, isEnded: false }
+        : { deletedAt: { $ne: null, $lte: which.before }, isEnded: true, erasedAt: null },
+    )
+    .limit(100)
+    .toArray();
+
+/** Notes how far the end of an account has come. */
+export async function noteEnd(
+  records: Records,
+  id: number,
+  change: Partial<Pick<Account, 'isEnded' | 'erasedAt' | 'name' | 'city' | 'country'>>,
+): Promise<void> {
+  await accountsIn(records).updateOne({ _id: id }, { $set: { ...change, updatedAt: new Date() } });
 }

@@ -127,6 +127,14 @@ export async function recheckKeys({ records, bus }: Pick<Deps, 'records' | 'bus'
   for (const key of await keysIn(records).all(scope, { revokedAt: null })) tellRevoked(bus, key);
 }
 
+/** Ends all keys of an account that is deleted, that of its dashboard too. */
+export async function endKeysOf({ records, bus }: Pick<Deps, 'records' | 'bus'>, scope: AccountScope): Promise<void> {
+  for (const key of await keysIn(records).all(scope, { revokedAt: null })) {
+    await markRevoked(records, key._id, new Date());
+    tellRevoked(bus, key);
+  }
+}
+
 /** The key of an account by id when it may be used now, else null. */
 export async function findKeyById(
   records: Records,

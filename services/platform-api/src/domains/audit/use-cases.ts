@@ -1,5 +1,7 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import type { Scope } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
 import type { AuditEntry } from './schema.ts';
 import { entriesIn } from './store.ts';
 
@@ -24,3 +26,7 @@ export async function audit(
     log.error({ err: error, action, target }, 'an entry of the audit log could not be written');
   }
 }
+
+/** Removes the addresses that a user came from, whose personal fields are removed. */
+export const forgetAddresses = (records: Records, scope: Scope, userId: number): Promise<number> =>
+  entriesIn(records).updateMany(scope, { userId }, { $set: { ip: null } });

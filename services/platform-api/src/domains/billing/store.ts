@@ -2,7 +2,7 @@ import { type Database, isDuplicateKey } from '@fleet/storage';
 import { AccountRecords, type Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import { statusesBefore } from './rules.ts';
-import type { GatewayName, Order, OrderStatus, Subscription } from './schema.ts';
+import { type GatewayName, gatewayNames, type Order, type OrderStatus, type Subscription } from './schema.ts';
 
 export const ordersIn = (records: Records): AccountRecords<Order> => new AccountRecords<Order>(records, 'orders');
 
@@ -121,6 +121,12 @@ export class Customers {
       .collection<Customer>('billing_customers')
       .findOne({ _id: `${gateway}:${accountId}` });
     return known?.customerId ?? null;
+  }
+
+  /** Forgets an account with all gateways. */
+  async forget({ accountId }: Scope): Promise<void> {
+    const ids = gatewayNames.map((gateway) => `${gateway}:${accountId}`);
+    await this.#database.collection<Customer>('billing_customers').deleteMany({ _id: { $in: ids } });
   }
 
   async keep(gateway: GatewayName, { accountId }: Scope, customerId: string): Promise<void> {

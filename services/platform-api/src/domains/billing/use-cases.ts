@@ -3,13 +3,14 @@ import { AppError, type PageItems, type Paging, readSorting } from '@fleet/servi
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { given, requireAll } from '../../fields.ts';
+import type { Scope } from '../../store/account-records.ts';
 import { audit, type Doer } from '../audit/use-cases.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import type { GatewayOrder, PaymentEvent } from './gateways/gateway.ts';
 import { priceOf } from './plans.ts';
 import { orderLifeMs, statusAt } from './rules.ts';
 import type { CreateOrderBody, GatewayName, Order, OrderStatus, VerifyPaymentBody } from './schema.ts';
-import { GatewayOrders, ordersIn, PaymentEvents } from './store.ts';
+import { Customers, GatewayOrders, ordersIn, PaymentEvents } from './store.ts';
 import { applyOrder } from './subscriptions.ts';
 
 export type BillingParts = Pick<Deps, 'billing' | 'config' | 'database' | 'encryption' | 'log' | 'records'>;
@@ -162,5 +163,9 @@ export async function sweepOrders(deps: Pick<Deps, 'records' | 'database'>, now 
   for (const order of await orders.unapplied()) await apply(deps, order);
   await new PaymentEvents(deps.database).removeBefore(new Date(now.getTime() - 180 * 86_400_000));
 }
+
+/** Forgets whom gateways know an account as, whose personal fields are removed. */
+export const forgetCustomer = ({ database }: Pick<Deps, 'database'>, scope: Scope): Promise<void> =>
+  new Customers(database).forget(scope);
 
 const notFound = (id: number): AppError => new AppError('not_found', `There is no order ${id}.`);

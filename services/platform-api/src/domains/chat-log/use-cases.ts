@@ -227,3 +227,7 @@ export function listMessages(
     paging,
   });
 }
+
+/** Removes numbers and texts of the messages to and from a user, whose personal fields are removed. */
+export const forgetUser = ({ records }: Pick<Deps, 'records'>, scope: Scope, userId: number): Promise<number> =>
+  messagesIn(records).updateMany(scope, { userId }, { $set: { from: '', to: '', text: '' } });

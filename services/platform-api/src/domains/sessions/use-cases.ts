@@ -113,6 +113,16 @@ export async function revokeSessionsOf(
   tellAccessChanged({ bus }, { userId: user._id });
 }
 
+/** Ends all sessions of an account that is deleted. */
+export async function revokeSessionsOfAccount(
+  { records, bus }: Pick<Deps, 'records' | 'bus'>,
+  scope: Scope,
+  now = new Date(),
+): Promise<void> {
+  await sessionsIn(records).updateMany(scope, { revokedAt: null }, { $set: { revokedAt: now } });
+  tellAccessChanged({ bus }, { accountId: scope.accountId });
+}
+
 /** Makes every replica look again at a user or an account. */
 export const tellAccessChanged = (
   { bus }: Pick<Deps, 'bus'>,

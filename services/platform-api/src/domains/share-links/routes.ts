@@ -5,10 +5,11 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../deps.ts';
 import { recordId } from '../../schemas.ts';
 import { noSubscription } from '../billing/schema.ts';
+import { openLink } from './opening.ts';
 import { slugPattern } from './rules.ts';
 import { createBody, linkShown, listQuery, sharedViewShown } from './schema.ts';
 import { shownLink } from './shown.ts';
-import { createLink, listLinks, openLink, revokeLink } from './use-cases.ts';
+import { createLink, listLinks, revokeLink } from './use-cases.ts';
 
 const base = '/share-links';
 const tags = ['Share links'];

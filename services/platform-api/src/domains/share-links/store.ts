@@ -17,6 +17,13 @@ export const ended = (now: Date): Conditions => ({
 export const findLinkBySlug = (records: Records, slug: string): Promise<ShareLink | null> =>
   records.findByUnique<ShareLink>(collectionName, 'slug', slug);
 
+/** Those of some links, of whatever account, that have not ended; one whose views are used up can still be looked at by those who look. */
+export const findLiveIds = async (records: Records, ids: readonly number[], now: Date): Promise<Set<number>> => {
+  const filter: object = { _id: { $in: [...ids] }, revokedAt: null, expiresAt: { $gt: now } };
+  const found = await records.collection<ShareLink>(collectionName).find(filter, { projection: { _id: 1 } }).toArray();
+  return new Set(found.map(({ _id }) => _id));
+};
+
 /** Counts a view; null when the link has ended meanwhile, be it by the views of others. Counting is no change of the record: its version stays. */
 export async function countView(records: Records, link: ShareLink, now: Date): Promise<ShareLink | null> {
   const collection = records.collection<ShareLink>(collectionName);
@@ -32,10 +39,10 @@ export async function countView(records: Records, link: ShareLink, now: Date): P
   return counted;
 }
 
-/** Ends all live links of a vehicle, or of a user. */
+/** Ends all live links of a vehicle, of a user, or of the account. */
 export const revokeLinks = (
   records: Records,
   scope: Scope,
-  of: { readonly vehicleId: number } | { readonly userId: number },
+  of: { readonly vehicleId?: number; readonly userId?: number },
   now: Date,
 ): Promise<number> => linksIn(records).updateMany(scope, { ...of, revokedAt: null }, { $set: { revokedAt: now } });

@@ -1,19 +1,15 @@
-import { createHash } from 'node:crypto';
-import { AppError, type PageItems, type Paging, type RequestContext } from '@fleet/service-kit';
+import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
 import { checkSubscriptions } from '../billing/subscriptions.ts';
-import { websocketUrl } from '../realtime/websocket-tokens.ts';
-import { hashPassword, isPassword } from '../users/passwords.ts';
-import { neverConnected, vehicleStates } from '../vehicles/states.ts';
-import { vehiclesById } from '../vehicles/use-cases.ts';
+import { hashPassword } from '../users/passwords.ts';
 import { ownVehicle } from '../vehicles/visibility.ts';
-import { newSlug, requireLive, sharedView, storedPermissions } from './rules.ts';
-import { type CreateBody, maxLiveLinks, type SharedViewShown, type ShareLink } from './schema.ts';
-import { countView, ended, findLinkBySlug, linksIn, live, revokeLinks } from './store.ts';
+import { newSlug, storedPermissions } from './rules.ts';
+import { type CreateBody, maxLiveLinks, type ShareLink } from './schema.ts';
+import { ended, linksIn, live, revokeLinks } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log'>;
 
@@ -97,49 +93,12 @@ export async function endLinksOfVehicle(
   await revokeLinks(records, scope, { vehicleId }, new Date());
 }
 
-/** What a link shows, counted as a view; 401 without its password, 404 for no link, 410 for one that has ended. */
-export async function openLink(
-  deps: Pick<Deps, 'records' | 'log' | 'redis' | 'config' | 'limits'>,
-  slug: string,
-  context: RequestContext,
-  now = new Date(),
-): Promise<SharedViewShown> {
-  const link = await findLinkBySlug(deps.records, slug);
-  if (link === null || link.slug !== slug) throw new AppError('not_found', 'There is no such share link.');
-  requireLive(link, now);
-  await requirePassword(deps, link, context);
-  const vehicle = (await vehiclesById(deps.records, link, [link.vehicleId])).get(link.vehicleId);
-  if (vehicle === undefined) throw new AppError('share_link_revoked', 'The link has been revoked.');
-  const { imei } = vehicle;
-  const states = await vehicleStates(deps, imei === null ? [] : [imei], now.getTime());
-  const present = states.get(imei ?? '') ?? neverConnected;
-  if ((await countView(deps.records, link, now)) === null) {
-    requireLive({ ...link, ...(await findLinkBySlug(deps.records, slug)) }, now);
-    throw new AppError('share_link_used_up', 'The link has been opened as often as it may be.');
-  }
-  const { ip } = context.request;
-  const doer = { accountId: link.accountId, ...(ip === undefined ? {} : { ip }) };
-  await audit(deps, doer, 'share_links.open', { type: 'share_links', id: link._id }, { vehicle_id: link.vehicleId });
-  const wsUrl = `${websocketUrl(deps.config)}?share=${slug}`;
-  return sharedView(link, vehicle, present, { wsUrl, nowMs: now.getTime() });
-}
-
-/** Every try counts, from wherever it comes: a short password does not last long against many addresses. */
-async function requirePassword(
-  { limits }: Pick<Deps, 'limits'>,
-  link: ShareLink,
-  context: RequestContext,
-): Promise<void> {
-  if (link.passwordHash === null) return;
-  const given = context.request.get('x-share-password');
-  if (given === undefined || given === '')
-    throw new AppError('share_password', 'The link has a password: send it in the header X-Share-Password.');
-  await limits.consume('shareLink', `link:${createHash('sha256').update(link.slug).digest('hex')}`, context);
-  if (!(await isPassword(link.passwordHash, given)))
-    throw new AppError('share_password', 'The password of the link is another one.');
-}
-
 /** Ends the links of a user who is removed. */
 export async function endLinksOfUser({ records }: Pick<Deps, 'records'>, scope: Scope, userId: number): Promise<void> {
   await revokeLinks(records, scope, { userId }, new Date());
+}
+
+/** Ends the links of an account that is deleted. */
+export async function endLinksOfAccount({ records }: Pick<Deps, 'records'>, scope: Scope): Promise<void> {
+  await revokeLinks(records, scope, {}, new Date());
 }

@@ -6,6 +6,7 @@ import { userRemovals } from '../../removals.ts';
 import type { Change } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeSessionsOf, tellAccessChanged } from '../sessions/use-cases.ts';
+import { planErasure } from './erasure.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 import { checkTimezone, givenBy, newUser, readContact } from './rules.ts';
 import type { User } from './schema.ts';
@@ -149,6 +150,7 @@ export async function removeUser(deps: Deps, caller: Caller, id: number): Promis
   await revokeSessionsOf(deps, user);
   const heir = await firstOwner(deps.records, caller);
   if (heir !== null) for (const passOn of userRemovals) await passOn(deps, user, heir);
+  await planErasure(deps, user);
   await removeUserRecord(deps.records, caller, id);
   await audit(deps, caller, 'users.delete', { type: 'users', id }, { role: user.role });
   return user;

@@ -65,3 +65,9 @@ export const changeUser = (
 
 /** The user of an id in whatever account; for sharing alone, which goes beyond the own account. */
 export const findAnywhere = (records: Records, id: number): Promise<User | null> => findUserAnywhere(records, id);
+
+/** Lets none of an account's users in any more, as it is deleted; their ids. */
+export async function disableUsers(records: Records, scope: Scope): Promise<number[]> {
+  await usersIn(records).updateMany(scope, { disabled: false }, { $set: { disabled: true } });
+  return (await usersIn(records).parts(scope, [])).map(({ _id }) => _id);
+}

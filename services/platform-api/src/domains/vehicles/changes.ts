@@ -2,7 +2,7 @@ import { AppError, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
-import type { Change } from '../../store/account-records.ts';
+import type { Change, Scope } from '../../store/account-records.ts';
 import { accountOf } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
@@ -101,6 +101,19 @@ export async function deleteVehicle(
   await vehicleDeleted(deps, vehicle, hooks);
   await audit(deps, caller, 'vehicles.delete', { type: 'vehicles', id }, { vehicleNo: vehicle.vehicleNo });
   return shown;
+}
+
+/** Removes all vehicles of an account that is deleted: their terminals are free. */
+export async function endVehicles(
+  deps: Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>,
+  scope: Scope,
+  hooks: readonly VehicleDeleted[],
+): Promise<void> {
+  const vehicles = vehiclesIn(deps.records);
+  for (const { _id } of await vehicles.parts(scope, [])) {
+    const vehicle = await vehicles.remove(scope, _id);
+    if (vehicle !== null) await vehicleDeleted(deps, vehicle, hooks);
+  }
 }
 
 /** An answer repeats the terminal number as the caller wrote it. */

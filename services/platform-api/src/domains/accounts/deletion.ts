@@ -1,0 +1,68 @@
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { onVehicleDeleted } from '../../on-vehicle-deleted.ts';
+import { removeAccountData, removeUniqueValues } from '../../store/account-data.ts';
+import { endKeysOf } from '../api-keys/use-cases.ts';
+import { audit } from '../audit/use-cases.ts';
+import { forgetCustomer } from '../billing/use-cases.ts';
+import { revokeSessionsOfAccount } from '../sessions/use-cases.ts';
+import { endLinksOfAccount } from '../share-links/use-cases.ts';
+import { endSharesOfUser } from '../sharing/use-cases.ts';
+import { disableUsers } from '../users/use-cases.ts';
+import { endVehicles } from '../vehicles/changes.ts';
+import { tellStandingChanged, visibleAccount } from './manage.ts';
+import type { Account } from './schema.ts';
+import { accountsMadeBy, findDeleted, noteEnd, updateAccount } from './store.ts';
+
+/**
+ * Deletes an account, by its owner or from above. From now on it is there for nobody: sessions, keys and links end at once, vehicles and what goes on with them
+ * behind that, personal fields when their time has come. The account as it was, or null.
+ */
+export async function deleteAccount(deps: Deps, caller: Caller, id: number): Promise<Account | null> {
+  const account = await visibleAccount(deps.records, caller, id);
+  if (account === null) return null;
+  if (id === caller.accountId && caller.role !== 'owner')
+    throw new AppError('permission_denied', 'An account is deleted by its owner, or from above.');
+  if ((await accountsMadeBy(deps.records, [id])).length > 0)
+    throw new AppError('in_use', 'There are accounts below this one: they have to be deleted first.');
+  if ((await updateAccount(deps.records, id, { deletedAt: new Date() })) === null) return null;
+  for (const accountId of new Set([caller.accountId, id]))
+    await audit(deps, { ...caller, accountId }, 'accounts.delete', { type: 'accounts', id });
+  await closeAccount(deps, id);
+  void endAccount(deps, account).catch((error: unknown) =>
+    deps.log.error({ err: error, accountId: id }, 'a deleted account could not be ended: a sweep does that'),
+  );
+  return account;
+}
+
+/** What lets anybody in ends. */
+async function closeAccount(deps: Deps, accountId: number): Promise<void> {
+  await endKeysOf(deps, { accountId });
+  await revokeSessionsOfAccount(deps, { accountId });
+  await endLinksOfAccount(deps, { accountId });
+  await tellStandingChanged(deps, accountId);
+}
+
+/** Ends all that goes on by itself; every step may be done again. */
+async function endAccount(deps: Deps, { _id: accountId }: Account): Promise<void> {
+  await closeAccount(deps, accountId);
+  for (const userId of await disableUsers(deps.records, { accountId })) await endSharesOfUser(deps, userId);
+  await endVehicles(deps, { accountId }, onVehicleDeleted(deps));
+  await removeAccountData(deps.database, accountId, 'at once');
+  await noteEnd(deps.records, accountId, { isEnded: true });
+}
+
+/** Ends what a process that died has left of deleted accounts, and removes personal fields of those deleted long enough ago. */
+export async function sweepDeletedAccounts(deps: Deps, now = new Date()): Promise<void> {
+  for (const account of await findDeleted(deps.records, 'not ended')) await endAccount(deps, account);
+  const before = new Date(now.getTime() - deps.config.ERASURE_DAYS * 86_400_000);
+  for (const account of await findDeleted(deps.records, { before })) await eraseAccount(deps, account, now);
+}
+
+async function eraseAccount({ database, records }: Deps, { _id: id }: Account, now: Date): Promise<void> {
+  await removeAccountData(database, id, 'in time');
+  await forgetCustomer({ database }, { accountId: id });
+  await removeUniqueValues(database, 'accounts', [id]);
+  await noteEnd(records, id, { name: 'Deleted account', city: null, country: null, erasedAt: now });
+}

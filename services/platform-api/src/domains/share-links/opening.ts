@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { AppError, type RequestContext } from '@fleet/service-kit';
+import type { Deps } from '../../deps.ts';
+import { audit } from '../audit/use-cases.ts';
+import { websocketUrl } from '../realtime/websocket-tokens.ts';
+import { isPassword } from '../users/passwords.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { neverConnected, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
+import { vehiclesById } from '../vehicles/use-cases.ts';
+import { requireLive, sharedView } from './rules.ts';
+import type { SharedViewShown, ShareLink } from './schema.ts';
+import { countView, findLinkBySlug, findLiveIds } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption'>;
+
+/** A link that has been opened, with what it leads to. */
+export interface OpenedLink {
+  readonly link: ShareLink;
+  readonly vehicle: Vehicle;
+  readonly present: VehicleNow;
+}
+
+/** What whoever opens a link shows. */
+interface Reader {
+  readonly password: string | undefined;
+  readonly ip: string | undefined;
+  readonly context?: RequestContext;
+}
+
+/** What a link shows, counted as a view; 401 without its password, 404 for no link, 410 for one that has ended. */
+export async function openLink(
+  deps: Parts & Pick<Deps, 'config'>,
+  slug: string,
+  context: RequestContext,
+  now = new Date(),
+): Promise<SharedViewShown> {
+  const { request } = context;
+  const reader = { password: request.get('x-share-password'), ip: request.ip, context };
+  const { link, vehicle, present } = await open(deps, slug, reader, now);
+  const ticket = encodeURIComponent(newTicket(deps, link, now));
+  const wsUrl = `${websocketUrl(deps.config)}?share=${slug}&ticket=${ticket}`;
+  return sharedView(link, vehicle, present, { wsUrl, nowMs: now.getTime() });
+}
+
+/**
+ * The same for the websocket. Whoever has opened the link by HTTP comes with the ticket from there: the view has been counted, and the password been shown.
+ */
+export async function openLinkSocket(
+  deps: Parts,
+  slug: string,
+  reader: Reader & { readonly ticket: string | undefined },
+  now = new Date(),
+): Promise<OpenedLink> {
+  if (reader.ticket === undefined) return open(deps, slug, reader, now);
+  const link = await requireLink(deps, slug);
+  if (!isTicketOf(deps, link, reader.ticket, now)) return open(deps, slug, reader, now);
+  requireLive({ ...link, isUsedUp: false }, now);
+  return withVehicle(deps, link, now);
+}
+
+/** Those of opened links that have not ended. */
+export const stillLive = ({ records }: Pick<Deps, 'records'>, ids: readonly number[]): Promise<Set<number>> =>
+  findLiveIds(records, ids, new Date());
+
+async function open(deps: Parts, slug: string, reader: Reader, now: Date): Promise<OpenedLink> {
+  const link = await requireLink(deps, slug);
+  requireLive(link, now);
+  await requirePassword(deps, link, reader);
+  const opened = await withVehicle(deps, link, now);
+  if ((await countView(deps.records, link, now)) === null) {
+    requireLive({ ...link, ...(await findLinkBySlug(deps.records, slug)) }, now);
+    throw new AppError('share_link_used_up', 'The link has been opened as often as it may be.');
+  }
+  const doer = { accountId: link.accountId, ...(reader.ip === undefined ? {} : { ip: reader.ip }) };
+  await audit(deps, doer, 'share_links.open', { type: 'share_links', id: link._id }, { vehicle_id: link.vehicleId });
+  return opened;
+}
+
+async function requireLink({ records }: Pick<Deps, 'records'>, slug: string): Promise<ShareLink> {
+  const link = await findLinkBySlug(records, slug);
+  if (link === null || link.slug !== slug) throw new AppError('not_found', 'There is no such share link.');
+  return link;
+}
+
+async function withVehicle(deps: Parts, link: ShareLink, now: Date): Promise<OpenedLink> {
+  const vehicle = (await vehiclesById(deps.records, link, [link.vehicleId])).get(link.vehicleId);
+  if (vehicle === undefined) throw new AppError('share_link_revoked', 'The link has been revoked.');
+  const { imei } = vehicle;
+  const states = await vehicleStates(deps, imei === null ? [] : [imei], now.getTime());
+  return { link, vehicle, present: states.get(imei ?? '') ?? neverConnected };
+}
+
+/** Every try counts, from wherever it comes: a short password does not last long against many addresses. */
+async function requirePassword({ limits }: Pick<Deps, 'limits'>, link: ShareLink, reader: Reader): Promise<void> {
+  if (link.passwordHash === null) return;
+  const { password, context } = reader;
+  if (password === undefined || password === '')
+    throw new AppError('share_password', 'The link has a password: send it in the header X-Share-Password.');
+  await limits.consume('shareLink', `link:${createHash('sha256').update(link.slug).digest('hex')}`, context);
+  if (!(await isPassword(link.passwordHash, password)))
+    throw new AppError('share_password', 'The password of the link is another one.');
+}
+
+/** A page that stays open comes back with its ticket when its connection was lost. */
+const ticketMs = 12 * 3_600_000;
+const purpose = 'share link ticket';
+
+const newTicket = ({ encryption }: Pick<Deps, 'encryption'>, link: ShareLink, now: Date): string =>
+  encryption.seal(`${link._id}:${now.getTime() + ticketMs}`, purpose);
+
+function isTicketOf({ encryption }: Pick<Deps, 'encryption'>, link: ShareLink, ticket: string, now: Date): boolean {
+  const [id, untilMs] = (encryption.tryOpen(ticket, purpose) ?? '').split(':').map(Number);
+  return id === link._id && untilMs !== undefined && untilMs > now.getTime();
+}

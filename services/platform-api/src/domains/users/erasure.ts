@@ -1,0 +1,34 @@
+import type { Database } from '@fleet/storage';
+import type { Deps } from '../../deps.ts';
+import { forgetAddresses } from '../audit/use-cases.ts';
+import { forgetUser } from '../chat-log/use-cases.ts';
+import type { User } from './schema.ts';
+
+/** A user who was removed, and of whom other records still tell. */
+interface Erasure {
+  /** The id of the user. */
+  readonly _id: number;
+  readonly accountId: number;
+  readonly removedAt: Date;
+}
+
+const erasuresIn = (database: Database) => database.collection<Erasure>('erasures');
+
+/** Notes that a user is removed: the record itself goes at once, with name, e-mail and phone number. */
+export async function planErasure({ database }: Pick<Deps, 'database'>, { _id, accountId }: User): Promise<void> {
+  const fields = { accountId, removedAt: new Date() };
+  await erasuresIn(database).updateOne({ _id }, { $setOnInsert: fields }, { upsert: true });
+}
+
+/** Removes personal fields of users removed long enough ago: what they wrote and from where, and the addresses that they came from. */
+export async function eraseUsers(
+  { database, records, config }: Pick<Deps, 'database' | 'records' | 'config'>,
+  now = new Date(),
+): Promise<void> {
+  const removedAt = { $lte: new Date(now.getTime() - config.ERASURE_DAYS * 86_400_000) };
+  for (const { _id: userId, accountId } of await erasuresIn(database).find({ removedAt }).limit(1_000).toArray()) {
+    await forgetUser({ records }, { accountId }, userId);
+    await forgetAddresses(records, { accountId }, userId);
+    await erasuresIn(database).deleteOne({ _id: userId });
+  }
+}
