@@ -4,7 +4,7 @@ import { compileBody, compileParameters, createApi, createLogger } from '@fleet/
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
-import { apiDocument, videoDocument } from './api-document.ts';
+import { apiDocument, partnerDocument, videoDocument } from './api-document.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { deviceApiRoutes } from './routes/index.ts';
@@ -52,6 +52,7 @@ describe('openapi.json', () => {
   it.each([
     ['openapi.json', apiDocument],
     ['video-openapi.json', videoDocument],
+    ['partner-openapi.json', partnerDocument],
   ])('%s is what the schemas say: run `npm run generate` after a change of a route', (name, make) => {
     const file = readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8');
     expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(make())));

@@ -23,7 +23,7 @@ export interface Instruction {
 /** Fields of the form; a JSON body may have the same with numbers, booleans and an object as `cmdContent`. */
 export const instructionBody = Type.Object(
   {
-    token: Type.Optional(Type.String({ maxLength: 256, description: 'Token of a partner, `POST /api/partners`.' })),
+    token: Type.Optional(Type.String({ description: 'Token of a partner, `POST /api/partners`.' })),
     deviceImei: Type.Optional(
       Type.String({
         description: 'Number of the device: 12 or 20 digits, or an IMEI of 15.',
@@ -38,7 +38,8 @@ export const instructionBody = Type.Object(
       }),
     ),
     cmdContent: Type.Optional(
-      Type.String({
+      Type.Unsafe<string | object>({
+        type: ['string', 'object'],
         description: 'For 128 and 33536 the text; else JSON with the fields of the Device API or of the vendor hub.',
         examples: ['Please call the dispatcher.'],
       }),

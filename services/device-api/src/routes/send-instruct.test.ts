@@ -1,0 +1,393 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  admitPartnerCommand,
+  announce,
+  askPartner,
+  commandSent,
+  commandSentSubject,
+  type DeviceCommand,
+  type IncomingCommand,
+  type Outcome,
+  queuePartnerCommand,
+  serve,
+  serveUseCase,
+  verifyPartner,
+} from '@fleet/bus';
+import { encodeBody, resourceList } from '@fleet/jt808';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { answered, randomImei, World } from '../testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const token = `pt_${randomBytes(32).toString('base64url')}`;
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+let world: World;
+let api: Awaited<ReturnType<World['service']>>;
+/** Numbers that the partner may not command. */
+const foreign = new Set<string>();
+const admitted: { imei: string; proNo: number }[] = [];
+const queued: { imei: string; type: string; params: unknown }[] = [];
+/** Devices of other partners, and how their servers carry commands out. */
+const partnerDevices = new Map<string, (command: DeviceCommand) => Outcome | Promise<Outcome>>();
+
+beforeAll(async () => {
+  world = await World.open({ platform: true });
+  const options = { queue: 'platform-api', onError: () => undefined };
+  serve(world.bus, verifyPartner, options, async ({ tokenSha256, address }) =>
+    tokenSha256 === hash(token) && address !== ''
+      ? { valid: true as const, partnerId: 7, accountId: 3 }
+      : { valid: false as const },
+  );
+  serve(world.bus, admitPartnerCommand, options, async ({ partnerId, accountId, imei, proNo }) => {
+    expect({ partnerId, accountId }).toEqual({ partnerId: 7, accountId: 3 });
+    if (foreign.has(imei)) return { isAdmitted: false };
+    admitted.push({ imei, proNo });
+    return { isAdmitted: true };
+  });
+  serveUseCase(world.bus, queuePartnerCommand, options, async ({ imei, type, params }) => {
+    queued.push({ imei, type, params });
+    return { commandId: 'a'.repeat(24) };
+  });
+  serve(world.bus, askPartner, options, async ({ imei, command }) => {
+    const carryOut = partnerDevices.get(imei);
+    return carryOut === undefined ? { kind: 'noPartner' as const } : await carryOut(command);
+  });
+  await world.bus.nc.flush();
+  api = await world.service({ PARTNER_COMMAND_ENABLED: 'true' });
+});
+afterAll(() => world.close());
+
+const path = '/api/device/sendInstruct';
+
+interface Reply {
+  readonly status: number;
+  readonly body: { code: number; msg: string; data: Record<string, unknown> | null; [field: string]: unknown };
+}
+
+async function post(body: string, headers: Record<string, string>, base = api.base): Promise<Reply> {
+  const response = await fetch(base + path, { method: 'POST', body, headers });
+  return { status: response.status, body: (await response.json()) as Reply['body'] };
+}
+
+const form = (fields: Record<string, string>, base?: string): Promise<Reply> =>
+  post(new URLSearchParams(fields).toString(), { 'content-type': 'application/x-www-form-urlencoded' }, base);
+
+/** A command as a client of the hub sends it. */
+const send = (imei: string, proNo: number, content: unknown, more: Record<string, string> = {}): Promise<Reply> =>
+  form({
+    deviceImei: imei,
+    cmdContent: typeof content === 'string' ? content : JSON.stringify(content),
+    proNo: String(proNo),
+    cmdType: 'normallns',
+    serverFlagId: '0',
+    requestId: '42',
+    platform: 'web',
+    language: 'en',
+    token,
+    offlineFlag: 'false',
+    timeOut: '30',
+    sync: 'true',
+    ...more,
+  });
+
+const span = { beginTime: '260801100000', endTime: '260801110000' };
+
+describe('POST /api/device/sendInstruct', () => {
+  it.each<[proNo: number, content: unknown, command: object]>([
+    [128, 'Hello', { kind: 'sendText', text: 'Hello', textType: null, options: null }],
+    [33_536, '你好', { kind: 'sendText', text: '你好' }],
+    [33_029, { command: 4 }, { kind: 'terminalControl', command: 4, parameters: null }],
+    [33_029, { cmd: '2', parameters: '1' }, { kind: 'terminalControl', command: 2, parameters: '1' }],
+    [
+      33_027,
+      { parameters: [{ id: 1, value: 30 }] },
+      { kind: 'setParameters', parameters: [{ id: 1, valueHex: '0000001e' }] },
+    ],
+    [
+      33_027,
+      { paramCount: '2', '1': '30', '19': 'host.example' },
+      {
+        kind: 'setParameters',
+        parameters: [
+          { id: 1, valueHex: '0000001e' },
+          { id: 19, valueHex: Buffer.from('host.example').toString('hex') },
+        ],
+      },
+    ],
+    [34_817, { channel: 2, cmd: '3' }, { kind: 'takePictures', channel: 2, count: 3, isStored: false, quality: 5 }],
+    [
+      37_121,
+      { channel: '1', dataType: '1', codeStreamType: '1', videoIP: '', videoTCPPort: '', videoUDPPort: '' },
+      { kind: 'startLive', channel: 1, dataType: 1, streamType: 1, server: 'media.fleet.example', udpPort: 0 },
+    ],
+    [
+      37_121,
+      { channel: 2, videoIP: '192.0.2.7', videoTCPPort: '10002', videoUDPPort: '0' },
+      { kind: 'startLive', channel: 2, server: '192.0.2.7', tcpPort: 10_002, udpPort: 0 },
+    ],
+    [
+      37_122,
+      { channel: 1, cmd: '1', dataType: '0', codeStreamType: 1 },
+      { kind: 'controlLive', channel: 1, control: 1, closeType: 0, streamType: 1 },
+    ],
+    [
+      37_377,
+      {
+        channel: '1',
+        ...span,
+        playMethod: '1',
+        forwardRewind: '3',
+        resourceType: '0',
+        codeType: '1',
+        storageType: '1',
+      },
+      {
+        kind: 'startPlayback',
+        channel: 1,
+        startTime: '260801100000',
+        endTime: '260801110000',
+        playbackMode: 1,
+        speed: 3,
+        mediaType: 0,
+        streamType: 1,
+        storageType: 1,
+      },
+    ],
+    [
+      37_378,
+      { channel: 1, playCtrl: 5, forwardRewind: 0, beginTime: '260801103000' },
+      { kind: 'controlPlayback', channel: 1, control: 5, speed: 0, seekTime: '260801103000' },
+    ],
+    [
+      37_378,
+      { channel: 1, playback_control: 1, beginTime: '' },
+      { kind: 'controlPlayback', channel: 1, control: 1, speed: 0, seekTime: null },
+    ],
+    [
+      37_382,
+      { channel: 1, ...span, serverAddress: 'ftp.partner.example', userName: 'u', password: 'p', fileUploadPath: '/a' },
+      { kind: 'requestUpload', server: 'ftp.partner.example', port: 21, username: 'u', password: 'p', path: '/a' },
+    ],
+  ])('%i %j goes to the terminal as it would by the Device API', async (proNo, content, command) => {
+    const messageId = proNo === 128 ? 0x8300 : proNo;
+    const imei = await world.device(() => answered(messageId));
+    expect(await send(imei, proNo, content)).toMatchObject({
+      status: 200,
+      body: { code: 0, msg: 'success', data: { result: 'success', _code: '100', _imei: imei, _proNo: proNo } },
+    });
+    expect(world.commandsOf(imei).map((each) => each.command)).toEqual([expect.objectContaining(command)]);
+    expect(admitted).toContainEqual({ imei, proNo });
+  });
+
+  it('37381 answers the recordings', async () => {
+    const item = { channel: 1, alarmFlags: 0n, mediaType: 0, streamType: 1, storageType: 1, fileSize: 1000 };
+    const times = { startTime: '2026-08-01T10:00:00', endTime: '2026-08-01T10:05:00' };
+    const list = { replySerial: 1, total: 1, items: [{ ...item, ...times }] };
+    const bodyBase64 = encodeBody(resourceList, list as never, '2019').toString('base64');
+    const message = { id: 0x1205, edition: '2019' as const, bodyBase64 };
+    const answer = { commandMessageId: 0x9205, commandSerialNo: 1, result: null, message };
+    const imei = await world.device(() => ({ kind: 'answered', answer }));
+    const { body } = await send(imei, 37_381, {
+      channel: 1,
+      start_time: '2026-08-01T02:00:00Z',
+      endTime: '260801110000',
+    });
+    expect(body).toMatchObject({ code: 0, data: { result: 'success', total_resources: 1 } });
+    expect(body.data?.['resources']).toEqual([
+      expect.objectContaining({ playback_start_time: '2026-08-01T10:00:00+08:00', file_size: 1000 }),
+    ]);
+    expect(JSON.parse(String(body.data?.['_content']))).toMatchObject({ total_resources: 1 });
+    expect(world.commandsOf(imei)[0]?.command).toMatchObject({
+      startTime: '260801100000',
+      endTime: '260801110000',
+    });
+  });
+
+  it.each<[string, Outcome, number, string]>([
+    ['not connected', { kind: 'notConnected' }, 300, '300'],
+    ['silent', { kind: 'timedOut' }, 301, '600'],
+    ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 302, '302'],
+    ['refused by the device', answered(0x8300, 1), 302, '302'],
+    ['not supported by the device', answered(0x8300, 3), 302, '302'],
+  ])('tells in its code that a command was %s, with status 200', async (_case, outcome, code, inner) => {
+    const imei = await world.device(() => outcome);
+    expect(await send(imei, 33_536, 'Hello')).toMatchObject({
+      status: 200,
+      body: { code, data: { _code: inner, _requestId: '42' } },
+    });
+  });
+
+  it('shows a device of somebody else as one that is offline, and sends it nothing', async () => {
+    const theirs = await world.device(() => answered(0x8300));
+    foreign.add(theirs);
+    const [toTheirs, toNobodys] = [await send(theirs, 33_536, 'Hello'), await send(randomImei(), 33_536, 'Hello')];
+    const told = ({ status, body }: Reply) => ({
+      status,
+      code: body.code,
+      msg: body.msg,
+      keys: Object.keys(body.data ?? {}),
+    });
+    expect(told(toTheirs)).toEqual(told(toNobodys));
+    expect(toTheirs.body.code).toBe(300);
+    expect(world.commandsOf(theirs)).toEqual([]);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['without a number', { deviceImei: '' }],
+    ['with a number that is none', { deviceImei: '12ab' }],
+    ['with zeros for a number', { deviceImei: '000000000000' }],
+    ['without a command', { proNo: '' }],
+    ['with an unknown command', { proNo: '37383' }],
+    ['with a command that is no number', { proNo: '0x8300' }],
+    ['without a text', { cmdContent: '' }],
+    ['with a text that GBK lacks', { cmdContent: '\u{1F600}' }],
+    ['with a wait of 0', { timeOut: '0' }],
+    ['with a wait that is no number', { timeOut: 'soon' }],
+    ['with an unknown flag', { sync: 'maybe' }],
+    ['with an unknown offline flag', { offlineFlag: '2' }],
+    ['with no JSON', { proNo: '37121', cmdContent: 'channel=1' }],
+    ['with JSON that is no object', { proNo: '37121', cmdContent: '[]' }],
+    ['without a channel', { proNo: '37121', cmdContent: '{}' }],
+    ['with a channel that is none', { proNo: '37121', cmdContent: '{"channel":"x"}' }],
+    [
+      'with two names that say different things',
+      { proNo: '37122', cmdContent: '{"channel":1,"cmd":1,"ctrl_instruction":2}' },
+    ],
+    [
+      'with a time that is none',
+      { proNo: '37381', cmdContent: '{"channel":1,"beginTime":"261301100000","endTime":"260801110000"}' },
+    ],
+    [
+      'with times in the wrong order',
+      { proNo: '37381', cmdContent: '{"channel":1,"beginTime":"260801110000","endTime":"260801100000"}' },
+    ],
+    ['without a parameter', { proNo: '33027', cmdContent: '{"paramCount":"0"}' }],
+    ['with a parameter that can not be sent', { proNo: '33027', cmdContent: '{"1":"often"}' }],
+  ])('answers 1001 %s', async (_case, fields) => {
+    const imei = await world.device(() => answered(0x8300));
+    const { status, body } = await send(imei, 33_536, 'Hello', fields);
+    expect({ status, body }).toMatchObject({ status: 400, body: { code: 1001, data: null, status: 400 } });
+    expect(body.msg).toMatch(/^The field .+\.$|^The body field .+\.$|^The .+\.$/);
+    expect(world.commandsOf(imei)).toEqual([]);
+  });
+
+  it('answers 1004 without a valid token, whatever else is wrong', async () => {
+    const imei = await world.device(() => answered(0x8300));
+    for (const wrong of ['', 'pt_wrong', 'x'.repeat(300)])
+      expect(await send(imei, 33_536, 'Hello', { token: wrong })).toMatchObject({ status: 401, body: { code: 1004 } });
+    expect(await form({})).toMatchObject({ status: 401, body: { code: 1004 } });
+    expect(world.commandsOf(imei)).toEqual([]);
+  });
+
+  it('takes JSON as well, with numbers, flags and an object for the content', async () => {
+    const imei = await world.device(() => answered(0x8105));
+    const fields = { deviceImei: imei, proNo: 33_029, cmdContent: { command: 4 }, timeOut: 5, sync: true, token };
+    const json = { 'content-type': 'application/json' };
+    expect(await post(JSON.stringify(fields), json)).toMatchObject({ status: 200, body: { code: 0 } });
+    expect(await post(JSON.stringify({ ...fields, proNo: null }), json)).toMatchObject({ body: { code: 1001 } });
+    expect(await post('{"token":', json)).toMatchObject({ status: 400, body: { code: 1001 } });
+    expect(await post('[]', json)).toMatchObject({ status: 400, body: { code: 1001 } });
+    expect(await post(JSON.stringify({ ...fields, filling: 'x'.repeat(20_000) }), json)).toMatchObject({
+      status: 413,
+      body: { code: 1001 },
+    });
+    expect(await post(`token=${token}&token=${token}`, {})).toMatchObject({ status: 400, body: { code: 1001 } });
+  });
+
+  it('waits for the device as long as timeOut says', async () => {
+    const imei = await world.device(() => new Promise<Outcome>(() => undefined));
+    const startedAtMs = performance.now();
+    expect(await send(imei, 33_536, 'Hello', { timeOut: '1' })).toMatchObject({ status: 200, body: { code: 301 } });
+    expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(950);
+  });
+
+  it('answers with sync=false as soon as the frame is written', async () => {
+    let finish: ((outcome: Outcome) => void) | undefined;
+    let got: IncomingCommand | undefined;
+    const imei = await world.device((command) => {
+      got = command;
+      return new Promise<Outcome>((resolve) => {
+        finish = resolve;
+      });
+    });
+    const asked = send(imei, 33_536, 'Hello', { sync: 'false' });
+    await until(() => got !== undefined);
+    const sent = { imei, commandId: got?.commandId ?? '', messageId: 0x8300, serialNo: 1 };
+    announce(world.bus, commandSent, { ...sent, commandId: 'another' }, commandSentSubject(imei));
+    announce(world.bus, commandSent, sent, commandSentSubject(imei));
+    expect(await asked).toMatchObject({ status: 200, body: { code: 0, data: { result: 'success' } } });
+    finish?.(answered(0x8300, 1));
+    // What is known before is told: nobody has to be written to.
+    expect(await send(randomImei(), 33_536, 'Hello', { sync: 'false' })).toMatchObject({ body: { code: 300 } });
+  });
+
+  it('lets a command wait for a device that is away where offlineFlag says so', async () => {
+    const imei = randomImei();
+    expect(await send(imei, 33_536, 'Hello', { offlineFlag: 'true' })).toMatchObject({
+      status: 200,
+      body: { code: 0, data: { result: 'queued', command_id: 'a'.repeat(24), _code: '300' } },
+    });
+    expect(await send(imei, 37_381, { channel: 1, ...span }, { offlineFlag: '1' })).toMatchObject({
+      body: { code: 0 },
+    });
+    expect(queued.filter((each) => each.imei === imei)).toEqual([
+      { imei, type: 'text', params: { text: 'Hello' } },
+      {
+        imei,
+        type: 'resource_list',
+        params: expect.objectContaining({ start_time: '2026-08-01T02:00:00.000Z', resource_type: 3 }),
+      },
+    ]);
+    expect(await send(imei, 37_121, { channel: 1 }, { offlineFlag: 'true' })).toMatchObject({ body: { code: 300 } });
+  });
+
+  it('is limited by device and by partner, and guessing by address', async () => {
+    const narrow = await world.service({
+      PARTNER_COMMAND_ENABLED: 'true',
+      RATE_LIMIT_COMMANDS_BURST: '1',
+      RATE_LIMIT_COMMANDS_PER_MINUTE: '1',
+    });
+    const imei = await world.device(() => answered(0x8300));
+    const fields = { deviceImei: imei, proNo: '128', cmdContent: 'Hello', token };
+    expect(await form(fields, narrow.base)).toMatchObject({ status: 200, body: { code: 0 } });
+    expect(await form(fields, narrow.base)).toMatchObject({ status: 429, body: { code: 1006 } });
+  });
+
+  it('is not there unless it is enabled', async () => {
+    const closed = await world.service();
+    expect(await form({ token }, closed.base)).toMatchObject({ status: 404, body: { status: 404 } });
+    const response = await fetch(api.base + path);
+    expect(response.status).toBe(405);
+  });
+});
+
+describe("a partner's device", () => {
+  const text = (imei: string) =>
+    api.get(`/send-text?imei=${imei}`, { method: 'POST', body: JSON.stringify({ text: 'Hello' }) });
+
+  it.each<[Outcome, number]>([
+    [answered(0x8300), 200],
+    [{ kind: 'notConnected' }, 404],
+    [{ kind: 'timedOut' }, 504],
+    [{ kind: 'unreadable', detail: "the partner's server answered code 302" }, 502],
+    [{ kind: 'refused', detail: 'the command channel of its partner has no such command' }, 400],
+  ])('is commanded by its partner where it has no session: %j is %i', async (outcome, status) => {
+    const imei = randomImei();
+    const commands: DeviceCommand[] = [];
+    partnerDevices.set(imei, (command) => {
+      commands.push(command);
+      return outcome;
+    });
+    expect(await text(imei)).toMatchObject({ status });
+    expect(commands).toEqual([expect.objectContaining({ kind: 'sendText', text: 'Hello' })]);
+  });
+
+  it('is commanded by its session where it has one', async () => {
+    const imei = await world.device(() => answered(0x8300));
+    partnerDevices.set(imei, () => ({ kind: 'timedOut' }));
+    expect(await text(imei)).toMatchObject({ status: 200 });
+  });
+});
