@@ -62,6 +62,7 @@ export { pingRequest, pingService, servePing } from './ping.ts';
 export {
   accessChanged,
   commandQueued,
+  connectionsDisplaced,
   deviceApi,
   fenceSession,
   findDevice,
