@@ -48,6 +48,12 @@ export const accessChanged = defineAnnouncement({
   }),
 });
 
+/** Tells every replica of platform-api which websocket connections have to give way to newer ones of their users. */
+export const connectionsDisplaced = defineAnnouncement({
+  subject: 'platform-api.connections-displaced',
+  schema: Type.Object({ connectionIds: Type.Array(Type.String({ pattern: '^[0-9a-f]{24}$' }), { maxItems: 1_000 }) }),
+});
+
 /** Asks platform-api for what is on record about a terminal; `imei` is the canonical number. */
 export const findDevice = defineRequest({
   subject: 'platform-api.find-device',
