@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { type Database, openDatabase } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { testPosition } from '../../testing/positions.ts';
+import type { LastLocation } from '../realtime/schema.ts';
+import { pack, unpack } from './packing.ts';
+import type { NewPoint, Point } from './schema.ts';
+import { appendPositions, readPositions } from './store.ts';
+
+let database: Database;
+beforeAll(() => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/positions_${randomBytes(6).toString('hex')}`;
+  database = openDatabase(url.href, { appName: 'test' });
+});
+afterAll(async () => {
+  await database.db.dropDatabase();
+  await database.close();
+});
+
+const noon = Date.parse('2026-01-31T12:00:00Z');
+const point = (vehicleId: number, atMs: number, more: Partial<LastLocation> = {}, hash = 'aa'): NewPoint => ({
+  vehicleId,
+  accountId: 1,
+  driverId: null,
+  hash,
+  position: testPosition('13800138000', { timestamp: atMs, serverTimestamp: atMs + 1_200, slowSinceMs: null, ...more }),
+});
+async function read(vehicleId: number, fromMs: number, toMs: number): Promise<Point[]> {
+  const found: Point[] = [];
+  for await (const each of readPositions(database, vehicleId, { fromMs, toMs })) found.push(each);
+  return found;
+}
+const times = async (vehicleId: number, fromMs = noon - 86_400_000, toMs = noon + 86_400_000) =>
+  (await read(vehicleId, fromMs, toMs)).map(({ position }) => position.timestamp - noon);
+
+describe('a packed point', () => {
+  const full = testPosition('013800138000', {
+    latitude: -22.543211,
+    longitude: -114.057865,
+    altitude: -12,
+    speed: 45.3,
+    course: 359,
+    gpsValid: false,
+    satellites: 11,
+    signal: 28,
+    ignition: true,
+    odometerKm: 123_456.7,
+    fuelL: 44.5,
+    batteryPercent: 80,
+    externalVoltage: 12.4,
+    alarms: ['sos', 'overspeed'],
+    source: 'partner',
+    backfilled: true,
+    timestamp: noon,
+    serverTimestamp: noon + 5_000_000,
+    slowSinceMs: noon + 5_000_000 - 60_000,
+  });
+  const empty = testPosition('1', {
+    altitude: null,
+    gpsValid: true,
+    satellites: null,
+    ignition: null,
+    odometerKm: null,
+    alarms: [],
+    slowSinceMs: null,
+    timestamp: noon,
+    serverTimestamp: noon,
+  });
+  it.each([
+    ['everything', full, 17],
+    ['nothing but the position', empty, null],
+  ])('keeps %s', (_case, position, driverId) => {
+    const packed = pack({ position, driverId });
+    expect(unpack(packed, position.imei, noon)).toEqual({ position, driverId });
+    expect(packed.length).toBeLessThan(100);
+  });
+  it('is short where there is little to say', () => {
+    expect(pack({ position: empty, driverId: null })).toBe('48100000,11500000,0,90,1,0');
+  });
+});
+
+describe('the history of a vehicle', () => {
+  it('has each report once, by device time, however often and in whatever order they come', async () => {
+    const batch = [point(1, noon + 30_000), point(1, noon), point(1, noon + 3_600_000), point(1, noon - 1)];
+    await appendPositions(database, batch);
+    await appendPositions(database, batch);
+    await appendPositions(database, [point(1, noon + 10_000), point(1, noon, {}, 'bb')]);
+    expect(await times(1)).toEqual([-1, 0, 0, 10_000, 30_000, 3_600_000]);
+    await appendPositions(database, []);
+  });
+
+  it('gives what is within the window, both ends included', async () => {
+    await appendPositions(
+      database,
+      [-1, 0, 1, 599_999, 600_000, 600_001].map((ms) => point(2, noon + ms)),
+    );
+    expect(await times(2, noon, noon + 600_000)).toEqual([0, 1, 599_999, 600_000]);
+    expect(await times(2, noon + 600_001, noon + 999_999)).toEqual([600_001]);
+    expect(await times(2, noon + 700_000, noon + 999_999)).toEqual([]);
+    expect(await times(99)).toEqual([]);
+  });
+
+  it('goes over midnight', async () => {
+    const midnight = Date.parse('2026-02-01T00:00:00Z') - noon;
+    const given = [midnight - 2_000, midnight - 1, midnight, midnight + 5_000];
+    await appendPositions(
+      database,
+      given.toReversed().map((ms) => point(3, noon + ms)),
+    );
+    expect(await times(3)).toEqual(given);
+  });
+
+  it('is that of all terminals that it has had, and of no other vehicle that had them', async () => {
+    await appendPositions(database, [
+      point(4, noon, { imei: '111' }),
+      point(4, noon + 20_000, { imei: '00222' }),
+      point(5, noon + 10_000, { imei: '111' }),
+    ]);
+    const [first, second] = await read(4, noon, noon + 60_000);
+    expect([first?.position.imei, second?.position.imei]).toEqual(['111', '00222']);
+    expect(await times(4)).toEqual([0, 20_000]);
+    expect(await times(5)).toEqual([10_000]);
+  });
+
+  it('is whole where many replicas write at the same time', async () => {
+    const others = Array.from({ length: 8 }, (_u, i) => point(6, noon + i * 1_000));
+    await Promise.all(others.map((each) => appendPositions(database, [each])));
+    expect(await times(6)).toHaveLength(8);
+  });
+
+  it('refuses what is no terminal', async () => {
+    await expect(appendPositions(database, [point(7, noon, { imei: '000' })])).rejects.toThrow(/terminal number/);
+  });
+});
