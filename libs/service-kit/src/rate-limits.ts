@@ -68,13 +68,14 @@ export class RateLimits<Bucket extends string> {
     );
   }
 
-  /** Takes a token and tells the caller what is left, or refuses with 429. */
-  async consume(bucket: Bucket, key: string, context: Pick<RequestContext, 'response'>): Promise<void> {
+  /** Takes a token and tells the caller what is left, where there is an answer to tell it in, or refuses with 429. */
+  async consume(bucket: Bucket, key: string, context?: Pick<RequestContext, 'response'>): Promise<void> {
     const limit = this.#limits.get(bucket);
     if (limit === undefined) throw new Error(`there is no bucket ${bucket}`);
     const { limiter, burst } = limit;
     try {
-      context.response.set(headersOf(await limiter.consume(key), burst));
+      const taken = await limiter.consume(key);
+      context?.response.set(headersOf(taken, burst));
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));

@@ -26,15 +26,18 @@ import { CommandWorker, workerTimes } from './domains/commands/worker.ts';
 import { ocrEngine } from './domains/documents/ocr.ts';
 import { PartnerChannels } from './domains/partners/channels.ts';
 import { servePartners } from './domains/partners/handlers.ts';
+import { Notifications } from './domains/notifications/raise.ts';
 import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
+import { announceChanges } from './events/record-changes.ts';
 import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
 import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
 import { Sweeper } from './sweeper.ts';
+import { startWebsocket } from './websocket/start.ts';
 
 export interface PlatformApi extends Running {
   readonly httpPort: number;
@@ -78,10 +81,11 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   });
 
   let bus: Bus | undefined;
+  const metrics = createMetrics('platform-api');
   const { app, serve } = createPlatformApp(
     log,
     config.TRUST_PROXY,
-    adminRoutes(lifecycle, createMetrics('platform-api'), {
+    adminRoutes(lifecycle, metrics, {
       message_broker: () => bus?.isUp() ?? false,
       database: () => database.ping(),
       first_records: () => firstRecords.isDone,
@@ -93,6 +97,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const opened = await openBus(config.NATS_URL, { name, log });
   bus = opened;
   lifecycle.onStop('bus', () => opened.close());
+  announceChanges(records, opened);
   const deps = makeDeps(config, log, lifecycle, {
     database,
     records,
@@ -101,7 +106,9 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   });
   const principals = new Principals(records, opened, log);
   lifecycle.onStop('principals', () => principals.stop());
-  serve(createPlatformApi(deps, { principals, origins: allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS) }));
+  const origins = allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS);
+  serve(createPlatformApi(deps, { principals, origins }));
+  startWebsocket(deps, lifecycle, http.server, { principals, origins, metrics });
   serveBus(deps, lifecycle);
   const commands = new CommandWorker(deps, workerTimes(config));
   lifecycle.onStop('command queue', () => commands.stop());
@@ -136,6 +143,8 @@ function makeDeps(
   const partnerChannels = new PartnerChannels({ ...parts, config, encryption, log });
   lifecycle.onStop('partner channels', () => partnerChannels.stop());
   const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
+  const notifications = new Notifications({ ...parts, redis, log, config });
+  lifecycle.onStop('notifications', () => notifications.stop());
   return {
     config,
     log,
@@ -144,6 +153,7 @@ function makeDeps(
     billing,
     telemetry,
     partnerChannels,
+    notifications,
     ocr,
     redis,
     encryption,

@@ -30,6 +30,18 @@ export async function wantedNotifications(
   return { notificationTypes: stored.notificationTypes, channels: stored.channels, isDefault: false };
 }
 
+/** Whether a user wants to be told of a type of notification of a vehicle, for all vehicles: for who asks often. */
+export async function notificationChoices(
+  { records }: Store,
+  userId: number,
+): Promise<(vehicleId: number, type: string) => boolean> {
+  const stored = await findPreferencesOf(records, { userId });
+  const choices = new Map(stored.map(({ vehicleId, notificationTypes }) => [vehicleId, new Set(notificationTypes)]));
+  return (vehicleId, type) => (choices.get(vehicleId) ?? defaultTypeSet).has(type);
+}
+
+const defaultTypeSet: ReadonlySet<string> = new Set(defaultTypes);
+
 /** The caller's choice for a vehicle that the caller is told of. */
 export async function readPreferences(deps: Store, caller: Caller, vehicleId: number): Promise<WantedNotifications> {
   await visibleVehicle(deps, caller, vehicleId, 'notifications');

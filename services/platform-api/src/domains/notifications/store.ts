@@ -43,6 +43,30 @@ export async function listNotifications(
   return { items, total };
 }
 
+/** Ids are given out in turn, but two that are made at once may be on record the other way round; never more than so many apart. */
+const maxOvertaking = 1_000;
+
+/**
+ * What has come on record after a notification, the newest first: with a greater id, or with a smaller one and later. Not what is older than `notBefore`.
+ */
+export async function findAfter(
+  records: Records,
+  visible: VisibleNotifications,
+  after: { readonly id: number; readonly notBefore: Date; readonly limit: number },
+): Promise<Notification[]> {
+  const collection = records.collection<Notification>(collectionName);
+  const known = await collection.findOne({ _id: after.id });
+  const isLater = known === null ? { _id: { $gt: after.id } } : laterThan(known);
+  const filter: object = {
+    $and: [{ _id: { $gt: after.id - maxOvertaking }, createdAt: { $gte: after.notBefore } }, isLater, seenBy(visible)],
+  };
+  return collection.find(filter).sort({ _id: -1 }).limit(after.limit).toArray();
+}
+
+const laterThan = ({ _id, createdAt }: Notification): Conditions => ({
+  $or: [{ _id: { $gt: _id } }, { _id: { $lt: _id }, createdAt: { $gt: createdAt } }],
+});
+
 /** A notification by id, of whatever account: whether its vehicle is visible is for the caller of this to see. */
 export const findNotification = (records: Records, id: number): Promise<Notification | null> =>
   records.collection<Notification>(collectionName).findOne({ _id: id });
@@ -60,3 +84,24 @@ export const findPreferencesOf = (
   of: { readonly userId: number } | { readonly vehicleId: number },
 ): Promise<VehiclePreferences[]> =>
   records.collection<VehiclePreferences>('notification_preferences').find(of).toArray();
+
+/** What all users want of some vehicles. */
+export const findPreferencesOfVehicles = (
+  records: Records,
+  vehicleIds: readonly number[],
+): Promise<VehiclePreferences[]> =>
+  records
+    .collection<VehiclePreferences>('notification_preferences')
+    .find({ vehicleId: { $in: [...vehicleIds] } })
+    .toArray();
+
+/** Sets the attributes of a notification that nobody has changed since it was read; null where somebody has. */
+export async function setAttributes(
+  records: Records,
+  before: Notification,
+  attributes: string,
+): Promise<Notification | null> {
+  const filter = { _id: before._id, version: before.version };
+  const update = { $set: { attributes, updatedAt: new Date() }, $inc: { version: 1 } } as object;
+  return records.collection<Notification>(collectionName).findOneAndUpdate(filter, update, { returnDocument: 'after' });
+}

@@ -20,7 +20,10 @@ export const findLinkBySlug = (records: Records, slug: string): Promise<ShareLin
 /** Those of some links, of whatever account, that have not ended; one whose views are used up can still be looked at by those who look. */
 export const findLiveIds = async (records: Records, ids: readonly number[], now: Date): Promise<Set<number>> => {
   const filter: object = { _id: { $in: [...ids] }, revokedAt: null, expiresAt: { $gt: now } };
-  const found = await records.collection<ShareLink>(collectionName).find(filter, { projection: { _id: 1 } }).toArray();
+  const found = await records
+    .collection<ShareLink>(collectionName)
+    .find(filter, { projection: { _id: 1 } })
+    .toArray();
   return new Set(found.map(({ _id }) => _id));
 };
 

@@ -15,6 +15,8 @@ export interface SharedVehicle {
   readonly accountId: number;
   readonly ownerUserId: number;
   readonly permissions: readonly SharePermission[];
+  /** Null: until it is taken back. */
+  readonly expiresAt: Date | null;
 }
 
 /** The vehicles that are shared to a user now, each once. */
@@ -46,11 +48,13 @@ const asSharedVehicle = (share: {
   readonly accountId: number;
   readonly ownerUserId: number;
   readonly permissions: readonly SharePermission[];
+  readonly expiresAt: Date | null;
 }): SharedVehicle => ({
   vehicleId: share.vehicleId,
   accountId: share.accountId,
   ownerUserId: share.ownerUserId,
   permissions: share.permissions,
+  expiresAt: share.expiresAt,
 });
 
 /** Ends every share with a user who is removed. */

@@ -92,7 +92,11 @@ const isVisible = (vehicle: Vehicle, caller: Viewer, share: SharedVehicle | null
   share !== null || caller.role !== 'driver' || vehicle.ownerUserId === caller.userId;
 
 /** What the caller may do with a vehicle that is visible. */
-export function accessTo(vehicle: Vehicle, caller: Viewer, share: SharedVehicle | undefined): VehicleAccess {
+export function accessTo(
+  vehicle: Pick<Vehicle, 'accountId' | 'ownerUserId'>,
+  caller: Viewer,
+  share: SharedVehicle | undefined,
+): VehicleAccess {
   const isOwn =
     vehicle.accountId === caller.accountId && (caller.role !== 'driver' || vehicle.ownerUserId === caller.userId);
   if (isOwn) return { access: 'owner', permissions: permissionsOf(caller) };

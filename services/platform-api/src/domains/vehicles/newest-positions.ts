@@ -1,0 +1,23 @@
+import type { LocationShown } from '../realtime/shown.ts';
+import { locationNow, vehicleStates } from './states.ts';
+import { vehiclesIn } from './store.ts';
+import type { Parts } from './use-cases.ts';
+
+/** The newest positions of an account's vehicles, or of some of them, as the account itself sees them; of those that have reported. */
+export async function positionsOfAccount(
+  deps: Parts,
+  accountId: number,
+  among?: readonly number[],
+): Promise<LocationShown[]> {
+  const where = among === undefined ? {} : { _id: { $in: [...among] } };
+  const found = await vehiclesIn(deps.records).parts({ accountId }, ['imei', 'driverId'], where);
+  const states = await vehicleStates(
+    deps,
+    found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
+  );
+  return found.flatMap(({ _id: id, imei, driverId }) => {
+    const now = imei === null ? undefined : states.get(imei);
+    const location = now && locationNow(now, { id, driverId });
+    return location === null || location === undefined ? [] : [location];
+  });
+}

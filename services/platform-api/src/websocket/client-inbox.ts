@@ -1,0 +1,105 @@
+import type { RawData, WebSocket } from 'ws';
+import { type ClientMessage, type MessageId, maxMessageBytes, readClientMessage } from './client-messages.ts';
+import { closeCodes } from './close-codes.ts';
+import type { Connection } from './connection.ts';
+import { encodeMessage } from './live-event.ts';
+import { MessageLimit } from './message-limit.ts';
+import type { Stats } from './stats.ts';
+
+/** What `error` says. */
+export interface MessageError {
+  readonly code: string;
+  readonly message: string;
+  readonly id: MessageId;
+}
+
+export const sendError = (connection: Connection, error: MessageError): void =>
+  connection.send('error', encodeMessage('error', error));
+
+/**
+ * The receiving end of one connection: keeps to the limits, answers what is not understood, and hands on the rest one after the other, so that answers come in
+ * the order of the questions. Nothing is handed on before `start`.
+ */
+export class ClientInbox {
+  readonly #connection: Connection;
+  readonly #stats: Stats;
+  readonly #limit = new MessageLimit();
+  /** The end of all that is to be done. */
+  #tail: Promise<void>;
+  #start: () => void = () => undefined;
+
+  constructor(
+    ws: WebSocket,
+    connection: Connection,
+    parts: {
+      readonly stats: Stats;
+      readonly handle: (message: ClientMessage) => Promise<void>;
+      readonly onError: (error: unknown) => void;
+    },
+  ) {
+    this.#connection = connection;
+    this.#stats = parts.stats;
+    this.#tail = new Promise((resolve) => {
+      this.#start = resolve;
+    });
+    ws.on('message', (data: RawData, isBinary: boolean) => {
+      const message = connection.isOpen ? this.#read(data as Buffer, isBinary) : null;
+      if (message !== null) this.#tail = this.#tail.then(() => this.#handle(message, parts));
+    });
+    ws.on('ping', (data: Buffer) => {
+      if (this.#admit(data.length)) connection.pong(data);
+    });
+  }
+
+  /** From now on messages are handed on. */
+  start(): void {
+    this.#start();
+  }
+
+  async #handle(
+    message: ClientMessage,
+    { handle, onError }: { handle: (message: ClientMessage) => Promise<void>; onError: (error: unknown) => void },
+  ): Promise<void> {
+    if (!this.#connection.isOpen) return;
+    try {
+      await handle(message);
+    } catch (error) {
+      onError(error);
+      const sentence = 'The records can not be read at the moment: ask again.';
+      sendError(this.#connection, { code: 'unavailable', message: sentence, id: message.id });
+    }
+  }
+
+  /** Null for what has been answered here. */
+  #read(data: Buffer, isBinary: boolean): ClientMessage | null {
+    if (!this.#admit(data.length)) return null;
+    if (isBinary) {
+      this.#count('invalid');
+      sendError(this.#connection, { code: 'validation_failed', message: 'Messages are JSON text.', id: null });
+      return null;
+    }
+    const message = readClientMessage(data.toString());
+    this.#count('fault' in message ? 'invalid' : message.type);
+    if (!('fault' in message)) return message;
+    sendError(this.#connection, message.fault);
+    return null;
+  }
+
+  #admit(bytes: number): boolean {
+    const nowMs = performance.now();
+    if (!this.#limit.take(nowMs)) return this.#strike('rate_limited', 'More than 20 messages in 10 seconds.', nowMs);
+    if (bytes <= maxMessageBytes) return true;
+    return this.#strike('message_too_large', `A message has at most ${maxMessageBytes} bytes.`, nowMs);
+  }
+
+  #strike(code: string, message: string, nowMs: number): false {
+    this.#count('refused');
+    sendError(this.#connection, { code, message, id: null });
+    if (this.#limit.strike(nowMs)) this.#connection.close(closeCodes.limits, message);
+    return false;
+  }
+
+  #count(type: string): void {
+    this.#stats.count(this.#stats.received, type);
+  }
+}

@@ -1,0 +1,91 @@
+import { type LiveEventType, liveEventTypes } from '@fleet/bus';
+
+/** What a client that sends nothing gets, too. */
+export const usualEvents = ['location', 'status', 'notification'] as const satisfies readonly LiveEventType[];
+
+/** The largest message that is read. */
+export const maxMessageBytes = 4 * 1024;
+const maxIntervalMs = 3_600_000;
+const maxIdLength = 64;
+
+/** What a client calls its message, for the answer. */
+export type MessageId = string | number | null;
+
+/** Which events of which vehicles. */
+export interface Selection {
+  readonly vehicles: 'all' | readonly number[];
+  readonly events: readonly LiveEventType[];
+  readonly minIntervalMs: number;
+}
+
+/** A message of a client, understood. */
+export type ClientMessage =
+  | { readonly type: 'subscribe' | 'unsubscribe'; readonly id: MessageId; readonly selection: Selection }
+  | { readonly type: 'ping'; readonly id: MessageId }
+  | { readonly type: 'resume'; readonly id: MessageId; readonly since: number };
+
+/** What was wrong with a message, for `error`. */
+export interface MessageFault {
+  readonly code: 'malformed_json' | 'unknown_type' | 'validation_failed';
+  readonly message: string;
+  readonly id: MessageId;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Read<T> = { readonly value: T } | { readonly fault: string };
+
+/** Reads what a client has sent; never throws. */
+export function readClientMessage(text: string): ClientMessage | { readonly fault: MessageFault } {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(text);
+  } catch {
+    return { fault: { code: 'malformed_json', message: 'The message is not valid JSON.', id: null } };
+  }
+  if (!isFields(fields))
+    return { fault: { code: 'validation_failed', message: 'A message is an object with a type.', id: null } };
+  const id = readId(fields['id']);
+  const { type } = fields;
+  if (type === 'ping') return { type, id };
+  if (type === 'resume') {
+    const { since } = fields;
+    return Number.isSafeInteger(since) && (since as number) >= 0
+      ? { type, id, since: since as number }
+      : { fault: { code: 'validation_failed', message: 'since must be the id of a notification.', id } };
+  }
+  if (type === 'subscribe' || type === 'unsubscribe') {
+    const read = readSelection(fields, type);
+    return 'fault' in read
+      ? { fault: { code: 'validation_failed', message: read.fault, id } }
+      : { type, id, selection: read.value };
+  }
+  return { fault: { code: 'unknown_type', message: 'type must be subscribe, unsubscribe, ping or resume.', id } };
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An id of another form is as good as none: the message itself may be right. */
+function readId(id: unknown): MessageId {
+  if (typeof id === 'string') return id.slice(0, maxIdLength);
+  return typeof id === 'number' && Number.isFinite(id) ? id : null;
+}
+
+/** What is not said is everything: all vehicles, and to begin with the usual events, to end with all of them. */
+function readSelection(fields: Fields, type: 'subscribe' | 'unsubscribe'): Read<Selection> {
+  const { vehicles = 'all', events = type === 'subscribe' ? usualEvents : liveEventTypes } = fields;
+  const interval = fields['min_interval_ms'] ?? 0;
+  if (vehicles !== 'all' && !(Array.isArray(vehicles) && vehicles.every(isRecordId)))
+    return { fault: 'vehicles must be "all" or a list of vehicle ids.' };
+  if (!Array.isArray(events) || events.length === 0 || !events.every(isEventType))
+    return { fault: `events must be a list of ${liveEventTypes.join(', ')}.` };
+  if (typeof interval !== 'number' || !(interval >= 0 && interval <= maxIntervalMs))
+    return { fault: `min_interval_ms must be a number from 0 to ${maxIntervalMs}.` };
+  const ids = vehicles === 'all' ? vehicles : [...new Set(vehicles as number[])];
+  return { value: { vehicles: ids, events: [...new Set(events)], minIntervalMs: Math.round(interval) } };
+}
+
+const isRecordId = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) > 0;
+
+const isEventType = (value: unknown): value is LiveEventType =>
+  typeof value === 'string' && (liveEventTypes as readonly string[]).includes(value);

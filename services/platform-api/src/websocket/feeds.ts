@@ -1,0 +1,100 @@
+import { type LiveEvents, listenFor, liveEvents, liveSubject } from '@fleet/bus';
+import type { Deps } from '../deps.ts';
+import { OutgoingEvent } from './live-event.ts';
+import { locationIntervalMs, Pace, paceTickMs } from './pace.ts';
+
+type Parts = Pick<Deps, 'bus' | 'log'>;
+
+/** Who is told of an account's events; whether an event concerns it, it sees itself. */
+export interface FeedViewer {
+  offer(event: OutgoingEvent): void;
+}
+
+/** The live events of one account, as long as somebody here looks. */
+class Feed {
+  readonly viewers = new Set<FeedViewer>();
+  readonly #pace = new Pace();
+  readonly #heard: { stop(): void };
+
+  constructor(accountId: number, { bus, log }: Parts) {
+    const onError = (error: unknown): void => log.warn({ err: error }, 'a live event could not be read');
+    this.#heard = listenFor(bus, liveEvents, onError, (body) => this.#take(body), liveSubject(accountId));
+  }
+
+  /** Sends positions that have waited for their second. */
+  flush(nowMs: number): void {
+    for (const event of this.#pace.due(nowMs)) this.#offer(event);
+  }
+
+  stop(): void {
+    this.#heard.stop();
+  }
+
+  #take({ accountId, events }: LiveEvents): void {
+    const nowMs = performance.now();
+    for (const live of events) {
+      const event = new OutgoingEvent(accountId, live);
+      if (event.type !== 'location' || this.#pace.admit(event, locationIntervalMs, nowMs)) this.#offer(event);
+    }
+  }
+
+  #offer(event: OutgoingEvent): void {
+    for (const viewer of this.viewers) viewer.offer(event);
+  }
+}
+
+/** How long a new subscription may take to reach the broker: while that is away, viewers get what is on record. */
+const settleLimitMs = 2_000;
+
+/** The feeds of all accounts that somebody here looks at: one subscription each, however many look. */
+export class Feeds {
+  readonly #parts: Parts;
+  readonly #feeds = new Map<number, Feed>();
+  readonly #tick: NodeJS.Timeout;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#tick = setInterval(() => {
+      const nowMs = performance.now();
+      for (const feed of this.#feeds.values()) feed.flush(nowMs);
+    }, paceTickMs);
+    this.#tick.unref();
+  }
+
+  get size(): number {
+    return this.#feeds.size;
+  }
+
+  join(accountId: number, viewer: FeedViewer): void {
+    const feed = this.#feeds.get(accountId) ?? new Feed(accountId, this.#parts);
+    this.#feeds.set(accountId, feed);
+    feed.viewers.add(viewer);
+  }
+
+  leave(accountId: number, viewer: FeedViewer): void {
+    const feed = this.#feeds.get(accountId);
+    feed?.viewers.delete(viewer);
+    if (feed?.viewers.size !== 0) return;
+    feed.stop();
+    this.#feeds.delete(accountId);
+  }
+
+  /** Resolves once what has been joined is known to the broker, so that nothing which happens from then on is missed. */
+  async settled(): Promise<void> {
+    const { bus } = this.#parts;
+    if (!bus.isUp()) return;
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, settleLimitMs);
+    });
+    // A broker that goes meanwhile is as good as one that was away.
+    await Promise.race([bus.nc.flush().catch(() => undefined), limit]);
+    clearTimeout(timer);
+  }
+
+  stop(): void {
+    clearInterval(this.#tick);
+    for (const feed of this.#feeds.values()) feed.stop();
+    this.#feeds.clear();
+  }
+}

@@ -1,0 +1,61 @@
+import type { LiveEvent, LiveEventType } from '@fleet/bus';
+
+/** A message as it goes over the wire: `{ type, ts, data }`. */
+export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
+  Buffer.from(JSON.stringify({ type, ts: tsMs, data }));
+
+/** Who gets an event: the vehicle's own account, users it is shared with, or whoever has a share link. */
+export type Audience = 'own' | 'shared' | 'public';
+
+/** An event on its way to any number of viewers: encoded once for each audience that it meets, and not at all for one that it does not. */
+export class OutgoingEvent {
+  readonly accountId: number;
+  readonly vehicleId: number;
+  readonly type: LiveEventType;
+  readonly atMs: number;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly #messages: { [audience in Audience]?: Buffer } = {};
+
+  constructor(accountId: number, { vehicleId, type, atMs, data }: LiveEvent) {
+    this.accountId = accountId;
+    this.vehicleId = vehicleId;
+    this.type = type;
+    this.atMs = atMs;
+    this.data = data;
+  }
+
+  /** The terminal's time of a position; by it the newest wins. */
+  get timestamp(): number {
+    const { timestamp } = this.data;
+    return typeof timestamp === 'number' ? timestamp : this.atMs;
+  }
+
+  messageFor(audience: Audience): Buffer {
+    return (this.#messages[audience] ??= encodeMessage(this.type, shownTo(audience, this.type, this.data), this.atMs));
+  }
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+function shownTo(audience: Audience, type: LiveEventType, data: Data): Data {
+  if (audience === 'own') return data;
+  return audience === 'shared' ? withoutDriver(data) : publicPart(type, data);
+}
+
+/** Drivers are of the account that owns the vehicle, and not for those it is shared with. */
+export function withoutDriver(data: Data): Data {
+  const shown: Record<string, unknown> = 'driver_id' in data ? { ...data, driver_id: null } : { ...data };
+  const { attributes } = data;
+  if (typeof attributes === 'object' && attributes !== null && !Array.isArray(attributes))
+    shown['attributes'] = Object.fromEntries(Object.entries(attributes).filter(([name]) => !/^driver(_|$)/.test(name)));
+  return shown;
+}
+
+const publicFields: Readonly<Partial<Record<LiveEventType, readonly string[]>>> = {
+  location: ['latitude', 'longitude', 'speed', 'course', 'timestamp'],
+  status: ['connected', 'state', 'previous_state', 'last_seen'],
+};
+
+/** What who has a link may see: the fields that are named here, and nothing else. */
+export const publicPart = (type: LiveEventType, data: Data): Data =>
+  Object.fromEntries((publicFields[type] ?? []).map((name) => [name, data[name] ?? null]));

@@ -1,0 +1,66 @@
+import type { OpenedLink } from '../domains/share-links/opening.ts';
+import { sendError } from './client-inbox.ts';
+import type { ClientMessage } from './client-messages.ts';
+import type { Connection } from './connection.ts';
+import type { Feeds, FeedViewer } from './feeds.ts';
+import { encodeMessage, type OutgoingEvent, publicPart } from './live-event.ts';
+import { snapshotMessages } from './snapshots.ts';
+import { heartbeatSeconds } from './user-viewer.ts';
+
+/** One connection of a share page: the one vehicle of its link, and of it only what a link shows. */
+export class ShareViewer implements FeedViewer {
+  readonly opened: OpenedLink;
+  readonly connection: Connection;
+  readonly #feeds: Feeds;
+
+  constructor(feeds: Feeds, connection: Connection, opened: OpenedLink) {
+    this.#feeds = feeds;
+    this.connection = connection;
+    this.opened = opened;
+  }
+
+  async open(): Promise<void> {
+    const release = this.connection.hold();
+    try {
+      this.#feeds.join(this.opened.link.accountId, this);
+      this.#send('hello', {
+        connection_id: this.connection.id,
+        user: null,
+        server_time: new Date().toISOString(),
+        heartbeat_seconds: heartbeatSeconds,
+        subscriptions: [],
+      });
+      const { location } = this.opened.present;
+      const shown = location !== null && this.#showsLocation ? [publicPart('location', { ...location })] : [];
+      for (const message of snapshotMessages(shown)) this.connection.send('snapshot', message);
+      await this.#feeds.settled();
+    } finally {
+      release();
+    }
+  }
+
+  close(): void {
+    this.#feeds.leave(this.opened.link.accountId, this);
+  }
+
+  async handle({ type, id }: ClientMessage): Promise<void> {
+    if (type === 'ping') this.#send('pong', { id });
+    else sendError(this.connection, { code: 'not_allowed', message: 'A share page is told of its vehicle alone.', id });
+  }
+
+  offer(event: OutgoingEvent): void {
+    const { type, vehicleId } = event;
+    if (vehicleId !== this.opened.link.vehicleId) return;
+    if (type === 'location' && this.#showsLocation)
+      this.connection.deliver({ type, message: event.messageFor('public'), placeOf: vehicleId });
+    if (type === 'status') this.connection.deliver({ type, message: event.messageFor('public') });
+  }
+
+  get #showsLocation(): boolean {
+    return this.opened.link.permissions.includes('location');
+  }
+
+  #send(type: string, data: unknown): void {
+    this.connection.send(type, encodeMessage(type, data));
+  }
+}

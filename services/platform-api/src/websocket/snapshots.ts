@@ -1,0 +1,76 @@
+import type { Deps } from '../deps.ts';
+import type { LocationShown } from '../domains/realtime/shown.ts';
+import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
+import type { Selection } from './client-messages.ts';
+import { Coalesced } from './coalesced.ts';
+import { encodeMessage } from './live-event.ts';
+import type { UserView } from './views.ts';
+
+/** Positions in one message (platform-contract.md, section 16). */
+const positionsPerMessage = 200;
+
+/** Newest positions, in messages; the last one says so. */
+export function snapshotMessages(locations: readonly object[]): Buffer[] {
+  const messages: Buffer[] = [];
+  for (let at = 0; at === 0 || at < locations.length; at += positionsPerMessage) {
+    const final = at + positionsPerMessage >= locations.length;
+    messages.push(encodeMessage('snapshot', { locations: locations.slice(at, at + positionsPerMessage), final }));
+  }
+  return messages;
+}
+
+/** The positions of an account, with the messages that most of its users get alike. */
+class AccountSnapshot {
+  readonly locations: readonly LocationShown[];
+  #messages: readonly Buffer[] | undefined;
+
+  constructor(locations: readonly LocationShown[]) {
+    this.locations = locations;
+  }
+
+  get messages(): readonly Buffer[] {
+    return (this.#messages ??= snapshotMessages(this.locations));
+  }
+}
+
+/** Makes snapshots, for many who come at once with few readings. */
+export class Snapshots {
+  readonly #deps: Pick<Deps, 'records' | 'redis' | 'log'>;
+  readonly #accounts: Coalesced<AccountSnapshot>;
+
+  constructor(deps: Pick<Deps, 'records' | 'redis' | 'log'>) {
+    this.#deps = deps;
+    this.#accounts = new Coalesced(async (accountId) => new AccountSnapshot(await positionsOfAccount(deps, accountId)));
+  }
+
+  /** The newest positions of those of the vehicles that a user sees. */
+  async messagesFor(view: UserView, vehicles: Selection['vehicles']): Promise<readonly Buffer[]> {
+    const { caller, ownIds, shares } = view;
+    const asked = vehicles === 'all' ? null : new Set(vehicles);
+    if (asked === null && ownIds === null && shares.length === 0)
+      return (await this.#accounts.get(caller.accountId)).messages;
+    const isAsked = (id: number): boolean => asked === null || asked.has(id);
+    const own = await this.#own(view, vehicles);
+    const shared = await this.#shared(view, isAsked);
+    return snapshotMessages([...own, ...shared]);
+  }
+
+  async #own({ caller, ownIds }: UserView, vehicles: Selection['vehicles']): Promise<readonly LocationShown[]> {
+    const { accountId } = caller;
+    if (vehicles === 'all' && ownIds === null) return (await this.#accounts.get(accountId)).locations;
+    const ids = vehicles === 'all' ? [...(ownIds ?? [])] : vehicles.filter((id) => ownIds === null || ownIds.has(id));
+    return ids.length === 0 ? [] : positionsOfAccount(this.#deps, accountId, ids);
+  }
+
+  async #shared(view: UserView, isAsked: (id: number) => boolean): Promise<LocationShown[]> {
+    const idsByAccount = new Map<number, number[]>();
+    for (const { accountId, vehicleId } of view.shares)
+      if (isAsked(vehicleId) && view.accessTo(accountId, vehicleId)?.audience === 'shared')
+        idsByAccount.set(accountId, [...(idsByAccount.get(accountId) ?? []), vehicleId]);
+    const found: LocationShown[] = [];
+    for (const [accountId, ids] of idsByAccount)
+      for (const location of await positionsOfAccount(this.#deps, accountId, ids))
+        found.push({ ...location, driver_id: null });
+    return found;
+  }
+}

@@ -1,0 +1,67 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Lifecycle, Registry } from '@fleet/service-kit';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Principals } from '../access/principals.ts';
+import type { Deps } from '../deps.ts';
+import { closeCodes, comeBackReason } from './close-codes.ts';
+import { Connection } from './connection.ts';
+import { Hub } from './hub.ts';
+import { Stats } from './stats.ts';
+import { readUpgrade, refuseUpgrade, trustedProxies } from './upgrade.ts';
+
+/** What the websocket needs beside what all domains have. */
+export interface WebsocketParts {
+  readonly principals: Principals;
+  readonly origins: ReadonlySet<string>;
+  readonly metrics: Registry;
+}
+
+/** What is larger ends the connection unread; from 4 KiB on it is read, and answered with an error. */
+const maxPayloadBytes = 256 * 1024;
+/** How long clients may take to hear that the service stops. */
+const farewellMs = 2_000;
+
+/** Takes websocket connections on a server that listens, until the service stops. */
+export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server, parts: WebsocketParts): void {
+  const stats = new Stats();
+  stats.register(parts.metrics);
+  const hub = new Hub(deps, { principals: parts.principals, stats });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: true,
+    maxPayload: maxPayloadBytes,
+    perMessageDeflate: false,
+    autoPong: false,
+  });
+  const isTrusted = trustedProxies(deps.config.TRUST_PROXY);
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    // A client that has gone needs no answer; without a listener it would end the process.
+    socket.on('error', () => socket.destroy());
+    const asked = readUpgrade(request, { origins: parts.origins, isTrusted });
+    if ('status' in asked) return refuseUpgrade(socket, asked.status, asked.error);
+    if (lifecycle.isStopping) return refuseUpgrade(socket, 503, 'The service is stopping.');
+    sockets.handleUpgrade(request, socket, head, (ws) => {
+      ws.on('error', (error) => deps.log.debug({ err: error }, 'a websocket connection failed'));
+      hub.welcome(ws, new Connection(ws, socket, stats), asked);
+    });
+  };
+  server.on('upgrade', upgrade);
+  lifecycle.onStop('websocket', async () => {
+    await sayFarewell(sockets.clients, hub);
+    hub.stop();
+  });
+}
+
+/** Asks all clients to come back, each a little later than the other, and leaves those that do not answer. */
+async function sayFarewell(clients: ReadonlySet<WebSocket>, hub: Hub): Promise<void> {
+  const gone = [...clients].map((ws) => new Promise<void>((resolve) => ws.once('close', () => resolve())));
+  hub.closeAll(closeCodes.restart, () => comeBackReason('restart'));
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, farewellMs);
+  });
+  await Promise.race([Promise.all(gone), limit]);
+  clearTimeout(timer);
+  for (const ws of clients) ws.terminate();
+}

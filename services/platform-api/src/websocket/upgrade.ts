@@ -1,0 +1,69 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { createApp } from '@fleet/service-kit';
+
+/** Where the websocket is. */
+export const websocketPath = '/ws';
+
+/** What a client says when it connects. */
+export interface Asked {
+  readonly token: string | undefined;
+  readonly share: string | undefined;
+  readonly ticket: string | undefined;
+  readonly password: string | undefined;
+  readonly ip: string;
+}
+
+/** Reads the request of a connection; a status where it can not become one. */
+export function readUpgrade(
+  request: IncomingMessage,
+  parts: { readonly origins: ReadonlySet<string>; readonly isTrusted: TrustedProxy },
+): Asked | { readonly status: number; readonly error: string } {
+  const base = 'http://localhost';
+  const url = URL.canParse(request.url ?? '', base) ? new URL(request.url ?? '', base) : undefined;
+  if (url?.pathname !== websocketPath) return { status: 404, error: 'There is no websocket at this path.' };
+  // Browsers always name the page's origin, and others have no user whose session a foreign page could use.
+  const { origin } = request.headers;
+  if (origin !== undefined && !parts.origins.has(origin))
+    return { status: 403, error: 'The websocket can not be opened from this origin.' };
+  const { searchParams: query } = url;
+  const header = request.headers['x-share-password'];
+  return {
+    token: query.get('token') ?? undefined,
+    share: query.get('share') ?? undefined,
+    ticket: query.get('ticket') ?? undefined,
+    password: (typeof header === 'string' ? header : undefined) ?? query.get('password') ?? undefined,
+    ip: addressOf(request, parts.isTrusted),
+  };
+}
+
+/** Answers a request that does not become a connection. */
+export function refuseUpgrade(socket: Duplex, status: number, error: string): void {
+  const body = JSON.stringify({ status, error });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** Whether a proxy, so many hops away, is believed. */
+export type TrustedProxy = (address: string, hop: number) => boolean;
+
+/** The same proxies as for requests. */
+export const trustedProxies = (trustProxy: string): TrustedProxy =>
+  createApp({ trustProxy }).get('trust proxy fn') as TrustedProxy;
+
+/** Where the client is: the first address, from here on, that is not that of a believed proxy. */
+function addressOf(request: IncomingMessage, isTrusted: TrustedProxy): string {
+  const forwarded = String(request.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+    .toReversed();
+  const addresses = [request.socket.remoteAddress ?? '', ...forwarded];
+  return addresses.find((address, hop) => !isTrusted(address, hop)) ?? addresses.at(-1) ?? '';
+}

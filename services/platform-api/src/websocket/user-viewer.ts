@@ -1,0 +1,257 @@
+import type { LiveEventType } from '@fleet/bus';
+import type { Deps } from '../deps.ts';
+import { missedNotifications } from '../domains/notifications/missed.ts';
+import type { Notification } from '../domains/notifications/schema.ts';
+import { shownNotification } from '../domains/notifications/shown.ts';
+import type { SharePermission } from '../domains/sharing/schema.ts';
+import { vehiclesById } from '../domains/vehicles/use-cases.ts';
+import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
+import { sendError } from './client-inbox.ts';
+import type { ClientMessage, Selection } from './client-messages.ts';
+import { closeCodes } from './close-codes.ts';
+import type { Connection, Told } from './connection.ts';
+import type { Feeds, FeedViewer } from './feeds.ts';
+import { encodeMessage, OutgoingEvent } from './live-event.ts';
+import { locationIntervalMs, Pace } from './pace.ts';
+import type { Snapshots } from './snapshots.ts';
+import { Subscriptions } from './subscriptions.ts';
+import type { UserView, ViewListener } from './views.ts';
+
+/** Seconds between the pings of the server. */
+export const heartbeatSeconds = 30;
+/** Notifications that a resume tells, at most. */
+const maxResumed = 500;
+
+/** What a share must allow for an event of its vehicle to be told. */
+const permissionOf: Readonly<Record<LiveEventType, SharePermission>> = {
+  location: 'view',
+  status: 'view',
+  vehicle: 'view',
+  notification: 'notifications',
+  command: 'commands',
+  upload: 'history_video',
+  stream: 'live_video',
+  media: 'history_video',
+};
+
+/** What a connection of a user works with. */
+export interface ViewerParts {
+  readonly deps: Pick<Deps, 'records' | 'redis' | 'log'>;
+  readonly feeds: Feeds;
+  readonly snapshots: Snapshots;
+}
+
+/** One connection of a user: what it has subscribed to, out of what the user sees. */
+export class UserViewer implements FeedViewer, ViewListener {
+  readonly #parts: ViewerParts;
+  readonly #connection: Connection;
+  readonly #view: UserView;
+  readonly #subscriptions = new Subscriptions();
+  readonly #accounts = new Set<number>();
+  /** Where the client wants positions less often than once a second. */
+  #pace: Pace | undefined;
+
+  constructor(parts: ViewerParts, connection: Connection, view: UserView) {
+    this.#parts = parts;
+    this.#connection = connection;
+    this.#view = view;
+    view.listeners.add(this);
+  }
+
+  /** Greets the client and shows where everything is; events wait for that. */
+  async open(): Promise<void> {
+    const release = this.#connection.hold();
+    try {
+      this.#join();
+      this.#send('hello', {
+        connection_id: this.#connection.id,
+        user: this.#view.caller.userId,
+        server_time: new Date().toISOString(),
+        heartbeat_seconds: heartbeatSeconds,
+        subscriptions: this.#subscriptions.shown(),
+      });
+      await this.#parts.feeds.settled();
+      await this.#sendSnapshot('all');
+    } finally {
+      release();
+    }
+  }
+
+  close(): void {
+    this.#view.listeners.delete(this);
+    for (const accountId of this.#accounts) this.#parts.feeds.leave(accountId, this);
+    this.#accounts.clear();
+  }
+
+  async handle(message: ClientMessage): Promise<void> {
+    if (message.type === 'ping') this.#send('pong', { id: message.id });
+    else if (message.type === 'resume') await this.#resume(message.since, message);
+    else await this.#change(message);
+  }
+
+  /** Called for each event of an account that the user sees something of. */
+  offer(event: OutgoingEvent): void {
+    const access = this.#view.accessTo(event.accountId, event.vehicleId);
+    if (access === null || !access.permissions.includes(permissionOf[event.type])) return;
+    const intervalMs = this.#subscriptions.intervalOf(event.type, event.vehicleId);
+    if (intervalMs === undefined || !this.#isMeant(event, access.audience)) return;
+    if (event.type === 'location' && intervalMs > locationIntervalMs) {
+      this.#pace ??= new Pace();
+      if (!this.#pace.admit(event, intervalMs, performance.now())) return;
+    }
+    this.#deliver(event, access.audience);
+  }
+
+  /** Sends positions that have waited for the interval of the client. */
+  flush(nowMs: number): void {
+    for (const event of this.#pace?.due(nowMs) ?? []) {
+      const access = this.#view.accessTo(event.accountId, event.vehicleId);
+      const isWanted = this.#subscriptions.intervalOf(event.type, event.vehicleId) !== undefined;
+      if (access !== null && isWanted) this.#deliver(event, access.audience);
+    }
+  }
+
+  viewChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void {
+    this.#join();
+    for (const action of ['shared', 'unshared'] as const)
+      for (const vehicleId of change[action])
+        if (this.#subscriptions.intervalOf('vehicle', vehicleId) !== undefined)
+          this.#connection.deliver({
+            type: 'vehicle',
+            message: encodeMessage('vehicle', { vehicle_id: vehicleId, action }),
+          });
+  }
+
+  viewEnded(): void {
+    this.#connection.close(closeCodes.accessLost, 'access lost');
+  }
+
+  #isMeant({ type, vehicleId, data }: OutgoingEvent, audience: 'own' | 'shared'): boolean {
+    if (type === 'notification') return this.#view.wants(vehicleId, String(data['notification_type']));
+    // With whom else a vehicle is shared is not for those it is shared with; of their own share they hear by their view.
+    return type !== 'vehicle' || audience === 'own' || !/^(un)?shared$/.test(String(data['action']));
+  }
+
+  #deliver(event: OutgoingEvent, audience: 'own' | 'shared'): void {
+    const { type, vehicleId, data } = event;
+    const message = event.messageFor(audience);
+    if (type === 'location') this.#connection.deliver({ type, message, placeOf: vehicleId });
+    else if (type === 'notification') this.#connection.deliver({ type, message, told: toldOf(data) });
+    else this.#connection.deliver({ type, message });
+  }
+
+  async #change({ type, id, selection }: Extract<ClientMessage, { selection: Selection }>): Promise<void> {
+    const vehicles = await this.#visible(selection.vehicles);
+    const change = { ...selection, vehicles };
+    const isDone = type === 'subscribe' ? this.#subscriptions.add(change) : this.#subscriptions.remove(change);
+    if (!isDone) {
+      const message = 'The subscriptions name too many single vehicles.';
+      sendError(this.#connection, { code: 'limit_reached', message, id });
+      return;
+    }
+    // Held from here: what happens from now on comes after the snapshot.
+    const release = this.#connection.hold();
+    try {
+      this.#send('subscribed', { subscriptions: this.#subscriptions.shown(), id });
+      if (type === 'subscribe') await this.#sendSnapshot(selection.events.includes('location') ? vehicles : []);
+    } finally {
+      release();
+    }
+  }
+
+  /** Ids that are not visible are left out, as in all lists. */
+  async #visible(vehicles: Selection['vehicles']): Promise<Selection['vehicles']> {
+    if (vehicles === 'all' || vehicles.length === 0) return vehicles;
+    return visibleVehicleIds(this.#parts.deps, this.#view.caller, vehicles);
+  }
+
+  async #sendSnapshot(vehicles: Selection['vehicles']): Promise<void> {
+    for (const message of await this.#parts.snapshots.messagesFor(this.#view, vehicles)) {
+      if (!(await this.#connection.room())) return;
+      this.#connection.send('snapshot', message);
+    }
+  }
+
+  /** Tells what was missed; what happens meanwhile comes after it, and nothing twice. */
+  async #resume(since: number, { id }: ClientMessage): Promise<void> {
+    const { caller, ownIds, shares } = this.#view;
+    const told = shares.filter(({ permissions }) => permissions.includes('notifications'));
+    const release = this.#connection.hold();
+    try {
+      const visible = {
+        accountId: caller.accountId,
+        ownVehicleIds: ownIds === null ? null : [...ownIds],
+        sharedVehicleIds: told.map(({ vehicleId }) => vehicleId),
+      };
+      const missed = await missedNotifications(this.#parts.deps, visible, since, {
+        limit: maxResumed,
+        isWanted: (notification) => this.#isWanted(notification),
+      });
+      const owners = await this.#owners(missed.notifications);
+      if (!missed.isComplete) {
+        const message = `Only the newest ${maxResumed} are told: the others are in GET /api/notifications.`;
+        sendError(this.#connection, { code: 'resume_incomplete', message, id });
+      }
+      for (const notification of missed.notifications) {
+        const event = eventOf(notification, owners.get(notification.vehicleId) ?? null);
+        const access = this.#view.accessTo(event.accountId, event.vehicleId);
+        if (access === null || !(await this.#connection.room())) continue;
+        const { type, data } = event;
+        this.#connection.catchUp({ type, message: event.messageFor(access.audience), told: toldOf(data) });
+      }
+    } finally {
+      release();
+    }
+  }
+
+  #isWanted({ accountId, vehicleId, type }: Notification): boolean {
+    const access = this.#view.accessTo(accountId, vehicleId);
+    return (
+      access?.permissions.includes('notifications') === true &&
+      this.#subscriptions.intervalOf('notification', vehicleId) !== undefined &&
+      this.#view.wants(vehicleId, type)
+    );
+  }
+
+  /** The owning users of vehicles. */
+  async #owners(notifications: readonly Notification[]): Promise<Map<number, number>> {
+    const owners = new Map(this.#view.shares.map(({ vehicleId, ownerUserId }) => [vehicleId, ownerUserId]));
+    const ids = [...new Set(notifications.map(({ vehicleId }) => vehicleId))].filter((id) => !owners.has(id));
+    if (ids.length > 0)
+      for (const [id, { ownerUserId }] of await vehiclesById(this.#parts.deps.records, this.#view.caller, ids))
+        owners.set(id, ownerUserId);
+    return owners;
+  }
+
+  /** Hears of all accounts of which the user sees something, and of no other. */
+  #join(): void {
+    const wanted = new Set([this.#view.caller.accountId, ...this.#view.shares.map(({ accountId }) => accountId)]);
+    for (const accountId of this.#accounts)
+      if (!wanted.has(accountId)) {
+        this.#parts.feeds.leave(accountId, this);
+        this.#accounts.delete(accountId);
+      }
+    for (const accountId of wanted)
+      if (!this.#accounts.has(accountId)) {
+        this.#parts.feeds.join(accountId, this);
+        this.#accounts.add(accountId);
+      }
+  }
+
+  #send(type: string, data: unknown): void {
+    this.#connection.send(type, encodeMessage(type, data));
+  }
+}
+
+/** A record that changes has another version, and is told again. */
+function toldOf({ id, version }: Readonly<Record<string, unknown>>): Told {
+  return { id: Number(id), version: typeof version === 'number' ? version : 1 };
+}
+
+const eventOf = (notification: Notification, user: number | null): OutgoingEvent =>
+  new OutgoingEvent(notification.accountId, {
+    vehicleId: notification.vehicleId,
+    type: 'notification',
+    atMs: notification.serverTimestamp,
+    data: { ...shownNotification(notification), user },
+  });

@@ -1,0 +1,245 @@
+import { accessChanged, fleetChanged, keyRevoked, listenFor } from '@fleet/bus';
+import type { Principals } from '../access/principals.ts';
+import type { Deps } from '../deps.ts';
+import { notificationChoices } from '../domains/notifications/preferences.ts';
+import type { TokenHolder } from '../domains/realtime/websocket-tokens.ts';
+import type { SharePermission } from '../domains/sharing/schema.ts';
+import { type SharedVehicle, sharedVehicles } from '../domains/sharing/use-cases.ts';
+import { findAnywhere } from '../domains/users/use-cases.ts';
+import { accessTo, type Viewer, visibleVehicleIds } from '../domains/vehicles/visibility.ts';
+import type { Audience } from './live-event.ts';
+
+type Parts = Pick<Deps, 'records' | 'bus' | 'log'> & { readonly principals: Principals };
+
+/** What a user may be told of a vehicle. */
+export interface EventAccess {
+  readonly audience: Exclude<Audience, 'public'>;
+  readonly permissions: readonly SharePermission[];
+}
+
+/** What a user sees at a moment. */
+interface Seen {
+  readonly caller: Viewer;
+  readonly own: EventAccess;
+  /** Null: all of the account. */
+  readonly ownIds: ReadonlySet<number> | null;
+  readonly shares: ReadonlyMap<number, SharedVehicle>;
+  readonly wants: (vehicleId: number, type: string) => boolean;
+}
+
+/** Whom a change of a view is told. */
+export interface ViewListener {
+  /** What the user sees has been read again; vehicles that are shared with the user since, or not any more. */
+  viewChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void;
+  /** The user is not let in any more. */
+  viewEnded(): void;
+}
+
+/** What the user of a token sees, kept current while somebody listens; shared by the user's connections. */
+export class UserView {
+  readonly holder: TokenHolder;
+  readonly listeners = new Set<ViewListener>();
+  readAtMs = performance.now();
+  #seen: Seen;
+
+  constructor(holder: TokenHolder, seen: Seen) {
+    this.holder = holder;
+    this.#seen = seen;
+  }
+
+  get caller(): Viewer {
+    return this.#seen.caller;
+  }
+
+  get ownIds(): ReadonlySet<number> | null {
+    return this.#seen.ownIds;
+  }
+
+  /** Those that have not ended. */
+  get shares(): SharedVehicle[] {
+    return [...this.#seen.shares.values()].filter(isLive);
+  }
+
+  /** What the user may be told of a vehicle of an account, null for one that is not visible. */
+  accessTo(accountId: number, vehicleId: number): EventAccess | null {
+    const { caller, own, ownIds, shares } = this.#seen;
+    if (accountId === caller.accountId && (ownIds === null || ownIds.has(vehicleId))) return own;
+    const share = shares.get(vehicleId);
+    if (share === undefined || share.accountId !== accountId || !isLive(share)) return null;
+    return { audience: 'shared', permissions: share.permissions };
+  }
+
+  /** Whether the user wants to be told of a type of notification. */
+  wants(vehicleId: number, type: string): boolean {
+    return this.#seen.wants(vehicleId, type);
+  }
+
+  update(seen: Seen): void {
+    const before = this.#seen.shares;
+    this.#seen = seen;
+    const shared = [...seen.shares.keys()].filter((id) => !before.has(id));
+    const unshared = [...before.keys()].filter((id) => !seen.shares.has(id));
+    for (const listener of this.listeners) listener.viewChanged({ shared, unshared });
+  }
+}
+
+const isLive = ({ expiresAt }: SharedVehicle): boolean => expiresAt === null || expiresAt.getTime() > Date.now();
+
+/** Why a user is not let in. */
+export type Refusal = 'token' | 'suspended';
+
+/** A view is read again when something is said to have changed, and after this time because what was said may have got lost. */
+const maxAgeMs = 15_000;
+const tickMs = 1_000;
+/** Several changes at once are read once. */
+const gatherMs = 50;
+const readsAtOnce = 8;
+
+/** The views of all users who have connections to this process. */
+export class Views {
+  readonly #parts: Parts;
+  readonly #views = new Map<string, UserView>();
+  readonly #opening = new Map<string, Promise<UserView | Refusal>>();
+  readonly #due = new Set<UserView>();
+  readonly #heard: readonly { stop(): void }[];
+  readonly #tick: NodeJS.Timeout;
+  #gathering: NodeJS.Timeout | undefined;
+  #reading = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { bus, log } = parts;
+    const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
+    const off = bus.onReconnect(() => this.#reread(() => true));
+    this.#heard = [
+      listenFor(bus, accessChanged, onError, ({ userId, sessionId }) => this.#reread(whose(userId, sessionId))),
+      listenFor(bus, keyRevoked, onError, () => this.#reread(({ holder }) => holder.sessionId === null)),
+      // Preferences are of the user's account, vehicles of that which owns them: of shared ones another hears.
+      listenFor(bus, fleetChanged, onError, ({ accountId, kind }) => {
+        if (kind === 'vehicles' || kind === 'preferences')
+          this.#reread((view) => view.caller.accountId === accountId || sharesOf(view, accountId));
+      }),
+      { stop: () => off() },
+    ];
+    this.#tick = setInterval(() => this.#rereadOld(), tickMs);
+    this.#tick.unref();
+  }
+
+  /** What the user of a token sees; the same view for all connections of a session. The caller adds a listener at once. */
+  async open(holder: TokenHolder): Promise<UserView | Refusal> {
+    const key = keyOf(holder);
+    const known = this.#views.get(key);
+    if (known !== undefined) return known;
+    const opening = this.#opening.get(key) ?? this.#open(key, holder);
+    this.#opening.set(key, opening);
+    return opening;
+  }
+
+  /** Forgets a view that nobody listens to. */
+  release(view: UserView): void {
+    if (view.listeners.size === 0 && this.#views.get(keyOf(view.holder)) === view) {
+      this.#views.delete(keyOf(view.holder));
+      this.#due.delete(view);
+    }
+  }
+
+  stop(): void {
+    for (const heard of this.#heard) heard.stop();
+    clearInterval(this.#tick);
+    clearTimeout(this.#gathering);
+    this.#due.clear();
+  }
+
+  async #open(key: string, holder: TokenHolder): Promise<UserView | Refusal> {
+    try {
+      const seen = await read(this.#parts, holder);
+      if (seen === 'token' || seen === 'suspended') return seen;
+      const view = new UserView(holder, seen);
+      this.#views.set(key, view);
+      return view;
+    } finally {
+      this.#opening.delete(key);
+    }
+  }
+
+  #reread(which: (view: UserView) => boolean): void {
+    for (const view of this.#views.values()) if (which(view)) this.#due.add(view);
+    if (this.#due.size === 0) return;
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      this.#work();
+    }, gatherMs);
+  }
+
+  #rereadOld(): void {
+    const olderMs = performance.now() - maxAgeMs;
+    for (const view of this.#views.values())
+      if (view.listeners.size === 0) this.release(view);
+      else if (view.readAtMs < olderMs) this.#due.add(view);
+    this.#work();
+  }
+
+  #work(): void {
+    for (const view of this.#due) {
+      if (this.#reading >= readsAtOnce) return;
+      this.#due.delete(view);
+      this.#reading += 1;
+      void this.#refresh(view).finally(() => {
+        this.#reading -= 1;
+        this.#work();
+      });
+    }
+  }
+
+  async #refresh(view: UserView): Promise<void> {
+    view.readAtMs = performance.now();
+    try {
+      const seen = await read(this.#parts, view.holder);
+      if (seen !== 'token' && seen !== 'suspended') view.update(seen);
+      else for (const listener of view.listeners) listener.viewEnded();
+    } catch (error) {
+      // That nobody could look is no verdict: the next tick looks again.
+      this.#parts.log.warn({ err: error, userId: view.holder.userId }, 'what a user sees could not be read again');
+    }
+  }
+}
+
+const keyOf = ({ accountId, userId, sessionId, keyId }: TokenHolder): string =>
+  [accountId, userId, sessionId, sessionId === null ? keyId : null].join(':');
+
+/** Of an account that changes, all: a dealer takes those below along. */
+const whose = (userId: number | undefined, sessionId: number | undefined) => (view: UserView) =>
+  (userId === undefined && sessionId === undefined) ||
+  view.holder.userId === userId ||
+  (sessionId !== undefined && view.holder.sessionId === sessionId);
+
+const sharesOf = (view: UserView, accountId: number): boolean =>
+  view.shares.some((share) => share.accountId === accountId);
+
+async function read({ records, principals }: Parts, holder: TokenHolder): Promise<Seen | Refusal> {
+  const { accountId, userId, sessionId, keyId } = holder;
+  const home = (await findAnywhere(records, userId))?.accountId;
+  if (home === undefined) return 'token';
+  const mintedByKeyId = sessionId === null ? keyId : null;
+  const principal = await principals.principal({ accountId: home, userId, sessionId, mintedByKeyId, role: 'viewer' });
+  if (principal === null) return 'token';
+  if (principal.isSuspended) return 'suspended';
+  const { role, canViewVideo } = principal.user;
+  const caller = { accountId, userId, role, canViewVideo };
+  // The operator's staff alone act in other accounts.
+  if (home !== accountId && role !== 'superadmin') return 'token';
+  const [shared, choices, ids] = await Promise.all([
+    sharedVehicles({ records }, caller),
+    notificationChoices({ records }, userId),
+    role === 'driver' ? visibleVehicleIds({ records }, caller) : null,
+  ]);
+  const shares = new Map(shared.map((share) => [share.vehicleId, share]));
+  const { permissions } = accessTo({ accountId, ownerUserId: userId }, caller, undefined);
+  return {
+    caller,
+    own: { audience: 'own', permissions },
+    ownIds: ids && new Set(ids.filter((id) => !shares.has(id))),
+    shares,
+    wants: choices,
+  };
+}
