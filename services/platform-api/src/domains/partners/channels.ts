@@ -42,15 +42,20 @@ export async function recordedDevice({ records }: Pick<Deps, 'records'>, imei: s
 
 /** Commands devices that came in through partners, by their partners' servers (platform-contract.md, section 18). */
 export class PartnerChannels {
-  readonly devices: PartnerDevices;
+  readonly #devices: PartnerDevices;
   readonly #parts: Parts;
   readonly #hubs: PartnerHubs;
   readonly #known = new ShortCache<CommandedDevice | null>({ keepMs });
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.devices = new PartnerDevices(parts.database);
+    this.#devices = new PartnerDevices(parts.database);
     this.#hubs = new PartnerHubs(parts.config);
+  }
+
+  /** Notes that devices came in for an account, by a partner or (null) with the account's own headers. */
+  async note(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<void> {
+    for (const imei of await this.#devices.note(accountId, partnerId, imeis)) this.#known.forget(imei);
   }
 
   /** How the command to a partner's device ended; null for a device that no partner's server commands. */
@@ -66,7 +71,7 @@ export class PartnerChannels {
   async reachable(imeis: readonly string[]): Promise<Set<string>> {
     if (imeis.length === 0) return new Set();
     const reached = new Set<string>();
-    for (const imei of await this.devices.among(imeis)) if ((await this.#look(imei)) !== null) reached.add(imei);
+    for (const imei of await this.#devices.among(imeis)) if ((await this.#look(imei)) !== null) reached.add(imei);
     return reached;
   }
 
@@ -102,7 +107,7 @@ export class PartnerChannels {
   async #find(imei: string): Promise<CommandedDevice | null> {
     const device = await recordedDevice(this.#parts, imei);
     if (device === null) return null;
-    const partnerId = await this.devices.partnerOf(device.accountId, imei);
+    const partnerId = await this.#devices.partnerOf(device.accountId, imei);
     if (partnerId === undefined) return null;
     const channel = (partnerId === null ? null : await this.#ownChannel(device, partnerId)) ?? this.#defaultChannel();
     return channel === null ? null : { channel, shownImei: device.recordedImei };

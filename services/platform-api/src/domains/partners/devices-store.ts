@@ -16,15 +16,16 @@ export class PartnerDevices {
     this.#devices = database.collection<PartnerDevice>('partner_devices');
   }
 
-  /** Notes by whom devices came in; what is noted already costs one read. */
-  async note(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<void> {
-    if (imeis.length === 0) return;
+  /** Notes by whom devices came in, and answers those of which it was not noted: the others cost one read. */
+  async note(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<string[]> {
+    if (imeis.length === 0) return [];
     const known = new Map((await this.#find(imeis)).map(({ _id, accounts }) => [_id, accounts[accountId]]));
-    for (const imei of imeis) {
-      if (known.get(imei) === partnerId) continue;
+    const changed = imeis.filter((imei) => known.get(imei) !== partnerId);
+    for (const imei of changed) {
       const change = { $set: { [`accounts.${accountId}`]: partnerId } } as object;
       await this.#devices.updateOne({ _id: imei }, change, { upsert: true });
     }
+    return changed;
   }
 
   /** The partner by which a device came in for an account: null for the account's own headers, undefined where it did not come in so. */

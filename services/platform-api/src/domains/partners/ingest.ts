@@ -100,7 +100,7 @@ async function store<T extends { readonly timestamp: number }>(
     ({ imei, value }): DeviceReport => ({ imei, receivedAtMs: nowMs, report: kind.report(accountId, value) }),
   );
   await deps.telemetry.store(reports);
-  await deps.partnerChannels.devices.note(accountId, partnerId, [...new Set(reports.map(({ imei }) => imei))]);
+  await deps.partnerChannels.note(accountId, partnerId, [...new Set(reports.map(({ imei }) => imei))]);
   const kept = [...accepted].map(([_id, { imei, value }]) => ({
     _id,
     accountId,

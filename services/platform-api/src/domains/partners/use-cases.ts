@@ -54,9 +54,14 @@ export const listPartners = ({ records }: Parts, scope: Scope, paging: Paging): 
   partnersIn(records).list(scope, { paging });
 
 /** Ends a partner's token; the partner as it was. */
-export async function deletePartner(deps: Parts, caller: Caller, id: number): Promise<Partner> {
+export async function deletePartner(
+  deps: Parts & Pick<Deps, 'partnerChannels'>,
+  caller: Caller,
+  id: number,
+): Promise<Partner> {
   const partner = await partnersIn(deps.records).remove(caller, id);
   if (partner === null) throw new AppError('not_found', `There is no partner ${id}.`);
+  deps.partnerChannels.forget();
   await audit(deps, caller, 'partners.delete', { type: 'partners', id });
   return partner;
 }

@@ -1,0 +1,229 @@
+import { createHash, randomInt } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  admitPartnerCommand,
+  askPartner,
+  call,
+  callUseCase,
+  type DeviceCommand,
+  queuePartnerCommand,
+  verifyPartner,
+} from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+
+jest.setTimeout(60_000);
+
+const gps = '/api/devices/partner/pushgps';
+const command: DeviceCommand = { kind: 'sendText', text: 'Hello', textType: null, options: null };
+const options = { timeoutMs: 10_000 };
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+let world: PlatformWorld;
+let owner: Client;
+let hub: Server;
+let hubUrl: string;
+let forms: Record<string, string>[] = [];
+let hubAnswer: unknown = { code: 0 };
+
+beforeAll(async () => {
+  hub = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      forms.push(Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString())));
+      response.end(JSON.stringify(hubAnswer));
+    });
+  });
+  await new Promise<void>((resolve) => hub.listen(0, '127.0.0.1', resolve));
+  hubUrl = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
+  world = await PlatformWorld.open({
+    PARTNER_COMMAND_ALLOW_HTTP: 'true',
+    PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8',
+    PARTNER_COMMAND_URL: `${hubUrl}/default`,
+    PARTNER_COMMAND_TOKEN: 'default-token',
+    COMMAND_POLL_MS: '50',
+  });
+  owner = world.as(world.ours.owner);
+});
+afterAll(async () => {
+  await world?.close();
+  hub.closeAllConnections();
+  await new Promise((resolve) => hub.close(resolve));
+});
+
+const newImei = (): string => `869${String(randomInt(10 ** 12)).padStart(12, '0')}`;
+
+async function partner(body: object, client = owner): Promise<Data> {
+  const made = await client.post('/api/partners', { name: 'Hub', ...body });
+  expect(made).toMatchObject({ status: 201 });
+  return made.data;
+}
+
+async function vehicle(imei: string, client = owner): Promise<Data> {
+  const made = await client.post('/api/vehicles', { vehicle_no: `P ${imei.slice(-8)}`, imei });
+  expect(made).toMatchObject({ status: 201 });
+  return made.data;
+}
+
+const point = (deviceImei: string) => ({ deviceImei, lat: 22.5, lng: 114, gpsTime: new Date().toISOString() });
+
+async function pushed(imei: string, token: string): Promise<void> {
+  expect(await world.anonymous.post(gps, { token, data_list: [point(imei)] })).toMatchObject({
+    body: { data: { accepted: 1 } },
+  });
+}
+
+const ask = (imei: string) => call(world.bus, askPartner, { imei, command }, options);
+const formsOf = (imei: string) => forms.filter(({ deviceImei }) => deviceImei === imei);
+
+describe('the server of a partner', () => {
+  it('is on its record; its token is kept sealed and never shown', async () => {
+    const made = await partner({ command_url: `${hubUrl}/own`, command_token: 'my-hub-token' });
+    expect(made).toMatchObject({ command_url: `${hubUrl}/own`, has_command_token: true });
+    const listed = await owner.get('/api/partners');
+    expect(listed.items.find(({ id }) => id === made.id)).toMatchObject({ has_command_token: true });
+    expect(JSON.stringify([made, listed.body])).not.toContain('my-hub-token');
+    const stored = await world.deps.database.collection('partners').findOne({ _id: made.id } as object);
+    expect(JSON.stringify(stored)).not.toContain('my-hub-token');
+    expect(await partner({})).toMatchObject({ command_url: null, has_command_token: false });
+  });
+
+  it.each([
+    [{ command_url: 'http://10.0.0.1' }, '/command_url'],
+    [{ command_url: 'https://169.254.169.254' }, '/command_url'],
+    [{ command_url: 'https://hub.invalid' }, '/command_url'],
+    [{ command_url: 'ftp://93.184.216.34' }, '/command_url'],
+    [{ command_url: 'https://93.184.216.34/?x=1' }, '/command_url'],
+    [{ command_url: 'https://user:password@93.184.216.34' }, '/command_url'],
+    [{ command_token: 'alone' }, '/command_token'],
+  ])('is refused as %j', async (body, path) => {
+    expect(await owner.post('/api/partners', { name: 'Hub', ...body })).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed', details: [{ path }] },
+    });
+  });
+
+  it('commands the devices that came in through the partner', async () => {
+    const { token } = await partner({ command_url: `${hubUrl}/own`, command_token: 'my-hub-token' });
+    const imei = newImei();
+    await vehicle(imei);
+    expect(await ask(imei)).toEqual({ kind: 'noPartner' });
+    await pushed(imei, String(token));
+    expect(await ask(imei)).toMatchObject({ kind: 'answered' });
+    expect(formsOf(imei)).toEqual([
+      expect.objectContaining({ token: 'my-hub-token', proNo: '33536', cmdContent: 'Hello' }),
+    ]);
+    hubAnswer = { code: 300 };
+    expect(await ask(imei)).toEqual({ kind: 'notConnected' });
+    hubAnswer = { code: 0 };
+  });
+
+  it("is the installation's where the record names none, and for pushes with the account's own headers", async () => {
+    const { token } = await partner({});
+    const [first, second] = [newImei(), newImei()];
+    await vehicle(first);
+    expect(await owner.post('/api/mining-devices', { imei: second })).toMatchObject({ status: 201 });
+    await pushed(first, String(token));
+    const key = await owner.post('/api/api-keys', { name: 'ingest', scopes: ['ingest'] });
+    expect(key).toMatchObject({ status: 201 });
+    const ingest = world.as({ ...world.ours.owner, apiKey: String(key.data['key']) });
+    const own = await ingest.post(gps, { data_list: [point(second)] });
+    expect(own).toMatchObject({ status: 200, body: { data: { accepted: 1 } } });
+    for (const imei of [first, second]) {
+      expect(await ask(imei)).toMatchObject({ kind: 'answered' });
+      expect(formsOf(imei)).toEqual([expect.objectContaining({ token: 'default-token' })]);
+    }
+    expect(await ask(newImei())).toEqual({ kind: 'noPartner' });
+  });
+
+  it("is not another account's, though that has the number of a mining device too", async () => {
+    const stranger = world.as(world.theirs.owner);
+    const theirs = await partner({ command_url: `${hubUrl}/theirs` }, stranger);
+    const imei = newImei();
+    await vehicle(imei);
+    expect(await stranger.post('/api/mining-devices', { imei })).toMatchObject({ status: 201 });
+    await pushed(imei, String(theirs['token']));
+    expect(await ask(imei)).toEqual({ kind: 'noPartner' });
+    expect(formsOf(imei)).toEqual([]);
+  });
+
+  it('gets what waits in the command queue', async () => {
+    const { token } = await partner({ command_url: hubUrl });
+    const imei = newImei();
+    const { id } = await vehicle(imei);
+    await pushed(imei, String(token));
+    const params = { parameters: [{ id: 1, value: 30 }] };
+    const made = await owner.post(`/api/vehicles/${id}/commands`, { type: 'set_parameters', params });
+    expect(made).toMatchObject({ status: 202 });
+    const path = `/api/vehicles/${id}/commands/${String(made.data['command_id'])}`;
+    await until(async () => (await owner.get(path)).data['status'] === 'acknowledged');
+    expect(formsOf(imei)).toEqual([expect.objectContaining({ proNo: '33027', cmdContent: '{"1":"30"}' })]);
+  });
+});
+
+describe('a partner that commands our terminals', () => {
+  const verify = (token: string, address = '192.0.2.1') =>
+    call(world.bus, verifyPartner, { tokenSha256: hash(token), address }, options);
+  const admit = (partnerId: number, imei: string, accountId = world.ours.accountId) =>
+    call(world.bus, admitPartnerCommand, { partnerId, accountId, imei, proNo: 33_536, address: '192.0.2.1' }, options);
+
+  it('is known by its token, from where it may come', async () => {
+    const { id, token } = await partner({ ip_allowlist: ['192.0.2.0/24'] });
+    const known = { valid: true, partnerId: id, accountId: world.ours.accountId };
+    expect(await verify(String(token))).toEqual(known);
+    expect(await verify(String(token), '198.51.100.1')).toEqual({ valid: false });
+    expect(await verify('pt_wrong')).toEqual({ valid: false });
+    await owner.delete(`/api/partners/${id}`);
+    expect(await verify(String(token))).toEqual({ valid: false });
+  });
+
+  it('may command devices of its account alone, with numbers that begin as its record says', async () => {
+    const any = await partner({});
+    const narrow = await partner({ imei_prefixes: ['8601'] });
+    const [imei, mining, theirs] = ['860112070347838', newImei(), newImei()];
+    await vehicle(imei);
+    await owner.post('/api/mining-devices', { imei: mining });
+    await vehicle(theirs, world.as(world.theirs.owner));
+    expect(await admit(any.id, imei)).toEqual({ isAdmitted: true });
+    expect(await admit(any.id, mining)).toEqual({ isAdmitted: true });
+    expect(await admit(narrow.id, imei)).toEqual({ isAdmitted: true });
+    expect(await admit(narrow.id, mining)).toEqual({ isAdmitted: false });
+    expect(await admit(any.id, theirs)).toEqual({ isAdmitted: false });
+    expect(await admit(any.id, theirs, world.theirs.accountId)).toEqual({ isAdmitted: false });
+    expect(await admit(any.id, newImei())).toEqual({ isAdmitted: false });
+    const noted = await owner.get('/api/audit-log?action=partners.command&limit=200');
+    expect(noted.items).toContainEqual(
+      expect.objectContaining({
+        target: { type: 'partners', id: narrow.id },
+        detail: { imei, pro_no: 33_536 },
+        ip: '192.0.2.1',
+      }),
+    );
+  });
+
+  it('leaves commands for devices that are away, in the queue of their vehicle', async () => {
+    const { id: partnerId } = await partner({});
+    const [imei, mining] = [newImei(), newImei()];
+    const { id } = await vehicle(imei);
+    await owner.post('/api/mining-devices', { imei: mining });
+    const who = { partnerId, accountId: world.ours.accountId, address: '192.0.2.1' };
+    const wanted = { type: 'text', params: { text: 'Hello' } };
+    const { commandId } = await callUseCase(world.bus, queuePartnerCommand, { ...who, imei, ...wanted }, options);
+    expect((await owner.get(`/api/vehicles/${id}/commands/${commandId}`)).data).toMatchObject({
+      type: 'text',
+      status: 'queued',
+      params: { text: 'Hello' },
+    });
+    // Commands belong to vehicles.
+    expect(await callUseCase(world.bus, queuePartnerCommand, { ...who, imei: mining, ...wanted }, options)).toEqual({
+      commandId: null,
+    });
+    const bad = { ...who, imei, type: 'text', params: {} };
+    await expect(callUseCase(world.bus, queuePartnerCommand, bad, options)).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
+  });
+});
