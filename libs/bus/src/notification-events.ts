@@ -3,6 +3,9 @@ import { defineAnnouncement, defineRequest } from './contract.ts';
 
 const id = Type.Integer({ minimum: 1 });
 const milliseconds = Type.Integer({ minimum: 0 });
+/** A union of literals that is made of a list has no static type. */
+const oneOfWords = <const T extends readonly string[]>(words: T) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...words] });
 
 /**
  * A notification that is on record, in the stream NOTIFICATIONS on `notificationSubject`; its `Nats-Msg-Id` is the dedupe key. Whoever reads it meets it
@@ -70,7 +73,7 @@ export const liveEvents = defineAnnouncement({
     accountId: id,
     events: Type.Array(
       Type.Object({
-        type: Type.Union(liveEventTypes.map((type) => Type.Literal(type))),
+        type: oneOfWords(liveEventTypes),
         vehicleId: id,
         /** Server time of the event, ms. */
         atMs: milliseconds,
@@ -97,11 +100,7 @@ export const fleetChanged = defineAnnouncement({
   subject: 'fleet.changed',
   schema: Type.Object({
     accountId: id,
-    kind: Type.Union(
-      (['vehicles', 'drivers', 'groups', 'geofences', 'routes', 'preferences', 'webhooks'] as const).map((kind) =>
-        Type.Literal(kind),
-      ),
-    ),
+    kind: oneOfWords(['vehicles', 'drivers', 'groups', 'geofences', 'routes', 'preferences', 'webhooks']),
   }),
 });
 
@@ -178,7 +177,7 @@ export const tellOfWebhook = defineRequest({
   request: Type.Object({
     webhookId: id,
     /** How much of the time after which a failing webhook is disabled is over; 100: it is disabled. */
-    percent: Type.Union(([50, 90, 100] as const).map((each) => Type.Literal(each))),
+    percent: Type.Union([Type.Literal(50), Type.Literal(90), Type.Literal(100)]),
     reason: Type.Union([Type.Literal('failing'), Type.Literal('gone')]),
     failingSinceMs: milliseconds,
     /** The vehicle of a delivery that failed: the notification is about it. */
