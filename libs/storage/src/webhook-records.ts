@@ -1,0 +1,378 @@
+import { createHash } from 'node:crypto';
+import type { Filter } from 'mongodb';
+import { type Collection, type Database, isDuplicateKey } from './mongo.ts';
+import { NumberSource } from './number-source.ts';
+import type {
+  AttemptRecord,
+  AttemptTrigger,
+  DeliveryFilter,
+  DeliveryRecord,
+  DeliveryStats,
+  DeliveryStatus,
+  DeliverySummary,
+  DueDelivery,
+  ReplayPart,
+  WebhookHealth,
+  WebhookRecord,
+} from './webhook-types.ts';
+
+/** Attempts that a delivery keeps; the count goes on. */
+const keptAttempts = 50;
+/** Deliveries whose attempts are read for percentiles, the newest. */
+const statsSample = 5_000;
+const summaryOnly = { projection: { body: 0, attempts: 0, request: 0 } } as const;
+
+/** Id of the delivery of a notification to a webhook: whoever makes it again makes the same. */
+export const deliveryIdOf = (webhookId: number, notificationId: number): string =>
+  createHash('sha256').update(`${webhookId}:${notificationId}`).digest('hex').slice(0, 24);
+
+/** What a delivery starts with. */
+export type NewDelivery = Pick<
+  DeliveryRecord,
+  | 'webhookId'
+  | 'accountId'
+  | 'userId'
+  | 'notificationId'
+  | 'notificationType'
+  | 'imei'
+  | 'imeiKey'
+  | 'vehicleId'
+  | 'body'
+> & { readonly status: 'pending' | 'skipped' };
+
+/** What an attempt has led to. */
+export interface AttemptOutcome {
+  readonly status: 'pending' | 'succeeded' | 'failed';
+  readonly attempt: AttemptRecord;
+  readonly request: DeliveryRecord['request'];
+  /** With `pending`. */
+  readonly nextAttemptAtMs: number | null;
+}
+
+/**
+ * Webhooks, their health, and their deliveries. A delivery is changed by whoever has claimed it; the embedded database has no atomic updates, so that there an attempt
+ * may be made twice, which is what at-least-once allows.
+ */
+export class WebhookRecords {
+  readonly #webhooks: Collection<WebhookRecord>;
+  readonly #health: Collection<WebhookHealth>;
+  readonly #deliveries: Collection<DeliveryRecord>;
+  readonly #due: Collection<DueDelivery>;
+  readonly #replays: Collection<ReplayPart>;
+  readonly #numbers: NumberSource;
+
+  constructor(database: Database) {
+    this.#webhooks = database.collection<WebhookRecord>('webhooks');
+    this.#health = database.collection<WebhookHealth>('webhook_health');
+    this.#deliveries = database.collection<DeliveryRecord>('webhook_deliveries');
+    this.#due = database.collection<DueDelivery>('webhook_due');
+    this.#replays = database.collection<ReplayPart>('webhook_replays');
+    this.#numbers = new NumberSource(database, 'webhook_deliveries');
+  }
+
+  /** One after another: FerretDB 1 drops the connection that asks for several at once of which some stand already. */
+  async ensureIndexes(): Promise<void> {
+    await this.#deliveries.createIndex({ webhookId: 1, number: -1 });
+    await this.#deliveries.createIndex({ webhookId: 1, status: 1, number: -1 });
+    await this.#deliveries.createIndex({ webhookId: 1, createdAtMs: 1 });
+    await this.#deliveries.createIndex({ status: 1, nextAttemptAtMs: 1 });
+    await this.#deliveries.createIndex({ createdAtMs: 1 });
+    await this.#due.createIndex({ webhookId: 1, dueAtMs: 1 });
+    await this.#due.createIndex({ dueAtMs: 1 });
+    await this.#replays.createIndex({ dueAtMs: 1 });
+  }
+
+  webhook(id: number): Promise<WebhookRecord | null> {
+    return this.#webhooks.findOne({ _id: id });
+  }
+
+  webhooksOf(userId: number): Promise<WebhookRecord[]> {
+    return this.#webhooks.find({ userId }).toArray();
+  }
+
+  health(webhookId: number): Promise<WebhookHealth | null> {
+    return this.#health.findOne({ _id: webhookId });
+  }
+
+  async healthOf(webhookIds: readonly number[]): Promise<Map<number, WebhookHealth>> {
+    if (webhookIds.length === 0) return new Map();
+    const found = await this.#health.find({ _id: { $in: [...webhookIds] } }).toArray();
+    return new Map(found.map((each) => [each._id, each]));
+  }
+
+  async saveHealth(health: WebhookHealth): Promise<void> {
+    await this.#health.replaceOne({ _id: health._id }, health, { upsert: true });
+  }
+
+  /** Health with a notice that is to be told. */
+  withDueNotice(): Promise<WebhookHealth[]> {
+    return this.#health.find({ dueNotice: { $ne: null } }).toArray();
+  }
+
+  /** Stores a delivery; one that is there already stays as it is. Answers its id. */
+  async add(delivery: NewDelivery, nowMs = Date.now()): Promise<string> {
+    const _id = deliveryIdOf(delivery.webhookId, delivery.notificationId);
+    const isPending = delivery.status === 'pending';
+    try {
+      await this.#deliveries.insertOne({
+        _id,
+        number: await this.#numbers.next(),
+        ...delivery,
+        trigger: 'schedule',
+        attemptCount: 0,
+        roundAttempts: 0,
+        attempts: [],
+        request: null,
+        createdAtMs: nowMs,
+        updatedAtMs: nowMs,
+        version: 1,
+        nextAttemptAtMs: isPending ? nowMs : null,
+        completedAtMs: null,
+        runningUntilMs: 0,
+      });
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    return _id;
+  }
+
+  find(id: string): Promise<DeliveryRecord | null> {
+    return this.#deliveries.findOne({ _id: id });
+  }
+
+  /** Takes the right to make an attempt; null where the delivery is not due, or another attempt is under way. */
+  claim(id: string, untilMs: number, nowMs = Date.now()): Promise<DeliveryRecord | null> {
+    return this.#deliveries.findOneAndUpdate(
+      { _id: id, status: 'pending', runningUntilMs: { $lte: nowMs }, nextAttemptAtMs: { $lte: nowMs } },
+      { $set: { runningUntilMs: untilMs } },
+      { returnDocument: 'after' },
+    );
+  }
+
+  /** Notes what an attempt has led to; false where the delivery was cancelled meanwhile. */
+  async record(claimed: DeliveryRecord, outcome: AttemptOutcome, nowMs = Date.now()): Promise<boolean> {
+    const { status, attempt, request, nextAttemptAtMs } = outcome;
+    const { matchedCount } = await this.#deliveries.updateOne(
+      { _id: claimed._id, status: 'pending' },
+      {
+        $set: {
+          status,
+          attemptCount: attempt.number,
+          roundAttempts: claimed.roundAttempts + 1,
+          attempts: [...claimed.attempts, attempt].slice(-keptAttempts),
+          request,
+          nextAttemptAtMs,
+          trigger: status === 'pending' ? 'schedule' : claimed.trigger,
+          completedAtMs: status === 'pending' ? null : nowMs,
+          updatedAtMs: nowMs,
+          runningUntilMs: 0,
+          version: claimed.version + 1,
+        },
+      },
+    );
+    return matchedCount === 1;
+  }
+
+  /** Ends a pending delivery without an attempt. */
+  async end(id: string, status: 'skipped' | 'canceled', nowMs = Date.now()): Promise<void> {
+    const ended = { status, nextAttemptAtMs: null, runningUntilMs: 0, updatedAtMs: nowMs };
+    await this.#deliveries.updateOne({ _id: id, status: 'pending' }, { $set: ended, $inc: { version: 1 } });
+  }
+
+  /** Puts a claimed delivery off: no attempt was made. */
+  async putOff(id: string, nextAttemptAtMs: number): Promise<void> {
+    const change = { nextAttemptAtMs, runningUntilMs: 0, updatedAtMs: Date.now() };
+    await this.#deliveries.updateOne({ _id: id, status: 'pending' }, { $set: change, $inc: { version: 1 } });
+  }
+
+  /** Has a delivery tried again from now on, unless it is in none of the statuses. */
+  async renew(
+    id: string,
+    from: readonly DeliveryStatus[],
+    trigger: Exclude<AttemptTrigger, 'test'>,
+    atMs: number,
+  ): Promise<boolean> {
+    const change = {
+      status: 'pending' as const,
+      trigger,
+      roundAttempts: 0,
+      nextAttemptAtMs: atMs,
+      completedAtMs: null,
+      runningUntilMs: 0,
+      updatedAtMs: Date.now(),
+    };
+    const { matchedCount } = await this.#deliveries.updateOne(
+      { _id: id, status: { $in: [...from] } },
+      { $set: change, $inc: { version: 1 } },
+    );
+    return matchedCount === 1;
+  }
+
+  /** Ends everything that a webhook still waits for: it is removed. */
+  async cancelAll(webhookId: number, nowMs = Date.now()): Promise<void> {
+    await this.#replays.deleteMany({ webhookId });
+    const ended = { status: 'canceled' as const, nextAttemptAtMs: null, runningUntilMs: 0, updatedAtMs: nowMs };
+    await this.#deliveries.updateMany({ webhookId, status: 'pending' }, { $set: ended, $inc: { version: 1 } });
+    await this.#due.deleteMany({ webhookId });
+    await this.#health.deleteOne({ _id: webhookId });
+  }
+
+  /** Plans the next attempt, over what was planned before. */
+  async schedule(due: DueDelivery): Promise<void> {
+    await this.#due.replaceOne({ _id: due._id }, due, { upsert: true });
+  }
+
+  async unschedule(id: string): Promise<void> {
+    await this.#due.deleteOne({ _id: id });
+  }
+
+  /** Webhooks with attempts that are due. */
+  async webhooksDue(nowMs = Date.now()): Promise<number[]> {
+    return this.#due.distinct('webhookId', { dueAtMs: { $lte: nowMs } });
+  }
+
+  /** Takes attempts that are due, the oldest first: nobody else takes them before `untilMs`. */
+  async takeDue(webhookId: number, limit: number, untilMs: number, nowMs = Date.now()): Promise<DueDelivery[]> {
+    const found = await this.#due
+      .find({ webhookId, dueAtMs: { $lte: nowMs } })
+      .sort({ dueAtMs: 1 })
+      .limit(limit)
+      .toArray();
+    const taken: DueDelivery[] = [];
+    for (const due of found) {
+      const { matchedCount } = await this.#due.updateOne(
+        { _id: due._id, dueAtMs: due.dueAtMs },
+        { $set: { dueAtMs: untilMs } },
+      );
+      if (matchedCount === 1) taken.push(due);
+    }
+    return taken;
+  }
+
+  /** Plans pending deliveries that nobody works at any more, as a crash or a lost stream has left them; answers how many. */
+  async mend(beforeMs: number, nowMs = Date.now()): Promise<number> {
+    const lost = this.#deliveries.find(
+      { status: 'pending', nextAttemptAtMs: { $lt: beforeMs }, runningUntilMs: { $lt: beforeMs } },
+      summaryOnly,
+    );
+    let mended = 0;
+    for await (const { _id, webhookId } of lost.limit(1_000)) {
+      if ((await this.#due.findOne({ _id })) !== null) continue;
+      await this.schedule({ _id, webhookId, dueAtMs: nowMs });
+      mended += 1;
+    }
+    return mended;
+  }
+
+  /** Ids of deliveries of a span, the oldest first. */
+  async idsOf(
+    webhookId: number,
+    span: { readonly sinceMs: number; readonly untilMs: number | null; readonly statuses: readonly DeliveryStatus[] },
+    limit: number,
+  ): Promise<string[]> {
+    const filter = {
+      webhookId,
+      status: { $in: [...span.statuses] },
+      ...timesOf(span.sinceMs, span.untilMs ?? undefined),
+    };
+    const found = this.#deliveries
+      .find(filter, { projection: { _id: 1 } })
+      .sort({ number: 1 })
+      .limit(limit);
+    return (await found.toArray()).map(({ _id }) => _id);
+  }
+
+  async addReplay(parts: readonly ReplayPart[]): Promise<void> {
+    if (parts.length > 0) await this.#replays.insertMany([...parts]);
+  }
+
+  /** Takes the parts of replays whose turn it is: nobody else takes them before `untilMs`. */
+  async takeReplays(untilMs: number, nowMs = Date.now()): Promise<ReplayPart[]> {
+    const taken: ReplayPart[] = [];
+    for (const part of await this.#replays.find({ dueAtMs: { $lte: nowMs } }).toArray()) {
+      const { matchedCount } = await this.#replays.updateOne(
+        { _id: part._id, dueAtMs: part.dueAtMs },
+        { $set: { dueAtMs: untilMs } },
+      );
+      if (matchedCount === 1) taken.push(part);
+    }
+    return taken;
+  }
+
+  async endReplay(id: string): Promise<void> {
+    await this.#replays.deleteOne({ _id: id });
+  }
+
+  /** One page of a webhook's deliveries, the newest first. */
+  async list(
+    webhookId: number,
+    filter: DeliveryFilter,
+    paging: { readonly limit: number; readonly offset: number },
+  ): Promise<{ items: DeliverySummary[]; total: number }> {
+    const where: Filter<DeliveryRecord> = {
+      webhookId,
+      ...(filter.status === undefined ? {} : { status: filter.status }),
+      ...(filter.type === undefined ? {} : { notificationType: filter.type }),
+      ...(filter.imeiKey === undefined ? {} : { imeiKey: filter.imeiKey }),
+      ...timesOf(filter.fromMs, filter.toMs),
+    };
+    const found = this.#deliveries
+      .find(where, summaryOnly)
+      .sort({ number: -1 })
+      .skip(paging.offset)
+      .limit(paging.limit);
+    const [items, total] = await Promise.all([found.toArray(), this.#deliveries.countDocuments(where)]);
+    return { items, total };
+  }
+
+  /** How the deliveries that were made since have gone. */
+  async stats(webhookId: number, sinceMs: number): Promise<DeliveryStats> {
+    const where = { webhookId, createdAtMs: { $gte: sinceMs } };
+    const count = (status: DeliveryStatus): Promise<number> => this.#deliveries.countDocuments({ ...where, status });
+    const [total, succeeded, failed, skipped, pending] = await Promise.all([
+      this.#deliveries.countDocuments(where),
+      count('succeeded'),
+      count('failed'),
+      count('skipped'),
+      count('pending'),
+    ]);
+    const sample = await this.#deliveries
+      .find(where, { projection: { 'attempts.durationMs': 1 } })
+      .sort({ number: -1 })
+      .limit(statsSample)
+      .toArray();
+    const durations = sample
+      .flatMap(({ attempts }) => attempts.map(({ durationMs }) => durationMs))
+      .toSorted((a, b) => a - b);
+    return {
+      total,
+      succeeded,
+      failed,
+      skipped,
+      pending,
+      successRate: succeeded + failed === 0 ? null : succeeded / (succeeded + failed),
+      p50Ms: percentile(durations, 0.5),
+      p95Ms: percentile(durations, 0.95),
+    };
+  }
+
+  /** Removes deliveries that were made before; answers how many. */
+  async prune(beforeMs: number): Promise<number> {
+    const { deletedCount } = await this.#deliveries.deleteMany({ createdAtMs: { $lt: beforeMs } });
+    return deletedCount;
+  }
+}
+
+const timesOf = (fromMs: number | undefined, toMs: number | undefined) =>
+  fromMs === undefined && toMs === undefined
+    ? {}
+    : {
+        createdAtMs: {
+          ...(fromMs === undefined ? {} : { $gte: fromMs }),
+          ...(toMs === undefined ? {} : { $lt: toMs }),
+        },
+      };
+
+/** The nearest-rank percentile of sorted numbers. */
+const percentile = (sorted: readonly number[], part: number): number | null =>
+  sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? null;

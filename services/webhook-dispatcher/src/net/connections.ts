@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
+import type { ResolvedAddress } from '@fleet/service-kit';
+
+/** How long an idle connection is kept, and how many. */
+const idleMs = 8_000;
+const maxIdle = 4;
+
+/** What verifies receivers: the public authorities, and those of a PEM file. Made once, as it is costly. */
+export function trustOf(caFile: string | undefined): SecureContext | undefined {
+  if (caFile === undefined) return undefined;
+  return createSecureContext({ ca: [...rootCertificates, readFileSync(caFile, 'utf8')] });
+}
+
+/** The kept connections to one receiver. They lead to the addresses that were checked last: when those change, the others are not used any more. */
+export class Connections {
+  readonly #trust: SecureContext | undefined;
+  #key = '';
+  #agent: HttpAgent | HttpsAgent | undefined;
+
+  constructor(trust: SecureContext | undefined) {
+    this.#trust = trust;
+  }
+
+  agentFor({ protocol }: URL, addresses: readonly ResolvedAddress[]): HttpAgent | HttpsAgent {
+    const key = [protocol, ...addresses.map(({ address }) => address).toSorted()].join(' ');
+    if (this.#agent !== undefined && this.#key === key) return this.#agent;
+    // Connections that are in use end by themselves.
+    this.close();
+    const options = { keepAlive: true, maxFreeSockets: maxIdle, timeout: idleMs, scheduling: 'lifo' as const };
+    const trust = this.#trust === undefined ? {} : { secureContext: this.#trust };
+    this.#agent = protocol === 'https:' ? new HttpsAgent({ ...options, ...trust }) : new HttpAgent(options);
+    this.#key = key;
+    return this.#agent;
+  }
+
+  /** Closes what is idle, and keeps nothing any more. */
+  close(): void {
+    const agent = this.#agent;
+    this.#agent = undefined;
+    for (const sockets of Object.values(agent?.freeSockets ?? {})) for (const socket of sockets ?? []) socket.destroy();
+  }
+}

@@ -1,0 +1,178 @@
+import type { SecureContext } from 'node:tls';
+import CircuitBreaker from 'opossum';
+import { Connections } from './connections.ts';
+
+/** How the lanes of all webhooks are set. */
+export interface LaneSettings {
+  readonly concurrency: number;
+  readonly breakerOpenMs: number;
+  readonly trust: SecureContext | undefined;
+  /** Called when a slot is free and attempts of the webhook wait in the database. */
+  readonly onFree: (lane: Lane) => void;
+}
+
+const failuresInRow = 10;
+/** Opossum opens above, the contract at 70 %. */
+const failurePercent = 69.99;
+const leastAttempts = 10;
+const windowMs = 300_000;
+/** Attempts that wait in memory for a slot, and for how long: what a fast receiver needs. The others go back into the database. */
+const maxWaiting = 80;
+const maxWaitMs = 1_000;
+/** How soon others look again while one attempt finds out whether the receiver is back. */
+const trialMs = 1_000;
+
+/** Marks a failed attempt for the breaker. */
+class AttemptFailed extends Error {
+  override readonly name = 'AttemptFailed';
+}
+
+/** What one webhook may take of this process: a number of attempts at a time, none while its breaker is open, and connections of its own. */
+export class Lane {
+  readonly webhookId: number;
+  readonly connections: Connections;
+  /** True while attempts that are due stand in the database. */
+  hasBacklog = false;
+  usedAtMs = performance.now();
+  readonly #settings: LaneSettings;
+  readonly #breaker: CircuitBreaker<[() => Promise<boolean>], void>;
+  readonly #waiting = new Set<(isFree: boolean) => void>();
+  #inFlight = 0;
+  #failuresInRow = 0;
+  #openUntilMs = 0;
+
+  constructor(webhookId: number, settings: LaneSettings) {
+    this.webhookId = webhookId;
+    this.connections = new Connections(settings.trust);
+    this.#settings = settings;
+    const run = async (attempt: () => Promise<boolean>): Promise<void> => {
+      if (!(await attempt())) throw new AttemptFailed();
+    };
+    this.#breaker = new CircuitBreaker(run, {
+      timeout: false,
+      resetTimeout: settings.breakerOpenMs,
+      errorThresholdPercentage: failurePercent,
+      volumeThreshold: leastAttempts,
+      rollingCountTimeout: windowMs,
+      rollingPercentilesEnabled: false,
+      enableSnapshots: false,
+    });
+    this.#breaker.on('open', () => {
+      this.#openUntilMs = Date.now() + settings.breakerOpenMs;
+    });
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get isIdle(): boolean {
+    return this.#inFlight === 0 && this.#waiting.size === 0 && this.#breaker.closed;
+  }
+
+  /** When attempts may be made again, while the breaker lets none through; null otherwise. */
+  get closedUntilMs(): number | null {
+    if (this.#breaker.closed || this.#breaker.pendingClose) return null;
+    // Half open: one attempt is finding out.
+    return this.#breaker.opened ? Math.max(this.#openUntilMs, Date.now() + 1) : Date.now() + trialMs;
+  }
+
+  /** Attempts that could begin now: one where the breaker tries whether the receiver is back. */
+  get freeSlots(): number {
+    if (this.closedUntilMs !== null) return 0;
+    const allowed = this.#breaker.closed ? this.#settings.concurrency : 1;
+    return Math.max(0, allowed - this.#inFlight - this.#waiting.size);
+  }
+
+  /** Takes a slot, when one is free soon; answers whether. */
+  async enter(): Promise<boolean> {
+    this.usedAtMs = performance.now();
+    if (this.#inFlight < this.#settings.concurrency) {
+      this.#inFlight += 1;
+      return true;
+    }
+    if (this.#waiting.size >= maxWaiting) return false;
+    return new Promise((resolve) => {
+      const done = (isFree: boolean): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve(isFree);
+      };
+      const timer = setTimeout(done, maxWaitMs, false);
+      this.#waiting.add(done);
+    });
+  }
+
+  leave(): void {
+    this.usedAtMs = performance.now();
+    const [next] = this.#waiting;
+    if (next !== undefined) return next(true);
+    this.#inFlight -= 1;
+    if (this.hasBacklog) this.#settings.onFree(this);
+  }
+
+  /** Makes an attempt, which answers whether it was a success; false where the breaker did not let it. */
+  async fire(attempt: () => Promise<boolean>): Promise<boolean> {
+    try {
+      await this.#breaker.fire(attempt);
+      this.#failuresInRow = 0;
+      return true;
+    } catch (error) {
+      if (error instanceof AttemptFailed) {
+        this.#failuresInRow += 1;
+        if (this.#failuresInRow >= failuresInRow) this.#breaker.open();
+        return true;
+      }
+      if (CircuitBreaker.isOurError(error as Error)) return false;
+      throw error;
+    }
+  }
+
+  /** Sends those who wait back, and ends. */
+  close(): void {
+    for (const done of this.#waiting) done(false);
+    this.#breaker.shutdown();
+    this.connections.close();
+  }
+}
+
+const idleLimitMs = 600_000;
+
+/** The lanes of this process, made when they are needed and forgotten when they have been idle for long. */
+export class Lanes {
+  readonly #settings: LaneSettings;
+  readonly #lanes = new Map<number, Lane>();
+
+  constructor(settings: LaneSettings) {
+    this.#settings = settings;
+  }
+
+  of(webhookId: number): Lane {
+    const known = this.#lanes.get(webhookId);
+    if (known !== undefined) return known;
+    const lane = new Lane(webhookId, this.#settings);
+    this.#lanes.set(webhookId, lane);
+    return lane;
+  }
+
+  get inFlight(): number {
+    return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.inFlight, 0);
+  }
+
+  /** Webhooks whose breaker is open. */
+  get open(): number {
+    return [...this.#lanes.values()].filter((lane) => lane.closedUntilMs !== null).length;
+  }
+
+  forgetIdle(): void {
+    for (const [id, lane] of this.#lanes) {
+      if (!lane.isIdle || performance.now() - lane.usedAtMs < idleLimitMs) continue;
+      lane.close();
+      this.#lanes.delete(id);
+    }
+  }
+
+  close(): void {
+    for (const lane of this.#lanes.values()) lane.close();
+  }
+}

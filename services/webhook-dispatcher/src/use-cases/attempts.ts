@@ -1,0 +1,134 @@
+import type { DeliveryRecord, DueDelivery, WebhookRecords } from '@fleet/storage';
+import { nextWaitMs, type RetryPlan } from '../domain/retry.ts';
+import type { DispatcherMetrics } from '../metrics.ts';
+import type { Lane, Lanes } from '../net/lane.ts';
+import type { HealthKeeper } from '../store/health-keeper.ts';
+import { isOn, type Subscriber, type Subscribers } from '../store/subscribers.ts';
+import { type SendParts, type Sent, sendAttempt } from './send-attempt.ts';
+
+/** What deliveries are attempted with. */
+export interface AttemptParts {
+  readonly records: WebhookRecords;
+  readonly subscribers: Subscribers;
+  readonly health: HealthKeeper;
+  readonly lanes: Lanes;
+  readonly send: SendParts;
+  readonly plan: RetryPlan;
+  readonly metrics: DispatcherMetrics;
+}
+
+const gone = 410;
+/** Longer than any attempt takes, its writing included: a dispatcher that has died holds a delivery until then. */
+const leaseSlackMs = 5_000;
+
+/** Makes the attempts of deliveries, by the slots and the breaker of each webhook. Whoever calls has the delivery durably elsewhere until that has ended. */
+export class Attempts {
+  readonly #parts: AttemptParts;
+  readonly #leaseMs: number;
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts;
+    this.#leaseMs = parts.send.attemptTimeoutMs + leaseSlackMs;
+  }
+
+  /** Until when what is taken now is nobody else's. */
+  leaseUntilMs(nowMs = Date.now()): number {
+    return nowMs + this.#leaseMs;
+  }
+
+  /** A first attempt out of the work queue: made now, or put into the database for later. */
+  async first(deliveryId: string, webhookId: number): Promise<void> {
+    const lane = this.#parts.lanes.of(webhookId);
+    const closedUntilMs = lane.closedUntilMs;
+    if (closedUntilMs !== null) return this.#putOff(lane, deliveryId, closedUntilMs, 'breaker');
+    if (!(await lane.enter())) return this.#putOff(lane, deliveryId, Date.now(), 'slots');
+    try {
+      await this.#attempt(lane, deliveryId);
+    } finally {
+      lane.leave();
+    }
+  }
+
+  /** A later attempt, for which a slot was free. */
+  async later(lane: Lane, { _id }: DueDelivery): Promise<void> {
+    if (!(await lane.enter())) return this.#putOff(lane, _id, Date.now(), 'slots');
+    try {
+      if (await this.#attempt(lane, _id)) await this.#parts.records.unschedule(_id);
+    } finally {
+      lane.leave();
+    }
+  }
+
+  /** Answers true where no later attempt is planned. */
+  async #attempt(lane: Lane, deliveryId: string): Promise<boolean> {
+    const { records, subscribers } = this.#parts;
+    const subscriber = await subscribers.byId(lane.webhookId);
+    if (subscriber === null) {
+      await records.end(deliveryId, 'canceled');
+      return true;
+    }
+    const claimed = await records.claim(deliveryId, this.leaseUntilMs());
+    if (claimed === null) return this.#notClaimed(lane, deliveryId);
+    if (!isOn(subscriber) && claimed.trigger !== 'retry') {
+      await records.end(deliveryId, 'skipped');
+      this.#parts.metrics.deliveries.inc({ status: 'skipped' });
+      return true;
+    }
+    const sent = await this.#send(lane, subscriber, claimed);
+    if (sent !== null) return this.#record(subscriber, claimed, sent);
+    await this.#putOff(lane, deliveryId, lane.closedUntilMs ?? Date.now(), 'breaker');
+    return false;
+  }
+
+  /** Null where the breaker did not let the attempt through. */
+  async #send(lane: Lane, { webhook }: Subscriber, claimed: DeliveryRecord): Promise<Sent | null> {
+    const { send, metrics } = this.#parts;
+    const { _id, attemptCount, trigger, body } = claimed;
+    const sending = { number: attemptCount + 1, trigger, body, messageId: `msg_${_id}`, connections: lane.connections };
+    let sent: Sent | undefined;
+    const wasLet = await lane.fire(async () => {
+      sent = await sendAttempt(send, webhook, sending);
+      return sent.isSuccess;
+    });
+    if (!wasLet || sent === undefined) return null;
+    metrics.noteAttempt(sent);
+    return sent;
+  }
+
+  /** What is planned comes before what is noted: a crash between the two repeats the attempt, and loses nothing. */
+  async #record({ webhook }: Subscriber, claimed: DeliveryRecord, sent: Sent): Promise<boolean> {
+    const { records, health, plan, metrics } = this.#parts;
+    const { attempt, request, retryAfterMs } = sent;
+    const isGone = attempt.statusCode === gone;
+    const waitMs =
+      sent.isSuccess || isGone ? null : nextWaitMs(claimed.roundAttempts + 1, { ...attempt, retryAfterMs }, plan);
+    const nextAttemptAtMs = waitMs === null ? null : Date.now() + waitMs;
+    const { _id, webhookId, vehicleId } = claimed;
+    if (nextAttemptAtMs !== null) await records.schedule({ _id, webhookId, dueAtMs: nextAttemptAtMs });
+    const status = sent.isSuccess ? 'succeeded' : nextAttemptAtMs === null ? 'failed' : 'pending';
+    const isThere = await records.record(claimed, { status, attempt, request, nextAttemptAtMs });
+    if (sent.isSuccess) health.noteSuccess(webhook._id);
+    else health.noteFailure(webhook._id, { isGone, vehicleId });
+    if (status !== 'pending') metrics.deliveries.inc({ status });
+    return nextAttemptAtMs === null || !isThere;
+  }
+
+  /** It is done with, or another attempt is under way or planned: then this one comes after it. */
+  async #notClaimed(lane: Lane, deliveryId: string): Promise<boolean> {
+    const { records } = this.#parts;
+    const found = await records.find(deliveryId);
+    if (found === null || found.status !== 'pending') return true;
+    const dueAtMs = Math.max(found.nextAttemptAtMs ?? 0, found.runningUntilMs, Date.now());
+    await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs });
+    return false;
+  }
+
+  async #putOff(lane: Lane, deliveryId: string, untilMs: number, reason: 'breaker' | 'slots'): Promise<void> {
+    const { records, metrics } = this.#parts;
+    lane.hasBacklog = true;
+    await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs: untilMs });
+    // Who waits for a slot alone is due all the same.
+    if (reason === 'breaker') await records.putOff(deliveryId, untilMs);
+    metrics.putOff.inc({ reason });
+  }
+}
