@@ -23,15 +23,41 @@ export interface UniqueValue {
   readonly takenAt?: Date;
 }
 
+/** Records of an account that were written just now. */
+export interface RecordChange {
+  readonly collection: string;
+  readonly accountId: number;
+  readonly action: 'created' | 'updated' | 'removed';
+  /** As they are now, or were; of many that were changed at once only the ids. */
+  readonly records: readonly { readonly _id: number }[];
+}
+
 /**
  * Records with integer ids from a counter per collection, and values that are unique. Uniqueness is a document of its own, found by `_id`: reads by
  * another index are a scan on the embedded database, and unique indexes with absent values differ between servers.
  */
 export class Records {
   readonly #database: Database;
+  readonly #watchers: { readonly collections: ReadonlySet<string>; readonly told: (change: RecordChange) => void }[] =
+    [];
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  /** Tells of every change that `AccountRecords` makes to these collections in this process. */
+  watch(collections: readonly string[], told: (change: RecordChange) => void): void {
+    this.#watchers.push({ collections: new Set(collections), told });
+  }
+
+  /** Whether anybody wants to know. */
+  isWatched(collection: string): boolean {
+    return this.#watchers.some(({ collections }) => collections.has(collection));
+  }
+
+  /** A change has been written. */
+  changed(change: RecordChange): void {
+    for (const { collections, told } of this.#watchers) if (collections.has(change.collection)) told(change);
   }
 
   collection<T extends RecordFields>(name: string): Collection<T> {
@@ -63,6 +89,8 @@ export class Records {
     const record = { _id: id, ...fields, createdAt: now, updatedAt: now, version: 1 } as unknown as T;
     try {
       await this.#database.collection(name).insertOne(record as object);
+      const { accountId } = record as { accountId?: number };
+      if (accountId !== undefined) this.changed({ collection: name, accountId, action: 'created', records: [record] });
       return { record, created: true };
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
@@ -97,16 +125,22 @@ export class Records {
 
   /** The next id of a collection; never given twice. */
   async nextId(name: string): Promise<number> {
+    const [id] = await this.nextIds(name, 1);
+    return id as number;
+  }
+
+  /** So many next ids of a collection, in one go; none is ever given twice. */
+  async nextIds(name: string, count: number): Promise<number[]> {
     const counters = this.#database.collection<Counter>('counters');
     for (;;) {
       try {
-        const update = { $inc: { value: 1 } };
+        const update = { $inc: { value: count } };
         const counter = await counters.findOneAndUpdate({ _id: name }, update, {
           upsert: true,
           returnDocument: 'after',
         });
         if (counter === null) throw new Error(`the counter of ${name} gave no id`);
-        return counter.value;
+        return Array.from({ length: count }, (_, at) => counter.value - count + 1 + at);
       } catch (error) {
         // Two that make the counter at the same time: the second finds it there.
         if (!isDuplicateKey(error)) throw error;
