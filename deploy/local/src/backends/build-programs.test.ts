@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ferretDb, isGoRecentEnough, natsServer, sourceFingerprint } from './build-programs.ts';
+import { patched } from './source-patch.ts';
 import { natsConfig } from './start-backends.ts';
 
 describe('isGoRecentEnough', () => {
@@ -43,6 +44,17 @@ describe('sourceFingerprint', () => {
     expect(both()[1]).not.toBe(changed);
     writeFileSync(join(folder, 'go.mod'), 'changed');
     expect(both()[0]).not.toBe(nats);
+  });
+});
+
+describe('a patch', () => {
+  const patch = { module: 'm', file: 'f.go', from: 'a + b', to: 'a - b' };
+  it('changes the one place that it is for', () => expect(patched('x = a + b;', patch)).toBe('x = a - b;'));
+  it.each(['x = a * b', 'a + b; a + b'])('refuses %s', (text) => expect(() => patched(text, patch)).toThrow(/patch/));
+  it('is a part of what a program is built from', () => {
+    expect(sourceFingerprint(ferretDb.module, ferretDb)).not.toBe(
+      sourceFingerprint(ferretDb.module, { ...ferretDb, patch }),
+    );
   });
 });
 

@@ -8,6 +8,7 @@ import { StartError } from '../start-error.ts';
 import { logTail } from '../supervised-process.ts';
 import { findOnPath } from './find-on-path.ts';
 import { installPackages } from './install-packages.ts';
+import { patchedModule, type SourcePatch } from './source-patch.ts';
 
 export interface BuildContext {
   progress: Progress;
@@ -26,6 +27,7 @@ export interface GoProgram {
   module: string;
   /** The 1.x of the oldest Go that builds the module. */
   goMinor: number;
+  patch?: SourcePatch;
 }
 
 export const natsServer: GoProgram = {
@@ -46,6 +48,13 @@ export const ferretDb: GoProgram = {
   advice: 'Install mongod on the PATH or set MONGODB_URL.',
   module: backendsModule,
   goMinor: 24,
+  patch: {
+    // It makes the index of `_id` over `->"_id"` and asks by `->'$._id'`, for which SQLite reads the whole table.
+    module: 'github.com/FerretDB/FerretDB',
+    file: 'internal/backends/sqlite/metadata/metadata.go',
+    from: `IDColumn = DefaultColumn + "->'$._id'"`,
+    to: `IDColumn = DefaultColumn + "->'_id'"`,
+  },
 };
 
 /** For the tests of clip storage alone; `npm start` does not build it. */
@@ -107,6 +116,7 @@ async function findGo(program: GoProgram, context: BuildContext): Promise<string
 /** Changes whenever the program could: its sources, versions and build settings. */
 export function sourceFingerprint(moduleDir: string, program: GoProgram): string {
   const hash = createHash('sha256').update([program.package, program.tags, process.platform, process.arch].join('\n'));
+  if (program.patch !== undefined) hash.update(JSON.stringify(program.patch));
   const sources = program.package.startsWith('./') ? readdirSync(join(moduleDir, program.package)).toSorted() : [];
   const files = ['go.mod', 'go.sum', ...sources.map((file) => join(program.package, file))];
   for (const file of files) hash.update(`\n${file}\n`).update(readFileSync(join(moduleDir, file)));
@@ -124,16 +134,6 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
   mkdirSync(folder, { recursive: true });
   const logFile = join(context.logDir, `build-${program.name}.log`);
   const fresh = `${target}.${process.pid}`;
-  const args = [
-    'build',
-    '-trimpath',
-    '-mod=readonly',
-    '-ldflags=-s -w',
-    `-tags=${program.tags}`,
-    '-o',
-    fresh,
-    program.package,
-  ];
   const options = {
     cwd: program.module,
     env: { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off' },
@@ -141,7 +141,13 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
     ...(context.signal === undefined ? {} : { signal: context.signal }),
   };
   const title = `Building ${program.title} (once; takes a minute or two)`;
-  const outcome = await context.progress.step(title, () => runCommand(go, args, options));
+  const outcome = await context.progress.step(title, async () => {
+    const { patch } = program;
+    const modFile = patch && (await patchedModule(go, patch, join(context.cacheDir, 'patched', program.name), options));
+    const patched = modFile === undefined ? [] : [`-modfile=${modFile}`];
+    const settings = ['-trimpath', '-mod=readonly', '-ldflags=-s -w', `-tags=${program.tags}`, ...patched];
+    return runCommand(go, ['build', ...settings, '-o', fresh, program.package], options);
+  });
   if (outcome !== 0) {
     throw new StartError(`go build of ${program.name} failed. ${program.advice} The build said:`, logTail(logFile));
   }
