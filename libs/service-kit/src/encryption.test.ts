@@ -13,6 +13,22 @@ describe('Encryption', () => {
     expect(encryption.open(encryption.seal('', 'nothing'), 'nothing')).toBe('');
   });
 
+  it('seals files as bytes, bound to key and purpose too', () => {
+    const encryption = new Encryption(oldKey);
+    const file = Buffer.from([0, 255, 1, 46, 46, 200]);
+    const sealed = encryption.sealBytes(file, 'document 1');
+    expect(sealed.length).toBeLessThan(file.length + 64);
+    expect(sealed.includes(file)).toBe(false);
+    expect(new Encryption(`${newKey},${oldKey}`).openBytes(sealed, 'document 1')).toEqual(file);
+    expect(encryption.openBytes(encryption.sealBytes(Buffer.alloc(0), 'nothing'), 'nothing')).toEqual(Buffer.alloc(0));
+    expect(() => encryption.openBytes(sealed, 'document 2')).toThrow(/authenticate/);
+    expect(() => encryption.openBytes(Buffer.concat([sealed.subarray(0, -1), Buffer.of(7)]), 'document 1')).toThrow(
+      /authenticate/,
+    );
+    expect(() => encryption.openBytes(file, 'document 1')).toThrow(/unknown form/);
+    expect(() => new Encryption(newKey).openBytes(sealed, 'document 1')).toThrow(/lacks the key/);
+  });
+
   it('opens nothing for another purpose, with a changed byte, or cut', () => {
     const encryption = new Encryption(oldKey);
     const sealed = encryption.seal('secret', 'webhook 1');

@@ -21,6 +21,8 @@ export const accountData: Readonly<Record<string, Ending>> = {
   routes: 'in time',
   shares: 'at once',
   share_links: 'in time',
+  position_buckets: 'in time',
+  position_days: 'in time',
   notifications: 'in time',
   notification_preferences: 'at once',
   push_tokens: 'at once',
@@ -39,6 +41,7 @@ export const accountData: Readonly<Record<string, Ending>> = {
   support_tickets: 'in time',
   chat_messages: 'in time',
   documents: 'in time',
+  document_files: 'in time',
   erasures: 'in time',
 };
 
@@ -59,6 +62,8 @@ export const commonData: readonly string[] = [
   'payment_events',
   'signing_keys',
   'sweeps',
+  'telemetry_leases',
+  'telemetry_places',
   'toll_gates',
   'unique_values',
 ];

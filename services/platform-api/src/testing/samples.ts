@@ -47,6 +47,7 @@ const kindOfPath: Readonly<Record<string, string>> = {
   '/api/mining-devices': 'miningDevice',
   '/api/partners': 'partner',
   '/api/support-tickets': 'ticket',
+  '/api/documents': 'document',
   '/api/subscription/orders': 'order',
 };
 

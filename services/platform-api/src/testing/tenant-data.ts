@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
+import { pdf } from './pdf.ts';
 import {
   type Answer,
   type Client,
@@ -95,6 +96,15 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
         vehicle_ids: [vehicle.id],
         months: 1,
       }),
+      document: Number(
+        made(
+          await client.post('/api/devices/extract-document', {
+            content_base64: pdf(['DRIVING LICENCE', 'Licence No: KA0120110012345', `Name: ${mark}`]).toString('base64'),
+            mime_type: 'application/pdf',
+            store: true,
+          }),
+        )['document_id'],
+      ),
       command: String(
         made(await client.post(`/api/vehicles/${vehicle.id}/commands`, { type: 'text', params: { text: mark } }))[
           'command_id'

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { pdf } from '../../testing/pdf.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 
 jest.setTimeout(120_000);
@@ -17,24 +18,6 @@ beforeAll(async () => {
   owner = world.as(world.ours.owner);
 });
 afterAll(() => world?.close());
-
-/** A PDF with a line of text on each page. */
-function pdf(...pages: readonly (readonly string[])[]): Buffer {
-  const objects = ['<< /Type /Catalog /Pages 2 0 R >>'];
-  const kids = pages.map((_page, i) => `${4 + i * 2} 0 R`).join(' ');
-  objects.push(`<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`);
-  objects.push('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>');
-  for (const [i, lines] of pages.entries()) {
-    const shown = lines.map((line) => `(${line}) Tj 0 -20 Td`).join(' ');
-    const content = `BT /F1 12 Tf 50 700 Td ${shown} ET`;
-    objects.push(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + i * 2} 0 R >>`,
-      `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
-    );
-  }
-  const body = objects.map((object, i) => `${i + 1} 0 obj\n${object}\nendobj\n`).join('');
-  return Buffer.from(`%PDF-1.4\n${body}trailer << /Root 1 0 R /Size ${objects.length + 1} >>\n%%EOF\n`);
-}
 
 const inJson = (file: Buffer, mime_type: string, more: object = {}) => ({
   content_base64: file.toString('base64'),
@@ -110,6 +93,62 @@ describe('extract-document', () => {
     await owner.post(path, inJson(file, 'application/pdf', { store: true }));
     expect(await kept()).toBe(before + 1);
     expect((await owner.get('/api/audit-log?action=documents.store')).items).toHaveLength(1);
+  });
+
+  it('keeps it encrypted; it is listed, read and deleted by those who may, each noted', async () => {
+    const file = pdf(licence.split('\n'));
+    const body = inJson(file, 'application/pdf', { store: true });
+    const id = Number((await owner.post(path, body)).data['document_id']);
+    const stored = await world.deps.database
+      .collection<{ _id: number; sealed: Buffer }>('document_files')
+      .findOne({ _id: id }, { promoteBuffers: true });
+    expect(stored?.sealed.length).toBeGreaterThan(file.length);
+    expect(stored?.sealed.includes('KA0120110012345')).toBe(false);
+    const shown = {
+      id,
+      document_type: 'driver_license',
+      mime_type: 'application/pdf',
+      size_bytes: file.length,
+      created_by: world.ours.owner.id,
+      url: `/api/documents/${id}/file`,
+    };
+    expect((await owner.get('/api/documents?document_type=driver_license')).items[0]).toMatchObject(shown);
+    expect((await owner.get('/api/documents?document_type=passport')).items).toEqual([]);
+    expect((await owner.get(`/api/documents/${id}`)).data).toMatchObject(shown);
+    const { apiKey, token } = world.ours.owner;
+    const headers = { 'x-api-key': apiKey, authorization: `Bearer ${token}` };
+    const read = await fetch(`${world.base}/api/documents/${id}/file`, { headers });
+    expect(read.headers.get('content-type')).toBe('application/pdf');
+    expect(read.headers.get('content-disposition')).toMatch(/^attachment/);
+    expect(Buffer.from(await read.arrayBuffer())).toEqual(file);
+    for (const other of [world.as(world.theirs.owner), world.as(await world.user('manager', world.theirs))])
+      for (const part of ['', '/file']) expect((await other.get(`/api/documents/${id}${part}`)).status).toBe(404);
+    const viewer = world.as(await world.user('viewer'));
+    expect((await viewer.get(`/api/documents/${id}/file`)).status).toBe(403);
+    expect((await world.as(world.theirs.owner).delete(`/api/documents/${id}`)).status).toBe(404);
+    expect((await owner.delete(`/api/documents/${id}`)).data).toMatchObject(shown);
+    expect((await owner.get(`/api/documents/${id}/file`)).status).toBe(404);
+    expect((await owner.delete(`/api/documents/${id}`)).status).toBe(404);
+    expect(await world.records.collection('document_files').countDocuments({ _id: id })).toBe(0);
+    for (const action of ['documents.read', 'documents.delete'])
+      expect((await owner.get(`/api/audit-log?action=${action}`)).items).toHaveLength(1);
+  });
+
+  it('says in the result that nothing was kept', async () => {
+    expect((await owner.post(path, { text: passport, store: true })).data).toMatchObject({ document_id: null });
+  });
+
+  it('unpacks no picture that is small as a file and huge in memory', async () => {
+    const bomb = Buffer.from(picture);
+    bomb.writeUInt32BE(30_000, 16);
+    bomb.writeUInt32BE(30_000, 20);
+    const refused = await owner.post(path, inJson(bomb, 'image/png'));
+    expect(refused.body).toMatchObject({
+      status: 413,
+      code: 'body_too_large',
+      error: 'The picture has 30000 x 30000 pixels; it may have 50 million.',
+    });
+    expect((await upload(bomb, 'image/png')).status).toBe(413);
   });
 
   it('refuses bad requests', async () => {

@@ -1,9 +1,19 @@
-import { AppError, oneOf, parseJsonBody, type RequestContext } from '@fleet/service-kit';
+import {
+  AppError,
+  oneOf,
+  pageEnvelope,
+  pageOf,
+  parseJsonBody,
+  type RequestContext,
+  readPaging,
+} from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
 import { isForm, readForm } from '../../http/forms.ts';
-import { extractBody, extractResult } from './schema.ts';
+import { idParams } from '../../schemas.ts';
+import { documentShown, extractBody, extractResult, listDocumentsQuery, mimeTypes } from './schema.ts';
+import { deleteDocument, listDocuments, readDocument, readFile, shownDocument } from './stored.ts';
 import { extractDocument } from './use-cases.ts';
 
 /** A form's fields are text. */
@@ -22,6 +32,8 @@ async function readBody(bytes: Buffer, context: RequestContext): Promise<unknown
   };
 }
 
+const tags = ['Documents'];
+
 export const documentRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
     method: 'post',
@@ -30,7 +42,7 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Read the fields of a licence, passport, card, registration or insurance',
     description:
       'A file as multipart/form-data or base64, or text that was read elsewhere (also the text of a PDF417 barcode); never a URL. A file is kept only with `store`.',
-    tags: ['Documents'],
+    tags,
     bucket: 'extraction',
     limitMs: 60_000,
     body: extractBody,
@@ -40,10 +52,78 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
     readBody,
     response: oneOf(extractResult),
     errors: {
+      413: 'The file is larger than 10 MiB, or the picture has too many pixels.',
       422: 'Nothing in the document can be read.',
       502: 'The service that reads text from pictures failed.',
       503: 'No engine that reads text from pictures is configured, or it is busy.',
     },
     handle: async ({ body, context }) => ({ data: await extractDocument(deps, callerOf(context), body) }),
+  }),
+  ...storedRoutes(deps),
+];
+
+const access = { permission: 'fleet', scope: 'read' } as const;
+
+/** Files that `store` asked to keep. */
+const storedRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/documents',
+    operationId: 'listDocuments',
+    summary: 'Files that were kept',
+    tags,
+    access,
+    query: listDocumentsQuery,
+    response: pageOf(documentShown),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listDocuments(deps, callerOf(context), query, paging);
+      return pageEnvelope({ items: items.map(shownDocument), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/documents/:id',
+    operationId: 'getDocument',
+    summary: 'One file that was kept, without what is in it',
+    tags,
+    access,
+    params: idParams,
+    response: oneOf(documentShown),
+    handle: async ({ params, context }) => ({
+      data: shownDocument(await readDocument(deps, callerOf(context), params.id)),
+    }),
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/documents/:id/file',
+    operationId: 'getDocumentFile',
+    summary: 'What is in a file that was kept; who reads it stands in the audit log',
+    tags,
+    access,
+    params: idParams,
+    contentType: [...mimeTypes],
+    handle: async ({ params, context }) => {
+      const { content, mimeType } = await readFile(deps, callerOf(context), params.id);
+      const extension = mimeType.split('/')[1] ?? '';
+      context.response
+        .set('Cache-Control', 'private, no-store')
+        .set('X-Content-Type-Options', 'nosniff')
+        .set('Content-Disposition', `attachment; filename="document-${params.id}.${extension}"`)
+        .type(mimeType)
+        .send(content);
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: '/documents/:id',
+    operationId: 'deleteDocument',
+    summary: 'Delete a file that was kept',
+    tags,
+    params: idParams,
+    response: oneOf(documentShown),
+    handle: async ({ params, context }) => ({
+      data: shownDocument(await deleteDocument(deps, callerOf(context), params.id)),
+    }),
   }),
 ];

@@ -1,7 +1,8 @@
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { oneOfWords } from '../../fields.ts';
 import type { FormFile } from '../../http/forms.ts';
-import { nullable } from '../../schemas.ts';
+import { nullable, recordId, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
 /** Kinds of documents and the fields of each (platform-contract.md, section 19). */
@@ -18,14 +19,41 @@ export interface Field {
 }
 export type Fields = Readonly<Record<string, Field>>;
 
-/** A file that the caller asked to keep. */
+/** A file that the caller asked to keep; what is in it is a document of its own, so that lists do not read it. */
 export interface StoredDocument extends AccountRecord {
-  readonly documentType: string;
+  readonly documentType: DocumentType;
   readonly mimeType: string;
   readonly sizeBytes: number;
-  readonly content: Buffer;
   readonly createdBy: number;
 }
+
+/** The bytes of a stored document, sealed for the purpose `document <id>`. */
+export interface DocumentFile {
+  /** The id of the document. */
+  readonly _id: number;
+  readonly accountId: number;
+  readonly sealed: Buffer;
+}
+
+export const documentShown = Type.Object(
+  {
+    ...recordShape,
+    document_type: oneOfWords(documentTypes),
+    mime_type: Type.String(),
+    size_bytes: Type.Integer({ minimum: 0 }),
+    created_by: recordId,
+    url: Type.String({ description: 'Path of the file, which takes the same credentials.' }),
+  },
+  { title: 'StoredDocument' },
+);
+export type DocumentShown = Static<typeof documentShown>;
+
+export const listDocumentsQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(['id', 'created_at']),
+  document_type: Type.Optional(oneOfWords(documentTypes, { description: 'Documents of this kind alone.' })),
+});
+export type ListDocumentsQuery = Static<typeof listDocumentsQuery>;
 
 export const mimeTypes = ['image/jpeg', 'image/png', 'image/webp', 'application/pdf'] as const;
 
@@ -42,7 +70,7 @@ export const extractBody = Type.Object({
   ),
   document_type: Type.Optional(oneOfWords(['auto', ...documentTypes], { description: 'Default: auto.' })),
   country: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2,3}$', description: 'ISO 3166 code.' })),
-  store: Type.Optional(Type.Boolean({ description: 'Keep the file. Default: false.' })),
+  store: Type.Optional(Type.Boolean({ description: 'Keep the file, encrypted. Default: false.' })),
 });
 export type ExtractBody = Static<typeof extractBody>;
 
@@ -68,6 +96,7 @@ export const extractResult = Type.Object(
     engine: Type.String(),
     pages: Type.Integer({ minimum: 1 }),
     warnings: Type.Array(Type.String()),
+    document_id: nullable(Type.Integer({ minimum: 1, description: 'Of the stored file, where `store` asked for it.' })),
     duration_ms: Type.Integer({ minimum: 0 }),
   },
   { title: 'ExtractResult' },

@@ -2,16 +2,18 @@ import { AppError, invalid } from '@fleet/service-kit';
 import { extractText, getDocumentProxy } from 'unpdf';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
-import { audit } from '../audit/use-cases.ts';
+import { pictureSize } from './pictures.ts';
 import { type DocumentText, extract, fileTypeOf, meanConfidence } from './rules.ts';
 import { type ExtractBody, type ExtractResult, mimeTypes } from './schema.ts';
-import { documentsIn } from './store.ts';
+import { storeDocument } from './stored.ts';
 
-type Parts = Pick<Deps, 'records' | 'log' | 'ocr'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'encryption' | 'log' | 'ocr'>;
 
 /** Largest file (platform-contract.md, section 19). */
 export const fileLimitBytes = 10 * 1024 * 1024;
 const maxPages = 5;
+/** Cameras of telephones take some 12, the best of them 50 million. */
+const maxPixels = 50_000_000;
 
 /** What was handed in: a file, or text that was read elsewhere. */
 type Given =
@@ -26,7 +28,10 @@ export async function extractDocument(deps: Parts, caller: Caller, body: Extract
   const extracted = extract(read, body.document_type ?? 'auto', body.country);
   if (extracted === null) throw unreadable('Nothing was found in the document that can be read.');
   const { type, fields, mrz, warnings } = extracted;
-  if (body.store === true && 'file' in given) await store(deps, caller, type, given.file, given.mimeType);
+  const stored =
+    body.store === true && 'file' in given
+      ? await storeDocument(deps, caller, { documentType: type, content: given.file, mimeType: given.mimeType })
+      : null;
   return {
     document_type: type,
     confidence: meanConfidence(fields),
@@ -35,6 +40,7 @@ export async function extractDocument(deps: Parts, caller: Caller, body: Extract
     engine,
     pages,
     warnings: [...warnings],
+    document_id: stored?._id ?? null,
     duration_ms: Math.round(performance.now() - startedAtMs),
   };
 }
@@ -54,7 +60,20 @@ function givenIn(body: ExtractBody): Given {
   if (!isKnown) throw new AppError('unsupported_media_type', `The file must be one of ${mimeTypes.join(', ')}.`);
   const mimeType = fileTypeOf(bytes);
   if (mimeType === null) throw unreadable('The file is no picture and no PDF.');
+  if (mimeType !== 'application/pdf') checkPixels(bytes, mimeType);
   return { file: bytes, mimeType };
+}
+
+/** Before anything unpacks it: some kilobytes may be gigabytes then. */
+function checkPixels(bytes: Buffer, mimeType: Parameters<typeof pictureSize>[1]): void {
+  const size = pictureSize(bytes, mimeType);
+  if (size === null) throw unreadable('The head of the picture can not be read.');
+  const { width, height } = size;
+  if (width * height > maxPixels)
+    throw new AppError(
+      'body_too_large',
+      `The picture has ${width} x ${height} pixels; it may have ${maxPixels / 1_000_000} million.`,
+    );
 }
 
 function bytesOf({ file, content_base64: base64, mime_type: mimeType }: ExtractBody): {
@@ -107,16 +126,4 @@ async function pdfText(file: Buffer): Promise<{ text: string; pages: number }> {
   } finally {
     await pdf.cleanup();
   }
-}
-
-async function store(
-  deps: Parts,
-  caller: Caller,
-  documentType: string,
-  content: Buffer,
-  mimeType: string,
-): Promise<void> {
-  const fields = { documentType, mimeType, sizeBytes: content.length, content, createdBy: caller.userId };
-  const { _id: id } = await documentsIn(deps.records).insert(caller, fields);
-  await audit(deps, caller, 'documents.store', { type: 'documents', id }, { document_type: documentType });
 }

@@ -1,0 +1,84 @@
+import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { given } from '../../fields.ts';
+import { shownRecord } from '../../schemas.ts';
+import { audit } from '../audit/use-cases.ts';
+import type { DocumentShown, DocumentType, ListDocumentsQuery, StoredDocument } from './schema.ts';
+import { documentsIn, findFile, insertFile, removeFile } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'database' | 'encryption' | 'log'>;
+
+const purposeOf = (id: number): string => `document ${id}`;
+
+/** Keeps a file, sealed. */
+export async function storeDocument(
+  deps: Parts,
+  caller: Caller,
+  { documentType, content, mimeType }: { documentType: DocumentType; content: Buffer; mimeType: string },
+): Promise<StoredDocument> {
+  const { accountId } = caller;
+  const fields = { documentType, mimeType, sizeBytes: content.length, createdBy: caller.userId };
+  const document = await documentsIn(deps.records).insert(caller, fields);
+  const { _id } = document;
+  try {
+    const sealed = deps.encryption.sealBytes(content, purposeOf(_id));
+    await insertFile(deps.database, { _id, accountId, sealed });
+  } catch (error) {
+    await documentsIn(deps.records).remove(caller, _id);
+    throw error;
+  }
+  await audit(deps, caller, 'documents.store', { type: 'documents', id: _id }, { document_type: documentType });
+  return document;
+}
+
+/** The files that were kept, without what is in them. */
+export function listDocuments(
+  { records }: Pick<Parts, 'records'>,
+  caller: Caller,
+  { document_type: documentType, sort }: ListDocumentsQuery,
+  paging: Paging,
+): Promise<PageItems<StoredDocument>> {
+  const { field, direction } = readSorting(sort);
+  const sorting = { field: field === 'created_at' ? 'createdAt' : field, direction };
+  return documentsIn(records).list(caller, { where: given({ documentType }), sorting, paging });
+}
+
+export async function readDocument({ records }: Pick<Parts, 'records'>, caller: Caller, id: number) {
+  const document = await documentsIn(records).find(caller, id);
+  if (document === null) throw notFound(id);
+  return document;
+}
+
+/** What is in a file that was kept. Who looked at it is noted: these are papers of persons. */
+export async function readFile(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+): Promise<{ readonly content: Buffer; readonly mimeType: string }> {
+  const { mimeType } = await readDocument(deps, caller, id);
+  const sealed = await findFile(deps.database, caller, id);
+  if (sealed === null) throw notFound(id);
+  await audit(deps, caller, 'documents.read', { type: 'documents', id });
+  return { content: deps.encryption.openBytes(sealed, purposeOf(id)), mimeType };
+}
+
+/** Removes a file that was kept; its record as it was. */
+export async function deleteDocument(deps: Parts, caller: Caller, id: number): Promise<StoredDocument> {
+  await removeFile(deps.database, caller, id);
+  const document = await documentsIn(deps.records).remove(caller, id);
+  if (document === null) throw notFound(id);
+  await audit(deps, caller, 'documents.delete', { type: 'documents', id });
+  return document;
+}
+
+const notFound = (id: number): AppError => new AppError('not_found', `There is no document ${id}.`);
+
+export const shownDocument = (document: StoredDocument): DocumentShown => ({
+  ...shownRecord(document),
+  document_type: document.documentType,
+  mime_type: document.mimeType,
+  size_bytes: document.sizeBytes,
+  created_by: document.createdBy,
+  url: `/api/documents/${document._id}/file`,
+});
