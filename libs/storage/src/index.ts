@@ -8,6 +8,7 @@ export {
   readDevices,
   releaseDevice,
 } from './device-state.ts';
+export { insertNew } from './insert-new.ts';
 export { type Collection, type Database, type Db, isDuplicateKey, openDatabase } from './mongo.ts';
 export { dialRedis, openRedis, type Redis, redisAnswers } from './redis.ts';
 export {
@@ -40,3 +41,24 @@ export {
   uploadStatuses,
   uploadUserName,
 } from './upload-records.ts';
+export { type AttemptOutcome, deliveryIdOf, type NewDelivery, WebhookRecords } from './webhook-records.ts';
+export {
+  type AttemptError,
+  type AttemptRecord,
+  type AttemptTrigger,
+  attemptErrors,
+  type CustomHeader,
+  currentHealth,
+  type DeliveryFilter,
+  type DeliveryRecord,
+  type DeliveryStats,
+  type DeliveryStatus,
+  type DeliverySummary,
+  type DueDelivery,
+  deliveryStatuses,
+  type ReplayPart,
+  type WebhookHealth,
+  type WebhookNotice,
+  type WebhookRecord,
+  webhookSecretPurpose,
+} from './webhook-types.ts';

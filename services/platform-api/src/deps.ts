@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import type { Billing } from './domains/billing/billing.ts';
 import type { OcrEngine } from './domains/documents/ocr.ts';
 import type { PartnerChannels } from './domains/partners/channels.ts';
+import type { Notifications } from './domains/notifications/raise.ts';
 import type { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import type { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import type { MapServices } from './maps/map-services.ts';
@@ -40,6 +41,8 @@ export interface Deps {
   readonly telemetry: PartnerTelemetry;
   /** Commands devices that came in through partners. */
   readonly partnerChannels: PartnerChannels;
+  /** Puts what happens to vehicles on record, and tells of it. */
+  readonly notifications: Notifications;
   /** Reads text from pictures. */
   readonly ocr: OcrEngine;
 }

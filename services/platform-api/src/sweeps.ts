@@ -5,6 +5,7 @@ import { sweepAuth } from './domains/auth/store.ts';
 import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
 import { sweepAddresses } from './domains/geocoding/store.ts';
+import { sweepTimes } from './domains/notifications/record.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { eraseUsers } from './domains/users/erasure.ts';
@@ -32,6 +33,7 @@ export const sweeps: readonly Sweep[] = [
     everyMs: hourMs,
     run: ({ records }) => removeEntriesBefore(records, new Date(Date.now() - yearMs)),
   },
+  { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
   { name: 'deleted accounts', everyMs: minuteMs, run: (deps) => sweepDeletedAccounts(deps) },

@@ -28,6 +28,7 @@ export const indexes: readonly Index[] = [
   { collection: 'share_links', keys: { accountId: 1, userId: 1, _id: -1 } },
   { collection: 'notifications', keys: { accountId: 1, timestamp: -1 } },
   { collection: 'notifications', keys: { vehicleId: 1, timestamp: -1 } },
+  { collection: 'notification_times', keys: { takenAt: 1 } },
   { collection: 'notification_preferences', keys: { userId: 1 } },
   { collection: 'notification_preferences', keys: { vehicleId: 1 } },
   { collection: 'push_tokens', keys: { accountId: 1, userId: 1 } },

@@ -14,6 +14,10 @@ export async function preferencesOf(records: Records, scope: Scope, userId: numb
   return (await records.insertUnique<StoredPreferences>('user_preferences', 'user', String(userId), fields)).record;
 }
 
+/** A user's record, null where nothing was ever asked of it. */
+export const findPreferences = (records: Records, userId: number): Promise<StoredPreferences | null> =>
+  records.findByUnique<StoredPreferences>('user_preferences', 'user', String(userId));
+
 export const updatePreferences = (
   records: Records,
   before: StoredPreferences,

@@ -23,7 +23,14 @@ import type {
   StoredConfig,
   StoredPreferences,
 } from './schema.ts';
-import { configOf, preferencesOf, removePreferences, updateConfig, updatePreferences } from './store.ts';
+import {
+  configOf,
+  findPreferences,
+  preferencesOf,
+  removePreferences,
+  updateConfig,
+  updatePreferences,
+} from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 type UserOf = Pick<Caller, 'accountId' | 'userId'>;
@@ -43,6 +50,16 @@ export interface AccountConfig {
 export async function readPreferences({ records }: Store, user: UserOf): Promise<UserPreferences> {
   const record = await preferencesOf(records, user, user.userId);
   return { record, values: merged(await defaultsOf({ records }, user), parsed(record)) };
+}
+
+/** The language that a user reads; one who is gone reads English. */
+export async function languageOf({ records }: Store, user: UserOf): Promise<string> {
+  const [stored, found] = await Promise.all([
+    findPreferences(records, user.userId),
+    findUser(records, user, user.userId),
+  ]);
+  const { language } = stored === null ? {} : (parsed(stored) as { readonly language?: string });
+  return language ?? found?.language ?? 'en';
 }
 
 /** Sets some of a user's preferences; what is not named stays, also inside of a part. */

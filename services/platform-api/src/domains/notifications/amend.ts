@@ -1,0 +1,41 @@
+import { shownAttributes } from '../../fields.ts';
+import type { Amended } from '../../rules/rule.ts';
+import type { Records } from '../../store/records.ts';
+import { fittingAttributes } from './content.ts';
+import { claimed } from './record.ts';
+import type { Notification } from './schema.ts';
+import { findNotification, setAttributes } from './store.ts';
+
+/** Sets attributes of notifications that are on record; answers those that are changed by it. */
+export async function amendAll(records: Records, items: readonly Amended[]): Promise<Notification[]> {
+  if (items.length === 0) return [];
+  const wanted = new Map<string, Record<string, unknown>>();
+  for (const { dedupeKey, attributes } of items) wanted.set(dedupeKey, { ...wanted.get(dedupeKey), ...attributes });
+  const ids = await claimed(records, [...wanted.keys()]);
+  const changed: Notification[] = [];
+  for (const [key, id] of ids) {
+    const after = await mergeAttributes(records, id, wanted.get(key) ?? {});
+    if (after !== null) changed.push(after);
+  }
+  return changed;
+}
+
+/** Others change the same record at most now and then. */
+const maxAttempts = 10;
+
+/** Sets some of a notification's attributes; null where it has them so already, or is gone. */
+export async function mergeAttributes(
+  records: Records,
+  id: number,
+  attributes: Readonly<Record<string, unknown>>,
+): Promise<Notification | null> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const before = await findNotification(records, id);
+    if (before === null) return null;
+    const merged = fittingAttributes({ ...shownAttributes(before.attributes), ...attributes });
+    if (merged === before.attributes) return null;
+    const after = await setAttributes(records, before, merged);
+    if (after !== null) return after;
+  }
+  throw new Error(`notification ${id} is changed by others all the time`);
+}

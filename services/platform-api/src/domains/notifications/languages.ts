@@ -1,0 +1,32 @@
+import type { Records } from '../../store/records.ts';
+import { languageOf } from '../preferences/use-cases.ts';
+
+/** Notifications are written in the owning user's language; a change counts after this time. */
+const maxAgeMs = 30_000;
+const maxKept = 10_000;
+
+/** The languages of owning users, which are read often and changed seldom. */
+export class Languages {
+  readonly #records: Records;
+  readonly #kept = new Map<number, { readonly language: string; readonly readAtMs: number }>();
+
+  constructor(records: Records) {
+    this.#records = records;
+  }
+
+  /** By user id. */
+  async of(
+    vehicles: readonly { readonly accountId: number; readonly ownerUserId: number }[],
+  ): Promise<ReadonlyMap<number, string>> {
+    const owners = new Map(vehicles.map(({ accountId, ownerUserId }) => [ownerUserId, { accountId }]));
+    const read = async (userId: number, scope: { accountId: number }): Promise<readonly [number, string]> => {
+      const kept = this.#kept.get(userId);
+      if (kept !== undefined && performance.now() - kept.readAtMs < maxAgeMs) return [userId, kept.language];
+      const language = await languageOf({ records: this.#records }, { ...scope, userId });
+      if (this.#kept.size >= maxKept) this.#kept.clear();
+      this.#kept.set(userId, { language, readAtMs: performance.now() });
+      return [userId, language];
+    };
+    return new Map(await Promise.all([...owners].map(([userId, scope]) => read(userId, scope))));
+  }
+}

@@ -1,0 +1,319 @@
+import { type Bus, type LiveEvent, listenFor, liveEvents, type NotificationRaised } from '@fleet/bus';
+import type { Database } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { dedupeKeyOf, type Raised } from '../../rules/rule.ts';
+import { Records } from '../../store/records.ts';
+import { PlatformWorld } from '../../testing/platform-world.ts';
+import type { RaisedFor, ToRaise } from './content.ts';
+import { Notifications } from './raise.ts';
+import { sweepTimes } from './record.ts';
+import type { Notification } from './schema.ts';
+
+jest.setTimeout(60_000);
+let world: PlatformWorld;
+let vehicle: RaisedFor;
+let other: Notifications;
+const live: LiveEvent[] = [];
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  vehicle = await newVehicle('13800138001');
+  other = new Notifications(world.deps);
+  listenFor(
+    world.bus,
+    liveEvents,
+    (error) => {
+      throw error;
+    },
+    ({ events }) => live.push(...events),
+  );
+});
+afterAll(async () => {
+  other.stop();
+  await world.close();
+});
+
+async function newVehicle(imei: string, more: object = {}): Promise<RaisedFor> {
+  const body = { vehicle_no: `R ${imei}`, imei: `0${imei}`, ...more };
+  const { status, data } = await world.as(world.ours.owner).post('/api/vehicles', body);
+  expect(status).toBe(201);
+  const { accountId, id: ownerUserId } = world.ours.owner;
+  return { id: data.id, accountId, ownerUserId, vehicleNo: String(data['vehicle_no']), imei, driverId: null };
+}
+
+const atMs = Date.UTC(2026, 0, 31, 8, 15, 30);
+let moment = atMs;
+const found = (more: Partial<Raised> = {}): Raised => {
+  moment += 1_000;
+  const place = { latitude: 1.5, longitude: 2.5, gpsValid: true };
+  return { type: 'sos', subject: '', atMs: moment, ...place, attributes: {}, backfilled: false, ...more };
+};
+const sos = (more: Partial<Raised> = {}, of = vehicle): ToRaise => ({ vehicle: of, raised: found(more) });
+
+const keyOf = ({ vehicle: { imei }, raised }: ToRaise): string => dedupeKeyOf(imei, raised);
+
+const onRecord = (items: readonly ToRaise[]): Promise<Notification[]> =>
+  world.records
+    .collection<Notification>('notifications')
+    .find({ dedupeKey: { $in: items.map(keyOf) } })
+    .sort({ _id: 1 })
+    .toArray();
+
+/** All that the stream holds by now. */
+async function stored(): Promise<NotificationRaised[]> {
+  const { streams } = await world.bus.jetstreamManager();
+  const { state } = await streams.info('NOTIFICATIONS');
+  const messages: NotificationRaised[] = [];
+  for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq += 1)
+    messages.push((await streams.getMessage('NOTIFICATIONS', { seq })).json<NotificationRaised>());
+  return messages;
+}
+
+const storedOf = async (items: readonly ToRaise[]): Promise<NotificationRaised[]> => {
+  const ids = new Set((await onRecord(items)).map(({ _id }) => _id));
+  return (await stored()).filter(({ notification }) => ids.has(notification.id));
+};
+
+describe('raise', () => {
+  it('puts a notification on record and in the stream, and tells those who look on', async () => {
+    const item = sos({ attributes: { level: 2 }, severity: 'warning' });
+    await world.deps.notifications.raise([item]);
+    const [record] = await onRecord([item]);
+    expect(record).toMatchObject({
+      accountId: vehicle.accountId,
+      type: 'sos',
+      title: 'SOS',
+      category: 'emergency',
+      severity: 'warning',
+      vehicleId: vehicle.id,
+      vehicleNo: vehicle.vehicleNo,
+      imei: vehicle.imei,
+      latitude: 1.5,
+      longitude: 2.5,
+      attributes: '{"level":2}',
+      timestamp: item.raised.atMs,
+      acknowledgedAt: null,
+      version: 1,
+    });
+    const shown = (await world.as(world.ours.owner).get('/api/notifications')).items.find(
+      ({ id }) => id === record?._id,
+    );
+    const [message] = await storedOf([item]);
+    expect(message).toEqual({
+      accountId: vehicle.accountId,
+      ownerUserId: vehicle.ownerUserId,
+      wantedByOwner: true,
+      notification: shown,
+    });
+    await until(async () => live.some(({ data }) => data['id'] === record?._id));
+    const event = live.find(({ data }) => data['id'] === record?._id);
+    expect(event).toEqual({
+      type: 'notification',
+      vehicleId: vehicle.id,
+      atMs: record?.serverTimestamp,
+      data: { ...shown, user: vehicle.ownerUserId },
+    });
+  });
+
+  it('takes nothing for an answer', async () => {
+    await expect(world.deps.notifications.raise([])).resolves.toBeUndefined();
+  });
+
+  it('is what it was when it is raised again: same record, no second message', async () => {
+    const item = sos();
+    await world.deps.notifications.raise([item]);
+    const [first] = await onRecord([item]);
+    await other.raise([{ ...item, raised: { ...item.raised, attributes: { later: true } } }, item]);
+    expect(await onRecord([item])).toEqual([first]);
+    expect(await storedOf([item])).toHaveLength(1);
+  });
+
+  it('raises each once, with a server time of its own, when two instances raise the same at once', async () => {
+    const items = Array.from({ length: 300 }, () => sos());
+    const calls = Array.from({ length: 100 }, (_, at) => items.slice(at * 2, at * 2 + 100));
+    const results = await Promise.allSettled(
+      calls.flatMap((call) => [world.deps.notifications.raise(call), other.raise(call)]),
+    );
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
+    const records = await onRecord(items);
+    const wanted = items.slice(0, 298);
+    expect(records.map(({ dedupeKey }) => dedupeKey).sort()).toEqual(wanted.map(keyOf).sort());
+    expect(new Set(records.map(({ serverTimestamp }) => serverTimestamp)).size).toBe(wanted.length);
+    const messages = await storedOf(items);
+    expect(messages).toHaveLength(records.length);
+    expect(new Set(messages.map(({ notification }) => notification.id))).toEqual(
+      new Set(records.map(({ _id }) => _id)),
+    );
+  });
+
+  it('keeps the time in reserve for a day', async () => {
+    const times = world.deps.database.collection('notification_times');
+    const before = await times.countDocuments();
+    await sweepTimes(world.deps.database);
+    expect(await times.countDocuments()).toBe(before);
+    await sweepTimes(world.deps.database, Date.now() + 25 * 3_600_000);
+    expect(await times.countDocuments()).toBe(0);
+  });
+
+  it('says so where no position was ever known', async () => {
+    const nowhere = sos({ latitude: 0, longitude: 0, gpsValid: false, attributes: { level: 1 } });
+    const unknown = sos({ latitude: Number.NaN, longitude: 4, gpsValid: false });
+    const old = sos({ latitude: 3, longitude: 4, gpsValid: false });
+    await world.deps.notifications.raise([nowhere, unknown, old]);
+    const shown = (await onRecord([nowhere, unknown, old])).map(({ latitude, longitude, attributes }) => [
+      latitude,
+      longitude,
+      JSON.parse(attributes),
+    ]);
+    expect(shown).toEqual([
+      [0, 0, { level: 1, gps_valid: false }],
+      [0, 0, { gps_valid: false }],
+      [3, 4, {}],
+    ]);
+  });
+
+  it('tells what the catalogue does not know, and leaves out attributes that are too large', async () => {
+    const item = sos({ type: 'volcano', attributes: { text: 'x'.repeat(9_000), level: 1 } });
+    await world.deps.notifications.raise([item]);
+    const [record] = await onRecord([item]);
+    expect(record).toMatchObject({ type: 'unknown_alarm', severity: 'info', category: 'device' });
+    expect(JSON.parse(record?.attributes ?? '')).toEqual({ level: 1, reported_type: 'volcano' });
+  });
+
+  it('raises for a vehicle without a terminal', async () => {
+    const item = { vehicle: { ...vehicle, imei: null }, raised: found({ type: 'document_expiry', subject: '7' }) };
+    await world.deps.notifications.raise([item]);
+    expect(await onRecord([item])).toMatchObject([{ imei: '', type: 'document_expiry' }]);
+    expect(await storedOf([item])).toHaveLength(1);
+  });
+
+  it('speaks the language of the owning user', async () => {
+    const [user, own] = [await world.user('manager', world.ours, { language: 'es' }), await newVehicle('13800138002')];
+    const item = sos({ type: 'overspeed' }, { ...own, ownerUserId: user.id });
+    await world.deps.notifications.raise([item]);
+    expect(await onRecord([item])).toMatchObject([{ title: 'Exceso de velocidad' }]);
+  });
+
+  it('says whether the owning user wants it, as soon as that has changed', async () => {
+    const own = await newVehicle('13800138003');
+    const items = [sos({}, own), sos({ type: 'ignition_on' }, own)];
+    await world.deps.notifications.raise(items);
+    expect((await storedOf(items)).map(({ wantedByOwner }) => wantedByOwner)).toEqual([true, false]);
+    const path = `/api/notifications/update-preferences/${own.id}`;
+    await world.as(world.ours.owner).post(path, { notification_types: ['ignition_on'] });
+    await until(async () => {
+      const again = [sos({}, own), sos({ type: 'ignition_on' }, own)];
+      await world.deps.notifications.raise(again);
+      const wanted = (await storedOf(again)).map(({ wantedByOwner }) => wantedByOwner);
+      return wanted[0] === false && wanted[1] === true;
+    });
+  });
+});
+
+describe('a crash', () => {
+  const writes = new Set(['insertMany', 'findOneAndUpdate']);
+
+  /** A database that dies at its n-th write: before it, or after it and before the answer. */
+  function dying(nth: number, isAfter: boolean): Database {
+    let count = 0;
+    const guarded = (target: object): object =>
+      new Proxy(target, {
+        get: (of, name) => {
+          const member = Reflect.get(of, name) as unknown;
+          if (typeof member !== 'function') return member;
+          return async (...args: unknown[]): Promise<unknown> => {
+            count += writes.has(String(name)) ? 1 : 0;
+            const isDue = writes.has(String(name)) && count >= nth;
+            if (isDue && !isAfter) throw new Error('the database died');
+            const answer: unknown = await Reflect.apply(member, of, args);
+            if (isDue) throw new Error('the database died');
+            return answer;
+          };
+        },
+      });
+    const { database } = world.deps;
+    return {
+      ...database,
+      collection: (name) => {
+        const collection = database.collection(name);
+        const isWritten =
+          ['counters', 'unique_values', 'notification_times'].includes(name) || name === 'notifications';
+        // Reads are cursors, which a promise around them would break.
+        if (!isWritten) return collection as never;
+        const proxy = guarded(collection) as typeof collection;
+        return new Proxy(collection, {
+          get: (of, key) => {
+            if (writes.has(String(key))) return Reflect.get(proxy, key) as unknown;
+            const member = Reflect.get(of, key) as unknown;
+            return typeof member === 'function' ? (member.bind(of) as unknown) : member;
+          },
+        }) as never;
+      },
+    };
+  }
+
+  const cases = [1, 2, 3, 4].flatMap((nth) => [[nth, false] as const, [nth, true] as const]);
+  it.each(cases)('at write %i (done already: %s) loses nothing and doubles nothing', async (nth, isAfter) => {
+    const database = dying(nth, isAfter);
+    const mortal = new Notifications({ ...world.deps, database, records: new Records(database) });
+    const items = [sos(), sos(), sos()];
+    await expect(mortal.raise(items)).rejects.toThrow('died');
+    mortal.stop();
+    await Promise.all([world.deps.notifications.raise(items), other.raise(items)]);
+    expect((await onRecord(items)).map(({ dedupeKey }) => dedupeKey).sort()).toEqual(items.map(keyOf).sort());
+    expect(await storedOf(items)).toHaveLength(3);
+  });
+
+  it('before the broker has them rejects, and the next one publishes what is on record', async () => {
+    const { bus } = world.deps;
+    const nc = new Proxy(bus.nc, {
+      get: (of, name) => {
+        if (name === 'publish')
+          return () => {
+            throw new Error('the broker died');
+          };
+        const member = Reflect.get(of, name) as unknown;
+        return typeof member === 'function' ? (member.bind(of) as unknown) : member;
+      },
+    });
+    const silent = new Notifications({ ...world.deps, bus: { ...bus, nc } satisfies Bus });
+    const items = [sos(), sos()];
+    await expect(silent.raise(items)).rejects.toMatchObject({ code: 'unavailable' });
+    silent.stop();
+    expect(await onRecord(items)).toHaveLength(2);
+    expect(await storedOf(items)).toHaveLength(0);
+    await other.raise(items);
+    expect(await storedOf(items)).toHaveLength(2);
+  });
+});
+
+describe('amend', () => {
+  it('sets attributes one by one, counts the version once, and tells of it', async () => {
+    const item = sos({ attributes: { level: 1, count: 1 } });
+    await world.deps.notifications.raise([item]);
+    const [before] = await onRecord([item]);
+    const change = { dedupeKey: keyOf(item), attributes: { count: 3 } };
+    await world.deps.notifications.amend([{ ...change, attributes: { count: 2 } }, change]);
+    await world.deps.notifications.amend([change, { dedupeKey: 'nobody', attributes: { count: 1 } }]);
+    const [after] = await onRecord([item]);
+    expect(after).toMatchObject({ version: 2, attributes: '{"level":1,"count":3}' });
+    expect(after?.updatedAt.getTime()).toBeGreaterThanOrEqual(before?.updatedAt.getTime() ?? 0);
+    await until(async () => live.some(({ data }) => data['id'] === after?._id && data['version'] === 2));
+    expect(live.filter(({ data }) => data['id'] === after?._id)).toHaveLength(2);
+  });
+
+  it('keeps the changes of two who amend at once', async () => {
+    const item = sos();
+    await world.deps.notifications.raise([item]);
+    const dedupeKey = keyOf(item);
+    const names = ['a', 'b', 'c', 'd'];
+    await Promise.all(
+      names.map((name, at) =>
+        (at % 2 === 0 ? other : world.deps.notifications).amend([{ dedupeKey, attributes: { [name]: at } }]),
+      ),
+    );
+    const [after] = await onRecord([item]);
+    expect(JSON.parse(after?.attributes ?? '')).toEqual({ a: 0, b: 1, c: 2, d: 3 });
+    expect(after?.version).toBe(5);
+  });
+});

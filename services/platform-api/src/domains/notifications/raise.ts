@@ -1,0 +1,216 @@
+import {
+  announce,
+  ensureStreams,
+  headers,
+  type LiveEvent,
+  liveEvents,
+  liveSubject,
+  type NotificationRaised,
+  notificationSubject,
+  StoredPublisher,
+} from '@fleet/bus';
+import { AppError } from '@fleet/service-kit';
+import type { Deps } from '../../deps.ts';
+import { type Amended, dedupeKeyOf } from '../../rules/rule.ts';
+import { vehicleStates } from '../vehicles/states.ts';
+import { ownersOfVehicles } from '../vehicles/store.ts';
+import { amendAll } from './amend.ts';
+import { contentOf, type RaisedFor, type ToRaise } from './content.ts';
+import { Languages } from './languages.ts';
+import { recordAll } from './record.ts';
+import type { Notification } from './schema.ts';
+import { shownNotification } from './shown.ts';
+import { Wishes } from './wishes.ts';
+
+type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log'> & {
+  readonly config: Pick<Deps['config'], 'JETSTREAM_REPLICAS'>;
+};
+
+/** A broker that has not stored something by then is away. */
+const giveUpAfterMs = 10_000;
+/** Notifications that go on record in one go. */
+const maxBulk = 500;
+/** A live message stays below the broker's limit even where all attributes are as large as they may be. */
+const maxLive = 50;
+/** What was on record for longer than a crash takes to be mended was told of then. */
+const tellAgainMs = 5 * 60_000;
+
+const encoder = new TextEncoder();
+
+interface Waiting {
+  readonly items: readonly ToRaise[];
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Puts what rules have found on record and tells of it; all that happens to vehicles goes this way. */
+export class Notifications {
+  readonly wishes: Wishes;
+  readonly #parts: Parts;
+  readonly #languages: Languages;
+  readonly #publisher: StoredPublisher;
+  #waiting: Waiting[] = [];
+  #isRecording = false;
+  #streams: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.wishes = new Wishes(parts);
+    this.#languages = new Languages(parts.records);
+    const onRefused = (detail: string): void => parts.log.warn({ detail }, 'notifications are not stored yet');
+    this.#publisher = new StoredPublisher(parts.bus, { giveUpAfterMs, onRefused });
+  }
+
+  /**
+   * Resolves once each is on record and in the stream NOTIFICATIONS; rejects otherwise, and is then to be called again with the same. What was raised before stays as
+   * it is on record, and is published again under its key.
+   */
+  raise(items: readonly ToRaise[]): Promise<void> {
+    if (items.length === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ items, resolve, reject });
+      if (!this.#isRecording) void this.#recordWaiting();
+    });
+  }
+
+  /** Sets attributes of notifications that are on record; a key that is not is left out. Doing it twice is doing it once. */
+  async amend(items: readonly Amended[]): Promise<void> {
+    const changed = await amendAll(this.#parts.records, items);
+    if (changed.length > 0) await this.tell(changed);
+  }
+
+  /** Tells those who look on of notifications as they are now. */
+  async tell(notifications: readonly Notification[]): Promise<void> {
+    this.#announce(notifications, await this.#ownersOf(notifications));
+  }
+
+  stop(): void {
+    this.wishes.stop();
+    this.#publisher.stop();
+  }
+
+  /** Who asks while a bulk goes on record shares the next one: each costs the database the same few round trips. */
+  async #recordWaiting(): Promise<void> {
+    this.#isRecording = true;
+    while (this.#waiting.length > 0) await this.#recordBulk(this.#takeBulk());
+    this.#isRecording = false;
+  }
+
+  #takeBulk(): Waiting[] {
+    let count = 0;
+    const end = this.#waiting.findIndex(({ items }, at) => {
+      count += items.length;
+      return at > 0 && count > maxBulk;
+    });
+    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
+  }
+
+  async #recordBulk(calls: readonly Waiting[]): Promise<void> {
+    try {
+      const items = calls.flatMap((call) => call.items);
+      const recorded = await this.#record(items);
+      // The next bulk does not wait for the broker.
+      this.#publish(items, recorded).then(
+        () => calls.forEach(({ resolve }) => resolve()),
+        (error: unknown) => calls.forEach(({ reject }) => reject(error)),
+      );
+    } catch (error) {
+      const [first, ...others] = calls;
+      // What can not be recorded is to fail alone.
+      if (others.length > 0) await Promise.all(calls.map((call) => this.#recordBulk([call])));
+      else first?.reject(error);
+    }
+  }
+
+  async #record(items: readonly ToRaise[]): Promise<Notification[]> {
+    const imeis = [...new Set(items.flatMap(({ vehicle: { imei } }) => imei ?? []))];
+    const [languages, states] = await Promise.all([
+      this.#languages.of(items.map(({ vehicle }) => vehicle)),
+      vehicleStates(this.#parts, imeis),
+    ]);
+    const contents = items.map((item) => {
+      const { imei, ownerUserId } = item.vehicle;
+      const shownImei = imei === null ? null : (states.get(imei)?.shownImei ?? null);
+      return contentOf(item, languages.get(ownerUserId) ?? 'en', shownImei);
+    });
+    return recordAll(this.#parts, contents);
+  }
+
+  async #publish(items: readonly ToRaise[], recorded: readonly Notification[]): Promise<void> {
+    await this.#ensureStreams();
+    const vehicles = new Map(items.map(({ vehicle, raised }) => [dedupeKeyOf(vehicle.imei, raised), vehicle]));
+    const wishes = await this.wishes.ofVehicles(items.map(({ vehicle }) => vehicle.id));
+    const stored = recorded.map((notification) => {
+      const { imei, ownerUserId, id } = vehicles.get(notification.dedupeKey) as RaisedFor;
+      const wantedByOwner = wishes.get(id)?.wants(ownerUserId, notification.type) ?? true;
+      const payload: NotificationRaised = {
+        accountId: notification.accountId,
+        ownerUserId,
+        wantedByOwner,
+        notification: shownNotification(notification),
+      };
+      return this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload);
+    });
+    await Promise.all(stored);
+    const recent = recorded.filter(({ createdAt }) => Date.now() - createdAt.getTime() < tellAgainMs);
+    this.#announce(recent, new Map([...vehicles.values()].map(({ id, ownerUserId }) => [id, ownerUserId])));
+  }
+
+  #store(subject: string, dedupeKey: string, payload: NotificationRaised): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const head = headers();
+      head.set('Nats-Msg-Id', dedupeKey);
+      const done = (isStored: boolean): void => {
+        if (isStored) resolve();
+        else reject(new AppError('unavailable', 'Notifications can not be stored at the moment.'));
+      };
+      if (!this.#publisher.publish(subject, encoder.encode(JSON.stringify(payload)), done, head)) done(false);
+    });
+  }
+
+  #announce(notifications: readonly Notification[], owners: ReadonlyMap<number, number>): void {
+    const byAccount = new Map<number, LiveEvent[]>();
+    for (const notification of notifications) {
+      const user = owners.get(notification.vehicleId);
+      // The vehicle is gone: nobody looks at it.
+      if (user === undefined) continue;
+      const events = byAccount.get(notification.accountId) ?? [];
+      byAccount.set(notification.accountId, events);
+      events.push({
+        type: 'notification',
+        vehicleId: notification.vehicleId,
+        atMs: notification.serverTimestamp,
+        data: { ...shownNotification(notification), user },
+      });
+    }
+    for (const [accountId, events] of byAccount)
+      for (let at = 0; at < events.length; at += maxLive)
+        announce(
+          this.#parts.bus,
+          liveEvents,
+          { accountId, events: events.slice(at, at + maxLive) },
+          liveSubject(accountId),
+        );
+  }
+
+  async #ownersOf(notifications: readonly Notification[]): Promise<Map<number, number>> {
+    const ids = [...new Set(notifications.map(({ vehicleId }) => vehicleId))];
+    return ownersOfVehicles(this.#parts.records, ids);
+  }
+
+  async #ensureStreams(): Promise<void> {
+    this.#streams ??= this.#makeStreams();
+    try {
+      await this.#streams;
+    } catch (error) {
+      // The next call tries again.
+      this.#streams = undefined;
+      throw error;
+    }
+  }
+
+  async #makeStreams(): Promise<void> {
+    const { bus, config } = this.#parts;
+    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+  }
+}

@@ -1,0 +1,136 @@
+import { terminalKey } from '@fleet/jt808';
+import { type Collection, type Database, insertNew } from '@fleet/storage';
+import type { Deps } from '../../deps.ts';
+import type { RecordFields, Records } from '../../store/records.ts';
+import type { Notification } from './schema.ts';
+
+/** A notification before it is on record. */
+export type NewNotification = Omit<Notification, keyof RecordFields | 'serverTimestamp'>;
+
+/** A server time that a terminal's notification has taken; `_id` is `<canonical number>:<ms>`. */
+interface TakenTime {
+  readonly _id: string;
+  readonly takenAt: Date;
+}
+
+type Store = Pick<Deps, 'records' | 'database'>;
+
+const collectionName = 'notifications';
+/** Reads by text ids one by one are fast on every database, and a list of them is not on the embedded one. */
+const singlyUpTo = 64;
+
+export const claimOf = (dedupeKey: string): string => `${collectionName}.dedupeKey:${dedupeKey}`;
+
+/**
+ * Puts notifications on record in one go, each dedupe key once, and answers them as they are on record, in the order of their keys' first place. Done again
+ * after a crash, or at the same time elsewhere, it completes what is there: first the key is claimed for an id, then the record is made with that id, whoever does so.
+ */
+export async function recordAll(
+  { records, database }: Store,
+  given: readonly NewNotification[],
+  now = new Date(),
+): Promise<Notification[]> {
+  const unique = new Map<string, NewNotification>();
+  for (const each of given) if (!unique.has(each.dedupeKey)) unique.set(each.dedupeKey, each);
+  const claims = await claim(records, [...unique.keys()], now);
+  const known = await findByIds(
+    records,
+    claims.filter(({ isOwn }) => !isOwn).map(({ id }) => id),
+  );
+  const missing = claims.filter(({ id }) => !known.has(id));
+  const fields = missing.map(({ key }) => unique.get(key) as NewNotification);
+  const times = await takeTimes(database, fields, now);
+  const made = missing.map(
+    ({ id }, at): Notification => ({
+      _id: id,
+      createdAt: now,
+      updatedAt: now,
+      version: 1,
+      ...(fields[at] as NewNotification),
+      serverTimestamp: times[at] as number,
+    }),
+  );
+  const taken = await insertNew(records.collection<Notification>(collectionName), made);
+  const others = await findByIds(
+    records,
+    taken.map((at) => (made[at] as Notification)._id),
+  );
+  const byId = new Map([...made.map((each) => [each._id, each] as const), ...known, ...others]);
+  return claims.map(({ id }) => byId.get(id) as Notification);
+}
+
+interface Claim {
+  readonly key: string;
+  readonly id: number;
+  /** Claimed just now: nobody has made its record yet. */
+  readonly isOwn: boolean;
+}
+
+async function claim(records: Records, keys: readonly string[], now: Date): Promise<Claim[]> {
+  if (keys.length === 0) return [];
+  const ids = await records.nextIds(collectionName, keys.length);
+  const values = keys.map((key, at) => ({ _id: claimOf(key), recordId: ids[at] as number, takenAt: now }));
+  const taken = new Set(await insertNew(records.uniqueValues, values));
+  const holders = await claimed(
+    records,
+    keys.filter((_key, at) => taken.has(at)),
+  );
+  return keys.map((key, at) => {
+    if (!taken.has(at)) return { key, id: ids[at] as number, isOwn: true };
+    const id = holders.get(key);
+    if (id === undefined) throw new Error(`the notification ${key} was removed while it was raised again`);
+    return { key, id, isOwn: false };
+  });
+}
+
+/** The ids of what is on record, or about to be, by dedupe key. */
+export async function claimed(records: Records, keys: readonly string[]): Promise<Map<string, number>> {
+  const ids = new Map(keys.map((key) => [claimOf(key), key]));
+  const found =
+    keys.length <= singlyUpTo
+      ? await Promise.all([...ids.keys()].map((_id) => records.uniqueValues.findOne({ _id })))
+      : await records.uniqueValues.find({ _id: { $in: [...ids.keys()] } }).toArray();
+  return new Map(
+    found.flatMap((each) => (each === null ? [] : [[ids.get(each._id) as string, each.recordId] as const])),
+  );
+}
+
+async function findByIds(records: Records, ids: readonly number[]): Promise<Map<number, Notification>> {
+  if (ids.length === 0) return new Map();
+  const found = await records
+    .collection<Notification>(collectionName)
+    .find({ _id: { $in: [...ids] } })
+    .toArray();
+  return new Map(found.map((each) => [each._id, each]));
+}
+
+const timesIn = (database: Database): Collection<TakenTime> => database.collection<TakenTime>('notification_times');
+
+/** For each a server time that no other notification of the terminal has: now, or the next free millisecond. */
+async function takeTimes(
+  database: Database,
+  wanted: readonly { readonly imei: string }[],
+  now: Date,
+): Promise<number[]> {
+  const last = new Map<string, number>();
+  const found = wanted.map(() => 0);
+  let open = wanted.map(({ imei }, at) => ({ at, imei: terminalKey(imei) ?? 'none' }));
+  while (open.length > 0) {
+    const documents = open.map(({ at, imei }) => {
+      const ms = (last.get(imei) ?? now.getTime() - 1) + 1;
+      last.set(imei, ms);
+      found[at] = ms;
+      return { _id: `${imei}:${ms}`, takenAt: now };
+    });
+    const taken = await insertNew(timesIn(database), documents);
+    open = taken.flatMap((place) => open[place] ?? []);
+  }
+  return found;
+}
+
+/** A time that has passed long ago is never taken again. */
+const keepTimesMs = 24 * 3_600_000;
+
+export async function sweepTimes(database: Database, nowMs = Date.now()): Promise<void> {
+  await timesIn(database).deleteMany({ takenAt: { $lt: new Date(nowMs - keepTimesMs) } });
+}
