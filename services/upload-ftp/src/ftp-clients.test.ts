@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'basic-ftp';
-import { selfSigned } from './testing/certificate.ts';
+import { selfSigned } from '../../../libs/service-kit/src/testing/certificate.ts';
 import { clipBytes, sha256, World } from './testing/world.ts';
 
 // Real servers on a machine that may be busy.

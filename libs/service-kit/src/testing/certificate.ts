@@ -16,7 +16,13 @@ const name = sequence(
   der(0x31, sequence(der(0x06, Buffer.from('550403', 'hex')), der(0x0c, Buffer.from('localhost')))),
 );
 
-/** A certificate for `localhost` that has signed itself, valid for a day, with its key; both PEM. */
+/** subjectAltName: the name `localhost`, and 127.0.0.1 */
+const names = sequence(
+  der(0x06, Buffer.from('551d11', 'hex')),
+  der(0x04, sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))),
+);
+
+/** A certificate for `localhost` and 127.0.0.1 that has signed itself, valid for a day, with its key; both PEM. */
 export function selfSigned(): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const body = sequence(
@@ -27,6 +33,7 @@ export function selfSigned(): { cert: string; key: string } {
     sequence(utcTime(Date.now() - 3_600_000), utcTime(Date.now() + 86_400_000)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
+    der(0xa3, sequence(names)),
   );
   const signature = der(0x03, Buffer.from([0]), sign('sha256', body, privateKey));
   const base64 = sequence(body, algorithm, signature).toString('base64');

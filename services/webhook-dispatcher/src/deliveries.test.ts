@@ -1,0 +1,235 @@
+import { createHmac } from 'node:crypto';
+import { call, webhookRequests } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { answering, TestReceiver } from './testing/receiver.ts';
+import { DispatcherWorld } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: DispatcherWorld;
+const receivers: TestReceiver[] = [];
+beforeAll(async () => {
+  world = await DispatcherWorld.open();
+  await world.dispatcher();
+});
+afterAll(async () => {
+  await world.close();
+  await Promise.all(receivers.map((each) => each.stop()));
+});
+
+async function receive(...given: Parameters<typeof TestReceiver.start>): Promise<TestReceiver> {
+  const receiver = await TestReceiver.start(...given);
+  receivers.push(receiver);
+  return receiver;
+}
+
+describe('a delivery', () => {
+  it('is one POST with the envelope of the interface, field by field', async () => {
+    const receiver = await receive(answering(204));
+    const webhook = await world.webhook(receiver.url('/a/hook?key=1&b=%20'), {
+      secret: 'top-secret-1',
+      headers: [{ name: 'X-Tenant', value: '7' }],
+    });
+    const notificationId = await world.raise(webhook.userId, { title: 'SOS ‒ Ünïcode' });
+    await world.settled(webhook, 1);
+    const [received] = receiver.received;
+    const delivery = await world.delivery(webhook);
+    expect(receiver.received).toHaveLength(1);
+    expect(received).toMatchObject({ method: 'POST', url: '/a/hook?key=1&b=%20' });
+    const { envelope, headers, raw } = received ?? expect.fail();
+    const inner = {
+      notification: {
+        title: 'SOS ‒ Ünïcode',
+        description: 'The driver pressed the emergency button.',
+        notification_type: 'sos',
+        imei: '013800138000',
+        timestamp: 1_790_000_000_000,
+        server_timestamp: 1_790_000_000_100 + notificationId,
+        location: { latitude: 22.5, longitude: 114.01 },
+        id: notificationId,
+        severity: 'critical',
+        attributes: { gps_valid: true },
+      },
+      user: webhook.userId,
+    };
+    expect(JSON.parse(envelope.body)).toEqual(inner);
+    const bytes = Buffer.byteLength(envelope.body);
+    expect(envelope).toEqual({
+      date: expect.any(Number),
+      headers: {
+        'X-Webhook-Secret': ['top-secret-1'],
+        'Content-Type': ['application/json; charset=utf-8'],
+        'User-Agent': [headers['user-agent']],
+        'Webhook-Id': [`msg_${delivery._id}`],
+        'Webhook-Timestamp': [String(Math.floor(envelope.date / 1_000))],
+        'X-Tenant': ['7'],
+        'Content-Length': [String(bytes)],
+      },
+      content_length: bytes,
+      body: delivery.body,
+      method: 'POST',
+      path: '/a/hook',
+      query: 'key=1&b=%20',
+    });
+    expect(Math.abs(envelope.date - Date.now())).toBeLessThan(60_000);
+    expect(headers).toMatchObject({
+      host: `127.0.0.1:${receiver.port}`,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(Buffer.byteLength(raw)),
+      'x-webhook-secret': 'top-secret-1',
+      'x-tenant': '7',
+      'webhook-id': `msg_${delivery._id}`,
+      'webhook-attempt': '1',
+      'webhook-signature': sign('top-secret-1', received?.id ?? '', envelope, raw),
+    });
+    expect(delivery).toMatchObject({
+      status: 'succeeded',
+      notificationId,
+      notificationType: 'sos',
+      imei: '013800138000',
+      imeiKey: '13800138000',
+      attemptCount: 1,
+      nextAttemptAtMs: null,
+      completedAtMs: expect.any(Number),
+    });
+    expect(delivery._id).toMatch(/^[0-9a-f]{24}$/);
+    expect(delivery.attempts).toEqual([
+      {
+        number: 1,
+        trigger: 'schedule',
+        startedAtMs: envelope.date,
+        durationMs: expect.any(Number),
+        statusCode: 204,
+        errorCode: null,
+        responseBody: '',
+      },
+    ]);
+    // What is kept of the request tells no secret.
+    expect(JSON.stringify(delivery)).not.toContain('top-secret-1');
+    expect(delivery.request?.headers).toContainEqual({ name: 'X-Webhook-Secret', value: '****et-1' });
+    await until(async () => (await world.health(webhook)).lastSuccessAt !== null);
+  });
+
+  it('goes to the webhooks that want it, and to no other', async () => {
+    const receiver = await receive();
+    const userId = 501;
+    const of = (path: string, more: object) => world.webhook(receiver.url(path), { userId, ...more });
+    await of('/all', {});
+    await of('/type', { notificationTypes: ['geofence', 'sos'] });
+    await of('/vehicle', { vehicleIds: [5] });
+    await of('/other-type', { notificationTypes: ['geofence'] });
+    await of('/other-vehicle', { vehicleIds: [6] });
+    await world.webhook(receiver.url('/other-user'));
+    await world.raise(userId, { notification_type: 'idling' }, false);
+    await world.raise(userId);
+    await until(() => receiver.received.length >= 3);
+    expect(receiver.received.map(({ url }) => url).toSorted()).toEqual(['/all', '/type', '/vehicle']);
+    expect(receiver.ids.size).toBe(3);
+  });
+
+  it('is the same when the notification comes again', async () => {
+    const receiver = await receive();
+    const webhook = await world.webhook(receiver.url());
+    const id = 7_000_001;
+    for (let i = 0; i < 3; i += 1) await world.raise(webhook.userId, { id });
+    const last = await world.raise(webhook.userId);
+    await world.settled(webhook, 2);
+    await until(() => receiver.received.length === 2);
+    expect(receiver.received.map(({ notificationId }) => notificationId).toSorted()).toEqual([last, id].toSorted());
+  });
+
+  it('signs with both secrets during a rotation, and sends the old one', async () => {
+    const receiver = await receive();
+    const webhook = await world.webhook(receiver.url(), { secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' });
+    const old = world.seal('the-old-secret', webhook.userId);
+    await world.change(webhook, { sealedOldSecret: old, graceUntil: new Date(Date.now() + 60_000) });
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 1);
+    await world.change(webhook, { graceUntil: new Date(Date.now() - 1) });
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 2);
+    const [during, after] = receiver.received;
+    const signature = (received: typeof during, secret: string) =>
+      received && sign(secret, received.id, received.envelope, received.raw);
+    const secret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
+    expect(during?.headers['x-webhook-secret']).toBe('the-old-secret');
+    expect(during?.headers['webhook-signature']).toBe(
+      `${signature(during, secret)} ${signature(during, 'the-old-secret')}`,
+    );
+    expect(after?.headers['x-webhook-secret']).toBe(secret);
+    expect(after?.headers['webhook-signature']).toBe(signature(after, secret));
+  });
+
+  it('is kept as skipped while the webhook is off, and replayed', async () => {
+    const receiver = await receive();
+    const webhook = await world.webhook(receiver.url(), { enabled: false });
+    for (let i = 0; i < 12; i += 1) await world.raise(webhook.userId);
+    await world.settled(webhook, 12, ['skipped']);
+    expect(receiver.received).toHaveLength(0);
+    await world.change(webhook, { enabled: true });
+    const replay = { webhookId: webhook._id, sinceMs: 0, untilMs: null, statuses: ['skipped' as const] };
+    expect(await call(world.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 })).toEqual({ queued: 12 });
+    await world.settled(webhook, 12);
+    expect(receiver.ids.size).toBe(12);
+    // Ten a second.
+    const times = receiver.received.map(({ atMs }) => atMs).toSorted((a, b) => a - b);
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(700);
+    expect((await world.delivery(webhook)).attempts).toMatchObject([{ trigger: 'replay' }]);
+  });
+
+  it('is tested and tried again by hand', async () => {
+    const receiver = await receive(answering(500, {}, 'no\0'));
+    const webhook = await world.webhook(receiver.url());
+    const options = { timeoutMs: 10_000 };
+    const test = { webhookId: webhook._id, notificationType: 'geofence' };
+    receiver.answer = answering(418, {}, 'short');
+    const { attempt } = await call(world.bus, webhookRequests.test, test, options);
+    expect(attempt).toMatchObject({ number: 1, trigger: 'test', statusCode: 418, responseBody: 'short' });
+    const sent = JSON.parse(receiver.received[0]?.envelope.body ?? '') as { notification: object; user: number };
+    expect(sent.notification).toMatchObject({ notification_type: 'geofence', attributes: { test: true } });
+    expect(sent.user).toBe(webhook.userId);
+    expect(await world.deliveriesOf(webhook)).toHaveLength(0);
+    expect(await call(world.bus, webhookRequests.test, { ...test, webhookId: 99_999 }, options)).toEqual({
+      attempt: null,
+    });
+
+    receiver.answer = answering(500, {}, 'no\0');
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 1, ['failed']);
+    const failed = await world.delivery(webhook);
+    expect(failed).toMatchObject({ attemptCount: 9, nextAttemptAtMs: null });
+    expect(failed.attempts[0]).toMatchObject({ statusCode: 500, errorCode: null, responseBody: 'no\uFFFD' });
+    receiver.answer = answering(200);
+    const retry = { webhookId: webhook._id, deliveryId: failed._id };
+    expect(await call(world.bus, webhookRequests.retry, retry, options)).toEqual({ result: 'queued' });
+    await world.settled(webhook, 1);
+    const { attempts } = await world.delivery(webhook);
+    expect(attempts.at(-1)).toMatchObject({ number: 10, trigger: 'retry', statusCode: 200 });
+    const unknown = { ...retry, webhookId: webhook._id + 1 };
+    expect(await call(world.bus, webhookRequests.retry, unknown, options)).toEqual({ result: 'unknown' });
+    // Every attempt had the same id and body, byte by byte.
+    const own = receiver.received.filter(({ id }) => id === `msg_${failed._id}`);
+    expect(new Set(own.map(({ envelope }) => envelope.body))).toEqual(new Set([failed.body]));
+    expect(own.map(({ headers }) => headers['webhook-attempt'])).toEqual(own.map((_each, at) => String(at + 1)));
+  });
+
+  it('is not tried again while an attempt is under way', async () => {
+    const receiver = await receive((response) => void setTimeout(() => response.end(), 1_500));
+    const webhook = await world.webhook(receiver.url());
+    await world.raise(webhook.userId);
+    await until(() => receiver.open === 1);
+    const retry = { webhookId: webhook._id, deliveryId: (await world.delivery(webhook))._id };
+    const answer = await call(world.bus, webhookRequests.retry, retry, { timeoutMs: 10_000 });
+    expect(answer).toEqual({ result: 'running' });
+    await world.settled(webhook, 1);
+    expect(receiver.received).toHaveLength(1);
+  });
+});
+
+function sign(secret: string, id: string, { date }: { date: number }, raw: string): string {
+  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret);
+  const text = `${id}.${Math.floor(date / 1_000)}.${raw}`;
+  return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
+}
