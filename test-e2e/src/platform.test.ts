@@ -105,6 +105,7 @@ const way = {
     [9.97, 76.29],
   ],
 };
+const passport = 'P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10';
 const square = {
   coordinates: [
     [9.96, 76.28],
@@ -175,6 +176,8 @@ function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
     ],
     ['PUT', `/user-webhooks/${webhook.id}`, { name: 'Renamed' }],
     ['DELETE', `/user-webhooks/${webhook.id}`],
+    ['GET', '/toll-gates'],
+    ['POST', '/devices/extract-document', { text: passport }],
     ['POST', '/mining-devices', { imei: '013800138556' }, 201],
     ['POST', '/mining-devices/list', { page: 1, limit: 10, query: '0138', filters: {} }],
     ['PUT', `/mining-devices/${mining.id}`, { data: { vehicle_no: 'MINE 1' } }],
@@ -215,5 +218,36 @@ describe("the rows of the interface's tables", () => {
   it.each(['sms-provider', 'voice-assistant'])('%s takes what is signed', async (receiver) => {
     const reply = await call('POST', `/chat-log/${receiver}-webhook?provider=generic`, { id: '1' }, {});
     expect(reply.status).toBe(401);
+  });
+});
+
+describe('the samples of roads and toll gates that a local start brings', () => {
+  /** Beside Binhe Avenue, of the sample. */
+  const beside = [
+    { lat: 22.5258, lng: 114.0585 },
+    { lat: 22.5256, lng: 114.0564 },
+    { lat: 22.5254, lng: 114.054 },
+  ];
+
+  it('answers with roads and gates, not with straight lines and nothing', async () => {
+    const snapped = await call('POST', '/routes/snap-to-road', { coordinates: beside });
+    expect(dataOf(snapped)).toMatchObject({
+      provider: 'embedded',
+      points: [{ matched: true, road_name: 'Binhe Avenue' }, {}, {}],
+    });
+    const gates = await call('GET', '/toll-gates?latitude=22.5279&longitude=114.0668&radius_km=2');
+    expect(gates.body).toMatchObject({
+      data: expect.arrayContaining([expect.objectContaining({ highway: 'Binhe Avenue', source: 'sample' })]),
+    });
+    const waypoints = [
+      { lat: 22.5411, lng: 114.0506 },
+      { lat: 22.5279, lng: 114.0668 },
+    ];
+    const route = await made('/routes', { name: 'Over sample roads', waypoints });
+    expect(route).toMatchObject({ path_source: 'provider' });
+    const along = await call('GET', `/toll-gates?route_id=${route.id}`);
+    expect(along.body).toMatchObject({
+      data: [{ name: 'Sample gate Shennan', distance_from_start_m: expect.any(Number) }, {}],
+    });
   });
 });

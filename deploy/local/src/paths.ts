@@ -4,6 +4,8 @@ const at = (relative: string): string => fileURLToPath(new URL(relative, import.
 
 /** The checkout's root; the same from src (tests) and from dist. */
 export const repoRoot = at('../../..');
+/** Small data that comes with the product, to try it. */
+export const sampleDir = at('../../../services/platform-api/data');
 export const reaperScript = at('../reaper.mjs');
 export const backendsModule = at('../backends');
 export const testServersModule = at('../test-servers');

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { readOptions } from './options.ts';
 import { planPorts } from './ports.ts';
@@ -55,6 +56,15 @@ describe('what the services are started with', () => {
     expect(envOf('platform-api')['CLIPS_SIGNING_SECRET']).toBeUndefined();
     expect(envOf('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });
     expect(envOf('webhook-dispatcher')['ENCRYPTION_KEY']).toBeUndefined();
+  });
+
+  it('gives the Platform API the samples of roads and toll gates, unless others are named', () => {
+    for (const name of ['ROAD_NETWORK_FILE', 'TOLL_GATES_FILE']) {
+      expect(existsSync(envOf('platform-api')[name] ?? '')).toBe(true);
+      expect(envOf('platform-api', { [name]: '/mnt/own' })[name]).toBe('/mnt/own');
+      expect(envOf('platform-api', { [name]: '' })[name]).toBe('');
+      expect(envOf('device-api')[name]).toBeUndefined();
+    }
   });
 
   it('asks for the key as soon as it listens on more than loopback, and keeps the inner services there', () => {

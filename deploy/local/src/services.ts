@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { inUrl, isLoopback, localAddress, publicAddress } from './addresses.ts';
 import type { BackendUrls } from './backends/start-backends.ts';
 import type { LaunchOptions } from './options.ts';
-import { proxyScript, repoRoot } from './paths.ts';
+import { proxyScript, repoRoot, sampleDir } from './paths.ts';
 import type { Ports } from './ports.ts';
 import type { Secrets } from './secrets.ts';
 import type { ProcessSpec } from './supervised-process.ts';
@@ -22,6 +22,8 @@ export interface ServicesContext {
 
 interface ServicePlan {
   name: string;
+  /** Which service it is, where one service runs as several processes. */
+  service?: string;
   httpPort: number;
   /** Whether partners or terminals reach it by themselves; the others stay on loopback behind the proxy. */
   isPublic: boolean;
@@ -35,12 +37,24 @@ export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
   return isLoopback(host) ? 'off' : 'key';
 }
 
-/** The six services with what is particular to each; all else comes from `serviceEnv`. */
+/** The six services, one of them as two processes, with what is particular to each; all else comes from `serviceSpecs`. */
 export function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
   const told = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
   const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
   const reached = inUrl(localAddress(options.host));
   const mediaHttp = `http://${reached}:${ports.mediaHttp}`;
+  const platform = {
+    BOOTSTRAP_OWNER_EMAIL: demoEmail,
+    BOOTSTRAP_OWNER_PASSWORD: secrets.demoPassword,
+    BOOTSTRAP_API_KEY: secrets.demoApiKey,
+    ...(options.simulator ? { BOOTSTRAP_DEMO_TERMINALS: demoTerminals.join(',') } : {}),
+    ENCRYPTION_KEY: options.env['ENCRYPTION_KEY'] ?? secrets.encryptionKey,
+    CHAT_GENERIC_SECRET: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret,
+    // Samples, so that the demo answers for real; an empty value goes without.
+    ROAD_NETWORK_FILE: options.env['ROAD_NETWORK_FILE'] ?? join(sampleDir, 'sample-roads.geojson'),
+    TOLL_GATES_FILE: options.env['TOLL_GATES_FILE'] ?? join(sampleDir, 'sample-toll-gates.csv'),
+    PUBLIC_URL: options.env['PUBLIC_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,
+  };
   return [
     {
       name: 'jt808-gateway',
@@ -76,15 +90,14 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       name: 'platform-api',
       httpPort: ports.platformApi,
       isPublic: false,
-      env: {
-        BOOTSTRAP_OWNER_EMAIL: demoEmail,
-        BOOTSTRAP_OWNER_PASSWORD: secrets.demoPassword,
-        BOOTSTRAP_API_KEY: secrets.demoApiKey,
-        ...(options.simulator ? { BOOTSTRAP_DEMO_TERMINALS: demoTerminals.join(',') } : {}),
-        ENCRYPTION_KEY: options.env['ENCRYPTION_KEY'] ?? secrets.encryptionKey,
-        CHAT_GENERIC_SECRET: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret,
-        PUBLIC_URL: options.env['PUBLIC_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,
-      },
+      env: { ...platform, PLATFORM_ROLES: 'api,websocket' },
+    },
+    {
+      name: 'platform-telemetry',
+      service: 'platform-api',
+      httpPort: ports.platformTelemetry,
+      isPublic: false,
+      env: { ...platform, PLATFORM_ROLES: 'telemetry' },
     },
     {
       name: 'upload-ftp',
@@ -145,7 +158,7 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
     name: plan.name,
     tier: serviceTier,
     command: process.execPath,
-    args: ['--enable-source-maps', join(repoRoot, 'services', plan.name, 'dist', 'main.js')],
+    args: ['--enable-source-maps', join(repoRoot, 'services', plan.service ?? plan.name, 'dist', 'main.js')],
     env: {
       NODE_ENV: 'development',
       ...inherited,
