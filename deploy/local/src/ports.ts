@@ -11,6 +11,7 @@ const defaults = {
   mediaHttp: 8085,
   ftpHttp: 8086,
   webhookHttp: 8087,
+  platformTelemetry: 8088,
   jt808: 7808,
   mediaLive: 7078,
   mediaHistory: 7079,
@@ -43,6 +44,7 @@ const httpDoors: readonly PortName[] = [
   'mediaHttp',
   'ftpHttp',
   'webhookHttp',
+  'platformTelemetry',
 ];
 
 /** Browsers and `fetch` open no such port (WHATWG Fetch, "port blocking"); the others of that list are below all of ours. */
@@ -78,6 +80,7 @@ const publicDoors: [PortName, string][] = [
 const loopbackDoors: [PortName, string][] = [
   ['platformApi', 'platform-api'],
   ['webhookHttp', 'webhook-dispatcher (HTTP)'],
+  ['platformTelemetry', 'platform-telemetry (HTTP)'],
 ];
 
 /** Every port of a start: the doors on `host`, the rest and the embedded backends on loopback. */

@@ -20,6 +20,13 @@ export const schema = envSchema({
     default: 8082,
     description: 'port of the Platform API, the start page, health and metrics; 0 picks a free one',
   },
+  PLATFORM_ROLES: {
+    type: 'string',
+    default: 'api,websocket,telemetry',
+    pattern: '^(api|websocket|telemetry)(,(api|websocket|telemetry))*$',
+    description:
+      'what this process does, so that each scales apart: the HTTP API, the websocket, the telemetry consumer',
+  },
   BOOTSTRAP_OWNER_EMAIL: {
     type: 'string',
     optional: true,
@@ -298,3 +305,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   checkMapSettings(config);
   return config;
 }
+
+/** Parts of the service that one process, or one each, may have. */
+export type Role = 'api' | 'websocket' | 'telemetry';
+
+/** Reads PLATFORM_ROLES. */
+export const rolesOf = (setting: string): ReadonlySet<Role> => new Set(setting.split(',') as Role[]);

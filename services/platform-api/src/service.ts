@@ -18,15 +18,15 @@ import { Principals } from './access/principals.ts';
 import { platformRateLimits } from './access/rate-limits.ts';
 import { createPlatformApi, createPlatformApp } from './app.ts';
 import { bootstrap, UntilDone } from './bootstrap.ts';
-import { type Config, schema } from './config.ts';
+import { type Config, rolesOf, schema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveApiKeys } from './domains/api-keys/handlers.ts';
 import { billingOf } from './domains/billing/billing.ts';
 import { CommandWorker, workerTimes } from './domains/commands/worker.ts';
 import { ocrEngine } from './domains/documents/ocr.ts';
+import { Notifications } from './domains/notifications/raise.ts';
 import { PartnerChannels } from './domains/partners/channels.ts';
 import { servePartners } from './domains/partners/handlers.ts';
-import { Notifications } from './domains/notifications/raise.ts';
 import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
@@ -37,6 +37,7 @@ import { type Messages, messagesOf } from './providers/messages.ts';
 import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
 import { Sweeper } from './sweeper.ts';
+import { startTelemetry } from './telemetry/start.ts';
 import { startWebsocket } from './websocket/start.ts';
 
 export interface PlatformApi extends Running {
@@ -107,13 +108,17 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const principals = new Principals(records, opened, log);
   lifecycle.onStop('principals', () => principals.stop());
   const origins = allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS);
-  serve(createPlatformApi(deps, { principals, origins }));
-  startWebsocket(deps, lifecycle, http.server, { principals, origins, metrics });
-  serveBus(deps, lifecycle);
-  const commands = new CommandWorker(deps, workerTimes(config));
-  lifecycle.onStop('command queue', () => commands.stop());
-  const sweeper = new Sweeper(deps, () => firstRecords.isDone);
-  lifecycle.onStop('sweeps', () => sweeper.stop());
+  const roles = rolesOf(config.PLATFORM_ROLES);
+  if (roles.has('api')) {
+    serve(createPlatformApi(deps, { principals, origins }));
+    serveBus(deps, lifecycle);
+    const commands = new CommandWorker(deps, workerTimes(config));
+    lifecycle.onStop('command queue', () => commands.stop());
+    const sweeper = new Sweeper(deps, () => firstRecords.isDone);
+    lifecycle.onStop('sweeps', () => sweeper.stop());
+  }
+  if (roles.has('websocket')) startWebsocket(deps, lifecycle, http.server, { principals, origins, metrics });
+  if (roles.has('telemetry')) startTelemetry(deps, lifecycle, { registry: metrics });
   log.info({ httpPort: http.port }, 'started');
   return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
 }

@@ -104,7 +104,9 @@ export class PlatformWorld {
     database.pathname = `/platform_world_${randomBytes(6).toString('hex')}`;
     const limits = Object.fromEntries(limitNames.map((name) => [`RATE_LIMIT_${name}`, '1000000']));
     const urls = { NATS_URL: `nats://127.0.0.1:${nats.port}`, REDIS_URL: testEnv('REDIS_URL') };
-    const config = loadConfig({ HTTP_PORT: '0', MONGODB_URL: database.href, ...urls, ...limits, ...env });
+    // Telemetry keeps its place in Redis, which the worlds share.
+    const roles = { PLATFORM_ROLES: 'api,websocket' };
+    const config = loadConfig({ HTTP_PORT: '0', MONGODB_URL: database.href, ...urls, ...roles, ...limits, ...env });
     const sent: Message[] = [];
     const messages = { send: async (message: Message) => void sent.push(message) };
     const service = await create(config, { log: silent, messages });

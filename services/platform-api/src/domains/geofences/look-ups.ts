@@ -2,6 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
+import { Holders } from './holders.ts';
 import type { Geofence } from './schema.ts';
 import { contains, middleOf } from './shapes.ts';
 import { geofencesIn } from './store.ts';
@@ -16,6 +17,29 @@ export const ownGeofenceIds = async ({ records }: Store, scope: Scope, ids: read
   ids.length === 0
     ? []
     : (await geofencesIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+
+/** Which geofences hold for which vehicles of an account. Vehicles with the same geofences share one list. */
+export async function geofencesByVehicle(deps: Store, scope: Scope): Promise<Map<number, readonly Geofence[]>> {
+  const [holders, geofences] = await Promise.all([
+    Holders.read(deps, scope),
+    geofencesIn(deps.records).all({ accountId: scope.accountId }),
+  ]);
+  const lists = new Map<number, Geofence[]>();
+  for (const geofence of geofences.toSorted((a, b) => a._id - b._id))
+    for (const { _id } of holders.of(geofence)) {
+      const list = lists.get(_id);
+      if (list === undefined) lists.set(_id, [geofence]);
+      else list.push(geofence);
+    }
+  const shared = new Map<string, readonly Geofence[]>();
+  for (const [id, list] of lists) {
+    const key = list.map(({ _id }) => _id).join();
+    const same = shared.get(key);
+    if (same === undefined) shared.set(key, list);
+    else lists.set(id, same as Geofence[]);
+  }
+  return lists;
+}
 
 /** The geofences that the caller may see and that hold a position, the smallest first. */
 export async function geofencesAt(deps: Store, caller: Caller, position: Position): Promise<Geofence[]> {

@@ -139,3 +139,29 @@ function pointsOf(buckets: readonly Bucket[], { fromMs, toMs }: Window): Point[]
   }
   return found.toSorted((a, b) => a.position.timestamp - b.position.timestamp);
 }
+
+/** Which of some reports are in the history already, as a function of a position and its hash. */
+export async function knownPoints(
+  database: Database,
+  asked: readonly {
+    readonly imei: string;
+    readonly vehicleId: number;
+    readonly timestamp: number;
+    readonly hash: string;
+  }[],
+): Promise<(position: { readonly imei: string; readonly timestamp: number }, hash: string) => boolean> {
+  if (asked.length === 0) return () => false;
+  const startOf = (timestamp: number): number => Math.floor(timestamp / bucketMs) * bucketMs;
+  const ids = new Set(asked.map(({ imei, vehicleId, timestamp }) => bucketIdOf(imei, vehicleId, startOf(timestamp))));
+  const buckets = await bucketsIn(database)
+    .find({ _id: { $in: [...ids] } })
+    .toArray();
+  const known = new Set<string>();
+  for (const { _id, points } of buckets)
+    for (const key of Object.keys(points))
+      known.add(`${_id.slice(0, _id.indexOf(':'))}:${Date.parse(`${_id.slice(-16)}Z`)}:${key}`);
+  return ({ imei, timestamp }, hash) => {
+    const startMs = startOf(timestamp);
+    return known.has(`${numberOf(imei)}:${startMs}:${timestamp - startMs}-${hash}`);
+  };
+}

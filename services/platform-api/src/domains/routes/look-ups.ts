@@ -4,6 +4,7 @@ import { boundsOf, overlap } from '../../geometry/bounds.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
+import type { StoredRoute } from './schema.ts';
 import { routesIn } from './store.ts';
 import { visiblePart } from './visibility.ts';
 
@@ -62,6 +63,17 @@ export async function pathOfRoute(deps: Store, caller: Caller, id: number): Prom
   const where = { $and: [{ _id: id }, await visiblePart(deps, caller)] };
   const route = await routesIn(deps.records).findOne(caller, where);
   return route === null ? null : pairs(route.points);
+}
+
+/** The active routes of an account by the vehicles that they are linked to. */
+export async function activeRoutesByVehicle(
+  { records }: Store,
+  { accountId }: Scope,
+): Promise<Map<number, StoredRoute[]>> {
+  const byVehicle = new Map<number, StoredRoute[]>();
+  for (const route of await routesIn(records).all({ accountId }, { active: true }))
+    for (const id of route.vehicleIds) byVehicle.set(id, [...(byVehicle.get(id) ?? []), route]);
+  return byVehicle;
 }
 
 /** A vehicle is deleted: no route is linked to it any more. */

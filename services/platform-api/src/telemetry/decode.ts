@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { type PartnerHeartbeat, readPartnerReport, type TelemetryReport } from '@fleet/bus';
+import {
+  type Extra,
+  extraDefinitions,
+  findExtra,
+  type LocationReport,
+  locationBatch,
+  locationReport,
+  terminalKey,
+  tryDecodeBody,
+} from '@fleet/jt808';
+import type { LastLocation } from '../domains/realtime/schema.ts';
+
+/** One position of a batch before it is known whose clock the terminal's is: everything but the time. */
+export interface DecodedReport {
+  /** Canonical number. */
+  readonly imei: string;
+  readonly edition: TelemetryReport['edition'];
+  readonly serialNo: number;
+  readonly alarmWord: number;
+  readonly statusWord: number;
+  readonly extras: readonly Extra[];
+  readonly hash: string;
+  readonly receivedAtMs: number;
+  /** `YYYY-MM-DDThh:mm:ss` on the terminal's clock, milliseconds in UTC, or null where it has none. */
+  readonly deviceTime: string | number | null;
+  /** Came in a batch of stored reports (0x0704), or a partner says that it was sent late. */
+  readonly isStored: boolean;
+  /** Without its times and what follows from them. */
+  readonly position: Omit<LastLocation, 'timestamp' | 'serverTimestamp' | 'backfilled' | 'slowSinceMs' | 'alarms'>;
+}
+
+/** Status bits of 0x0200 (JT/T 808-2013 table 25). */
+const status = { ignition: 1 << 0, fix: 1 << 1 } as const;
+/** Voltage as many vendors send it, though no standard has it: unknown here. */
+const unknown = null;
+
+/** The positions of one stored report; `onFault` hears of what is no location, which is passed over. */
+export function decodeReport(report: TelemetryReport, onFault: (fault: string) => void): DecodedReport[] {
+  const imei = terminalKey(report.phone);
+  if (imei === null) {
+    onFault('a terminal number of zeros');
+    return [];
+  }
+  if (report.edition === 'partner') return decodePartner(report, imei, onFault);
+  if (report.messageId === 0x0704) {
+    const batch = tryDecodeBody(locationBatch, report.body, report.edition);
+    if (!batch.ok) {
+      onFault(`0x0704: ${batch.error.message}`);
+      return [];
+    }
+    // Type 0 is a batch of now; 1 what was stored in a blind area (JT/T 808-2013 table 76).
+    return batch.body.items.map((item) => fromTerminal(report, imei, item, true));
+  }
+  const single = tryDecodeBody(locationReport, report.body, report.edition);
+  if (single.ok) return [fromTerminal(report, imei, single.body, false)];
+  onFault(`0x0200: ${single.error.message}`);
+  return [];
+}
+
+function fromTerminal(
+  report: TelemetryReport,
+  imei: string,
+  location: LocationReport,
+  isStored: boolean,
+): DecodedReport {
+  const { extras } = location;
+  const mileage = findExtra(extraDefinitions.mileage, extras);
+  const fuel = findExtra(extraDefinitions.fuel, extras);
+  const satellites = findExtra(extraDefinitions.satellites, extras);
+  const signal = findExtra(extraDefinitions.signalStrength, extras);
+  return {
+    imei,
+    edition: report.edition,
+    serialNo: report.serialNo,
+    alarmWord: location.alarm,
+    statusWord: location.status,
+    extras,
+    hash: hashOf(location),
+    receivedAtMs: report.receivedAtMs,
+    deviceTime: typeof location.time === 'string' ? location.time : null,
+    isStored,
+    position: {
+      imei: report.phone,
+      latitude: location.latitudeDeg,
+      longitude: location.longitudeDeg,
+      altitude: location.altitudeM,
+      speed: location.speedKmh,
+      course: location.directionDeg % 360,
+      gpsValid: (location.status & status.fix) !== 0 && isPlace(location.latitudeDeg, location.longitudeDeg),
+      satellites: satellites?.satellites ?? null,
+      signal: signal?.signalStrength ?? null,
+      ignition: (location.status & status.ignition) !== 0,
+      odometerKm: mileage?.mileageKm ?? null,
+      fuelL: fuel?.fuelL ?? null,
+      batteryPercent: unknown,
+      externalVoltage: unknown,
+      source: 'jt808',
+    },
+  };
+}
+
+function decodePartner(report: TelemetryReport, imei: string, onFault: (fault: string) => void): DecodedReport[] {
+  let content: ReturnType<typeof readPartnerReport>;
+  try {
+    content = readPartnerReport(report);
+  } catch {
+    // JSON that is none was never accepted from a partner: the batch is broken.
+    onFault("a partner's report that is not JSON");
+    return [];
+  }
+  if (content?.kind !== 'position') return [];
+  const { position } = content;
+  return [
+    {
+      imei,
+      edition: 'partner',
+      serialNo: 0,
+      alarmWord: 0,
+      statusWord: 0,
+      extras: [],
+      // Positions of partners are unique by device and time.
+      hash: hashOfText(String(position.timestamp)),
+      receivedAtMs: report.receivedAtMs,
+      deviceTime: position.timestamp,
+      isStored: position.backfilled,
+      position: {
+        imei: partnerNumber(report.phone),
+        latitude: position.latitude,
+        longitude: position.longitude,
+        altitude: position.altitude,
+        speed: position.speed,
+        course: Math.round(position.course) % 360,
+        gpsValid: isPlace(position.latitude, position.longitude),
+        satellites: position.satellites,
+        signal: null,
+        ignition: position.ignition,
+        odometerKm: position.odometerKm,
+        fuelL: null,
+        batteryPercent: position.batteryPercent,
+        externalVoltage: null,
+        source: 'partner',
+      },
+    },
+  ];
+}
+
+/** A heartbeat that a partner has sent, or null. */
+export function decodeHeartbeat(report: TelemetryReport): (PartnerHeartbeat & { readonly imei: string }) | null {
+  if (report.edition !== 'partner' || report.messageId !== 0x0002) return null;
+  const imei = terminalKey(report.phone);
+  const content = readPartnerReport(report);
+  return imei === null || content?.kind !== 'heartbeat' ? null : { imei, ...content.heartbeat };
+}
+
+/** The number of a partner's device stands in 20 digits: shown are 15, or 12 where it has as few. */
+const partnerNumber = (phone: string): string => {
+  const digits = phone.replace(/^0+/, '');
+  return digits.length <= 12 ? digits.padStart(12, '0') : digits.padStart(15, '0');
+};
+
+/** 0, 0 is what receivers say that have no position. */
+const isPlace = (latitude: number, longitude: number): boolean =>
+  Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && !(latitude === 0 && longitude === 0);
+
+/** The same whether the report came alone or in a batch: of its values, as the raw bytes of a batch's items are not kept. */
+function hashOf(location: LocationReport): string {
+  const { extras, extrasTrailing, ...base } = location;
+  const hash = createHash('sha1').update(JSON.stringify(base));
+  for (const { id, bytes } of extras) hash.update(Uint8Array.of(id, bytes.length)).update(bytes);
+  if (extrasTrailing !== undefined) hash.update(extrasTrailing);
+  return hash.digest('hex').slice(0, 16);
+}
+
+const hashOfText = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16);
+
+/** A clock that is this far ahead is wrong: its reports would make all later ones late. */
+const maxAheadMs = 600_000;
+
+/** The instant of a device's time by the terminal's own clock; the time of arrival where it has none that can be. */
+export function instantOf(
+  { deviceTime, receivedAtMs }: Pick<DecodedReport, 'deviceTime' | 'receivedAtMs'>,
+  cameraUtcOffset: string,
+): number {
+  if (typeof deviceTime === 'number') return Math.min(deviceTime, receivedAtMs);
+  const instant = deviceTime === null ? Number.NaN : Date.parse(`${deviceTime}${cameraUtcOffset}`);
+  return Number.isNaN(instant) || instant > receivedAtMs + maxAheadMs ? receivedAtMs : instant;
+}

@@ -1,0 +1,147 @@
+import { fleetChanged, listenFor } from '@fleet/bus';
+import type { Deps } from '../deps.ts';
+import { geofencesByVehicle } from '../domains/geofences/look-ups.ts';
+import type { Geofence } from '../domains/geofences/schema.ts';
+import { activeRoutesByVehicle } from '../domains/routes/look-ups.ts';
+import type { StoredRoute } from '../domains/routes/schema.ts';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { findVehiclesByImei } from '../domains/vehicles/store.ts';
+import { shownAttributes } from '../fields.ts';
+import type { RuleContext } from '../rules/rule.ts';
+import type { RuleSettings } from '../rules/settings.ts';
+
+/** What the reports of a vehicle are judged by, before it is known how far it has come. */
+export interface FleetVehicle {
+  readonly vehicle: Vehicle;
+  readonly imei: string;
+  readonly nextServiceKm: number | null;
+  readonly geofences: readonly Geofence[];
+  readonly routes: readonly StoredRoute[];
+}
+
+interface Areas {
+  readonly geofences: ReadonlyMap<number, readonly Geofence[]>;
+  readonly routes: ReadonlyMap<number, readonly StoredRoute[]>;
+}
+
+interface Kept<T> {
+  readonly value: T;
+  readonly untilMs: number;
+}
+
+const knownForMs = 30_000;
+/** A vehicle may be recorded at any moment for a terminal that reports already. */
+const unknownForMs = 1_000;
+const maxKept = 200_000;
+const none: readonly never[] = [];
+
+/**
+ * The vehicles of terminals and what holds for them, read when first needed and kept until somebody says that the account's records have changed, or for
+ * half a minute.
+ */
+export class Fleet {
+  readonly #deps: Pick<Deps, 'records'>;
+  readonly #vehicles = new Map<string, Kept<FleetVehicle | null>>();
+  readonly #areas = new Map<number, Kept<Promise<Areas>>>();
+  readonly #subscription: { stop(): void };
+  /** Rises with every change: what was read while one came may be of before. */
+  #changes = 0;
+
+  constructor(deps: Pick<Deps, 'records' | 'bus' | 'log'>) {
+    this.#deps = deps;
+    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'a change of the fleet could not be read');
+    this.#subscription = listenFor(deps.bus, fleetChanged, onError, ({ accountId }) => this.forget(accountId));
+  }
+
+  /** Those terminals that are known, by canonical number; null for one without a vehicle. */
+  async vehiclesOf(imeis: Iterable<string>, nowMs = performance.now()): Promise<Map<string, FleetVehicle | null>> {
+    const found = new Map<string, FleetVehicle | null>();
+    const missing: string[] = [];
+    for (const imei of imeis) {
+      const kept = this.#vehicles.get(imei);
+      if (kept !== undefined && kept.untilMs > nowMs) found.set(imei, kept.value);
+      else missing.push(imei);
+    }
+    if (missing.length > 0) await this.#read(missing, found, nowMs);
+    return found;
+  }
+
+  /** Records of an account have changed: they are read again. */
+  forget(accountId: number): void {
+    this.#changes += 1;
+    this.#areas.delete(accountId);
+    for (const [imei, { value }] of this.#vehicles)
+      if (value === null || value.vehicle.accountId === accountId) this.#vehicles.delete(imei);
+  }
+
+  stop(): void {
+    this.#subscription.stop();
+  }
+
+  async #read(imeis: readonly string[], found: Map<string, FleetVehicle | null>, nowMs: number): Promise<void> {
+    const changes = this.#changes;
+    const vehicles = await findVehiclesByImei(this.#deps.records, imeis);
+    if (this.#vehicles.size > maxKept) this.#vehicles.clear();
+    for (const imei of imeis) {
+      const vehicle = vehicles.get(imei);
+      const value = vehicle === undefined ? null : await this.#fleetVehicle(vehicle, imei, nowMs);
+      const forMs = value === null ? unknownForMs : knownForMs;
+      if (changes === this.#changes) this.#vehicles.set(imei, { value, untilMs: nowMs + forMs });
+      found.set(imei, value);
+    }
+  }
+
+  async #fleetVehicle(vehicle: Vehicle, imei: string, nowMs: number): Promise<FleetVehicle> {
+    const { geofences, routes } = await this.#areasOf(vehicle.accountId, nowMs);
+    const { next_service_km: next } = shownAttributes(vehicle.attributes);
+    return {
+      vehicle,
+      imei,
+      nextServiceKm: typeof next === 'number' ? next : null,
+      geofences: geofences.get(vehicle._id) ?? none,
+      routes: routes.get(vehicle._id) ?? none,
+    };
+  }
+
+  #areasOf(accountId: number, nowMs: number): Promise<Areas> {
+    const kept = this.#areas.get(accountId);
+    if (kept !== undefined && kept.untilMs > nowMs) return kept.value;
+    const value = this.#readAreas(accountId);
+    this.#areas.set(accountId, { value, untilMs: nowMs + knownForMs });
+    // What failed is tried again by the next one.
+    value.catch(() => this.#areas.delete(accountId));
+    return value;
+  }
+
+  async #readAreas(accountId: number): Promise<Areas> {
+    const [geofences, routes] = await Promise.all([
+      geofencesByVehicle(this.#deps, { accountId }),
+      activeRoutesByVehicle(this.#deps, { accountId }),
+    ]);
+    return { geofences, routes };
+  }
+}
+
+/** What one report is judged by; `travelledKm` is how far the terminal has come in this vehicle until now. */
+export function contextOf(known: FleetVehicle, odometerKm: number, settings: RuleSettings): RuleContext {
+  const { vehicle, imei, nextServiceKm, geofences, routes } = known;
+  return {
+    vehicle: {
+      id: vehicle._id,
+      accountId: vehicle.accountId,
+      ownerUserId: vehicle.ownerUserId,
+      vehicleNo: vehicle.vehicleNo,
+      imei,
+      timezone: vehicle.timezone,
+      cameraUtcOffset: vehicle.cameraUtcOffset,
+      speedLimitKmh: vehicle.speedLimitKmh,
+      tankCapacityL: vehicle.tankCapacityL,
+      driverId: vehicle.driverId,
+      odometerKm,
+      nextServiceKm,
+    },
+    geofences,
+    routes,
+    settings,
+  };
+}

@@ -1,0 +1,79 @@
+import type { Database } from '@fleet/storage';
+import type { NewPoint } from '../domains/positions/schema.ts';
+import { appendPositions } from '../domains/positions/store.ts';
+import type { PartitionPlace } from './states.ts';
+import { storeHistoryPlace } from './states.ts';
+
+/** Points gather for so long: a document of the history is then written once for several of them. */
+const gatherMs = 2_000;
+const retryMs = 1_000;
+/** With so many points in memory the reports wait for the database. */
+const maxPoints = 20_000;
+
+/**
+ * Writes the history of a partition's vehicles behind the reports, so that an alarm does not wait for it. How far it has come stands in MongoDB and is written after
+ * the points: what a crash takes from memory is read again from the stream.
+ */
+export class HistoryWriter {
+  readonly #database: Database;
+  readonly #partition: number;
+  readonly #onError: (error: unknown) => void;
+  #points: NewPoint[] = [];
+  #place: PartitionPlace | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(database: Database, partition: number, onError: (error: unknown) => void) {
+    this.#database = database;
+    this.#partition = partition;
+    this.#onError = onError;
+  }
+
+  /** Takes the points of all messages up to a place; resolves at once unless far too many wait. */
+  async take(points: readonly NewPoint[], place: PartitionPlace): Promise<void> {
+    for (const point of points) this.#points.push(point);
+    this.#place = place;
+    this.#timer ??= setTimeout(() => this.#begin(), gatherMs);
+    while (this.#points.length > maxPoints && !this.#isStopped) await this.#begin();
+  }
+
+  /** Writes what waits; false where that failed, and it waits for whoever comes next. */
+  async stop(): Promise<boolean> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#writing;
+    return this.#write();
+  }
+
+  #begin(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(async () => {
+      if ((await this.#write()) || this.#isStopped) return;
+      this.#timer ??= setTimeout(() => this.#begin(), retryMs);
+      await new Promise((resolve) => {
+        setTimeout(resolve, retryMs);
+      });
+    });
+    return this.#writing;
+  }
+
+  async #write(): Promise<boolean> {
+    const points = this.#points;
+    const place = this.#place;
+    if (place === null) return true;
+    this.#points = [];
+    this.#place = null;
+    try {
+      await appendPositions(this.#database, points);
+      await storeHistoryPlace(this.#database, this.#partition, place);
+      return true;
+    } catch (error) {
+      this.#onError(error);
+      this.#points = [...points, ...this.#points];
+      this.#place ??= place;
+      return false;
+    }
+  }
+}

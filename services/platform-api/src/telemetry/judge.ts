@@ -1,0 +1,123 @@
+import type { LastLocation } from '../domains/realtime/schema.ts';
+import { currentAlarms } from '../rules/index.ts';
+import type { Amended, Raised, Rule, RuleContext } from '../rules/rule.ts';
+import { type DecodedReport, instantOf } from './decode.ts';
+import type { Report } from './report.ts';
+import { recentReports, type VehicleState } from './state.ts';
+
+/** What each rule remembers of a vehicle, by the rule's name; JSON. */
+export type RuleStates = Readonly<Record<string, unknown>>;
+
+/** What a report has led to. */
+export interface Judged {
+  readonly state: VehicleState;
+  /** What is to be kept in the vehicle's history; null for a report that was sent before. */
+  readonly position: LastLocation | null;
+  readonly hash: string;
+  readonly raised: readonly Raised[];
+  readonly amended: readonly Amended[];
+  readonly turned: boolean;
+}
+
+/** A count of kilometres: what it remembers, and how far the vehicle has come. */
+export type Odometer = (state: unknown, report: Report) => { readonly state: unknown; readonly travelledKm: number };
+
+/** Parts of `judge` that are the same for all reports. */
+export interface Judges {
+  readonly rules: readonly Rule[];
+  readonly odometer: Odometer;
+  /** Whether a late report is in the vehicle's history already. */
+  readonly isKnown: (position: LastLocation, hash: string) => boolean;
+}
+
+const movingFromKmh = 5;
+const backfilledAfterMs = 300_000;
+
+/** Where a message stands: the stream by its making, and its number there. */
+export interface Place {
+  readonly stream: string;
+  readonly seq: number;
+}
+
+/**
+ * Passes one report through the rules. Pure: the same state and report have the same outcome, so that a message that is read again after a crash raises what it
+ * has raised before.
+ */
+export function judge(
+  before: VehicleState | null,
+  decoded: DecodedReport,
+  context: RuleContext,
+  place: Place,
+  judges: Judges,
+): Judged {
+  const timestamp = instantOf(decoded, context.vehicle.cameraUtcOffset);
+  const isLate = before !== null && timestamp < before.location.timestamp;
+  const report = reportOf(before, decoded, timestamp, isLate);
+  const key = `${timestamp}:${decoded.hash}`;
+  const isRepeated =
+    before !== null && (before.recent.includes(key) || (isLate && judges.isKnown(report.position, decoded.hash)));
+  if (isRepeated) {
+    const state = { ...before, ...place };
+    return { state, position: null, hash: decoded.hash, raised: [], amended: [], turned: false };
+  }
+  return passed(before, report, key, context, place, judges);
+}
+
+function passed(
+  before: VehicleState | null,
+  report: Report,
+  key: string,
+  context: RuleContext,
+  place: Place,
+  { rules, odometer }: Judges,
+): Judged {
+  const counted = report.isLate ? null : odometer(before?.odometer, report);
+  const states: Record<string, unknown> = { ...before?.rules };
+  const raised: Raised[] = [];
+  const amended: Amended[] = [];
+  let turned = before === null;
+  for (const rule of rules) {
+    if (report.isLate && !rule.takesLate) continue;
+    const outcome = rule.step(states[rule.name], report, context);
+    if (outcome.state === undefined) delete states[rule.name];
+    else states[rule.name] = outcome.state;
+    raised.push(...outcome.raised);
+    amended.push(...outcome.amended);
+    turned ||= outcome.turned;
+  }
+  const state: VehicleState = {
+    ...place,
+    vehicleId: context.vehicle.id,
+    location: before !== null && report.isLate ? before.location : report.position,
+    recent: [...(before?.recent ?? []).slice(1 - recentReports), key],
+    travelledKm: counted?.travelledKm ?? before?.travelledKm ?? 0,
+    odometer: counted === null ? before?.odometer : counted.state,
+    rules: states,
+  };
+  return { state, position: report.position, hash: report.hash, raised, amended, turned };
+}
+
+function reportOf(before: VehicleState | null, decoded: DecodedReport, timestamp: number, isLate: boolean): Report {
+  const { imei, edition, serialNo, alarmWord, statusWord, extras, hash, receivedAtMs, isStored } = decoded;
+  const isOld = receivedAtMs - timestamp > backfilledAfterMs;
+  const position: LastLocation = {
+    ...decoded.position,
+    alarms: [],
+    backfilled: isLate || (isStored && isOld),
+    slowSinceMs: slowSince(before?.location, decoded, isLate),
+    timestamp,
+    serverTimestamp: receivedAtMs,
+  };
+  const report = { imei, edition, serialNo, alarmWord, statusWord, extras, hash, isLate, position };
+  const alarms = currentAlarms(report);
+  return alarms.length === 0 ? report : { ...report, position: { ...position, alarms } };
+}
+
+function slowSince(
+  before: LastLocation | undefined,
+  { position, receivedAtMs }: DecodedReport,
+  isLate: boolean,
+): number | null {
+  if (position.speed >= movingFromKmh) return null;
+  return isLate ? receivedAtMs : (before?.slowSinceMs ?? receivedAtMs);
+}

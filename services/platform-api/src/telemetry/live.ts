@@ -1,0 +1,45 @@
+import type { Bus, LiveEvent } from '@fleet/bus';
+import { stateOf } from '../domains/realtime/rules.ts';
+import { shownLocation } from '../domains/realtime/shown.ts';
+import { tellLive } from '../events/live.ts';
+import type { Moved } from './unit.ts';
+
+/** A live message stays below the broker's limit. */
+const atOnce = 500;
+
+/** Tells websockets of the newest positions of vehicles, and of states that have changed with them. */
+export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.now()): void {
+  const byAccount = new Map<number, Omit<LiveEvent, 'atMs'>[]>();
+  for (const each of moved) {
+    const events = eventsOf(each, nowMs);
+    const { accountId } = each.known.vehicle;
+    const known = byAccount.get(accountId);
+    if (known === undefined) byAccount.set(accountId, events);
+    else known.push(...events);
+  }
+  for (const [accountId, events] of byAccount)
+    for (let at = 0; at < events.length; at += atOnce) tellLive(bus, accountId, events.slice(at, at + atOnce));
+}
+
+function eventsOf({ known, before, state }: Moved, nowMs: number): Omit<LiveEvent, 'atMs'>[] {
+  // A late report changes nothing of the present.
+  if (before !== null && state.location === before.location) return [];
+  const { _id: vehicleId, driverId } = known.vehicle;
+  const location = shownLocation(state.location, { vehicleId, driverId, nowMs });
+  const events: Omit<LiveEvent, 'atMs'>[] = [{ type: 'location', vehicleId, data: location }];
+  const previous = stateOf(before?.location, nowMs);
+  if (previous !== location.state)
+    events.push({
+      type: 'status',
+      vehicleId,
+      data: {
+        vehicle_id: vehicleId,
+        imei: state.location.imei,
+        connected: true,
+        state: location.state,
+        previous_state: previous,
+        last_seen: new Date(state.location.serverTimestamp).toISOString(),
+      },
+    });
+  return events;
+}

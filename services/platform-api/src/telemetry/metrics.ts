@@ -1,0 +1,45 @@
+import { Counter, Histogram, type Registry } from '@fleet/service-kit';
+
+/** What the consumer of telemetry counts. */
+export class TelemetryMetrics {
+  readonly #messages: Counter;
+  readonly #reports: Counter;
+  readonly #raised: Counter;
+  readonly #faults: Counter;
+  readonly #unknown: Counter;
+  readonly #seconds: Histogram;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#messages = new Counter({ name: 'telemetry_messages_total', help: 'stored batches applied', registers });
+    this.#reports = new Counter({ name: 'telemetry_reports_total', help: 'reports applied', registers });
+    this.#raised = new Counter({ name: 'telemetry_raised_total', help: 'notifications raised by rules', registers });
+    this.#faults = new Counter({ name: 'telemetry_faults_total', help: 'reports that can not be read', registers });
+    this.#unknown = new Counter({
+      name: 'telemetry_unknown_total',
+      help: 'reports of terminals without a vehicle',
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: 'telemetry_unit_seconds',
+      help: 'time from judging a unit of batches to its being written',
+      buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5],
+      registers,
+    });
+  }
+
+  applied(messages: number, reports: number, raised: number, ms: number): void {
+    this.#messages.inc(messages);
+    this.#reports.inc(reports);
+    this.#raised.inc(raised);
+    this.#seconds.observe(ms / 1_000);
+  }
+
+  unknown(reports: number): void {
+    this.#unknown.inc(reports);
+  }
+
+  fault(): void {
+    this.#faults.inc();
+  }
+}

@@ -1,0 +1,249 @@
+import { type LogMessage, partitionOf, StoredLog, telemetrySubject } from '@fleet/bus';
+import type { Deps } from '../deps.ts';
+import { knownPoints } from '../domains/positions/store.ts';
+import type { RuleSettings } from '../rules/settings.ts';
+import type { Fleet } from './fleet.ts';
+import { HistoryWriter } from './history-writer.ts';
+import type { Judges } from './judge.ts';
+import { tellOfPositions } from './live.ts';
+import type { TelemetryMetrics } from './metrics.ts';
+import type { VehicleState } from './state.ts';
+import {
+  allStoredStates,
+  PartitionLost,
+  type PartitionPlace,
+  readHistoryPlace,
+  readPlace,
+  readStates,
+  readStoredPlace,
+  restoreStates,
+  storePlace,
+  storeStates,
+  writeStates,
+} from './states.ts';
+import { arrivedIn, judgeUnit, lateOnes, type Moved, type Unit } from './unit.ts';
+
+/** What all partitions of a replica work with. */
+export interface ConsumerParts {
+  readonly deps: Pick<Deps, 'bus' | 'redis' | 'database' | 'notifications' | 'config' | 'log'>;
+  readonly fleet: Fleet;
+  readonly judges: Pick<Judges, 'rules' | 'odometer'>;
+  readonly settings: RuleSettings;
+  readonly metrics: TelemetryMetrics;
+  /** When the stream TELEMETRY was made. */
+  readonly stream: string;
+  /** Reports have been applied: their terminals have been heard of. */
+  readonly onHeard: (moved: Iterable<Moved>) => void;
+}
+
+/** How often all that Redis knows goes to MongoDB, too. */
+const flushEveryMs = 15_000;
+const retryMs = 500;
+/** States in memory; the others are read again. */
+const maxStates = 100_000;
+
+/**
+ * Applies the reports of one partition in order. What follows from them is written before the place that says so, and is the same when it is done again:
+ * a crash at any point loses nothing and doubles nothing.
+ */
+export class PartitionConsumer {
+  readonly #partition: number;
+  readonly #parts: ConsumerParts;
+  readonly #isHeld: () => boolean;
+  readonly #history: HistoryWriter;
+  /** The newest states. */
+  readonly #states = new Map<string, VehicleState>();
+  /** Those that have changed since they were last in MongoDB. */
+  #unstored = new Map<string, VehicleState>();
+  #place: PartitionPlace = { stream: '', seq: 0 };
+  #log: StoredLog | undefined;
+  #flush: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> = Promise.resolve();
+  #isStopped = false;
+  readonly #opening: Promise<void>;
+
+  constructor(partition: number, isHeld: () => boolean, parts: ConsumerParts) {
+    this.#partition = partition;
+    this.#isHeld = isHeld;
+    this.#parts = parts;
+    this.#history = new HistoryWriter(parts.deps.database, partition, (error) => this.#warn(error));
+    this.#opening = this.#open();
+  }
+
+  /** Finishes the unit at work, and brings to MongoDB what is in memory and in Redis alone. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#flush);
+    await this.#opening;
+    await this.#log?.stop();
+    await this.#history.stop();
+    await this.#flushing;
+    if (this.#isHeld()) await this.#storeAll();
+  }
+
+  async #open(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        const after = await this.#whereToBegin();
+        if (this.#isStopped) return;
+        this.#log = this.#read(after);
+        this.#flush = setInterval(() => {
+          this.#flushing = this.#flushing.then(() => this.#storeAll());
+        }, flushEveryMs);
+        return;
+      } catch (error) {
+        this.#warn(error);
+        await new Promise((resolve) => {
+          setTimeout(resolve, retryMs);
+        });
+      }
+    }
+  }
+
+  /**
+   * The message behind which to begin: where Redis says, or, where it has forgotten, the last place of which MongoDB has all states; and not behind what the history
+   * has. What was applied already is known by the states.
+   */
+  async #whereToBegin(): Promise<number> {
+    const { deps, stream } = this.#parts;
+    const [known, stored, history] = await Promise.all([
+      readPlace(deps.redis, this.#partition),
+      readStoredPlace(deps.database, this.#partition),
+      readHistoryPlace(deps.database, this.#partition),
+    ]);
+    if (known === null && stored !== null) await this.#restore();
+    // Numbers of a stream that was made anew mean nothing.
+    const applied = [known, stored].find((place) => place?.stream === stream)?.seq ?? 0;
+    this.#place = { stream, seq: applied };
+    await writeStates(deps.redis, this.#partition, known, this.#place, new Map());
+    return Math.min(applied, history?.stream === stream ? history.seq : 0);
+  }
+
+  /** Redis was emptied: what MongoDB knows of this partition's terminals is put there again. */
+  async #restore(): Promise<void> {
+    const { redis, database, config, log } = this.#parts.deps;
+    let part: (readonly [string, VehicleState])[] = [];
+    let count = 0;
+    for await (const entry of allStoredStates(database)) {
+      if (partitionOf(entry[0], config.TELEMETRY_PARTITIONS) !== this.#partition) continue;
+      part.push(entry);
+      count += 1;
+      if (part.length < 500) continue;
+      await restoreStates(redis, part);
+      part = [];
+    }
+    await restoreStates(redis, part);
+    log.warn({ partition: this.#partition, count }, 'redis knew nothing: states were restored from the database');
+  }
+
+  #read(after: number): StoredLog {
+    return new StoredLog(this.#parts.deps.bus, {
+      stream: 'TELEMETRY',
+      subject: telemetrySubject(this.#partition),
+      after,
+      handler: (messages) => this.#apply(messages),
+      onError: (error) => this.#warn(error),
+    });
+  }
+
+  async #apply(messages: readonly LogMessage[]): Promise<void> {
+    this.#requireHeld();
+    const startedMs = performance.now();
+    const { deps, stream, metrics, onHeard } = this.#parts;
+    const place = { stream, seq: messages.at(-1)?.sequence ?? 0 };
+    const unit = await this.#judge(messages);
+    // In no order among each other: all of it is the same when it is done again.
+    await Promise.all([
+      deps.notifications.raise(unit.raised).then(() => deps.notifications.amend(unit.amended)),
+      storeStates(deps.database, unit.turned),
+    ]);
+    this.#requireHeld();
+    // Messages that are read again for the history alone have their place behind them.
+    if (place.seq > this.#place.seq) await this.#write(place, unit);
+    tellOfPositions(deps.bus, unit.moved.values());
+    onHeard(unit.moved.values());
+    metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
+    await this.#history.take(unit.points, place);
+  }
+
+  #requireHeld(): void {
+    if (!this.#isHeld()) throw new PartitionLost(`the lease of partition ${this.#partition} has run out`);
+  }
+
+  async #judge(messages: readonly LogMessage[]): Promise<Unit> {
+    const { deps, fleet, judges, settings, stream, metrics } = this.#parts;
+    const arrived = arrivedIn(messages, (fault) => this.#fault(fault));
+    const imeis = [...new Set(arrived.map(({ report }) => report.imei))];
+    const [vehicles, states] = await Promise.all([fleet.vehiclesOf(imeis), this.#statesOf(imeis)]);
+    metrics.unknown(arrived.filter(({ report }) => !vehicles.get(report.imei)).length);
+    const isKnown = await knownPoints(deps.database, lateOnes(arrived, vehicles, states));
+    return judgeUnit(arrived, vehicles, states, { stream, settings, judges: { ...judges, isKnown } });
+  }
+
+  async #statesOf(imeis: readonly string[]): Promise<Map<string, VehicleState>> {
+    const { redis, database } = this.#parts.deps;
+    const missing = imeis.filter((imei) => !this.#states.has(imei));
+    const read = missing.length === 0 ? new Map<string, VehicleState>() : await readStates(redis, database, missing);
+    const states = new Map<string, VehicleState>();
+    for (const imei of imeis) {
+      const state = this.#states.get(imei) ?? read.get(imei);
+      if (state !== undefined) states.set(imei, state);
+    }
+    return states;
+  }
+
+  async #write(place: PartitionPlace, { moved, turned }: Unit): Promise<void> {
+    const { redis } = this.#parts.deps;
+    const states = new Map([...moved].map(([imei, { state }]) => [imei, state]));
+    const written = await this.#writeOver(place, states);
+    this.#place = place;
+    if (this.#states.size > maxStates) this.#states.clear();
+    for (const [imei, state] of states) {
+      this.#states.set(imei, state);
+      if (turned.has(imei)) this.#unstored.delete(imei);
+      else this.#unstored.set(imei, state);
+    }
+    if (written === 'emptied') await restoreStates(redis, this.#states);
+  }
+
+  /** A Redis that came back with what it had a moment ago gets all that is known here; where another replica has gone on, this one begins again from there. */
+  async #writeOver(place: PartitionPlace, states: ReadonlyMap<string, VehicleState>): Promise<'written' | 'emptied'> {
+    const { redis } = this.#parts.deps;
+    try {
+      return await writeStates(redis, this.#partition, this.#place, place, states);
+    } catch (error) {
+      if (!(error instanceof PartitionLost)) throw error;
+      const known = await readPlace(redis, this.#partition);
+      const isOlder = known !== null && known.stream === place.stream && known.seq < this.#place.seq;
+      if (isOlder)
+        return await writeStates(redis, this.#partition, known, place, new Map([...this.#states, ...states]));
+      this.#states.clear();
+      if (known !== null) this.#place = known;
+      throw error;
+    }
+  }
+
+  /** Brings to MongoDB what is in Redis alone, and then how far that goes. */
+  async #storeAll(): Promise<void> {
+    const { database } = this.#parts.deps;
+    const place = this.#place;
+    const states = this.#unstored;
+    this.#unstored = new Map();
+    try {
+      await storeStates(database, states);
+      if (place.seq > 0) await storePlace(database, this.#partition, place);
+    } catch (error) {
+      this.#warn(error);
+      for (const [imei, state] of states) if (!this.#unstored.has(imei)) this.#unstored.set(imei, state);
+    }
+  }
+
+  #fault(fault: string): void {
+    this.#parts.metrics.fault();
+    this.#parts.deps.log.warn({ partition: this.#partition, fault }, 'a report can not be read and is passed over');
+  }
+
+  #warn(error: unknown): void {
+    this.#parts.deps.log.warn({ err: error, partition: this.#partition }, 'telemetry can not be applied at the moment');
+  }
+}

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '@fleet/service-kit';
+import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+
+interface Held {
+  readonly _id: string;
+  readonly holder: string;
+  readonly expiresAt: Date;
+}
+
+/** How partitions are shared; tests are in a hurry. */
+export interface ShareTimes {
+  /** A replica that has not said for this long that it lives has lost its partitions. */
+  readonly leaseMs: number;
+  readonly renewMs: number;
+}
+
+const defaultTimes: ShareTimes = { leaseMs: 10_000, renewMs: 2_000 };
+
+/** What happens to a partition of this replica. */
+export interface PartitionOwner {
+  /** It is this replica's now, until `isHeld` says otherwise. */
+  take(partition: number, isHeld: () => boolean): void;
+  /** It is to be let go of; resolves once nothing is done with it any more. */
+  drop(partition: number): Promise<void>;
+}
+
+/**
+ * Shares partitions between replicas, each its part: a lease for each partition in the database, and one for each replica, so that all know how many they are.
+ * A lease only keeps two from doing the same work; what one of them writes is guarded where it is written.
+ */
+export class PartitionShare {
+  readonly #leases: Collection<Held>;
+  readonly #name: string;
+  readonly #count: number;
+  readonly #owner: PartitionOwner;
+  readonly #log: Logger;
+  readonly #times: ShareTimes;
+  readonly #holder = randomUUID();
+  readonly #own = new Set<number>();
+  readonly #running: Promise<void>;
+  readonly #stopped = new AbortController();
+  #heldUntilMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    database: Database,
+    options: { name: string; count: number; owner: PartitionOwner; log: Logger; times?: ShareTimes },
+  ) {
+    this.#leases = database.collection<Held>('telemetry_leases');
+    this.#name = options.name;
+    this.#count = options.count;
+    this.#owner = options.owner;
+    this.#log = options.log;
+    this.#times = options.times ?? defaultTimes;
+    this.#running = this.#run();
+  }
+
+  /** The partitions that are this replica's. */
+  get own(): ReadonlySet<number> {
+    return this.#own;
+  }
+
+  /** Lets go of all, so that another replica need not wait. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    clearTimeout(this.#timer);
+    this.#wake?.();
+    await this.#running;
+    await this.#dropAll();
+    try {
+      await this.#leases.deleteMany({ holder: this.#holder });
+    } catch (error) {
+      // They run out by themselves.
+      this.#log.info({ err: error }, 'partitions could not be given back');
+    }
+  }
+
+  readonly #isHeld = (): boolean => performance.now() < this.#heldUntilMs;
+
+  async #run(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      try {
+        await this.#turn();
+      } catch (error) {
+        this.#log.warn({ err: error }, 'partitions of telemetry can not be shared at the moment');
+        if (!this.#isHeld()) await this.#dropAll();
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        this.#timer = setTimeout(resolve, this.#times.renewMs);
+        if (this.#stopped.signal.aborted) resolve();
+      });
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const startedMs = performance.now();
+    const now = new Date();
+    const expiresAt = new Date(now.getTime() + this.#times.leaseMs);
+    await this.#leases.updateOne(
+      { _id: this.#memberId(this.#holder) },
+      { $set: { holder: this.#holder, expiresAt } },
+      { upsert: true },
+    );
+    const renewed = await this.#leases.updateMany({ holder: this.#holder }, { $set: { expiresAt } });
+    if (renewed.matchedCount < this.#own.size + 1) await this.#dropLost();
+    this.#heldUntilMs = startedMs + this.#times.leaseMs;
+    const all = await this.#leases.find({ _id: { $gte: `${this.#name}:`, $lt: `${this.#name};` } }).toArray();
+    const members = all.filter(({ _id, expiresAt: end }) => _id.startsWith(this.#memberId('')) && end > now).length;
+    const fair = Math.ceil(this.#count / Math.max(1, members));
+    await this.#giveBack(fair);
+    const taken = new Map(all.filter(({ expiresAt: end }) => end > now).map((held) => [held._id, held.holder]));
+    for (let partition = 0; partition < this.#count && this.#own.size < fair; partition += 1)
+      if (!this.#own.has(partition) && !taken.has(this.#partitionId(partition)))
+        await this.#take(partition, now, expiresAt);
+    await this.#leases.deleteMany({
+      _id: { $gte: this.#memberId(''), $lt: `${this.#name}:member;` },
+      expiresAt: { $lt: new Date(now.getTime() - 60_000) },
+    });
+  }
+
+  async #take(partition: number, now: Date, expiresAt: Date): Promise<void> {
+    const _id = this.#partitionId(partition);
+    const held = { holder: this.#holder, expiresAt };
+    const taken = await this.#leases.updateOne({ _id, expiresAt: { $lt: now } }, { $set: held });
+    if (taken.modifiedCount === 0) {
+      try {
+        await this.#leases.insertOne({ _id, ...held });
+      } catch (error) {
+        if (isDuplicateKey(error)) return;
+        throw error;
+      }
+    }
+    this.#own.add(partition);
+    this.#owner.take(partition, this.#isHeld);
+  }
+
+  async #giveBack(fair: number): Promise<void> {
+    for (const partition of [...this.#own].slice(fair)) {
+      await this.#drop(partition);
+      await this.#leases.deleteOne({ _id: this.#partitionId(partition), holder: this.#holder });
+    }
+  }
+
+  /** Leases that ran out while this replica was not looking are somebody else's. */
+  async #dropLost(): Promise<void> {
+    const held = await this.#leases.find({ holder: this.#holder }).toArray();
+    const ids = new Set(held.map(({ _id }) => _id));
+    for (const partition of this.#own) if (!ids.has(this.#partitionId(partition))) await this.#drop(partition);
+  }
+
+  async #dropAll(): Promise<void> {
+    for (const partition of this.#own) await this.#drop(partition);
+  }
+
+  async #drop(partition: number): Promise<void> {
+    this.#own.delete(partition);
+    await this.#owner.drop(partition);
+  }
+
+  #partitionId(partition: number): string {
+    return `${this.#name}:partition:${partition}`;
+  }
+
+  #memberId(holder: string): string {
+    return `${this.#name}:member:${holder}`;
+  }
+}

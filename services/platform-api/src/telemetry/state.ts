@@ -1,0 +1,26 @@
+import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { RuleStates } from './judge.ts';
+
+/** Reports that came last, by time and hash: what a terminal sends again is known by it. */
+export const recentReports = 16;
+
+/**
+ * What is remembered of a vehicle between two reports. Redis has it as JSON under `rule-state:<canonical number>`; MongoDB has the state of the last turn, and
+ * of the last minute or so, in `rule_states`, in case that Redis is lost.
+ */
+export interface VehicleState {
+  /** When the stream was made whose sequences are meant. */
+  readonly stream: string;
+  /** The last message that was applied. */
+  readonly seq: number;
+  /** Another vehicle with the same terminal begins anew. */
+  readonly vehicleId: number;
+  readonly location: LastLocation;
+  /** `<time>:<hash>` of the newest reports, the oldest first. */
+  readonly recent: readonly string[];
+  /** Kilometres since the terminal was first heard of in this vehicle. */
+  readonly travelledKm: number;
+  /** What the count of kilometres remembers. */
+  readonly odometer: unknown;
+  readonly rules: RuleStates;
+}

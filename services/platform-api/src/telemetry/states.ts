@@ -1,0 +1,193 @@
+import type { Collection, Database, Redis } from '@fleet/storage';
+import { isDuplicateKey } from '@fleet/storage';
+import type { VehicleState } from './state.ts';
+
+/** A state as MongoDB has it: what is looked at stands beside the JSON of all. */
+interface StoredState {
+  readonly _id: string;
+  readonly stream: string;
+  readonly seq: number;
+  readonly vehicleId: number;
+  /** The terminal's time of the newest report, ms. */
+  readonly timestamp: number;
+  readonly serverTimestamp: number;
+  readonly state: string;
+}
+
+const collectionName = 'rule_states';
+const stateKey = (imei: string): string => `rule-state:${imei}`;
+const locationKey = (imei: string): string => `last-location:${imei}`;
+const placeKey = (partition: number): string => `telemetry-place:${partition}`;
+const readAtOnce = 500;
+
+/** How far a partition has been applied. */
+export interface PartitionPlace {
+  readonly stream: string;
+  readonly seq: number;
+}
+
+const statesIn = (database: Database): Collection<StoredState> => database.collection<StoredState>(collectionName);
+const placesIn = (database: Database): Collection<PartitionPlace & { readonly _id: string }> =>
+  database.collection('telemetry_places');
+
+// KEYS 1 place, then 2 for each vehicle: state, location. ARGV 1 the place that is expected ('' any, where there is none), 2 the new place, then the values.
+// Answers 1, 2 where the place that was expected is gone (Redis was emptied), or 0 where another replica has gone on from there.
+const applyScript = `
+local known = redis.call('GET', KEYS[1])
+if known and known ~= ARGV[1] then return 0 end
+for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[i + 1]) end
+redis.call('SET', KEYS[1], ARGV[2])
+if not known and ARGV[1] ~= '' then return 2 end
+return 1`;
+
+const placeText = ({ stream, seq }: PartitionPlace): string => `${seq}@${stream}`;
+
+/** What Redis says of a partition; null where it says nothing. */
+export async function readPlace(redis: Redis, partition: number): Promise<PartitionPlace | null> {
+  const text = await redis.get(placeKey(partition));
+  const [, seq, stream = ''] = /^(\d+)@(.*)$/.exec(text ?? '') ?? [];
+  return seq === undefined ? null : { stream, seq: Number(seq) };
+}
+
+/** Another replica has gone on with the partition. */
+export class PartitionLost extends Error {
+  override readonly name = 'PartitionLost';
+}
+
+/**
+ * Writes the states and last positions of a unit, and how far the partition has come, at once; throws PartitionLost where another replica has gone on. Answers
+ * `emptied` where Redis has forgotten what stood there before.
+ */
+export async function writeStates(
+  redis: Redis,
+  partition: number,
+  expected: PartitionPlace | null,
+  place: PartitionPlace,
+  states: ReadonlyMap<string, VehicleState>,
+): Promise<'written' | 'emptied'> {
+  const keys = [placeKey(partition)];
+  const values = [expected === null ? '' : placeText(expected), placeText(place)];
+  for (const [imei, state] of states) {
+    keys.push(stateKey(imei), locationKey(imei));
+    values.push(JSON.stringify(state), JSON.stringify(state.location));
+  }
+  const applied = await redis.eval(applyScript, { keys, arguments: values });
+  if (applied === 0) throw new PartitionLost(`partition ${partition} is somebody else's`);
+  return applied === 2 ? 'emptied' : 'written';
+}
+
+/** Puts states back into a Redis that has lost them; what is there already is newer and stays. */
+export async function restoreStates(redis: Redis, states: Iterable<readonly [string, VehicleState]>): Promise<void> {
+  let many = redis.multi();
+  let count = 0;
+  for (const [imei, state] of states) {
+    many.setNX(stateKey(imei), JSON.stringify(state)).setNX(locationKey(imei), JSON.stringify(state.location));
+    count += 1;
+    if (count % readAtOnce !== 0) continue;
+    await many.execAsPipeline();
+    many = redis.multi();
+  }
+  if (count % readAtOnce !== 0) await many.execAsPipeline();
+}
+
+/** All states that MongoDB remembers, for a Redis that was emptied. */
+export async function* allStoredStates(database: Database): AsyncGenerator<readonly [string, VehicleState]> {
+  for await (const { _id, state } of statesIn(database).find({}).batchSize(readAtOnce))
+    yield [_id, JSON.parse(state) as VehicleState];
+}
+
+/** Forgets what is known of a terminal: it is in another vehicle, or in none. */
+export async function forgetStates(redis: Redis, database: Database, imei: string): Promise<void> {
+  await redis.del([stateKey(imei), locationKey(imei)]);
+  await statesIn(database).deleteOne({ _id: imei });
+}
+
+/** The states of terminals by canonical number: from Redis, and from MongoDB what Redis does not have. */
+export async function readStates(
+  redis: Redis,
+  database: Database,
+  imeis: readonly string[],
+): Promise<Map<string, VehicleState>> {
+  const found = await readStatesOfRedis(redis, imeis);
+  const missing = imeis.filter((imei) => !found.has(imei));
+  for (const [imei, state] of await readStoredStates(database, missing)) found.set(imei, state);
+  return found;
+}
+
+async function readStatesOfRedis(redis: Redis, imeis: readonly string[]): Promise<Map<string, VehicleState>> {
+  const found = new Map<string, VehicleState>();
+  for (let at = 0; at < imeis.length; at += readAtOnce) {
+    const part = imeis.slice(at, at + readAtOnce);
+    const texts = await redis.mGet(part.map(stateKey));
+    for (const [index, text] of texts.entries())
+      if (text !== null) found.set(part[index] ?? '', JSON.parse(text) as VehicleState);
+  }
+  return found;
+}
+
+/** What MongoDB remembers of terminals: never older than the stored place of their partition, nor than a turn. */
+export async function readStoredStates(
+  database: Database,
+  imeis: readonly string[],
+): Promise<Map<string, VehicleState>> {
+  const found = new Map<string, VehicleState>();
+  for (let at = 0; at < imeis.length; at += readAtOnce) {
+    const part = imeis.slice(at, at + readAtOnce);
+    const stored = await statesIn(database)
+      .find({ _id: { $in: [...part] } })
+      .toArray();
+    for (const { _id, state } of stored) found.set(_id, JSON.parse(state) as VehicleState);
+  }
+  return found;
+}
+
+/** Keeps states in MongoDB. */
+export async function storeStates(database: Database, states: ReadonlyMap<string, VehicleState>): Promise<void> {
+  if (states.size === 0) return;
+  const operations = [...states].map(([_id, state]) => {
+    const { stream, seq, vehicleId, location } = state;
+    const { timestamp, serverTimestamp } = location;
+    const $set = { stream, seq, vehicleId, timestamp, serverTimestamp, state: JSON.stringify(state) };
+    return { updateOne: { filter: { _id }, update: { $set }, upsert: true } };
+  });
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await statesIn(database).bulkWrite(operations, { ordered: false });
+      return;
+    } catch (error) {
+      // Two that make the same document at once: the second finds it there.
+      if (!isDuplicateKey(error) || attempt >= 3) throw error;
+    }
+  }
+}
+
+/** How far a partition had been applied when all of its states were last in MongoDB. */
+export async function readStoredPlace(database: Database, partition: number): Promise<PartitionPlace | null> {
+  return placesIn(database).findOne({ _id: String(partition) });
+}
+
+/** Keeps how far a partition has come. */
+export async function storePlace(
+  database: Database,
+  partition: number,
+  { stream, seq }: PartitionPlace,
+): Promise<void> {
+  await placesIn(database).updateOne({ _id: String(partition) }, { $set: { stream, seq } }, { upsert: true });
+}
+
+const historyId = (partition: number): string => `history:${partition}`;
+
+/** Up to which message the history has all points of a partition. */
+export async function readHistoryPlace(database: Database, partition: number): Promise<PartitionPlace | null> {
+  return placesIn(database).findOne({ _id: historyId(partition) });
+}
+
+/** Keeps up to which message the history has all points. */
+export async function storeHistoryPlace(
+  database: Database,
+  partition: number,
+  { stream, seq }: PartitionPlace,
+): Promise<void> {
+  const _id = historyId(partition);
+  await placesIn(database).updateOne({ _id }, { $set: { stream, seq } }, { upsert: true });
+}

@@ -1,0 +1,142 @@
+import { type LogMessage, readTelemetryBatch } from '@fleet/bus';
+import type { ToRaise } from '../domains/notifications/content.ts';
+import type { NewPoint } from '../domains/positions/schema.ts';
+import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { Amended } from '../rules/rule.ts';
+import type { RuleSettings } from '../rules/settings.ts';
+import { type DecodedReport, decodeHeartbeat, decodeReport, instantOf } from './decode.ts';
+import { contextOf, type FleetVehicle } from './fleet.ts';
+import { type Judges, judge, type Place } from './judge.ts';
+import type { VehicleState } from './state.ts';
+
+/** A report and the message that it came in. */
+export interface Arrived {
+  readonly report: DecodedReport;
+  readonly seq: number;
+}
+
+/** A vehicle that has reported, as it was and as it is. */
+export interface Moved {
+  readonly known: FleetVehicle;
+  readonly before: VehicleState | null;
+  readonly state: VehicleState;
+}
+
+/** What some messages have led to, before anything of it is written. */
+export interface Unit {
+  /** By canonical number. */
+  readonly moved: Map<string, Moved>;
+  /** Those that are to be kept durably at once. */
+  readonly turned: Map<string, VehicleState>;
+  readonly raised: ToRaise[];
+  readonly amended: Amended[];
+  /** For the history, those of messages that were applied before as well. */
+  readonly points: NewPoint[];
+}
+
+/** The reports of some messages; `onFault` hears of what can not be read, which is passed over. */
+export function arrivedIn(messages: readonly LogMessage[], onFault: (fault: string) => void): Arrived[] {
+  const arrived: Arrived[] = [];
+  for (const { data, sequence: seq } of messages) {
+    try {
+      for (const report of readTelemetryBatch(data)) {
+        if (decodeHeartbeat(report) !== null) continue;
+        for (const decoded of decodeReport(report, onFault)) arrived.push({ report: decoded, seq });
+      }
+    } catch (error) {
+      // What is no batch would stop the partition for ever.
+      onFault(`a batch: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return arrived;
+}
+
+/** Reports that are older than the newest of their vehicle: whether they are in its history already is for the database to say. */
+export function lateOnes(
+  arrived: readonly Arrived[],
+  vehicles: ReadonlyMap<string, FleetVehicle | null>,
+  states: ReadonlyMap<string, VehicleState>,
+): { readonly imei: string; readonly vehicleId: number; readonly timestamp: number; readonly hash: string }[] {
+  return arrived.flatMap(({ report, seq }) => {
+    const known = vehicles.get(report.imei);
+    const state = states.get(report.imei);
+    if (known === null || known === undefined || state === undefined || seq <= state.seq) return [];
+    const timestamp = instantOf(report, known.vehicle.cameraUtcOffset);
+    const isLate = state.vehicleId === known.vehicle._id && timestamp < state.location.timestamp;
+    return isLate ? [{ imei: report.imei, vehicleId: known.vehicle._id, timestamp, hash: report.hash }] : [];
+  });
+}
+
+/** Parts of `judgeUnit` that are the same for all units of a partition. */
+export interface UnitParts {
+  readonly stream: string;
+  readonly settings: RuleSettings;
+  readonly judges: Judges;
+}
+
+/** Passes reports through the rules, in order, each vehicle from the state that it has. */
+export function judgeUnit(
+  arrived: readonly Arrived[],
+  vehicles: ReadonlyMap<string, FleetVehicle | null>,
+  states: ReadonlyMap<string, VehicleState>,
+  { stream, settings, judges }: UnitParts,
+): Unit {
+  const unit: Unit = { moved: new Map(), turned: new Map(), raised: [], amended: [], points: [] };
+  for (const { report, seq } of arrived) {
+    const known = vehicles.get(report.imei);
+    if (known === null || known === undefined) continue;
+    const before = unit.moved.get(report.imei)?.state ?? stateFor(states.get(report.imei), known, stream);
+    // An entry of the same message as the one before is not applied yet, although its state has the message's number.
+    const first = unit.moved.get(report.imei)?.before ?? stateFor(states.get(report.imei), known, stream);
+    if (first !== null && seq <= first.seq) unit.points.push(pointOf(known, report, first));
+    else step(unit, known, report, before, first, { stream, seq }, { settings, judges });
+  }
+  return unit;
+}
+
+/** Another vehicle with the terminal, and another stream, begin anew. */
+function stateFor(state: VehicleState | undefined, { vehicle }: FleetVehicle, stream: string): VehicleState | null {
+  if (state === undefined || state.vehicleId !== vehicle._id) return null;
+  return state.stream === stream ? state : { ...state, stream, seq: 0 };
+}
+
+function step(
+  unit: Unit,
+  known: FleetVehicle,
+  report: DecodedReport,
+  before: VehicleState | null,
+  first: VehicleState | null,
+  place: Place,
+  { settings, judges }: Pick<UnitParts, 'settings' | 'judges'>,
+): void {
+  const { vehicle, imei } = known;
+  const context = contextOf(known, vehicle.odometerKm + (before?.travelledKm ?? 0), settings);
+  const judged = judge(before, report, context, place, judges);
+  unit.moved.set(imei, { known, before: first, state: judged.state });
+  if (judged.turned || unit.turned.has(imei)) unit.turned.set(imei, judged.state);
+  for (const raised of judged.raised) unit.raised.push({ vehicle: context.vehicle, raised });
+  unit.amended.push(...judged.amended);
+  if (judged.position !== null) unit.points.push(newPoint(known, judged.position, judged.hash));
+}
+
+/** The point of a report whose message was applied before a crash, perhaps without its having reached the history. */
+function pointOf(known: FleetVehicle, report: DecodedReport, state: VehicleState): NewPoint {
+  const timestamp = instantOf(report, known.vehicle.cameraUtcOffset);
+  const position: LastLocation = {
+    ...report.position,
+    alarms: [],
+    backfilled: report.isStored || timestamp < state.location.timestamp,
+    slowSinceMs: null,
+    timestamp,
+    serverTimestamp: report.receivedAtMs,
+  };
+  return newPoint(known, position, report.hash);
+}
+
+const newPoint = ({ vehicle }: FleetVehicle, position: LastLocation, hash: string): NewPoint => ({
+  vehicleId: vehicle._id,
+  accountId: vehicle.accountId,
+  position,
+  hash,
+  driverId: vehicle.driverId,
+});
