@@ -1,6 +1,6 @@
 import { AppError, type PageItems, type Paging, type Sorting, versionMismatch } from '@fleet/service-kit';
 import { type Collection, isDuplicateKey } from '@fleet/storage';
-import type { RecordFields, Records, UniqueValue } from './records.ts';
+import type { RecordChange, RecordFields, Records, UniqueValue } from './records.ts';
 
 /** A record that belongs to an account. */
 export interface AccountRecord extends RecordFields {
@@ -107,11 +107,12 @@ export class AccountRecords<T extends AccountRecord> {
     const record = { ...fields, _id: id, accountId: scope.accountId, createdAt: now, updatedAt: now, version: 1 };
     try {
       await this.#collection.insertOne(record);
-      return record as unknown as T;
     } catch (error) {
       await this.#release(id, taken);
       throw error;
     }
+    this.#changed(scope, 'created', [record]);
+    return record as unknown as T;
   }
 
   /**
@@ -144,6 +145,7 @@ export class AccountRecords<T extends AccountRecord> {
         .map(([key]) => key)
         .filter((key) => !kept.has(key)),
     );
+    this.#changed(scope, 'updated', [after]);
     return after;
   }
 
@@ -154,6 +156,7 @@ export class AccountRecords<T extends AccountRecord> {
     update: { $set?: Conditions; $pull?: Conditions; $addToSet?: Conditions },
   ): Promise<number> {
     const { $set, ...others } = update;
+    const ids = this.#records.isWatched(this.name) ? await this.parts({ accountId: scope.accountId }, [], where) : [];
     const result = await this.#collection.updateMany(
       { ...where, accountId: scope.accountId },
       {
@@ -162,6 +165,7 @@ export class AccountRecords<T extends AccountRecord> {
         $inc: { version: 1 },
       },
     );
+    if (result.modifiedCount > 0) this.#changed(scope, 'updated', ids);
     return result.modifiedCount;
   }
 
@@ -173,7 +177,12 @@ export class AccountRecords<T extends AccountRecord> {
       id,
       this.#keysOf(scope, removed as unknown as Conditions).map(([key]) => key),
     );
+    this.#changed(scope, 'removed', [removed]);
     return removed;
+  }
+
+  #changed({ accountId }: Scope, action: RecordChange['action'], records: RecordChange['records']): void {
+    this.#records.changed({ collection: this.name, accountId, action, records });
   }
 
   get #collection(): Collection<AccountRecord> {

@@ -1,0 +1,105 @@
+import { fleetChanged, type LiveEvents, listenFor, liveEvents } from '@fleet/bus';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { PlatformWorld } from '../testing/platform-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+describe('changes of the fleet', () => {
+  let world: PlatformWorld;
+  const heard: LiveEvents[] = [];
+  const changes: { accountId: number; kind: string }[] = [];
+  const stops: (() => void)[] = [];
+
+  beforeAll(async () => {
+    world = await PlatformWorld.open();
+    const onError = (error: unknown) => {
+      throw error;
+    };
+    for (const listener of [
+      listenFor(world.bus, liveEvents, onError, (event) => heard.push(event)),
+      listenFor(world.bus, fleetChanged, onError, (event) => changes.push(event)),
+    ])
+      stops.push(() => listener.stop());
+  });
+  beforeEach(() => {
+    heard.length = 0;
+    changes.length = 0;
+  });
+  afterAll(async () => {
+    for (const stop of stops) stop();
+    await world.close();
+  });
+
+  const vehicleEvents = () =>
+    heard.flatMap(({ accountId, events }) =>
+      events.filter(({ type }) => type === 'vehicle').map(({ data }) => ({ accountId, ...data })),
+    );
+
+  it('of vehicles are told to websockets and caches', async () => {
+    const { accountId, owner } = world.ours;
+    const api = world.as(owner);
+    const { id } = (await api.post('/api/vehicles', { vehicle_no: 'LIVE1' })).data;
+    await api.put(`/api/vehicles/${id}`, { color: 'red' });
+    await api.delete(`/api/vehicles/${id}`);
+    await until(async () => vehicleEvents().length >= 3);
+    expect(vehicleEvents()).toEqual(
+      ['created', 'updated', 'removed'].map((action) => ({ accountId, vehicle_id: id, action })),
+    );
+    expect(changes.filter(({ kind }) => kind === 'vehicles')).toHaveLength(3);
+  });
+
+  it('of many vehicles at once name each of them', async () => {
+    const api = world.as(world.ours.owner);
+    const ids: number[] = [];
+    for (const vehicle_no of ['MANY1', 'MANY2']) ids.push((await api.post('/api/vehicles', { vehicle_no })).data.id);
+    heard.length = 0;
+    await api.post('/api/drivers', { name: 'Many', vehicle_ids: ids });
+    await until(async () => vehicleEvents().length >= 2);
+    expect(vehicleEvents().map((event) => ({ ...event, accountId: 0 }))).toEqual(
+      ids.map((id) => ({ accountId: 0, vehicle_id: id, action: 'updated' })),
+    );
+    expect(changes.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['drivers', 'vehicles']));
+  });
+
+  it('of shares are told to both accounts', async () => {
+    const api = world.as(world.ours.owner);
+    const { id } = (await api.post('/api/vehicles', { vehicle_no: 'SHARED1' })).data;
+    heard.length = 0;
+    const given = { secondary_user: world.theirs.owner.id, vehicles: [id] };
+    expect((await api.post('/api/vehicle/share-vehicles', given)).status).toBeLessThan(300);
+    await until(async () => vehicleEvents().some(({ accountId }) => accountId === world.theirs.accountId));
+    expect(vehicleEvents()).toEqual(
+      [world.ours, world.theirs].map(({ accountId }) => ({ accountId, vehicle_id: id, action: 'shared' })),
+    );
+  });
+
+  it.each([
+    ['groups', '/api/vehicle-groups', { name: 'Watched group' }],
+    ['geofences', '/api/geofences', { name: 'Watched', type: 'circle', coordinates: [[22.5, 114]], radius_m: 100 }],
+    [
+      'routes',
+      '/api/routes',
+      {
+        name: 'Watched',
+        waypoints: [
+          { lat: 22.5, lng: 114 },
+          { lat: 22.6, lng: 114.1 },
+        ],
+      },
+    ],
+  ])('of %s end caches', async (kind, path, body) => {
+    const made = await world.as(world.ours.owner).post(path, body);
+    expect(made.status).toBe(201);
+    await until(async () => changes.some((change) => change.kind === kind));
+    expect(changes).toContainEqual({ accountId: world.ours.accountId, kind });
+  });
+
+  it('of preferences end caches', async () => {
+    const api = world.as(world.ours.owner);
+    expect((await api.put('/api/user-preferences/me', { language: 'es' })).status).toBe(200);
+    await until(async () => changes.some(({ kind }) => kind === 'preferences'));
+    expect(changes).toContainEqual({ accountId: world.ours.accountId, kind: 'preferences' });
+  });
+});

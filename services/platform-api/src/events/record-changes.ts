@@ -1,0 +1,54 @@
+import { announce, type Bus, fleetChanged } from '@fleet/bus';
+import type { Static } from 'typebox';
+import type { Share } from '../domains/sharing/schema.ts';
+import type { RecordChange, Records } from '../store/records.ts';
+import { tellLive } from './live.ts';
+
+type Kind = Static<typeof fleetChanged.schema>['kind'];
+
+/** Collections by which telemetry is judged or delivered. */
+const kinds: Readonly<Record<string, Kind>> = {
+  vehicles: 'vehicles',
+  shares: 'vehicles',
+  drivers: 'drivers',
+  vehicle_groups: 'groups',
+  geofences: 'geofences',
+  routes: 'routes',
+  notification_preferences: 'preferences',
+  user_preferences: 'preferences',
+  global_config: 'preferences',
+  webhooks: 'webhooks',
+};
+
+/** Announces every change of the fleet's records, whichever domain made it: caches read again, and websockets hear of vehicles. */
+export function announceChanges(records: Records, bus: Bus): void {
+  records.watch(Object.keys(kinds), (change) => {
+    const kind = kinds[change.collection];
+    if (kind !== undefined) announce(bus, fleetChanged, { accountId: change.accountId, kind });
+    if (change.collection === 'vehicles') tellOfVehicles(bus, change);
+    if (change.collection === 'shares') tellOfShares(bus, change);
+  });
+}
+
+function tellOfVehicles(bus: Bus, { accountId, action, records }: RecordChange): void {
+  tellLive(
+    bus,
+    accountId,
+    records.map(({ _id: vehicleId }) => vehicleEvent(vehicleId, action)),
+  );
+}
+
+/** Both accounts hear of it: that of the vehicle, and that of the user who sees it now, or does not see it any more. */
+function tellOfShares(bus: Bus, { accountId, action, records }: RecordChange): void {
+  const shares = records as readonly Share[];
+  for (const { vehicleId, secondaryAccountId } of shares) {
+    if (vehicleId === undefined) continue;
+    for (const each of new Set([accountId, secondaryAccountId])) {
+      if (each !== accountId) announce(bus, fleetChanged, { accountId: each, kind: 'vehicles' });
+      tellLive(bus, each, [vehicleEvent(vehicleId, action === 'removed' ? 'unshared' : 'shared')]);
+    }
+  }
+}
+
+const vehicleEvent = (vehicleId: number, action: string) =>
+  ({ type: 'vehicle', vehicleId, data: { vehicle_id: vehicleId, action } }) as const;
