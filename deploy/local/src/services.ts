@@ -53,7 +53,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
     // Samples, so that the demo answers for real; an empty value goes without.
     ROAD_NETWORK_FILE: options.env['ROAD_NETWORK_FILE'] ?? join(sampleDir, 'sample-roads.geojson'),
     TOLL_GATES_FILE: options.env['TOLL_GATES_FILE'] ?? join(sampleDir, 'sample-toll-gates.csv'),
-    PUBLIC_URL: options.env['PUBLIC_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,
+    PUBLIC_BASE_URL: options.env['PUBLIC_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,
   };
   return [
     {

@@ -57,14 +57,14 @@ export const schema = envSchema({
   ALLOWED_ORIGINS: {
     type: 'string',
     default: '',
-    description: 'origins beside that of PUBLIC_URL, separated by commas, whose pages may use dashboard keys',
+    description: 'origins beside that of PUBLIC_BASE_URL, separated by commas, whose pages may use dashboard keys',
   },
   TRUST_PROXY: {
     type: 'string',
     default: 'loopback',
     description: 'addresses or networks, separated by commas, whose X-Forwarded-For is believed',
   },
-  PUBLIC_URL: {
+  PUBLIC_BASE_URL: {
     type: 'string',
     default: 'http://127.0.0.1:8080',
     pattern: '^https?://[^\\s]+[^/\\s]$',
@@ -74,7 +74,7 @@ export const schema = envSchema({
     type: 'string',
     optional: true,
     pattern: '^wss?://[^\\s]+$',
-    description: 'address of the websocket as clients reach it; without it /ws of PUBLIC_URL',
+    description: 'address of the websocket as clients reach it; without it /ws of PUBLIC_BASE_URL',
   },
   WEBHOOK_ALLOW_HTTP: {
     type: 'boolean',
@@ -156,7 +156,7 @@ export const schema = envSchema({
     type: 'string',
     default: '',
     description:
-      'addresses, separated by commas, beside that of PUBLIC_URL, below which the billing portal may lead back to',
+      'addresses, separated by commas, beside that of PUBLIC_BASE_URL, below which the billing portal may lead back to',
   },
   ERASURE_DAYS: {
     type: 'integer',

@@ -107,7 +107,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   });
   const principals = new Principals(records, opened, log);
   lifecycle.onStop('principals', () => principals.stop());
-  const origins = allowedOrigins(config.PUBLIC_URL, config.ALLOWED_ORIGINS);
+  const origins = allowedOrigins(config.PUBLIC_BASE_URL, config.ALLOWED_ORIGINS);
   const roles = rolesOf(config.PLATFORM_ROLES);
   if (roles.has('api')) {
     serve(createPlatformApi(deps, { principals, origins }));

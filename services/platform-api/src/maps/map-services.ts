@@ -59,7 +59,7 @@ export class MapServices {
   readonly #embeddedMatcher: EmbeddedMatcher;
   readonly #http: HttpProvider[] = [];
 
-  constructor(settings: MapSettings & { readonly PUBLIC_URL: string }, parts: Parts) {
+  constructor(settings: MapSettings & { readonly PUBLIC_BASE_URL: string }, parts: Parts) {
     this.#log = parts.log;
     const http = (role: MapRole): HttpProvider => {
       const provider = httpProvider(settings, role, parts.redis);
@@ -164,7 +164,7 @@ function roadProvider(name: 'osrm' | 'valhalla' | 'embedded', http: () => HttpPr
 }
 
 function httpProvider(
-  settings: MapSettings & { readonly PUBLIC_URL: string },
+  settings: MapSettings & { readonly PUBLIC_BASE_URL: string },
   role: MapRole,
   redis: Redis,
 ): HttpProvider {
@@ -175,7 +175,7 @@ function httpProvider(
   return new HttpProvider({
     url,
     timeoutMs: settings[`${role}_TIMEOUT_MS`],
-    userAgent: `fleet-platform/0.1 (${settings.MAPS_CONTACT ?? settings.PUBLIC_URL})`,
+    userAgent: `fleet-platform/0.1 (${settings.MAPS_CONTACT ?? settings.PUBLIC_BASE_URL})`,
     ...(perSecond === 0 ? {} : { cap: new RequestCap(redis, `map-turn:${role.toLowerCase()}`, perSecond) }),
   });
 }

@@ -49,7 +49,7 @@ export const mapSettings = envSchema({
     type: 'string',
     optional: true,
     minLength: 3,
-    description: 'e-mail or URL that the User-Agent names to providers; PUBLIC_URL without it',
+    description: 'e-mail or URL that the User-Agent names to providers; PUBLIC_BASE_URL without it',
   },
   ROAD_NETWORK_FILE: {
     type: 'string',

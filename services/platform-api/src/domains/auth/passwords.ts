@@ -27,7 +27,7 @@ async function newResetLink(deps: Parts, user: User, lifetimeMs: number): Promis
     userId: user._id,
     expiresAt,
   });
-  return { token, url: `${deps.config.PUBLIC_URL}/reset-password?token=${token}` };
+  return { token, url: `${deps.config.PUBLIC_BASE_URL}/reset-password?token=${token}` };
 }
 
 function tell(deps: Parts, user: User, subject: string, text: string): Promise<void> {

@@ -38,17 +38,17 @@ export async function billingPortal(
   if (portal !== null) return { ...portal, provider: gateway.name };
   const expiresAtMs = Date.now() + pageLifeMs;
   const ticket = deps.encryption.seal(JSON.stringify({ accountId, returnUrl, expiresAtMs } satisfies Ticket), purpose);
-  const url = `${deps.config.PUBLIC_URL}/api/subscriptions/billing-page?ticket=${encodeURIComponent(ticket)}`;
+  const url = `${deps.config.PUBLIC_BASE_URL}/api/subscriptions/billing-page?ticket=${encodeURIComponent(ticket)}`;
   return { url, provider: gateway.name, expiresAt: new Date(expiresAtMs) };
 }
 
 /** Only known places are led back to: a link of ours that leads anywhere would lend our name to anybody. */
 export function allowedReturnUrl(
-  { PUBLIC_URL, BILLING_RETURN_URLS }: Pick<Config, 'PUBLIC_URL' | 'BILLING_RETURN_URLS'>,
+  { PUBLIC_BASE_URL, BILLING_RETURN_URLS }: Pick<Config, 'PUBLIC_BASE_URL' | 'BILLING_RETURN_URLS'>,
   wished: string | undefined,
 ): string {
-  if (wished === undefined || wished === '') return PUBLIC_URL;
-  const allowed = [PUBLIC_URL, ...BILLING_RETURN_URLS.split(',')]
+  if (wished === undefined || wished === '') return PUBLIC_BASE_URL;
+  const allowed = [PUBLIC_BASE_URL, ...BILLING_RETURN_URLS.split(',')]
     .map((text) => text.trim())
     .filter((text) => text !== '');
   const url = URL.canParse(wished) ? new URL(wished) : null;

@@ -80,7 +80,7 @@ async function share(deps: Parts, caller: Caller, vehicle: Vehicle): Promise<Ans
   try {
     const body = { vehicle_id: vehicle._id, expires_in_hours: 24, history_minutes: 0 };
     const { slug } = await createLink(deps, caller, body);
-    const url = `${deps.config.PUBLIC_URL}/share/${slug}`;
+    const url = `${deps.config.PUBLIC_BASE_URL}/share/${slug}`;
     return {
       text: `A link to ${vehicle.vehicleNo} for 24 hours has been made.`,
       data: { vehicle_id: vehicle._id, url },

@@ -17,7 +17,7 @@ beforeAll(async () => {
   world = await PlatformWorld.open({
     CHAT_GENERIC_SECRET: secret,
     TWILIO_AUTH_TOKEN: 'twilio-token',
-    PUBLIC_URL: publicUrl,
+    PUBLIC_BASE_URL: publicUrl,
     SMS_COMMANDS: 'true',
     BOOTSTRAP_OWNER_EMAIL: 'operator@fleet.example',
     BOOTSTRAP_OWNER_PASSWORD: 'operators password',

@@ -33,7 +33,7 @@ export async function requireSignature(
   if (callerIfAny(context) !== undefined) return;
   const { request } = context;
   const signed = {
-    url: config.PUBLIC_URL + request.originalUrl,
+    url: config.PUBLIC_BASE_URL + request.originalUrl,
     header: (name: string) => request.get(name),
     rawBody: rawBodyOf(context),
     isForm: isForm(context),

@@ -88,8 +88,10 @@ describe('GET /api/user/generate-websocket-token', () => {
   });
 
   it('tells where the websocket is', () => {
-    expect(websocketUrl({ PUBLIC_URL: 'https://fleet.example', WS_URL: undefined })).toBe('wss://fleet.example/ws');
-    expect(websocketUrl({ PUBLIC_URL: 'https://fleet.example', WS_URL: 'wss://live.example' })).toBe(
+    expect(websocketUrl({ PUBLIC_BASE_URL: 'https://fleet.example', WS_URL: undefined })).toBe(
+      'wss://fleet.example/ws',
+    );
+    expect(websocketUrl({ PUBLIC_BASE_URL: 'https://fleet.example', WS_URL: 'wss://live.example' })).toBe(
       'wss://live.example',
     );
   });

@@ -33,5 +33,5 @@ export async function readWebsocketToken(redis: Redis, token: string): Promise<T
 }
 
 /** Where clients open the websocket. */
-export const websocketUrl = (config: Pick<Config, 'WS_URL' | 'PUBLIC_URL'>): string =>
-  config.WS_URL ?? `${config.PUBLIC_URL.replace(/^http/, 'ws')}/ws`;
+export const websocketUrl = (config: Pick<Config, 'WS_URL' | 'PUBLIC_BASE_URL'>): string =>
+  config.WS_URL ?? `${config.PUBLIC_BASE_URL.replace(/^http/, 'ws')}/ws`;

@@ -30,7 +30,7 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
       const paging = readPaging(query);
       const filter = { vehicleId: query.vehicle_id, active: query.active };
       const { items, total } = await listLinks(deps, callerOf(context), filter, paging);
-      return pageEnvelope({ items: items.map((link) => shownLink(link, deps.config.PUBLIC_URL)), total }, paging);
+      return pageEnvelope({ items: items.map((link) => shownLink(link, deps.config.PUBLIC_BASE_URL)), total }, paging);
     },
   }),
   platformRoute({
@@ -50,7 +50,7 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
       409: 'The vehicle has fifty live links already.',
     },
     handle: async ({ body, context }) => {
-      const link = shownLink(await createLink(deps, callerOf(context), body), deps.config.PUBLIC_URL);
+      const link = shownLink(await createLink(deps, callerOf(context), body), deps.config.PUBLIC_BASE_URL);
       return new Reply(201, { data: link }, { Location: `/api${base}/${link.slug}` });
     },
   }),
@@ -64,7 +64,7 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     params: Type.Object({ slug: Type.Integer({ ...recordId, description: 'Id of the link.', examples: [7] }) }),
     response: oneOf(linkShown),
     handle: async ({ params, context }) => ({
-      data: shownLink(await revokeLink(deps, callerOf(context), params.slug), deps.config.PUBLIC_URL),
+      data: shownLink(await revokeLink(deps, callerOf(context), params.slug), deps.config.PUBLIC_BASE_URL),
     }),
   }),
 ];
