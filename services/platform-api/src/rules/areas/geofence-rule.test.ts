@@ -1,0 +1,290 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Geofence } from '../../domains/geofences/schema.ts';
+import { away, circleOf, contextOf, geofenceOf, home, type Sketch, Watched } from '../../testing/tracks.ts';
+import { type GeofenceState, geofenceRule, insideIds } from './geofence-rule.ts';
+
+const event = ({ attributes }: { attributes: Readonly<Record<string, unknown>> }): string =>
+  String(attributes['event']);
+
+/** A vehicle that stood outside of the geofences at second -60. */
+const outside = (...geofences: readonly Geofence[]): Watched<GeofenceState> =>
+  new Watched(geofenceRule, contextOf({ geofences })).report({ at: -60, place: away(2_000) });
+
+/** Fixes at seconds, metres north of the middle. */
+const fixes = (...places: readonly (readonly [at: number, northM: number])[]): Sketch[] =>
+  places.map(([at, northM]) => ({ at, place: away(northM) }));
+
+describe('crossings of geofences (platform-contract.md, section 10)', () => {
+  it('says what was entered and left, where and when', () => {
+    const yard = circleOf(500);
+    const watched = outside(yard).report(...fixes([0, 400], [5, 300], [10, 800], [15, 900]));
+    const [latitude, longitude] = away(400);
+    expect(watched.raised).toEqual([
+      {
+        type: 'geofence',
+        subject: `${yard._id}:enter`,
+        atMs: expect.any(Number),
+        latitude,
+        longitude,
+        gpsValid: true,
+        attributes: { event: 'enter', geofence_id: yard._id, geofence_name: 'Yard' },
+        backfilled: false,
+      },
+      expect.objectContaining({ subject: `${yard._id}:exit` }),
+    ]);
+    expect(watched.told(event)).toEqual(['0 enter', '10 exit']);
+  });
+
+  it('needs two consecutive fixes on the new side', () => {
+    expect(
+      outside(circleOf(500))
+        .report(...fixes([0, 400], [5, 800], [10, 400], [15, 800]))
+        .told(),
+    ).toEqual([]);
+    const watched = outside(circleOf(500)).report(...fixes([0, 0], [1, 0], [5, 800], [10, 0], [15, 800], [20, 0]));
+    expect(watched.told(event)).toEqual(['0 enter']);
+  });
+
+  it('or 20 seconds on the new side, in which a fix at the edge says nothing', () => {
+    expect(
+      outside(circleOf(500))
+        .report(...fixes([0, 400], [19, 505]))
+        .told(),
+    ).toEqual([]);
+    expect(
+      outside(circleOf(500))
+        .report(...fixes([0, 400], [19, 505], [20, 495]))
+        .told(event),
+    ).toEqual(['0 enter']);
+  });
+
+  it('has a margin of 10 m at the edge, on both sides', () => {
+    const yard = circleOf(500);
+    expect(
+      outside(yard)
+        .report(...fixes([0, 492], [5, 492], [60, 492]))
+        .told(),
+    ).toEqual([]);
+    expect(
+      outside(yard)
+        .report(...fixes([0, 488], [5, 488]))
+        .told(event),
+    ).toEqual(['0 enter']);
+    const inside = outside(yard).report(...fixes([0, 0], [5, 0]));
+    expect(inside.report(...fixes([10, 508], [15, 508], [70, 508])).told(event)).toEqual(['0 enter']);
+    expect(inside.report(...fixes([80, 512], [85, 512])).told(event)).toEqual(['0 enter', '80 exit']);
+  });
+
+  it('has a smaller margin inside of an area that is too small for it', () => {
+    const lane = geofenceOf({ shape: { type: 'corridor', positions: [away(0, -500), away(0, 500)], widthM: 10 } });
+    expect(
+      outside(lane)
+        .report(...fixes([0, 1], [5, 1]))
+        .told(event),
+    ).toEqual(['0 enter']);
+    const yard = geofenceOf({
+      shape: { type: 'polygon', positions: [away(10, -10), away(10, 10), away(-10, 10), away(-10, -10)] },
+    });
+    expect(
+      outside(yard)
+        .report(...fixes([0, 0], [5, 0]))
+        .told(event),
+    ).toEqual(['0 enter']);
+  });
+
+  it('raises enter and exit where the way between two fixes leads over the area', () => {
+    const watched = outside(circleOf(500)).report(...fixes([0, 1_000], [30, -1_000], [60, -2_000]));
+    expect(watched.told(event)).toEqual(['30 enter', '30 exit']);
+    expect(insideIds(watched.state)).toEqual([]);
+  });
+
+  it('raises nothing where the way leads past the area, or only over its edge', () => {
+    const past = { at: 0, place: away(1_000, 800) };
+    expect(
+      outside(circleOf(500))
+        .report(past, { at: 30, place: away(-1_000, 800) })
+        .told(),
+    ).toEqual([]);
+    const touching = { at: 0, place: away(1_000, 495) };
+    expect(
+      outside(circleOf(500))
+        .report(touching, { at: 30, place: away(-1_000, 495) })
+        .told(),
+    ).toEqual([]);
+  });
+
+  it('does not count invalid fixes', () => {
+    const invalid = { at: 5, place: away(400), gpsValid: false };
+    expect(
+      outside(circleOf(500))
+        .report(...fixes([0, 400]), invalid)
+        .told(),
+    ).toEqual([]);
+    expect(
+      outside(circleOf(500))
+        .report(...fixes([0, 400]), { ...invalid, place: away(900) }, ...fixes([9, 400]))
+        .told(event),
+    ).toEqual(['0 enter']);
+  });
+
+  it('does not count fixes that are older than the last', () => {
+    expect(
+      outside(circleOf(500))
+        .report(...fixes([10, 400], [5, 300], [6, 300]))
+        .told(),
+    ).toEqual([]);
+    expect(outside(circleOf(500)).report({ at: -70, place: home }, { at: -65, place: home }).told()).toEqual([]);
+    expect(
+      outside(circleOf(500)).report({ at: 0, place: home, isLate: true }, { at: 5, place: home, isLate: true }).told(),
+    ).toEqual([]);
+  });
+
+  it('counts a fix that comes twice once', () => {
+    expect(
+      outside(circleOf(500))
+        .report(...fixes([0, 400], [0, 400]))
+        .told(),
+    ).toEqual([]);
+    expect(
+      outside(circleOf(500))
+        .report(...fixes([0, 400], [0, 390]))
+        .told(event),
+    ).toEqual(['0 enter']);
+  });
+
+  it('sets the side silently at the first fix', () => {
+    const watched = new Watched(geofenceRule, contextOf({ geofences: [circleOf(500)] }));
+    watched.report(...fixes([0, 0], [5, 0], [10, 0]));
+    expect(watched.told()).toEqual([]);
+    expect(watched.outcomes.map(({ turned }) => turned)).toEqual([true, false, false]);
+    expect(watched.report(...fixes([20, 900], [25, 900])).told(event)).toEqual(['20 exit']);
+  });
+
+  it('sets the side of a new geofence silently, and goes on with the others', () => {
+    const [yard, later] = [circleOf(500), circleOf(300)];
+    const watched = outside(yard).report(...fixes([0, 200]));
+    watched.context = contextOf({ geofences: [yard, later] });
+    watched.report(...fixes([5, 200], [10, 200]));
+    expect(watched.told(event)).toEqual(['0 enter']);
+    expect(insideIds(watched.state)).toEqual([yard._id, later._id]);
+    expect(watched.report(...fixes([20, 400], [25, 400])).told()).toEqual([
+      `0 ${yard._id}:enter`,
+      `20 ${later._id}:exit`,
+    ]);
+  });
+
+  it('sets the side silently after a change of shape, and of nothing else', () => {
+    const yard = circleOf(500);
+    const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
+    watched.context = contextOf({ geofences: [{ ...yard, name: 'New name', version: 2 }] });
+    watched.report(...fixes([10, 900], [15, 900]));
+    expect(watched.told(event)).toEqual(['0 enter', '10 exit']);
+    watched.context = contextOf({ geofences: [{ ...circleOf(1_500), _id: yard._id }] });
+    watched.report(...fixes([20, 900], [25, 900]));
+    watched.context = contextOf({ geofences: [{ ...yard, version: 4 }] });
+    watched.report(...fixes([30, 900], [35, 900]));
+    expect(watched.told(event)).toEqual(['0 enter', '10 exit']);
+  });
+
+  it('forgets a geofence that is gone', () => {
+    const yard = circleOf(500);
+    const watched = outside(yard, circleOf(100, {}, away(50_000))).report(...fixes([0, 0], [5, 0]));
+    expect(insideIds(watched.state)).toEqual([yard._id]);
+    watched.context = contextOf({ geofences: [circleOf(100, {}, away(50_000))] });
+    expect(insideIds(watched.report(...fixes([10, 0])).state)).toEqual([]);
+    watched.context = contextOf();
+    expect(watched.report(...fixes([15, 0])).state).toBeUndefined();
+    expect(watched.told(event)).toEqual(['0 enter']);
+  });
+
+  it('raises only what notify_on has, and keeps the state all the same', () => {
+    const yard = circleOf(500, { notifyOn: ['exit'] });
+    const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
+    expect(insideIds(watched.state)).toEqual([yard._id]);
+    expect(watched.report(...fixes([10, 900], [15, 900])).told(event)).toEqual(['10 exit']);
+    expect(
+      outside(circleOf(500, { notifyOn: [] }))
+        .report(...fixes([0, 0], [5, 0], [10, 900], [15, 900]))
+        .told(),
+    ).toEqual([]);
+  });
+
+  it('raises dwell once a stay, after dwell_seconds', () => {
+    const yard = circleOf(500, { dwellSeconds: 60 });
+    const watched = outside(yard).report(...fixes([0, 0], [30, 0], [59, 0]));
+    expect(watched.told(event)).toEqual(['0 enter']);
+    watched.report(...fixes([61, 0], [120, 0], [200, 0]));
+    expect(watched.told(event)).toEqual(['0 enter', '61 dwell']);
+    watched.report(...fixes([300, 900], [310, 900], [400, 0], [410, 0], [470, 0]));
+    expect(watched.told(event)).toEqual(['0 enter', '61 dwell', '300 exit', '400 enter', '470 dwell']);
+  });
+
+  it('raises no dwell at a fix outside', () => {
+    const watched = outside(circleOf(500, { dwellSeconds: 60 })).report(
+      ...fixes([0, 0], [30, 0], [61, 900], [65, 900]),
+    );
+    expect(watched.told(event)).toEqual(['0 enter', '61 exit']);
+  });
+
+  it('marks what comes of late points as backfilled', () => {
+    const late = { backfilled: true };
+    const watched = outside(circleOf(500)).report(...fixes([0, 0], [5, 0]).map((fix) => ({ ...fix, ...late })));
+    expect(watched.raised).toMatchObject([{ backfilled: true }]);
+  });
+
+  it('keeps durably what can not be told again', () => {
+    const watched = outside(circleOf(500)).report(...fixes([0, 0], [5, 0], [10, 0], [20, 900], [25, 900]));
+    expect(watched.outcomes.map(({ turned }) => turned)).toEqual([true, false, true, false, false, true]);
+  });
+});
+
+describe('schedules of geofences', () => {
+  // Second 0 is Saturday, 10:00 in Shanghai.
+  const schedule = { timezone: 'Asia/Shanghai', days: [6], from: '09:00', to: '11:00' };
+  const crossing = (changes: Partial<typeof schedule>, at = 0): string[] =>
+    outside(circleOf(500, { schedule: { ...schedule, ...changes } }))
+      .report(...fixes([at, 0], [at + 5, 0]))
+      .told(event);
+
+  it.each([
+    ['between its times', {}, 0, true],
+    ['on another day', { days: [5, 7] }, 0, false],
+    ['in another time zone', { timezone: 'Europe/Berlin' }, 0, false],
+    ['before it begins', { from: '10:01' }, 0, false],
+    ['from its first minute', { from: '10:00' }, 0, true],
+    ['up to its end', { to: '10:00' }, 0, false],
+    ['past midnight, in the evening', { from: '22:00', to: '06:00' }, 12 * 3_600, true],
+    ['past midnight, in the morning of the next day', { from: '22:00', to: '06:00' }, 19 * 3_600, true],
+    ['past midnight, in the morning of its own day', { from: '22:00', to: '12:00' }, 0, false],
+    ['past midnight, on Monday after Sunday', { days: [7], from: '22:00', to: '06:00' }, 43 * 3_600, true],
+    ['for a whole day', { from: '00:00', to: '24:00' }, 0, true],
+    ['for a day from an hour to the same', { days: [5], from: '12:00', to: '12:00' }, 0, true],
+  ] as const)('%s', (_name, changes, at, counts) => {
+    expect(crossing({ ...changes, days: [...('days' in changes ? changes.days : [6])] }, at)).toEqual(
+      counts ? [`${at} enter`] : [],
+    );
+  });
+
+  it('goes by the clocks of summer, too', () => {
+    const berlin = { timezone: 'Europe/Berlin', days: [1, 2, 3, 4, 5, 6, 7], from: '04:00', to: '05:00' };
+    const summer = (Date.parse('2026-07-01T02:00:00Z') - Date.parse('2026-01-31T02:00:00Z')) / 1_000;
+    expect(crossing(berlin, summer)).toHaveLength(1);
+    expect(crossing(berlin, 0)).toHaveLength(0);
+  });
+
+  it('keeps the state while it does not count', () => {
+    const yard = circleOf(500, { schedule: { ...schedule, from: '10:01' } });
+    const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
+    expect(insideIds(watched.state)).toEqual([yard._id]);
+    expect(watched.report(...fixes([120, 900], [125, 900])).told(event)).toEqual(['120 exit']);
+  });
+
+  it('raises dwell as soon as it counts', () => {
+    const yard = circleOf(500, { dwellSeconds: 60, schedule: { ...schedule, from: '10:05' } });
+    expect(
+      outside(yard)
+        .report(...fixes([0, 0], [5, 0], [200, 0], [310, 0], [320, 0]))
+        .told(event),
+    ).toEqual(['310 dwell']);
+  });
+});

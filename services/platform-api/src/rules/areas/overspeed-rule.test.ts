@@ -1,0 +1,187 @@
+import { describe, expect, it } from '@jest/globals';
+import { away, circleOf, contextOf, home, imei, routeOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
+import { dedupeKeyOf } from '../rule.ts';
+import { type OverspeedState, overspeedRule } from './overspeed-rule.ts';
+
+const bit = 1 << 1;
+
+const watched = (context: Parameters<typeof contextOf>[0] = { vehicle: { speedLimitKmh: 80 } }) =>
+  new Watched<OverspeedState>(overspeedRule, contextOf(context));
+
+/** Reports at seconds, with speeds. */
+const speeds = (...reports: readonly (readonly [at: number, speed: number, alarmWord?: number])[]): Sketch[] =>
+  reports.map(([at, speed, alarmWord = 0]) => ({ at, speed, alarmWord }));
+
+describe('overspeed that the platform measures (platform-contract.md, section 13.2)', () => {
+  it('needs 10 seconds above the limit', () => {
+    expect(
+      watched()
+        .report(...speeds([0, 81], [9, 81], [10, 80], [11, 81], [20, 90]))
+        .told(),
+    ).toEqual([]);
+    expect(watched().report(...speeds([0, 81], [9, 85], [10, 99.5])).raised).toEqual([
+      {
+        type: 'overspeed',
+        subject: '',
+        atMs: startMs + 10_000,
+        latitude: home[0],
+        longitude: home[1],
+        gpsValid: true,
+        attributes: { speed: 99.5, limit: 80, limit_source: 'vehicle' },
+        backfilled: false,
+      },
+    ]);
+  });
+
+  it('raises nothing at the limit, nor without one', () => {
+    expect(
+      watched()
+        .report(...speeds([0, 80], [30, 80]))
+        .told(),
+    ).toEqual([]);
+    const free = watched({}).report(...speeds([0, 180], [30, 180]));
+    expect([free.told(), free.state]).toEqual([[], undefined]);
+  });
+
+  it('is one notification for one stretch, and another for the next', () => {
+    const driven = watched().report(...speeds([0, 90], [10, 90], [60, 90], [600, 90], [700, 70], [710, 90], [720, 90]));
+    expect(driven.told()).toEqual(['10 ', '720 ']);
+  });
+
+  it('knows nothing of what happens in a long silence, nor without a fix', () => {
+    expect(
+      watched()
+        .report(...speeds([0, 90], [700, 90]))
+        .told(),
+    ).toEqual([]);
+    const tunnel: Sketch = { at: 5, speed: 0, gpsValid: false };
+    expect(
+      watched()
+        .report(...speeds([0, 90]), tunnel, ...speeds([12, 90]))
+        .told(),
+    ).toEqual(['12 ']);
+    expect(
+      watched()
+        .report({ ...tunnel, at: 0, speed: 90 }, { ...tunnel, at: 20, speed: 90 })
+        .told(),
+    ).toEqual([]);
+  });
+
+  it('takes the smallest limit of geofence, route and vehicle', () => {
+    const route = routeOf([away(-5_000), away(5_000)], { speedLimitKmh: 50 });
+    const [town, yard, far] = [
+      circleOf(2_000, { speedLimitKmh: 60 }),
+      circleOf(100, { speedLimitKmh: 20 }),
+      circleOf(100, { speedLimitKmh: 10 }, away(20_000)),
+    ];
+    const vehicle = { speedLimitKmh: 80 };
+    const limitAt = (place: readonly [number, number], geofences = [town, yard, far], routes = [route]): unknown => {
+      const driven = watched({ vehicle, geofences, routes });
+      driven.report({ at: 0, place, speed: 100 }, { at: 10, place, speed: 100 });
+      const { limit, limit_source: source } = driven.raised[0]?.attributes ?? {};
+      return [source, limit];
+    };
+    expect(limitAt(home)).toEqual(['geofence', 20]);
+    expect(limitAt(away(500))).toEqual(['route', 50]);
+    expect(limitAt(away(0, 500))).toEqual(['geofence', 60]);
+    expect(limitAt(away(0, 5_000))).toEqual(['vehicle', 80]);
+    expect(limitAt(away(500), [yard], [{ ...route, active: false }])).toEqual(['vehicle', 80]);
+    // Saturday, 10:00 in Shanghai.
+    const schedule = { timezone: 'Asia/Shanghai', days: [1], from: '00:00', to: '24:00' };
+    expect(limitAt(home, [{ ...yard, schedule }], [{ ...route, schedule }])).toEqual(['vehicle', 80]);
+  });
+
+  it('goes by the setting', () => {
+    const driven = watched({ vehicle: { speedLimitKmh: 80 }, settings: { overspeedMs: 30_000 } });
+    expect(driven.report(...speeds([0, 90], [29, 90], [30, 90])).told()).toEqual(['30 ']);
+  });
+});
+
+describe('overspeed that the terminal reports (alarm bit 1)', () => {
+  const terminal = () => watched({});
+
+  it('is raised on its rising edge', () => {
+    const driven = terminal().report(...speeds([0, 50], [10, 70, bit], [20, 70, bit], [30, 70, bit]));
+    expect(driven.raised).toMatchObject([
+      { atMs: startMs + 10_000, attributes: { speed: 70, limit: null, limit_source: 'terminal' } },
+    ]);
+  });
+
+  it('is raised again only after 60 seconds clear', () => {
+    const up = (at: number) => [at, 70, bit] as const;
+    const clear = (at: number) => [at, 50, 0] as const;
+    expect(
+      terminal()
+        .report(...speeds(up(0), clear(40), clear(90), up(99)))
+        .told(),
+    ).toEqual(['0 ']);
+    expect(
+      terminal()
+        .report(...speeds(up(0), clear(40), clear(90), up(100), up(110)))
+        .told(),
+    ).toEqual(['0 ', '100 ']);
+  });
+
+  it('is counted in the first when it comes again within 30 seconds', () => {
+    const driven = terminal().report(
+      ...speeds([0, 70, bit], [5, 70], [10, 70, bit], [12, 70], [30, 70, bit], [31, 70], [33, 70, bit]),
+    );
+    const dedupeKey = dedupeKeyOf(imei, { type: 'overspeed', subject: '', atMs: startMs });
+    expect(driven.told()).toEqual(['0 ']);
+    expect(driven.outcomes.flatMap(({ amended }) => amended)).toEqual([
+      { dedupeKey, attributes: { count: 2 } },
+      { dedupeKey, attributes: { count: 3 } },
+    ]);
+  });
+
+  it('lasts over a silence', () => {
+    expect(
+      terminal()
+        .report(...speeds([0, 70, bit], [4_000, 70, bit]))
+        .told(),
+    ).toEqual(['0 ']);
+  });
+
+  it('is raised from late reports, too, without a change of the present', () => {
+    const late = { isLate: true, backfilled: true };
+    const driven = watched().report(...speeds([1_000, 50]));
+    driven.report(
+      { at: 0, alarmWord: bit, speed: 95, ...late },
+      { at: 10, alarmWord: bit, speed: 95, ...late },
+      { at: 20, speed: 95, ...late },
+      { at: 40, speed: 95, ...late },
+    );
+    expect(driven.raised).toMatchObject([
+      { atMs: startMs, backfilled: true, attributes: { limit_source: 'terminal' } },
+    ]);
+    expect(driven.report(...speeds([1_010, 90], [1_020, 90])).told()).toEqual(['0 ', '1020 ']);
+  });
+
+  it('is not raised by a late report of a time in which it was known to be up', () => {
+    const driven = terminal().report(...speeds([0, 70, bit], [60, 70, bit]));
+    expect(driven.report({ at: 30, alarmWord: bit, isLate: true }).told()).toEqual(['0 ']);
+  });
+});
+
+describe('overspeed of both', () => {
+  it.each([
+    ['the terminal first', speeds([0, 90, bit], [10, 90, bit], [30, 90, bit]), ['0 '], 'vehicle'],
+    ['the platform first', speeds([0, 90], [10, 90], [50, 90, bit], [60, 90, bit]), ['10 '], 'vehicle'],
+    ['the bit clear in between', speeds([0, 90, bit], [5, 90], [70, 90], [80, 90, bit]), ['0 '], 'vehicle'],
+    ['the platform measuring on where the bit is clear', speeds([0, 70, bit], [5, 90], [20, 90]), ['0 '], 'terminal'],
+  ] as const)('is one notification for one stretch: %s', (_name, reports, told, source) => {
+    const driven = watched().report(...reports);
+    expect(driven.told()).toEqual(told);
+    expect(driven.raised[0]?.attributes['limit_source']).toBe(source);
+  });
+
+  it('is another for another stretch', () => {
+    const driven = watched().report(...speeds([0, 90, bit], [20, 60], [40, 90, bit], [50, 90, bit]));
+    expect(driven.told()).toEqual(['0 ', '50 ']);
+  });
+
+  it('forgets what is over', () => {
+    const driven = watched().report(...speeds([0, 90, bit], [20, 60], [700, 60]));
+    expect(driven.state).toBeUndefined();
+  });
+});

@@ -1,0 +1,166 @@
+import type { Geofence } from '../domains/geofences/schema.ts';
+import { type GivenShape, shapeOf } from '../domains/geofences/shapes.ts';
+import type { LastLocation } from '../domains/realtime/schema.ts';
+import { pathOf, routeDefaults } from '../domains/routes/rules.ts';
+import type { StoredRoute } from '../domains/routes/schema.ts';
+import { destination, type Position } from '../geometry/positions.ts';
+import type { Outcome, Raised, Rule, RuleContext, RuledVehicle } from '../rules/rule.ts';
+import { defaultRuleSettings } from '../rules/settings.ts';
+import type { Report } from '../telemetry/report.ts';
+import { lastLocationOf } from './last-location.ts';
+
+/** Device time of second 0: Saturday, 31 January 2026, 10:00 in Shanghai. */
+export const startMs = Date.parse('2026-01-31T02:00:00.000Z');
+
+/** What a test says of a report; the rest is that of a car which drives with a fix. */
+export type Sketch = Partial<LastLocation> & {
+  /** Seconds since `startMs`. */
+  readonly at: number;
+  readonly place?: Position;
+  readonly alarmWord?: number;
+  readonly isLate?: boolean;
+};
+
+export const imei = '138000000001';
+/** Middle of the tests' world. */
+export const home: Position = [22.5, 114];
+
+/** So many metres north and east of the middle. */
+export const away = (northM: number, eastM = 0, from: Position = home): Position => {
+  const north = destination(from, northM < 0 ? 180 : 0, Math.abs(northM));
+  return destination(north, eastM < 0 ? 270 : 90, Math.abs(eastM));
+};
+
+export function reportOf({ at, place = home, alarmWord = 0, isLate = false, ...position }: Sketch): Report {
+  return {
+    imei,
+    position: {
+      ...lastLocationOf(imei, place[0], place[1]),
+      speed: 40,
+      ignition: true,
+      timestamp: startMs + at * 1_000,
+      serverTimestamp: startMs + at * 1_000 + 500,
+      ...position,
+    },
+    edition: '2013',
+    serialNo: 1,
+    alarmWord,
+    statusWord: 3,
+    extras: [],
+    hash: '00'.repeat(8),
+    isLate,
+  };
+}
+
+const record = { createdAt: new Date(startMs), updatedAt: new Date(startMs), version: 1, accountId: 1 };
+let ids = 0;
+
+type GeofenceSketch = Partial<Geofence> & {
+  readonly shape: Partial<GivenShape> & Pick<GivenShape, 'type' | 'positions'>;
+};
+
+/** A geofence that tells of everything. */
+export const geofenceOf = ({ shape, ...fields }: GeofenceSketch): Geofence => ({
+  ...record,
+  _id: (ids += 1),
+  name: 'Yard',
+  color: null,
+  description: null,
+  notifyOn: ['enter', 'exit', 'dwell'],
+  dwellSeconds: null,
+  speedLimitKmh: null,
+  schedule: null,
+  vehicles: [],
+  groups: [],
+  pushToTerminal: false,
+  terminalSync: {},
+  attributes: '{}',
+  ...shapeOf({ radiusM: null, widthM: null, ...shape }),
+  ...fields,
+});
+
+/** A circle around the middle. */
+export const circleOf = (radiusM: number, fields: Partial<Geofence> = {}, centre = home): Geofence =>
+  geofenceOf({ shape: { type: 'circle', positions: [centre], radiusM }, ...fields });
+
+/** An active route that tells of everything. */
+export const routeOf = (line: readonly Position[], fields: Partial<StoredRoute> = {}): StoredRoute => ({
+  ...record,
+  _id: (ids += 1),
+  name: 'North',
+  ...routeDefaults,
+  ...pathOf(line, 'client'),
+  ...fields,
+});
+
+const vehicle: RuledVehicle = {
+  id: 7,
+  accountId: 1,
+  ownerUserId: 1,
+  vehicleNo: 'TEST1',
+  imei,
+  timezone: 'Asia/Shanghai',
+  cameraUtcOffset: '+08:00',
+  speedLimitKmh: null,
+  tankCapacityL: null,
+  driverId: null,
+  odometerKm: 0,
+  nextServiceKm: null,
+};
+
+type ContextSketch = Partial<Omit<RuleContext, 'vehicle' | 'settings'>> & {
+  readonly vehicle?: Partial<RuledVehicle>;
+  readonly settings?: Partial<RuleContext['settings']>;
+};
+
+export const contextOf = (sketch: ContextSketch = {}): RuleContext => ({
+  geofences: [],
+  routes: [],
+  ...sketch,
+  vehicle: { ...vehicle, ...sketch.vehicle },
+  settings: { ...defaultRuleSettings, ...sketch.settings },
+});
+
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) frozen(part);
+  }
+  return value;
+}
+
+/**
+ * A vehicle whose reports a rule watches. States go through JSON, as they do in Redis, and are frozen: to write in one throws. Each report is judged twice, and both
+ * outcomes must be the same.
+ */
+export class Watched<S> {
+  readonly outcomes: Outcome<S>[] = [];
+  readonly raised: Raised[] = [];
+  state: S | undefined;
+  readonly #rule: Rule<S>;
+  context: RuleContext;
+
+  constructor(rule: Rule<S>, context: RuleContext) {
+    this.#rule = rule;
+    this.context = context;
+  }
+
+  report(...sketches: readonly Sketch[]): this {
+    for (const sketch of sketches) {
+      const report = frozen(reportOf(sketch));
+      if (report.isLate && !this.#rule.takesLate) continue;
+      const outcome = this.#rule.step(frozen(this.state), report, this.context);
+      const again = this.#rule.step(this.state, report, this.context);
+      if (JSON.stringify(outcome) !== JSON.stringify(again)) throw new Error('the rule has a memory of its own');
+      this.outcomes.push(outcome);
+      this.raised.push(...outcome.raised);
+      this.state = outcome.state === undefined ? undefined : (JSON.parse(JSON.stringify(outcome.state)) as S);
+    }
+    return this;
+  }
+
+  /** Short form of what was raised: second, type and what `tell` makes of it. */
+  told(tell: (raised: Raised) => string = ({ subject }) => subject): string[] {
+    return this.raised.map((each) => `${(each.atMs - startMs) / 1_000} ${tell(each)}`);
+  }
+}
