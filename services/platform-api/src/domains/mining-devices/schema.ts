@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { attributes, clearable, oneOfWords, text } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import { nullable, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
+import { locationShown } from '../realtime/shown.ts';
 
 export const miningStatuses = ['pending', 'active', 'inactive'] as const;
 
@@ -113,35 +114,6 @@ export const clearedShown = Type.Object(
   { title: 'ClearedData' },
 );
 
-const ingestedLocation = Type.Object(
-  {
-    imei: Type.String(),
-    vehicle_id: nullable(recordId),
-    latitude: Type.Number(),
-    longitude: Type.Number(),
-    altitude: nullable(Type.Number()),
-    speed: Type.Number(),
-    course: Type.Integer(),
-    gps_valid: Type.Boolean(),
-    satellites: nullable(Type.Integer()),
-    signal: nullable(Type.Integer()),
-    ignition: nullable(Type.Boolean()),
-    odometer_km: nullable(Type.Number()),
-    fuel_l: nullable(Type.Number()),
-    battery_percent: nullable(Type.Number()),
-    external_voltage: nullable(Type.Number()),
-    alarms: Type.Array(Type.String()),
-    driver_id: nullable(recordId),
-    address: nullable(Type.String()),
-    state: Type.String(),
-    source: oneOfWords(['partner']),
-    backfilled: Type.Boolean(),
-    timestamp: Type.Integer(),
-    server_timestamp: Type.Integer(),
-  },
-  { title: 'IngestedLocation' },
-);
-
 export const miningDeviceShown = Type.Object(
   {
     ...recordShape,
@@ -153,7 +125,7 @@ export const miningDeviceShown = Type.Object(
     status: oneOfWords(miningStatuses),
     attributes,
     last_seen: nullable(time),
-    last_location: nullable(ingestedLocation),
+    last_location: nullable(locationShown),
     data_count: Type.Integer({ minimum: 0, description: 'Positions that have been ingested.' }),
   },
   { title: 'MiningDevice' },

@@ -1,7 +1,7 @@
 import { shownAttributes } from '../../fields.ts';
 import { shownRecord, shownTime } from '../../schemas.ts';
-import { stateOf } from '../realtime/rules.ts';
 import type { LastLocation } from '../realtime/schema.ts';
+import { shownLocation } from '../realtime/shown.ts';
 import type { MiningDevice, MiningDeviceShown } from './schema.ts';
 
 export const shownMiningDevice = (device: MiningDevice, nowMs = Date.now()): MiningDeviceShown => ({
@@ -18,38 +18,13 @@ export const shownMiningDevice = (device: MiningDevice, nowMs = Date.now()): Min
   data_count: device.dataCount,
 });
 
-function shownPosition(
+const shownPosition = (
   { lastPosition, recordedImei }: MiningDevice,
   nowMs: number,
-): MiningDeviceShown['last_location'] {
-  if (lastPosition === null) return null;
-  const location = asLastLocation(lastPosition, recordedImei);
-  return {
-    imei: recordedImei,
-    vehicle_id: null,
-    latitude: location.latitude,
-    longitude: location.longitude,
-    altitude: location.altitude,
-    speed: location.speed,
-    course: location.course,
-    gps_valid: true,
-    satellites: location.satellites,
-    signal: null,
-    ignition: location.ignition,
-    odometer_km: location.odometerKm,
-    fuel_l: null,
-    battery_percent: location.batteryPercent,
-    external_voltage: null,
-    alarms: [],
-    driver_id: null,
-    address: null,
-    state: stateOf(location, nowMs),
-    source: 'partner',
-    backfilled: location.backfilled,
-    timestamp: location.timestamp,
-    server_timestamp: location.serverTimestamp,
-  };
-}
+): MiningDeviceShown['last_location'] =>
+  lastPosition === null
+    ? null
+    : shownLocation(asLastLocation(lastPosition, recordedImei), { vehicleId: null, driverId: null, nowMs });
 
 const asLastLocation = (position: NonNullable<MiningDevice['lastPosition']>, imei: string): LastLocation => ({
   imei,
