@@ -47,6 +47,7 @@ export {
 export {
   admitPartnerCommand,
   askPartner,
+  findPartnerChannel,
   type PartnerOutcome,
   partnerCodes,
   partnerCommandNumbers,

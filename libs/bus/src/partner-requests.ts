@@ -81,6 +81,13 @@ export const queuePartnerCommand = defineUseCase({
   result: Type.Object({ commandId: Type.Union([Type.String(), Type.Null()]) }),
 });
 
+/** Asks platform-api whether a device came in through a partner whose server commands it. */
+export const findPartnerChannel = defineRequest({
+  subject: 'platform-api.find-partner-channel',
+  request: Type.Object({ imei }),
+  reply: Type.Object({ hasChannel: Type.Boolean() }),
+});
+
 /** Has a device that came in through a partner commanded by that partner's server; `noPartner` for every other device. */
 export const askPartner = defineRequest({
   subject: 'platform-api.ask-partner',

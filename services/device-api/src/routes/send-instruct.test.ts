@@ -6,6 +6,7 @@ import {
   commandSent,
   commandSentSubject,
   type DeviceCommand,
+  findPartnerChannel,
   type IncomingCommand,
   type Outcome,
   queuePartnerCommand,
@@ -51,6 +52,7 @@ beforeAll(async () => {
     queued.push({ imei, type, params });
     return { commandId: 'a'.repeat(24) };
   });
+  serve(world.bus, findPartnerChannel, options, async ({ imei }) => ({ hasChannel: partnerDevices.has(imei) }));
   serve(world.bus, askPartner, options, async ({ imei, command }) => {
     const carryOut = partnerDevices.get(imei);
     return carryOut === undefined ? { kind: 'noPartner' as const } : await carryOut(command);

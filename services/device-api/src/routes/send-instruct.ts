@@ -113,13 +113,14 @@ async function carryOut(
 ): Promise<PartnerAnswer> {
   const { sender, instruction } = asked;
   const ready = await readyInstruction(deps, instruction, commanded);
-  await limits.consume('command', instruction.imei, context);
   const { partnerId, accountId } = sender;
   const address = context.request.ip ?? '';
   const who = { partnerId, accountId, imei: instruction.imei, address };
   const options = { timeoutMs: platformLimitMs, correlationId: context.requestId };
   const admitted = call(deps.bus, admitPartnerCommand, { ...who, proNo: instruction.proNo }, options);
   if (!(await orUnavailable(admitted)).isAdmitted) throw notConnected();
+  // After that, so that nobody uses up what is allowed to somebody else's device.
+  await limits.consume('command', instruction.imei, context);
   try {
     if (!instruction.isSync) return await writeOnly(deps, instruction, ready, commanded);
     return answerOfResult(await ready.run(commanded), instruction);

@@ -1,4 +1,4 @@
-import { askPartner, BusError, call, type DeviceCommand, type Outcome } from '@fleet/bus';
+import { askPartner, BusError, call, type DeviceCommand, findPartnerChannel, type Outcome } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { readDevice } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
@@ -6,6 +6,8 @@ import { within } from '../domain/within.ts';
 
 /** State that takes longer than this to read is as good as unreadable. */
 export const stateLimitMs = 2_000;
+/** A device without a session is not kept waiting for longer by a platform-api that does not answer. */
+const lookLimitMs = 2_500;
 
 /** What asking a device takes. */
 export type AskDeps = Pick<Deps, 'asker' | 'bus' | 'redis' | 'stopped'>;
@@ -48,14 +50,18 @@ async function askPartnerOf(
   command: DeviceCommand,
   { correlationId, deadlineAtMs, log }: CommandContext,
 ): Promise<Outcome> {
-  const timeoutMs = Math.round(deadlineAtMs - performance.now());
-  if (timeoutMs <= 0) return { kind: 'notConnected' };
+  const leftMs = (): number => Math.round(deadlineAtMs - performance.now());
+  let isAsked = false;
   try {
-    const outcome = await call(bus, askPartner, { imei, command }, { timeoutMs, correlationId });
+    const look = { timeoutMs: Math.max(1, Math.min(lookLimitMs, leftMs())), correlationId };
+    if (!(await call(bus, findPartnerChannel, { imei }, look)).hasChannel) return { kind: 'notConnected' };
+    isAsked = true;
+    const wait = { timeoutMs: Math.max(1, leftMs()), correlationId };
+    const outcome = await call(bus, askPartner, { imei, command }, wait);
     return outcome.kind === 'noPartner' ? { kind: 'notConnected' } : outcome;
   } catch (error) {
     if (!(error instanceof BusError)) throw error;
-    if (error.kind === 'timedOut') return { kind: 'timedOut' };
+    if (isAsked && error.kind === 'timedOut') return { kind: 'timedOut' };
     // Without platform-api, which knows partners, a device without a session is not connected.
     log.debug({ err: error, imei }, 'whether a partner has the device can not be asked');
     return { kind: 'notConnected' };

@@ -58,6 +58,11 @@ export class PartnerChannels {
     for (const imei of await this.#devices.note(accountId, partnerId, imeis)) this.#known.forget(imei);
   }
 
+  /** True for a device that a partner's server commands. */
+  async has(imei: string): Promise<boolean> {
+    return (await this.#lookInTime(imei)) !== null;
+  }
+
   /** How the command to a partner's device ended; null for a device that no partner's server commands. */
   async ask(imei: string, ask: Pick<PartnerAsk, 'command' | 'timeoutMs' | 'correlationId'>): Promise<Outcome | null> {
     const startedAtMs = performance.now();

@@ -7,6 +7,8 @@ import {
   call,
   callUseCase,
   type DeviceCommand,
+  findDevice,
+  findPartnerChannel,
   queuePartnerCommand,
   verifyPartner,
 } from '@fleet/bus';
@@ -77,6 +79,7 @@ async function pushed(imei: string, token: string): Promise<void> {
 }
 
 const ask = (imei: string) => call(world.bus, askPartner, { imei, command }, options);
+const has = async (imei: string) => (await call(world.bus, findPartnerChannel, { imei }, options)).hasChannel;
 const formsOf = (imei: string) => forms.filter(({ deviceImei }) => deviceImei === imei);
 
 describe('the server of a partner', () => {
@@ -111,11 +114,13 @@ describe('the server of a partner', () => {
     const imei = newImei();
     await vehicle(imei);
     expect(await ask(imei)).toEqual({ kind: 'noPartner' });
+    expect(await has(imei)).toBe(false);
     await pushed(imei, String(token));
     expect(await ask(imei)).toMatchObject({ kind: 'answered' });
     expect(formsOf(imei)).toEqual([
       expect.objectContaining({ token: 'my-hub-token', proNo: '33536', cmdContent: 'Hello' }),
     ]);
+    expect(await has(imei)).toBe(true);
     hubAnswer = { code: 300 };
     expect(await ask(imei)).toEqual({ kind: 'notConnected' });
     hubAnswer = { code: 0 };
@@ -137,6 +142,14 @@ describe('the server of a partner', () => {
       expect(formsOf(imei)).toEqual([expect.objectContaining({ token: 'default-token' })]);
     }
     expect(await ask(newImei())).toEqual({ kind: 'noPartner' });
+  });
+
+  it("leaves a mining device its account's, whose keys alone open the Device API for it", async () => {
+    const imei = newImei();
+    expect(await owner.post('/api/mining-devices', { imei })).toMatchObject({ status: 201 });
+    const found = await call(world.bus, findDevice, { imei }, options);
+    expect(found).toMatchObject({ known: false, accountId: world.ours.accountId });
+    expect(await call(world.bus, findDevice, { imei: newImei() }, options)).toMatchObject({ accountId: null });
   });
 
   it("is not another account's, though that has the number of a mining device too", async () => {

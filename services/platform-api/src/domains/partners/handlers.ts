@@ -1,4 +1,12 @@
-import { admitPartnerCommand, askPartner, queuePartnerCommand, serve, serveUseCase, verifyPartner } from '@fleet/bus';
+import {
+  admitPartnerCommand,
+  askPartner,
+  findPartnerChannel,
+  queuePartnerCommand,
+  serve,
+  serveUseCase,
+  verifyPartner,
+} from '@fleet/bus';
 import { AppError, type Running } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import { accountOf } from '../accounts/use-cases.ts';
@@ -49,6 +57,9 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
       await noted(deps, command, 'partners.queue_command', { imei: command.imei, type, command_id: commandId });
       return { commandId };
     }),
+    serve(deps.bus, findPartnerChannel, options, async ({ imei }) => ({
+      hasChannel: await deps.partnerChannels.has(imei),
+    })),
     serve(deps.bus, askPartner, options, async ({ imei, command }, { correlationId, timeoutMs = longestWaitMs }) => {
       const wait = { timeoutMs: Math.max(1, timeoutMs - returnTripMs), correlationId };
       return (await deps.partnerChannels.ask(imei, { command, ...wait })) ?? { kind: 'noPartner' as const };

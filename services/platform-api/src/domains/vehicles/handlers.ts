@@ -1,9 +1,16 @@
 import { type Bus, findDevice as findRequest, serve } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
 import type { Records } from '../../store/records.ts';
+import { miningDeviceByImei } from '../mining-devices/ingestion.ts';
 import { findDevice } from './use-cases.ts';
 
 /** Serves `platform-api.find-device`. */
 export const serveVehicles = (bus: Bus, records: Records, onError: (error: unknown) => void): Running[] => [
-  serve(bus, findRequest, { queue: 'platform-api', onError }, ({ imei }) => findDevice(records, imei)),
+  serve(bus, findRequest, { queue: 'platform-api', onError }, async ({ imei }) => {
+    const found = await findDevice(records, imei);
+    if (found.known) return found;
+    // A mining device is nobody's but its account's either: through a partner it can be commanded.
+    const device = await miningDeviceByImei({ records }, imei);
+    return device === null ? found : { ...found, accountId: device.accountId };
+  }),
 ];
