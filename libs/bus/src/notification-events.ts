@@ -169,8 +169,8 @@ export const webhookRequests = {
 } as const;
 
 /**
- * Asks platform-api to tell the owner of a webhook that it is failing, or was disabled for that: a notification `webhook_disabled` and an e-mail. Asked again, the same
- * notice is told once.
+ * Asks platform-api to tell the owner of a webhook that it is failing, or was disabled for that: a notification `webhook_disabled` and an e-mail. Asked again, it makes no
+ * second notification.
  */
 export const tellOfWebhook = defineRequest({
   subject: 'platform-api.tell-of-webhook',
@@ -180,6 +180,8 @@ export const tellOfWebhook = defineRequest({
     percent: Type.Union([Type.Literal(50), Type.Literal(90), Type.Literal(100)]),
     reason: Type.Union([Type.Literal('failing'), Type.Literal('gone')]),
     failingSinceMs: milliseconds,
+    /** When it was found: the time of the notification. */
+    atMs: milliseconds,
     /** The vehicle of a delivery that failed: the notification is about it. */
     vehicleId: id,
   }),

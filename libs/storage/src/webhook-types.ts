@@ -10,6 +10,8 @@ export interface WebhookNotice {
   readonly percent: 50 | 90 | 100;
   readonly reason: 'failing' | 'gone';
   readonly failingSinceMs: number;
+  /** When it was found. */
+  readonly atMs: number;
   /** The vehicle of a delivery that failed. */
   readonly vehicleId: number;
 }

@@ -3,6 +3,7 @@ import { compileBody } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { may, type Permission } from './access/roles.ts';
 import { declaredRoutes } from './api-document.ts';
+import { standInForDispatcher } from './testing/dispatcher-stub.ts';
 import { type Operation, operationsOf, readDocument } from './testing/document.ts';
 import { type Answer, type Client, PlatformWorld, type TestUser, testPassword } from './testing/platform-world.ts';
 import { type Bodies, type Sample, sampleOf } from './testing/samples.ts';
@@ -73,6 +74,7 @@ let ours: TenantData;
 let theirs: TenantData;
 beforeAll(async () => {
   world = await PlatformWorld.open();
+  standInForDispatcher(world.bus);
   ours = await makeTenantData(world, world.ours, 'OURMARK');
   theirs = await makeTenantData(world, world.theirs, 'THEIRMARK');
 });

@@ -31,6 +31,7 @@ import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
+import { serveWebhooks } from './domains/webhooks/handlers.ts';
 import { announceChanges } from './events/record-changes.ts';
 import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
@@ -176,6 +177,7 @@ function serveBus(deps: Deps, lifecycle: Lifecycle): void {
     ...serveApiKeys(bus, records, onError),
     ...serveVehicles(bus, records, onError),
     ...servePartners(deps, onError),
+    ...serveWebhooks(bus, deps, onError),
     servePing(bus, 'platform-api', { onError }),
   ])
     lifecycle.onStop('bus request', () => served.stop());

@@ -29,6 +29,7 @@ export const accountData: Readonly<Record<string, Ending>> = {
   user_preferences: 'at once',
   global_config: 'in time',
   webhooks: 'at once',
+  webhook_deliveries: 'in time',
   cached_addresses: 'in time',
   // What was paid is kept for the books: amounts, plans and ids.
   orders: 'stays',
@@ -66,6 +67,9 @@ export const commonData: readonly string[] = [
   'telemetry_places',
   'toll_gates',
   'unique_values',
+  'webhook_due',
+  'webhook_health',
+  'webhook_replays',
 ];
 
 interface Owned {

@@ -28,6 +28,7 @@ const kindOfName: Readonly<Record<string, string>> = {
   account_id: 'account',
   order_id: 'order',
   commandId: 'command',
+  deliveryId: 'delivery',
 };
 /** Where something is looked for, wherever it can be said. */
 const placeOfName: Readonly<Record<string, string>> = { latitude: '22.5', longitude: '114.01' };

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { WebhookRecords } from '@fleet/storage';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
 import { pdf } from './pdf.ts';
@@ -89,7 +90,11 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
       }),
       route: await post('/api/routes', { name: `${mark} route`, ...wayOf }),
       miningDevice: await post('/api/mining-devices', { imei: digits(15), owner_name: mark }),
-      partner: await post('/api/partners', { name: `${mark} partner` }),
+      partner: await post('/api/partners', {
+        name: `${mark} partner`,
+        command_url: `https://93.184.216.34/${mark}`,
+        command_token: `${mark} token of their server`,
+      }),
       ticket: await post('/api/support-tickets', { subject: mark, message: mark, vehicle_id: vehicle.id }),
       order: await post('/api/subscription/create-gateway-order', {
         plan: 'basic',
@@ -111,6 +116,7 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
         ],
       ),
       notification: await notificationOf(world, tenant, { mark, imei, vehicleId: vehicle.id }),
+      delivery: await deliveryOf(world, tenant, { mark, imei, vehicleId: vehicle.id, webhookId: links['webhook'] }),
     },
   };
 }
@@ -126,6 +132,30 @@ async function linksOf(
   const webhook = made(await client.post('/api/user-webhooks', { url, name: mark, vehicle_ids: [vehicleId] }));
   await client.post('/api/notifications/update-push-token', { push_token: `${mark}-push` });
   return { shareLink: link.id, slug: String(link['slug']), webhook: webhook.id };
+}
+
+async function deliveryOf(
+  { deps }: PlatformWorld,
+  { accountId, owner }: Tenant,
+  {
+    mark,
+    imei,
+    vehicleId,
+    webhookId,
+  }: { mark: string; imei: string; vehicleId: number; webhookId: number | string | undefined },
+): Promise<string> {
+  return new WebhookRecords(deps.database).add({
+    webhookId: Number(webhookId),
+    accountId,
+    userId: owner.id,
+    notificationId: 1,
+    notificationType: 'sos',
+    imei,
+    imeiKey: imei,
+    vehicleId,
+    body: mark,
+    status: 'skipped',
+  });
 }
 
 async function notificationOf(

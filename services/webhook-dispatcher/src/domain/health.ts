@@ -70,10 +70,11 @@ export function healthAfter(before: WebhookHealth, findings: Findings, disableAf
   };
   const { failingSince, disabledReason } = health;
   if (findings.failures === 0 || failingSince === null || disabledReason !== null) return health;
-  const about = { failingSinceMs: failingSince.getTime(), vehicleId: findings.vehicleId ?? 0 };
+  const atMs = findings.lastFailureAtMs ?? 0;
+  const about = { failingSinceMs: failingSince.getTime(), atMs, vehicleId: findings.vehicleId ?? 0 };
   if (findings.isGone) return disabled(health, { percent: 100, reason: 'gone', ...about });
   const step = steps.find((percent) => percent > health.noticedPercent);
-  const failingMs = (findings.lastFailureAtMs ?? 0) - about.failingSinceMs;
+  const failingMs = atMs - about.failingSinceMs;
   if (step === undefined || failingMs < (disableAfterMs * step) / 100) return health;
   const notice = { percent: step, reason: 'failing', ...about } as const;
   return step === 100 ? disabled(health, notice) : { ...health, noticedPercent: step, dueNotice: notice };

@@ -4,8 +4,9 @@ import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
 import { idParams } from '../../schemas.ts';
+import { deliveryRoutes } from './delivery-routes.ts';
 import { createBody, regenerateBody, updateBody, webhookShown, webhookWithSecret } from './schema.ts';
-import { shownWebhook } from './shown.ts';
+import { shownWebhook, shownWebhooks } from './shown.ts';
 import {
   createWebhook,
   getWebhook,
@@ -33,7 +34,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
       const { items, total } = await listWebhooks(deps, callerOf(context), paging);
-      return pageEnvelope({ items: items.map(shownWebhook), total }, paging);
+      return pageEnvelope({ items: await shownWebhooks(deps, items), total }, paging);
     },
   }),
   platformRoute({
@@ -53,7 +54,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ body, context }) => {
       const { webhook, secret } = await createWebhook(deps, callerOf(context), body);
       const location = { Location: `/api${base}/${webhook._id}` };
-      return new Reply(201, { data: { ...shownWebhook(webhook), secret } }, location);
+      return new Reply(201, { data: { ...(await shownWebhook(deps, webhook)), secret } }, location);
     },
   }),
   platformRoute({
@@ -65,7 +66,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: oneOf(webhookShown),
     handle: async ({ params, context }) => ({
-      data: shownWebhook(await getWebhook(deps, callerOf(context), params.id)),
+      data: await shownWebhook(deps, await getWebhook(deps, callerOf(context), params.id)),
     }),
   }),
   platformRoute({
@@ -79,7 +80,10 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(webhookShown),
     errors: { 412: 'The webhook has another version than If-Match names.' },
     handle: async ({ params, body, context }) => ({
-      data: shownWebhook(await updateWebhook(deps, callerOf(context), params.id, body, expectedVersion(context))),
+      data: await shownWebhook(
+        deps,
+        await updateWebhook(deps, callerOf(context), params.id, body, expectedVersion(context)),
+      ),
     }),
   }),
   platformRoute({
@@ -87,11 +91,11 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: `${base}/:id`,
     operationId: 'deleteWebhook',
-    summary: 'Remove a webhook',
+    summary: 'Remove a webhook; what it still waits for is canceled',
     params: idParams,
     response: oneOf(webhookShown),
     handle: async ({ params, context }) => ({
-      data: shownWebhook(await removeWebhook(deps, callerOf(context), params.id)),
+      data: await shownWebhook(deps, await removeWebhook(deps, callerOf(context), params.id)),
     }),
   }),
   platformRoute({
@@ -107,7 +111,8 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(webhookWithSecret),
     handle: async ({ params, body, context }) => {
       const { webhook, secret } = await regenerateSecret(deps, callerOf(context), params.id, body);
-      return { data: { ...shownWebhook(webhook), secret } };
+      return { data: { ...(await shownWebhook(deps, webhook)), secret } };
     },
   }),
+  ...deliveryRoutes(deps),
 ];

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { type ErrorDetail, invalid } from '@fleet/service-kit';
-import type { CustomHeader, Webhook } from './schema.ts';
+import type { CustomHeader, WebhookHealth } from '@fleet/storage';
+import type { Webhook } from './schema.ts';
 
 /** A secret as Standard Webhooks writes it. */
 export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 export const secretHint = (secret: string): string => secret.slice(-4);
-
-/** What is sealed is bound to whose it is. */
-export const secretPurpose = (userId: number): string => `webhook secret of user ${userId}`;
 
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 /** The platform's own, and those that would change how the request is carried. */
@@ -44,12 +42,12 @@ export function storedHeaders(headers: Readonly<Record<string, string>>): Custom
 }
 
 /** What a webhook is like now. */
-export const statusOf = (webhook: Pick<Webhook, 'enabled' | 'disabledReason' | 'failingSince'>) =>
-  !webhook.enabled || webhook.disabledReason !== null
+export const statusOf = (
+  { enabled }: Pick<Webhook, 'enabled'>,
+  { disabledReason, failingSince }: Pick<WebhookHealth, 'disabledReason' | 'failingSince'>,
+) =>
+  !enabled || disabledReason !== null
     ? ('disabled' as const)
-    : webhook.failingSince !== null
+    : failingSince !== null
       ? ('failing' as const)
       : ('active' as const);
-
-/** A webhook that starts anew: what ended it or counted against it is forgotten. */
-export const freshStart = { disabledReason: null, failingSince: null, consecutiveFailures: 0 } as const;

@@ -1,38 +1,10 @@
+import type { WebhookRecord } from '@fleet/storage';
 import { type Static, Type } from 'typebox';
 import { clearable, idList, text } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
-
-/** A header that is sent beside the platform's own. */
-export interface CustomHeader {
-  readonly name: string;
-  readonly value: string;
-}
 
 /** Where a user wants to be told of notifications. */
-export interface Webhook extends AccountRecord {
-  readonly userId: number;
-  readonly url: string;
-  readonly name: string | null;
-  readonly enabled: boolean;
-  /** Empty: all. */
-  readonly notificationTypes: readonly string[];
-  /** Empty: all. */
-  readonly vehicleIds: readonly number[];
-  /** In the order in which they were given; databases do not take every name as that of a field, nor lists in lists. */
-  readonly headers: readonly CustomHeader[];
-  /** Sealed for the purpose `webhook secret of user <id>`. */
-  readonly sealedSecret: string;
-  readonly secretHint: string;
-  /** The secret before a rotation, which `X-Webhook-Secret` carries until the grace ends. */
-  readonly sealedOldSecret: string | null;
-  readonly graceUntil: Date | null;
-  readonly disabledReason: string | null;
-  readonly failingSince: Date | null;
-  readonly consecutiveFailures: number;
-  readonly lastSuccessAt: Date | null;
-  readonly lastFailureAt: Date | null;
-}
+export type Webhook = WebhookRecord;
 
 /** Webhooks of a user, at most. */
 export const maxWebhooks = 10;

@@ -1,8 +1,11 @@
+import { currentHealth, type WebhookHealth } from '@fleet/storage';
+import type { Deps } from '../../deps.ts';
 import { shownRecord, shownTime } from '../../schemas.ts';
 import { statusOf } from './rules.ts';
 import type { Webhook, WebhookShown } from './schema.ts';
+import { webhookRecordsOf } from './store.ts';
 
-export const shownWebhook = (webhook: Webhook): WebhookShown => ({
+const shown = (webhook: Webhook, health: WebhookHealth): WebhookShown => ({
   ...shownRecord(webhook),
   url: webhook.url,
   name: webhook.name,
@@ -10,11 +13,25 @@ export const shownWebhook = (webhook: Webhook): WebhookShown => ({
   notification_types: [...webhook.notificationTypes],
   vehicle_ids: [...webhook.vehicleIds],
   headers: Object.fromEntries(webhook.headers.map(({ name, value }) => [name, value])),
-  status: statusOf(webhook),
-  disabled_reason: webhook.disabledReason,
+  status: statusOf(webhook, health),
+  disabled_reason: health.disabledReason,
   secret_hint: webhook.secretHint,
-  failing_since: shownTime(webhook.failingSince),
-  consecutive_failures: webhook.consecutiveFailures,
-  last_success_at: shownTime(webhook.lastSuccessAt),
-  last_failure_at: shownTime(webhook.lastFailureAt),
+  failing_since: shownTime(health.failingSince),
+  consecutive_failures: health.consecutiveFailures,
+  last_success_at: shownTime(health.lastSuccessAt),
+  last_failure_at: shownTime(health.lastFailureAt),
 });
+
+/** Webhooks with what deliveries have shown of them. */
+export async function shownWebhooks(
+  deps: Pick<Deps, 'database'>,
+  webhooks: readonly Webhook[],
+): Promise<WebhookShown[]> {
+  const health = await webhookRecordsOf(deps).healthOf(webhooks.map(({ _id }) => _id));
+  return webhooks.map((webhook) => shown(webhook, currentHealth(webhook, health.get(webhook._id))));
+}
+
+/** A webhook with what deliveries have shown of it. */
+export async function shownWebhook({ database }: Pick<Deps, 'database'>, webhook: Webhook): Promise<WebhookShown> {
+  return shown(webhook, currentHealth(webhook, await webhookRecordsOf({ database }).health(webhook._id)));
+}

@@ -1,4 +1,5 @@
 import { AddressGuard, AppError, invalid, type PageItems, type Paging } from '@fleet/service-kit';
+import { webhookSecretPurpose } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
@@ -8,11 +9,11 @@ import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { visibleVehicleIds } from '../vehicles/visibility.ts';
-import { freshStart, newSecret, secretHint, secretPurpose, storedHeaders } from './rules.ts';
+import { newSecret, secretHint, storedHeaders } from './rules.ts';
 import { type CreateBody, maxWebhooks, type RegenerateBody, type UpdateBody, type Webhook } from './schema.ts';
-import { webhooksOf } from './store.ts';
+import { webhookRecordsOf, webhooksOf } from './store.ts';
 
-type WebhookDeps = Pick<Deps, 'config' | 'records' | 'encryption' | 'redis' | 'log'>;
+type WebhookDeps = Pick<Deps, 'config' | 'records' | 'database' | 'encryption' | 'redis' | 'log'>;
 
 /** The guard of webhook addresses, as the settings want it. */
 export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOOK_ALLOWED_CIDRS'>): AddressGuard =>
@@ -38,7 +39,7 @@ export async function getWebhook({ records }: Pick<Deps, 'records'>, caller: Cal
 
 /** Makes a webhook; the secret in the answer is shown this once. */
 export async function createWebhook(
-  deps: WebhookDeps & Pick<Deps, 'database'>,
+  deps: WebhookDeps,
   caller: Caller,
   body: CreateBody,
 ): Promise<{ webhook: Webhook; secret: string }> {
@@ -58,9 +59,7 @@ export async function createWebhook(
     ...sealed(deps, userId, secret),
     sealedOldSecret: null,
     graceUntil: null,
-    ...freshStart,
-    lastSuccessAt: null,
-    lastFailureAt: null,
+    healthEpoch: 0,
   };
   const webhook = await insertWithin(
     deps.database,
@@ -79,13 +78,13 @@ export async function updateWebhook(
   body: UpdateBody,
   expectedVersion?: number,
 ): Promise<Webhook> {
-  const { userId } = await getWebhook(deps, caller, id);
+  const { userId, healthEpoch } = await getWebhook(deps, caller, id);
   const change: Change<Webhook> = {
     ...(await checkedFields(deps, caller, body)),
     ...(body.secret === undefined
       ? {}
       : { ...sealed(deps, userId, body.secret), sealedOldSecret: null, graceUntil: null }),
-    ...(body.enabled === true ? freshStart : {}),
+    ...(body.enabled === true ? { healthEpoch: healthEpoch + 1 } : {}),
   };
   const webhook = await webhooksOf(deps.records).update(caller, id, change, expectedVersion);
   if (webhook === null) throw notFound();
@@ -97,6 +96,7 @@ export async function removeWebhook(deps: WebhookDeps, caller: Caller, id: numbe
   await getWebhook(deps, caller, id);
   const removed = await webhooksOf(deps.records).remove(caller, id);
   if (removed === null) throw notFound();
+  await webhookRecordsOf(deps).cancelAll(id);
   await noted(deps, caller, 'webhooks.delete', removed);
   return removed;
 }
@@ -149,21 +149,29 @@ async function requireAllowedUrl({ config }: Pick<Deps, 'config'>, url: string):
 }
 
 const sealed = ({ encryption }: Pick<Deps, 'encryption'>, userId: number, secret: string) => ({
-  sealedSecret: encryption.seal(secret, secretPurpose(userId)),
+  sealedSecret: encryption.seal(secret, webhookSecretPurpose(userId)),
   secretHint: secretHint(secret),
 });
 
-const noted = (deps: WebhookDeps, caller: Caller, action: string, { _id }: Webhook): Promise<void> =>
-  audit(deps, caller, action, { type: 'webhooks', id: _id });
+/** Notes what was done to a webhook. */
+export const noted = (
+  deps: Pick<Deps, 'records' | 'log'>,
+  caller: Caller,
+  action: string,
+  { _id }: Pick<Webhook, '_id'>,
+): Promise<void> => audit(deps, caller, action, { type: 'webhooks', id: _id });
 
 const notFound = (): AppError => new AppError('not_found', 'There is no such webhook.');
 
 /** Removes the webhooks of a user who is removed. */
 export async function removeWebhooksOfUser(
-  { records }: Pick<Deps, 'records'>,
+  deps: Pick<Deps, 'records' | 'database'>,
   scope: Scope,
   userId: number,
 ): Promise<void> {
-  const webhooks = webhooksOf(records);
-  for (const { _id } of await webhooks.all(scope, { userId })) await webhooks.remove(scope, _id);
+  const webhooks = webhooksOf(deps.records);
+  for (const { _id } of await webhooks.all(scope, { userId })) {
+    await webhooks.remove(scope, _id);
+    await webhookRecordsOf(deps).cancelAll(_id);
+  }
 }

@@ -1,7 +1,8 @@
+import { webhookSecretPurpose } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
-import { secretPurpose, statusOf, storedHeaders } from './rules.ts';
-import { webhooksOf } from './store.ts';
+import { statusOf, storedHeaders } from './rules.ts';
+import { webhookRecordsOf, webhooksOf } from './store.ts';
 
 jest.setTimeout(60_000);
 let world: PlatformWorld;
@@ -42,11 +43,11 @@ describe('rules', () => {
   });
 
   it('tell what a webhook is like', () => {
-    const webhook = { enabled: true, disabledReason: null, failingSince: null };
-    expect(statusOf(webhook)).toBe('active');
-    expect(statusOf({ ...webhook, failingSince: new Date() })).toBe('failing');
-    expect(statusOf({ ...webhook, failingSince: new Date(), disabledReason: 'gone' })).toBe('disabled');
-    expect(statusOf({ ...webhook, enabled: false })).toBe('disabled');
+    const health = { disabledReason: null, failingSince: null };
+    expect(statusOf({ enabled: true }, health)).toBe('active');
+    expect(statusOf({ enabled: true }, { ...health, failingSince: new Date() })).toBe('failing');
+    expect(statusOf({ enabled: true }, { failingSince: new Date(), disabledReason: 'gone' })).toBe('disabled');
+    expect(statusOf({ enabled: false }, health)).toBe('disabled');
   });
 });
 
@@ -80,7 +81,7 @@ describe('POST /api/user-webhooks', () => {
     const made = await make({ secret: 'not-in-clear' });
     const stored = await webhooksOf(world.records).find(world.ours, made.data.id);
     expect(JSON.stringify(stored)).not.toContain('not-in-clear');
-    expect(world.deps.encryption.open(stored?.sealedSecret ?? '', secretPurpose(userId))).toBe('not-in-clear');
+    expect(world.deps.encryption.open(stored?.sealedSecret ?? '', webhookSecretPurpose(userId))).toBe('not-in-clear');
   });
 
   it('makes a secret where none is given, and replays the request without it', async () => {
@@ -197,8 +198,18 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
 
   it('starts anew when it is enabled', async () => {
     const id = Number(one.split('/').at(-1));
-    const failed = { disabledReason: 'gone', failingSince: new Date(), consecutiveFailures: 9 };
-    await webhooksOf(world.records).update(world.ours, id, failed);
+    const lastFailureAt = new Date();
+    await webhookRecordsOf(world.deps).saveHealth({
+      _id: id,
+      epoch: 0,
+      disabledReason: 'gone',
+      failingSince: lastFailureAt,
+      consecutiveFailures: 9,
+      lastSuccessAt: null,
+      lastFailureAt,
+      noticedPercent: 100,
+      dueNotice: null,
+    });
     expect((await client.get(one)).data).toMatchObject({ status: 'disabled', disabled_reason: 'gone' });
     expect((await client.put(one, { name: 'x' })).data).toMatchObject({ status: 'disabled' });
     expect((await client.put(one, { enabled: true })).data).toMatchObject({
@@ -206,6 +217,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
       disabled_reason: null,
       failing_since: null,
       consecutive_failures: 0,
+      last_failure_at: lastFailureAt.toISOString(),
     });
     expect((await client.put(one, { enabled: false })).data).toMatchObject({ status: 'disabled' });
   });
@@ -231,7 +243,8 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
 
   it('gets another secret, with the old one for the hours of grace', async () => {
     const id = Number(one.split('/').at(-1));
-    const open = (sealed: string | null | undefined) => world.deps.encryption.open(sealed ?? '', secretPurpose(userId));
+    const open = (sealed: string | null | undefined) =>
+      world.deps.encryption.open(sealed ?? '', webhookSecretPurpose(userId));
     const before = open((await webhooksOf(world.records).find(world.ours, id))?.sealedSecret);
     const { status, data } = await client.post(`${one}/regenerate-secret`, { grace_hours: 2 });
     expect(status).toBe(200);

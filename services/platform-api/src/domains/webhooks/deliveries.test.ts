@@ -1,0 +1,273 @@
+import { call, tellOfWebhook } from '@fleet/bus';
+import type { AttemptRecord } from '@fleet/storage';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
+import { type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { notificationsIn } from '../notifications/store.ts';
+import { webhookRecordsOf } from './store.ts';
+
+jest.setTimeout(60_000);
+let world: PlatformWorld;
+let user: TestUser;
+let client: Client;
+let webhookId: number;
+let at: string;
+const served: { stop(): Promise<void> }[] = [];
+beforeAll(async () => {
+  world = await PlatformWorld.open({ RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: '3' });
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  await Promise.all(served.splice(0).map((each) => each.stop()));
+  user = await world.user('manager');
+  client = world.as(user);
+  webhookId = (await client.post('/api/user-webhooks', { url: 'https://9.9.9.9/hook?key=1' })).data.id;
+  at = `/api/user-webhooks/${webhookId}`;
+});
+
+function dispatcher(answers: Parameters<typeof standInForDispatcher>[1] = {}) {
+  const stub = standInForDispatcher(world.bus, answers);
+  served.push(stub);
+  return stub;
+}
+
+let notificationId = 0;
+const add = (more: object = {}, atMs?: number): Promise<string> =>
+  webhookRecordsOf(world.deps).add(
+    {
+      webhookId,
+      accountId: user.accountId,
+      userId: user.id,
+      notificationId: (notificationId += 1),
+      notificationType: 'sos',
+      imei: '013800138000',
+      imeiKey: '13800138000',
+      vehicleId: 5,
+      body: '{"notification":{}}',
+      status: 'pending',
+      ...more,
+    },
+    atMs,
+  );
+
+const attempt: AttemptRecord = {
+  number: 1,
+  trigger: 'schedule',
+  startedAtMs: 1_790_000_000_000,
+  durationMs: 120,
+  statusCode: 500,
+  errorCode: null,
+  responseBody: 'no',
+};
+
+async function attempted(id: string, status: 'succeeded' | 'failed', more: Partial<AttemptRecord> = {}): Promise<void> {
+  const records = webhookRecordsOf(world.deps);
+  const claimed = await records.claim(id, Date.now() + 1_000);
+  if (claimed === null) throw new Error('not claimed');
+  const request = { headers: [{ name: 'X-Webhook-Secret', value: '****cret' }], body: '{"date":1}' };
+  await records.record(claimed, { status, attempt: { ...attempt, ...more }, request, nextAttemptAtMs: null });
+}
+
+describe('deliveries', () => {
+  it('are listed, the newest first, by status, type, terminal and time', async () => {
+    const early = Date.parse('2026-01-31T08:00:00Z');
+    const [first, second] = [await add({}, early), await add({ notificationType: 'geofence', status: 'skipped' })];
+    await attempted(first, 'failed');
+    const { status, items, body } = await client.get(`${at}/deliveries`);
+    expect(status).toBe(200);
+    expect(items).toEqual([
+      expect.objectContaining({ delivery_id: second, status: 'skipped', next_attempt_at: null, completed_at: null }),
+      {
+        id: expect.any(Number),
+        version: 2,
+        created_at: '2026-01-31T08:00:00.000Z',
+        updated_at: expect.any(String),
+        delivery_id: first,
+        webhook_id: webhookId,
+        notification_id: notificationId - 1,
+        notification_type: 'sos',
+        imei: '013800138000',
+        status: 'failed',
+        attempt_count: 1,
+        next_attempt_at: null,
+        completed_at: expect.any(String),
+      },
+    ]);
+    expect(body).toMatchObject({ meta: { pagination: { total: 2 } } });
+    const found = async (query: string) =>
+      (await client.get(`${at}/deliveries?${query}`)).items.map((item) => item['delivery_id']);
+    expect(await found('status=failed')).toEqual([first]);
+    expect(await found('type=geofence')).toEqual([second]);
+    expect(await found('imei=00000000013800138000')).toEqual([second, first]);
+    expect(await found('imei=1')).toEqual([]);
+    expect(await found('to=2026-01-31T09:00:00Z')).toEqual([first]);
+    expect(await found(`from=${early + 1}`)).toEqual([second]);
+    expect(await found('limit=1&offset=1')).toEqual([first]);
+    expect((await client.get(`${at}/deliveries?from=yesterday`)).body).toMatchObject({ code: 'bad_date' });
+    expect((await client.get(`${at}/deliveries?status=lost`)).status).toBe(400);
+  });
+
+  it('are shown one by one with what was sent, and all attempts', async () => {
+    const id = await add();
+    expect((await client.get(`${at}/deliveries/${id}`)).data).toMatchObject({ request: null, attempts: [] });
+    await attempted(id, 'succeeded', { statusCode: 204 });
+    const { data } = await client.get(`${at}/deliveries/${id}`);
+    expect(data).toMatchObject({
+      delivery_id: id,
+      status: 'succeeded',
+      request: { headers: { 'X-Webhook-Secret': '****cret' }, body: '{"date":1}' },
+      attempts: [
+        {
+          number: 1,
+          trigger: 'schedule',
+          started_at: new Date(attempt.startedAtMs).toISOString(),
+          duration_ms: 120,
+          status_code: 204,
+          error_code: null,
+          response_body: 'no',
+        },
+      ],
+    });
+    for (const wrong of ['0'.repeat(24), 'x', '0'.repeat(32)])
+      expect((await client.get(`${at}/deliveries/${wrong}`)).status).toBe(404);
+  });
+
+  it('are counted over the last 24 hours', async () => {
+    const none = { total: 0, succeeded: 0, failed: 0, skipped: 0, pending: 0 };
+    expect((await client.get(`${at}/stats`)).data).toEqual({ ...none, success_rate: null, p50_ms: null, p95_ms: null });
+    for (const durationMs of [10, 20, 30]) await attempted(await add(), 'succeeded', { durationMs });
+    await attempted(await add(), 'failed', { durationMs: 900 });
+    await add();
+    await add({ status: 'skipped' });
+    await attempted(await add({}, Date.now() - 25 * 3_600_000), 'failed');
+    expect((await client.get(`${at}/stats`)).data).toEqual({
+      total: 6,
+      succeeded: 3,
+      failed: 1,
+      skipped: 1,
+      pending: 1,
+      success_rate: 0.75,
+      p50_ms: 20,
+      p95_ms: 900,
+    });
+  });
+
+  it('that wait are canceled with their webhook', async () => {
+    const [waiting, done] = [await add(), await add()];
+    await attempted(done, 'succeeded');
+    const records = webhookRecordsOf(world.deps);
+    await records.schedule({ _id: waiting, webhookId, dueAtMs: Date.now() + 1_000_000 });
+    await client.delete(at);
+    expect(await records.find(waiting)).toMatchObject({ status: 'canceled', nextAttemptAtMs: null });
+    expect(await records.find(done)).toMatchObject({ status: 'succeeded' });
+    expect(await records.takeDue(webhookId, 10, 0, Date.now() + 2_000_000)).toEqual([]);
+  });
+
+  it('are tried again, unless an attempt is under way', async () => {
+    const id = await add({ status: 'skipped' });
+    const retry = `${at}/deliveries/${id}/retry`;
+    expect((await client.post(retry)).body).toMatchObject({ status: 503, code: 'unavailable' });
+    const { asked } = dispatcher();
+    const { status, data } = await client.post(retry);
+    expect(status).toBe(202);
+    expect(data).toMatchObject({ delivery_id: id });
+    expect(asked).toEqual([{ webhookId, deliveryId: id }]);
+    await Promise.all(served.splice(0).map((each) => each.stop()));
+    dispatcher({ result: 'running' });
+    expect((await client.post(retry)).body).toMatchObject({ status: 409, code: 'state_conflict' });
+    // Ten a minute by default, here three.
+    const limited = await client.post(retry);
+    expect(limited.body).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await client.post(`${at}/deliveries/${'0'.repeat(24)}/retry`)).status).toBe(404);
+  });
+
+  it('are replayed by their time and status', async () => {
+    const { asked } = dispatcher({ queued: 7 });
+    const { status, data } = await client.post(`${at}/replay`, { since: '2026-01-31T08:00:00Z' });
+    expect([status, data]).toEqual([202, { queued: 7 }]);
+    const until = Date.parse('2026-02-01T00:00:00Z');
+    await client.post(`${at}/replay`, { since: '0', until: String(until), statuses: ['skipped', 'skipped'] });
+    expect(asked).toEqual([
+      { webhookId, sinceMs: Date.parse('2026-01-31T08:00:00Z'), untilMs: null, statuses: ['failed', 'skipped'] },
+      { webhookId, sinceMs: 0, untilMs: until, statuses: ['skipped'] },
+    ]);
+    for (const wrong of [{}, { since: 'x' }, { since: '0', statuses: [] }, { since: '0', statuses: ['succeeded'] }])
+      expect((await client.post(`${at}/replay`, wrong)).status).toBe(400);
+    await client.put(at, { enabled: false });
+    expect((await client.post(`${at}/replay`, { since: '0' })).body).toMatchObject({
+      status: 409,
+      code: 'state_conflict',
+    });
+  });
+
+  it('are nobody else’s', async () => {
+    const id = await add();
+    dispatcher();
+    for (const other of [world.ours.owner, world.theirs.owner]) {
+      const by = world.as(other);
+      for (const path of ['/deliveries', `/deliveries/${id}`, '/stats'])
+        expect([path, (await by.get(at + path)).status]).toEqual([path, 404]);
+      for (const [path, body] of [
+        ['/test', {}],
+        [`/deliveries/${id}/retry`, undefined],
+        ['/replay', { since: '0' }],
+      ] as const)
+        expect([path, (await by.post(at + path, body)).status]).toEqual([path, 404]);
+    }
+    const second = await client.post('/api/user-webhooks', { url: 'https://9.9.9.9/other' });
+    expect((await client.get(`/api/user-webhooks/${second.data.id}/deliveries/${id}`)).status).toBe(404);
+  });
+});
+
+describe('a test', () => {
+  it('answers the attempt, whatever its outcome', async () => {
+    const { asked } = dispatcher();
+    const { status, data } = await client.post(`${at}/test`, { notification_type: 'geofence' });
+    expect(status).toBe(200);
+    expect(data).toMatchObject({ number: 1, trigger: 'test', status_code: 204, error_code: null });
+    expect((await client.post(`${at}/test`)).status).toBe(200);
+    expect(asked).toEqual([
+      { webhookId, notificationType: 'geofence' },
+      { webhookId, notificationType: 'sos' },
+    ]);
+    expect((await client.post(`${at}/test`, { notification_type: 'nothing' })).body).toMatchObject({
+      status: 400,
+      details: [{ path: '/notification_type/0' }],
+    });
+  });
+});
+
+describe('the owner of a webhook that fails', () => {
+  const notice = { failingSinceMs: 1_790_000_000_000, atMs: 1_790_200_000_000 };
+
+  it('is told by a notification of the vehicle, once, and by mail', async () => {
+    const imei = `1${String(process.hrtime.bigint() % 100_000_000_000n).padStart(11, '0')}`;
+    const vehicle = await client.post('/api/vehicles', { vehicle_no: `H${webhookId}`, imei });
+    const told = { webhookId, percent: 90 as const, reason: 'failing' as const, vehicleId: vehicle.data.id, ...notice };
+    for (let i = 0; i < 2; i += 1)
+      expect(await call(world.bus, tellOfWebhook, told, { timeoutMs: 10_000 })).toEqual({ told: true });
+    const found = await notificationsIn(world.records).all(user, { vehicleId: vehicle.data.id });
+    expect(found).toMatchObject([{ type: 'webhook_disabled', timestamp: notice.atMs, vehicleId: vehicle.data.id }]);
+    expect(JSON.parse(found[0]?.attributes ?? '')).toMatchObject({
+      webhook_id: webhookId,
+      percent: 90,
+      disabled: false,
+      reason: 'failing',
+      failing_since: new Date(notice.failingSinceMs).toISOString(),
+    });
+    const mails = world.sent.filter(({ to }) => to === user.email);
+    expect(mails.at(-1)).toMatchObject({ kind: 'mail', subject: 'A webhook is failing' });
+    expect(mails.at(-1)?.text).toContain('90 %');
+    // What the address holds beside its host may be a secret.
+    expect(mails.at(-1)?.text).not.toContain('key=1');
+  });
+
+  it('is told by mail alone where the vehicle is gone, and nobody where the webhook is', async () => {
+    const told = { webhookId, percent: 100 as const, reason: 'gone' as const, vehicleId: 999_999, ...notice };
+    expect(await call(world.bus, tellOfWebhook, told, { timeoutMs: 10_000 })).toEqual({ told: true });
+    expect(world.sent.at(-1)).toMatchObject({ to: user.email, subject: 'A webhook was disabled' });
+    const missing = { ...told, webhookId: 999_999 };
+    expect(await call(world.bus, tellOfWebhook, missing, { timeoutMs: 10_000 })).toEqual({ told: false });
+  });
+});

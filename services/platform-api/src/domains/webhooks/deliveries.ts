@@ -1,0 +1,143 @@
+import { BusError, type CallOptions, call, webhookRequests } from '@fleet/bus';
+import { AppError, type PageItems, type Paging, type RequestContext } from '@fleet/service-kit';
+import {
+  type AttemptRecord,
+  currentHealth,
+  type DeliveryRecord,
+  type DeliveryStats,
+  type DeliverySummary,
+} from '@fleet/storage';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readMoment } from '../../times.ts';
+import { requireKnownTypes } from '../notifications/rules.ts';
+import { type ListDeliveriesQuery, type ReplayBody, replayedStatuses, type TestBody } from './delivery-schema.ts';
+import { statusOf } from './rules.ts';
+import { webhookRecordsOf } from './store.ts';
+import { getWebhook, noted } from './use-cases.ts';
+
+type DeliveryDeps = Pick<Deps, 'records' | 'database' | 'bus' | 'limits' | 'log'>;
+
+const dayMs = 24 * 3_600_000;
+/** An attempt may take 15 s, its look-up of the name 5 s more. */
+const testLimitMs = 25_000;
+const askLimitMs = 15_000;
+
+/** Deliveries of one of the caller's webhooks, the newest first. */
+export async function listDeliveries(
+  deps: DeliveryDeps,
+  caller: Caller,
+  id: number,
+  query: ListDeliveriesQuery,
+  paging: Paging,
+): Promise<PageItems<DeliverySummary>> {
+  await getWebhook(deps, caller, id);
+  const { status, type, imei, from, to } = query;
+  const filter = {
+    status,
+    type,
+    imeiKey: imei?.replace(/^0+(?=.)/, ''),
+    fromMs: readMoment(from, 'from')?.getTime(),
+    toMs: readMoment(to, 'to')?.getTime(),
+  };
+  return webhookRecordsOf(deps).list(id, filter, paging);
+}
+
+export async function getDelivery(
+  deps: DeliveryDeps,
+  caller: Caller,
+  id: number,
+  deliveryId: string,
+): Promise<DeliveryRecord> {
+  await getWebhook(deps, caller, id);
+  const delivery = await webhookRecordsOf(deps).find(deliveryId);
+  if (delivery?.webhookId !== id) throw noDelivery();
+  return delivery;
+}
+
+/** Sends a test at once, whatever the state of the webhook, and answers how that went. */
+export async function testWebhook(
+  deps: DeliveryDeps,
+  caller: Caller,
+  id: number,
+  { notification_type }: TestBody,
+  context: RequestContext,
+): Promise<AttemptRecord> {
+  const webhook = await getWebhook(deps, caller, id);
+  requireKnownTypes([notification_type], '/notification_type');
+  await deps.limits.consume('webhookTest', `webhook:${id}`, context);
+  const asked = { webhookId: id, notificationType: notification_type };
+  const { attempt } = await answered(call(deps.bus, webhookRequests.test, asked, optionsOf(context, testLimitMs)));
+  if (attempt === null) throw new AppError('not_found', 'There is no such webhook.');
+  await noted(deps, caller, 'webhooks.test', webhook);
+  return attempt as AttemptRecord;
+}
+
+/** Tries a delivery again; answers it as it is then. */
+export async function retryDelivery(
+  deps: DeliveryDeps,
+  caller: Caller,
+  id: number,
+  deliveryId: string,
+  context: RequestContext,
+): Promise<DeliveryRecord> {
+  const webhook = await getWebhook(deps, caller, id);
+  await getDelivery(deps, caller, id, deliveryId);
+  await deps.limits.consume('webhookTest', `webhook:${id}`, context);
+  const asked = { webhookId: id, deliveryId };
+  const { result } = await answered(call(deps.bus, webhookRequests.retry, asked, optionsOf(context, askLimitMs)));
+  if (result === 'unknown') throw noDelivery();
+  if (result === 'running') throw new AppError('state_conflict', 'An attempt of this delivery is under way.');
+  await noted(deps, caller, 'webhooks.retry', webhook);
+  return getDelivery(deps, caller, id, deliveryId);
+}
+
+/** Queues what was not delivered in a time, the oldest first; answers how many. */
+export async function replayDeliveries(
+  deps: DeliveryDeps,
+  caller: Caller,
+  id: number,
+  { since, until, statuses }: ReplayBody,
+  context: RequestContext,
+): Promise<number> {
+  const webhook = await getWebhook(deps, caller, id);
+  const health = currentHealth(webhook, await webhookRecordsOf(deps).health(id));
+  if (statusOf(webhook, health) === 'disabled')
+    throw new AppError('state_conflict', 'The webhook is disabled: enable it first.');
+  const asked = {
+    webhookId: id,
+    sinceMs: readMoment(since, 'since')?.getTime() ?? 0,
+    untilMs: readMoment(until, 'until')?.getTime() ?? null,
+    statuses: [...new Set(statuses ?? replayedStatuses)],
+  };
+  const { queued } = await answered(call(deps.bus, webhookRequests.replay, asked, optionsOf(context, askLimitMs)));
+  await noted(deps, caller, 'webhooks.replay', webhook);
+  return queued;
+}
+
+/** How the deliveries of the last 24 hours have gone. */
+export async function webhookStats(
+  deps: DeliveryDeps,
+  caller: Caller,
+  id: number,
+  nowMs = Date.now(),
+): Promise<DeliveryStats> {
+  await getWebhook(deps, caller, id);
+  return webhookRecordsOf(deps).stats(id, nowMs - dayMs);
+}
+
+async function answered<T>(asking: Promise<T>): Promise<T> {
+  try {
+    return await asking;
+  } catch (cause) {
+    if (!(cause instanceof BusError) || cause.kind === 'invalid') throw cause;
+    throw new AppError('unavailable', 'Webhooks are not delivered at the moment: try again.', { cause });
+  }
+}
+
+const optionsOf = ({ requestId }: RequestContext, timeoutMs: number): CallOptions => ({
+  timeoutMs,
+  correlationId: requestId,
+});
+
+const noDelivery = (): AppError => new AppError('not_found', 'There is no such delivery.');

@@ -1,0 +1,118 @@
+import { oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams } from '../../schemas.ts';
+import {
+  getDelivery,
+  listDeliveries,
+  replayDeliveries,
+  retryDelivery,
+  testWebhook,
+  webhookStats,
+} from './deliveries.ts';
+import {
+  attemptShown,
+  deliveryDetails,
+  deliveryParams,
+  deliveryShown,
+  listDeliveriesQuery,
+  replayBody,
+  replayShown,
+  statsShown,
+  testBody,
+} from './delivery-schema.ts';
+import { shownAttempt, shownDelivery, shownDetails, shownStats } from './delivery-shown.ts';
+
+const one = '/user-webhooks/:id';
+const common = {
+  tags: ['Webhooks'],
+  access: { permission: 'webhooks', scope: 'webhook' },
+} as const;
+
+export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    ...common,
+    method: 'post',
+    path: `${one}/test`,
+    operationId: 'testWebhook',
+    summary: 'Send a test now, and see how that goes; nothing is kept of it',
+    params: idParams,
+    body: testBody,
+    bodyIsOptional: true,
+    response: oneOf(attemptShown),
+    handle: async ({ params, body, context }) => ({
+      data: shownAttempt(await testWebhook(deps, callerOf(context), params.id, body, context)),
+    }),
+  }),
+  platformRoute({
+    ...common,
+    method: 'get',
+    path: `${one}/deliveries`,
+    operationId: 'listDeliveries',
+    summary: 'Deliveries of a webhook, kept for 30 days, the newest first',
+    params: idParams,
+    query: listDeliveriesQuery,
+    response: pageOf(deliveryShown),
+    handle: async ({ params, query, context }) => {
+      const paging = readPaging(query);
+      const { items, total } = await listDeliveries(deps, callerOf(context), params.id, query, paging);
+      return pageEnvelope({ items: items.map(shownDelivery), total }, paging);
+    },
+  }),
+  platformRoute({
+    ...common,
+    method: 'get',
+    path: `${one}/deliveries/:deliveryId`,
+    operationId: 'getDelivery',
+    summary: 'One delivery, with what was sent and all attempts',
+    params: deliveryParams,
+    response: oneOf(deliveryDetails),
+    handle: async ({ params, context }) => ({
+      data: shownDetails(await getDelivery(deps, callerOf(context), params.id, params.deliveryId)),
+    }),
+  }),
+  platformRoute({
+    ...common,
+    method: 'post',
+    path: `${one}/deliveries/:deliveryId/retry`,
+    operationId: 'retryDelivery',
+    summary: 'Try a delivery again, now, with all attempts of a new one',
+    params: deliveryParams,
+    response: oneOf(deliveryShown),
+    otherSuccesses: { 202: 'Queued.' },
+    errors: { 409: 'An attempt of this delivery is under way.' },
+    handle: async ({ params, context }) => {
+      const delivery = await retryDelivery(deps, callerOf(context), params.id, params.deliveryId, context);
+      return new Reply(202, { data: shownDelivery(delivery) });
+    },
+  }),
+  platformRoute({
+    ...common,
+    method: 'post',
+    path: `${one}/replay`,
+    operationId: 'replayDeliveries',
+    summary: 'Deliver what has failed or was skipped in a time, the oldest first, ten a second',
+    params: idParams,
+    body: replayBody,
+    response: oneOf(replayShown),
+    otherSuccesses: { 202: 'Queued: so many, 10,000 at most.' },
+    errors: { 409: 'The webhook is disabled.' },
+    handle: async ({ params, body, context }) => {
+      const queued = await replayDeliveries(deps, callerOf(context), params.id, body, context);
+      return new Reply(202, { data: { queued } });
+    },
+  }),
+  platformRoute({
+    ...common,
+    method: 'get',
+    path: `${one}/stats`,
+    operationId: 'getWebhookStats',
+    summary: 'How the deliveries of the last 24 hours have gone',
+    params: idParams,
+    response: oneOf(statsShown),
+    handle: async ({ params, context }) => ({
+      data: shownStats(await webhookStats(deps, callerOf(context), params.id)),
+    }),
+  }),
+];

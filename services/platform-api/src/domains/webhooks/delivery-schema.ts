@@ -1,0 +1,117 @@
+import { pagingQuery } from '@fleet/service-kit';
+import { attemptErrors, deliveryStatuses } from '@fleet/storage';
+import { type Static, Type } from 'typebox';
+import { oneOfWords, text } from '../../fields.ts';
+import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import { timeParameter } from '../../times.ts';
+
+const deliveryId = Type.String({ pattern: '^[0-9a-f]{24}$', examples: ['0123456789abcdef01234567'] });
+
+export const deliveryParams = Type.Object({ id: recordId, deliveryId });
+
+export const listDeliveriesQuery = Type.Object({
+  ...pagingQuery,
+  status: Type.Optional(oneOfWords(deliveryStatuses)),
+  type: Type.Optional(text(1, 100, { description: 'A notification type, such as `sos`.' })),
+  imei: Type.Optional(
+    Type.String({ pattern: '^\\d{1,20}$', description: 'Terminal number, with or without leading zeros.' }),
+  ),
+  from: Type.Optional(timeParameter),
+  to: Type.Optional(timeParameter),
+});
+export type ListDeliveriesQuery = Static<typeof listDeliveriesQuery>;
+
+export const testBody = Type.Object({
+  notification_type: Type.String({ minLength: 1, maxLength: 100, default: 'sos' }),
+});
+export type TestBody = Static<typeof testBody>;
+
+const replayable = ['failed', 'skipped'] as const;
+
+export const replayBody = Type.Object({
+  since: timeParameter,
+  until: Type.Optional(timeParameter),
+  statuses: Type.Optional(
+    Type.Array(oneOfWords(replayable), { minItems: 1, maxItems: 2, description: 'Default: both.' }),
+  ),
+});
+export type ReplayBody = Static<typeof replayBody>;
+
+/** What is replayed unless the caller says otherwise. */
+export const replayedStatuses = replayable;
+
+const deliveryFields = {
+  ...recordShape,
+  delivery_id: deliveryId,
+  webhook_id: recordId,
+  notification_id: recordId,
+  notification_type: Type.String(),
+  imei: Type.String(),
+  status: oneOfWords(deliveryStatuses),
+  attempt_count: Type.Integer({ minimum: 0 }),
+  next_attempt_at: nullable(time),
+  completed_at: nullable(time),
+};
+
+export const deliveryShown = Type.Object(deliveryFields, { title: 'Delivery' });
+export type DeliveryShown = Static<typeof deliveryShown>;
+
+export const attemptShown = Type.Object(
+  {
+    number: Type.Integer({ minimum: 1 }),
+    trigger: oneOfWords(['schedule', 'retry', 'replay', 'test']),
+    started_at: time,
+    duration_ms: Type.Integer({ minimum: 0 }),
+    status_code: nullable(Type.Integer()),
+    error_code: nullable(oneOfWords(attemptErrors)),
+    response_body: nullable(Type.String({ description: 'The first 4 KiB.' })),
+  },
+  { title: 'Attempt' },
+);
+export type AttemptShown = Static<typeof attemptShown>;
+
+export const deliveryDetails = Type.Object(
+  {
+    ...deliveryFields,
+    request: nullable(
+      Type.Object(
+        {
+          headers: Type.Unsafe<Record<string, string>>({
+            type: 'object',
+            additionalProperties: { type: 'string' },
+          }),
+          body: Type.String(),
+        },
+        { description: 'What the newest attempt has sent, the secret masked; null before the first.' },
+      ),
+    ),
+    attempts: Type.Array(attemptShown, { description: 'The newest 50, in their order.' }),
+  },
+  { title: 'DeliveryDetails' },
+);
+export type DeliveryDetails = Static<typeof deliveryDetails>;
+
+export const replayShown = Type.Object({ queued: Type.Integer({ minimum: 0, maximum: 10_000 }) }, { title: 'Replay' });
+
+const milliseconds = nullable(Type.Integer({ minimum: 0 }));
+
+export const statsShown = Type.Object(
+  {
+    total: Type.Integer({ minimum: 0 }),
+    succeeded: Type.Integer({ minimum: 0 }),
+    failed: Type.Integer({ minimum: 0 }),
+    skipped: Type.Integer({ minimum: 0 }),
+    pending: Type.Integer({ minimum: 0 }),
+    success_rate: nullable(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: 'Succeeded of those that have succeeded or failed; null without any.',
+      }),
+    ),
+    p50_ms: milliseconds,
+    p95_ms: milliseconds,
+  },
+  { title: 'WebhookStats' },
+);
+export type StatsShown = Static<typeof statsShown>;

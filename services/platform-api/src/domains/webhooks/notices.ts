@@ -1,0 +1,70 @@
+import type { tellOfWebhook } from '@fleet/bus';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
+import { findUser } from '../users/use-cases.ts';
+import { vehiclesById } from '../vehicles/use-cases.ts';
+import type { Webhook } from './schema.ts';
+import { anyWebhook } from './store.ts';
+
+/** What the owner of a webhook is told by. */
+export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'messages' | 'redis' | 'log'>;
+
+/** What is to be told. */
+export type Notice = Static<typeof tellOfWebhook.request>;
+
+/** Tells the owner of a webhook that it fails: a notification of the vehicle, and an e-mail. False where nobody is there any more to be told. */
+export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {
+  const webhook = await anyWebhook(deps.records, notice.webhookId);
+  if (webhook === null) return false;
+  const description = descriptionOf(webhook, notice);
+  await raise(deps, webhook, notice, description);
+  const owner = await findUser(deps.records, webhook, webhook.userId);
+  if (owner === null || owner.email === null) return false;
+  await deps.messages.send({ kind: 'mail', to: owner.email, subject: subjectOf(notice), text: description });
+  return true;
+}
+
+async function raise(deps: NoticeDeps, webhook: Webhook, notice: Notice, description: string): Promise<void> {
+  const vehicle = (await vehiclesById(deps.records, webhook, [notice.vehicleId])).get(notice.vehicleId);
+  // A vehicle that is gone, or another's now, has nothing to tell this owner.
+  if (vehicle === undefined) return;
+  const { _id: id, imei } = vehicle;
+  const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
+  const { percent, reason, failingSinceMs } = notice;
+  await deps.notifications.raise([
+    {
+      vehicle: { ...vehicle, id },
+      raised: {
+        type: 'webhook_disabled',
+        subject: `${webhook._id}:${percent}`,
+        atMs: notice.atMs,
+        latitude: location?.latitude ?? 0,
+        longitude: location?.longitude ?? 0,
+        gpsValid: location?.gpsValid ?? false,
+        description,
+        attributes: {
+          webhook_id: webhook._id,
+          disabled: percent === 100,
+          percent,
+          reason,
+          failing_since: new Date(failingSinceMs).toISOString(),
+        },
+        backfilled: false,
+      },
+    },
+  ]);
+}
+
+const subjectOf = ({ percent }: Notice): string =>
+  percent === 100 ? 'A webhook was disabled' : 'A webhook is failing';
+
+function descriptionOf({ _id, url, name }: Webhook, { percent, reason, failingSinceMs }: Notice): string {
+  // What stands behind the host may be a secret.
+  const called = `The webhook ${name ?? _id} (${new URL(url).host})`;
+  if (reason === 'gone') return `${called} was disabled: its receiver answered 410 Gone.`;
+  const since = new Date(failingSinceMs).toISOString();
+  if (percent === 100)
+    return `${called} was disabled: it has failed since ${since}. Enable it to have deliveries again.`;
+  return `${called} has failed since ${since}: ${percent} % of the time after which it is disabled.`;
+}

@@ -1,0 +1,39 @@
+import { type Bus, serve, webhookRequests } from '@fleet/bus';
+
+/** A webhook-dispatcher that answers as one that has just done what it was asked. `queued` is what a replay counts, `result` what a retry comes to. */
+export function standInForDispatcher(
+  bus: Bus,
+  { queued = 0, result = 'queued' as 'queued' | 'running' | 'unknown' } = {},
+): { readonly asked: unknown[]; stop(): Promise<void> } {
+  const asked: unknown[] = [];
+  const options = {
+    queue: 'webhook-dispatcher',
+    onError: (error: unknown): void => {
+      throw error;
+    },
+  };
+  const attempt = {
+    number: 1,
+    trigger: 'test',
+    startedAtMs: 1_790_000_000_000,
+    durationMs: 12,
+    statusCode: 204,
+    errorCode: null,
+    responseBody: '',
+  };
+  const served = [
+    serve(bus, webhookRequests.test, options, async (body) => {
+      asked.push(body);
+      return { attempt };
+    }),
+    serve(bus, webhookRequests.retry, options, async (body) => {
+      asked.push(body);
+      return { result };
+    }),
+    serve(bus, webhookRequests.replay, options, async (body) => {
+      asked.push(body);
+      return { queued };
+    }),
+  ];
+  return { asked, stop: async () => void (await Promise.all(served.map((each) => each.stop()))) };
+}
