@@ -203,15 +203,17 @@ export function announce<T extends TSchema>(
   if (!bus.nc.isClosed()) bus.nc.publish(subject, encodeJson(body));
 }
 
-/** Hears messages without an answer; those that do not fit the schema go to `onError`. */
+/** Hears messages without an answer; those that do not fit the schema go to `onError`. With `queue` one of those that give it hears each. */
 export function listenFor<T extends TSchema>(
   bus: Bus,
   announcement: Announcement<T>,
   onError: (error: unknown) => void,
   handler: (body: Static<T>, subject: string) => void,
   subject = announcement.subject,
+  queue?: string,
 ): { stop(): void } {
   const subscription = bus.nc.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
     callback: (error, message) => {
       if (error) return onError(error);
       try {

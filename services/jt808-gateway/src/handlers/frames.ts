@@ -1,6 +1,7 @@
 import type { StoredPublisher } from '@fleet/bus';
 import { eventHeaders, eventSubject, headers } from '@fleet/bus';
 import {
+  type Edition,
   type Frame,
   type Reassembler,
   type TerminalAddress,
@@ -80,7 +81,8 @@ export class FrameHandler {
 
   #takeLogin(connection: Connection, frame: Frame, imei: string | null): boolean {
     if (frame.messageId === 0x0100) this.#o.login.register(connection, frame, imei);
-    else if (frame.messageId === 0x0102) this.#o.login.authenticate(connection, frame, imei);
+    else if (frame.messageId === 0x0102)
+      this.#o.login.authenticate(connection, frame, imei, (session) => this.#storeRegistration(session));
     else if (frame.messageId === 0x0004) this.#o.login.time(connection, frame);
     else return false;
     return true;
@@ -127,6 +129,9 @@ export class FrameHandler {
     else if (kind === 'answer') {
       // The list alone is to be acknowledged, JT/T 1078 section 4.1.
       if (messageId === 0x1205) this.#reply(session, frame, Result.success);
+      // What the terminal is made of is of use beyond the command that asked.
+      if (messageId === 0x0107 && body.length <= this.#o.maxEventBytes)
+        this.#publish(session, { messageId, serialNo: frame.serial, edition: session.edition }, body, () => undefined);
       this.#takeSpecific(session, messageId, body);
     } else if (kind === 'retransmit') this.#resendParts(session, body);
     else if (kind === 'event') this.#store(session, frame, body, () => this.#reply(session, frame, Result.success));
@@ -218,17 +223,36 @@ export class FrameHandler {
 
   /** Publishes what a terminal says on its own; `stored` runs once JetStream has it. */
   #store(session: Session, frame: Frame, body: Buffer, stored: () => void): void {
-    const { device, connection } = session;
     if (body.length > this.#o.maxEventBytes) {
       this.#o.metrics.dropped.inc({ kind: 'tooLarge' });
       this.#reply(session, frame, Result.failure);
       return;
     }
+    const event = { messageId: frame.messageId, serialNo: frame.serial, edition: session.edition };
+    this.#publish(session, event, body, stored);
+  }
+
+  /** What a terminal has told of itself when it registered; its acknowledgement was that of the login. */
+  #storeRegistration(session: Session): void {
+    const { connection } = session;
+    const { registration, registeredEdition } = connection;
+    if (registration === null) return;
+    connection.registration = null;
+    const event = { messageId: 0x0100, serialNo: 0, edition: registeredEdition ?? session.edition };
+    this.#publish(session, event, registration, () => undefined);
+  }
+
+  #publish(
+    { device, connection, phone }: Session,
+    event: { readonly messageId: number; readonly serialNo: number; readonly edition: Edition },
+    body: Buffer,
+    stored: () => void,
+  ): void {
     const head = headers();
-    head.set(eventHeaders.phone, session.phone);
-    head.set(eventHeaders.edition, session.edition);
-    head.set(eventHeaders.messageId, frame.messageId.toString(16).padStart(4, '0'));
-    head.set(eventHeaders.serialNo, String(frame.serial));
+    head.set(eventHeaders.phone, phone);
+    head.set(eventHeaders.edition, event.edition);
+    head.set(eventHeaders.messageId, event.messageId.toString(16).padStart(4, '0'));
+    head.set(eventHeaders.serialNo, String(event.serialNo));
     head.set(eventHeaders.receivedAtMs, String(connection.receivedAtMs));
     this.#lastEvent += 1;
     // Makes our own repeats one message; what the terminal repeats is another.
@@ -241,7 +265,7 @@ export class FrameHandler {
     };
     // A view on the read would keep all of it in memory until the confirmation.
     const payload = Buffer.from(body);
-    if (!this.#o.events.publish(eventSubject(device.imei, frame.messageId), payload, done, head)) done(false);
+    if (!this.#o.events.publish(eventSubject(device.imei, event.messageId), payload, done, head)) done(false);
   }
 
   #reply(session: Session, frame: Frame, result: number): void {

@@ -9,6 +9,7 @@ import {
 } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
 import { type AuthCodes, codesInAuthentication } from '../domain/auth-code.ts';
+import type { Session } from '../domain/device.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Connection } from '../net/connection.ts';
 import type { CommandRecord, CommandRecords } from '../store/command-records.ts';
@@ -51,6 +52,7 @@ export class LoginHandler {
         return;
       }
       connection.registeredEdition = edition;
+      connection.registration = Buffer.from(frame.body);
       if (connection.session?.device.imei === imei) connection.session.edition = edition;
       const epoch = await this.#o.registrations.register(imei, edition).catch((error: unknown) => {
         // Degraded: a code of the first epoch. Where that is not in force, the terminal will be told and registers again.
@@ -62,8 +64,13 @@ export class LoginHandler {
     });
   }
 
-  /** 0x0102 -> 0x8001. */
-  authenticate(connection: Connection, frame: Frame, imei: string | null): void {
+  /** 0x0102 -> 0x8001. `onAccepted` runs once the terminal has its session. */
+  authenticate(
+    connection: Connection,
+    frame: Frame,
+    imei: string | null,
+    onAccepted: (session: Session) => void = () => undefined,
+  ): void {
     if (imei === null) {
       this.#refuseAuthentication(connection, frame, 'number');
       return;
@@ -81,6 +88,7 @@ export class LoginHandler {
       }
       if (state.registration !== null && state.registration.epoch === null) this.#restoreEpoch(imei, epoch);
       await this.#accept(connection, frame, imei, state);
+      if (connection.session !== null) onAccepted(connection.session);
     });
   }
 

@@ -53,6 +53,8 @@ export class Connection {
   failedLogins = 0;
   /** What a registration on this connection has shown. */
   registeredEdition: Edition | null = null;
+  /** Body of that registration, until it is told of. */
+  registration: Buffer | null = null;
   /** Acknowledgements that wait for JetStream. */
   unstored = 0;
   closeReason: CloseReason = 'peer';

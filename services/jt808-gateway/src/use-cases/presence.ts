@@ -1,4 +1,4 @@
-import { announce, type Bus, fenceSession, gatewayFenceSubject } from '@fleet/bus';
+import { announce, type Bus, fenceSession, gatewayFenceSubject, sessionChanged } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import { claimDevice, forgetGateway, keepGatewayAlive, type Redis, releaseDevice } from '@fleet/storage';
 import type { Devices, Session } from '../domain/device.ts';
@@ -63,9 +63,10 @@ export class Presence {
   }
 
   release(session: Session): void {
-    this.#background('release', () =>
-      this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id)),
-    );
+    this.#background('release', async () => {
+      await this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id));
+      this.#tell(session.device.imei, false);
+    });
   }
 
   /** Announces every session again. */
@@ -157,6 +158,7 @@ export class Presence {
       if (device.session === session) this.#o.onSuperseded(session);
       return;
     }
+    const isNew = session.generation === 0;
     session.generation = answer.generation;
     session.announcedAtMs = lastSeenMs;
     const { previous } = answer;
@@ -167,8 +169,14 @@ export class Presence {
         { imei: device.imei, sessionId: previous.sessionId },
         gatewayFenceSubject(previous.podId),
       );
+    if (isNew) this.#tell(device.imei, true);
     // The terminal left while Redis was asked: what was just written must not outlive it.
     if (device.session !== session && generation !== 0) this.release(session);
+  }
+
+  /** Whoever hears it looks into Redis: a session that was replaced by another has ended, too. */
+  #tell(imei: string, isOnline: boolean): void {
+    announce(this.#o.bus, sessionChanged, { imei, isOnline, atMs: Date.now() });
   }
 
   #background(operation: string, work: () => Promise<unknown>): void {
