@@ -45,6 +45,11 @@ export class Records {
     this.#database = database;
   }
 
+  /** For what has ids of its own. */
+  get database(): Database {
+    return this.#database;
+  }
+
   /** Tells of every change that `AccountRecords` makes to these collections in this process. */
   watch(collections: readonly string[], told: (change: RecordChange) => void): void {
     this.#watchers.push({ collections: new Set(collections), told });

@@ -33,6 +33,20 @@ export async function assignVehicles(
   await vehicles.updateMany(scope, others, { $set: { driverId } });
 }
 
+/** Names the driver of one vehicle. */
+export async function setDriver(
+  { records }: Store,
+  { accountId }: Scope,
+  vehicleId: number,
+  driverId: number | null,
+): Promise<void> {
+  await vehiclesIn(records).updateMany(
+    { accountId },
+    { _id: vehicleId, driverId: { $ne: driverId } },
+    { $set: { driverId } },
+  );
+}
+
 /** The vehicles of an account that are in any group, with their groups. */
 export const groupedVehicles = ({ records }: Store, scope: Scope): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
   vehiclesIn(records).parts(scope, ['groupIds'], { groupIds: { $exists: true, $ne: [] } });

@@ -6,6 +6,7 @@ import type { Records } from '../../store/records.ts';
 import type { SubscriptionShown } from '../billing/schema.ts';
 import { subscriptionsOf } from '../billing/subscriptions.ts';
 import { groupWithBelow } from '../vehicle-groups/links.ts';
+import { findDevices, withDetails } from './devices.ts';
 import { defaultCameraUtcOffset, normalVehicleNo, vehicleDefaults } from './rules.ts';
 import type { ListVehiclesQuery, Vehicle, VehicleShown } from './schema.ts';
 import { shownVehicle } from './shown.ts';
@@ -47,10 +48,15 @@ export async function listVehicles(
 /** Vehicles with what is known of their terminals at this moment, and until when they are paid for. */
 export async function shownVehicles(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleShown[]> {
   const imeis = found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei]));
-  const [states, subscriptions] = await Promise.all([vehicleStates(deps, imeis), ownSubscriptions(deps, found)]);
+  const [states, devices, subscriptions] = await Promise.all([
+    vehicleStates(deps, imeis),
+    findDevices(deps.records.database, imeis),
+    ownSubscriptions(deps, found),
+  ]);
   return found.map((visible) => {
     const { imei, _id: id } = visible.vehicle;
-    return shownVehicle(visible, imei === null ? undefined : states.get(imei), subscriptions.get(id));
+    const now = imei === null ? undefined : withDetails(states.get(imei), devices.get(imei));
+    return shownVehicle(visible, now, subscriptions.get(id));
   });
 }
 

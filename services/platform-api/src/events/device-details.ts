@@ -1,0 +1,44 @@
+import { queryAttributesResponse, terminalRegistration } from '@fleet/jt808';
+import { noteDevice } from '../domains/vehicles/devices.ts';
+import type { TerminalHandler } from './terminal-messages.ts';
+
+/** Texts of terminals are filled up with blanks and zeros; what is empty then is not known. */
+function text(value: string): string | undefined {
+  const trimmed = value.replaceAll('\0', '').trim();
+  return trimmed === '' ? undefined : trimmed;
+}
+
+const known = (fields: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
+/** 0x0100: who made the terminal. */
+export const keepRegistrations: TerminalHandler<typeof terminalRegistration> = {
+  definition: terminalRegistration,
+  durable: 'platform-registrations',
+  handle: async ({ database }, { imei, edition, body, receivedAtMs }) => {
+    const { manufacturerId, terminalModel, terminalId } = body;
+    const told = known({
+      manufacturer: text(manufacturerId),
+      model: text(terminalModel),
+      terminalId: text(terminalId),
+    });
+    await noteDevice(database, imei, { ...told, edition, seenMs: receivedAtMs });
+  },
+};
+
+/** 0x0107: what it is made of. */
+export const keepAttributes: TerminalHandler<typeof queryAttributesResponse> = {
+  definition: queryAttributesResponse,
+  durable: 'platform-attributes',
+  handle: async ({ database }, { imei, edition, body, receivedAtMs }) => {
+    const told = known({
+      manufacturer: text(body.manufacturerId),
+      model: text(body.terminalModel),
+      terminalId: text(body.terminalId),
+      // 19 digits are filled up with an F.
+      iccid: text(body.iccid.replace(/F+$/i, '')),
+      firmware: text(body.firmwareVersion),
+    });
+    await noteDevice(database, imei, { ...told, edition, seenMs: receivedAtMs });
+  },
+};

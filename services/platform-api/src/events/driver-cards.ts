@@ -1,0 +1,74 @@
+import { type CameraTime, driverReport } from '@fleet/jt808';
+import { driverByCard } from '../domains/drivers/look-ups.ts';
+import type { Driver } from '../domains/drivers/schema.ts';
+import { closeDriverSession, driverAtWheel, openDriverSession } from '../domains/drivers/sessions.ts';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { findVehicleByImei } from '../domains/vehicles/store.ts';
+import { type EventParts, raiseHappenings } from './parts.ts';
+import type { TerminalHandler, TerminalMessage } from './terminal-messages.ts';
+
+type Report = TerminalMessage<Parameters<(typeof keepDriverCards)['handle']>[1]['body']>;
+
+const cardOut = 2;
+
+/**
+ * 0x0702: a card that is known opens a driver session, closes the one before and raises `driver_change`; one that is not, or can not be read, raises it without a driver
+ * (platform-contract.md, section 8). The same card again is no change: terminals repeat it.
+ */
+export const keepDriverCards: TerminalHandler<typeof driverReport> = {
+  definition: driverReport,
+  durable: 'platform-drivers',
+  isInOrder: true,
+  handle: async (parts, message) => {
+    const vehicle = await findVehicleByImei(parts.records, message.imei);
+    if (vehicle === null) return;
+    if (message.body.status === cardOut) await closeDriverSession(parts, vehicle, false);
+    else await cardIn(parts, vehicle, message);
+  },
+};
+
+async function cardIn(parts: EventParts, vehicle: Vehicle, message: Report): Promise<void> {
+  const numbers = cardNumbers(message);
+  const driver = await driverOf(parts, vehicle, numbers);
+  const before = await driverAtWheel(parts, vehicle);
+  if (driver !== null && before?._id === driver._id) return;
+  const atMs = momentOf(message.body.time, vehicle.cameraUtcOffset) ?? message.receivedAtMs;
+  const { cardReadResult = 0, driverName } = message.body;
+  const happening = {
+    type: 'driver_change',
+    subject: '',
+    atMs,
+    driverId: driver?._id ?? null,
+    attributes: {
+      card_number: numbers[0] ?? null,
+      driver_name: driver?.name ?? driverName ?? null,
+      previous_driver_id: before?._id ?? null,
+      card_read_result: cardReadResult,
+    },
+  };
+  // First of all: what is done twice is raised once, and what was done already would not be raised at all.
+  await raiseHappenings(parts, [{ vehicle, happening }]);
+  if (driver === null) await closeDriverSession(parts, vehicle, true);
+  else await openDriverSession(parts, vehicle, driver);
+}
+
+/** What the card may be known by: the number of the certificate, of the person, or of the card itself. */
+const cardNumbers = ({ body: { certificateNo, idCardNo, uid } }: Report): string[] =>
+  [certificateNo, idCardNo, uid].flatMap((number) => {
+    const trimmed = number?.replaceAll('\0', '').trim() ?? '';
+    return trimmed === '' ? [] : [trimmed];
+  });
+
+async function driverOf(parts: EventParts, vehicle: Vehicle, numbers: readonly string[]): Promise<Driver | null> {
+  for (const number of numbers) {
+    const driver = await driverByCard(parts, vehicle, number);
+    if (driver !== null) return driver;
+  }
+  return null;
+}
+
+function momentOf(time: CameraTime | undefined, offset: string): number | undefined {
+  if (typeof time !== 'string') return undefined;
+  const atMs = Date.parse(`${time}${offset}`);
+  return Number.isNaN(atMs) ? undefined : atMs;
+}

@@ -1,0 +1,56 @@
+import { eventHeaders, eventSubject, StoredConsumer, type StoredMessage } from '@fleet/bus';
+import { type BodyOf, EDITIONS, type Edition, type MessageDefinition, tryDecodeBody } from '@fleet/jt808';
+import type { EventParts } from './parts.ts';
+
+/** A message that a terminal has sent on its own, read. */
+export interface TerminalMessage<B> {
+  /** Canonical terminal number. */
+  readonly imei: string;
+  readonly edition: Edition;
+  readonly body: B;
+  readonly receivedAtMs: number;
+}
+
+/** Which messages, and what follows from one. */
+export interface TerminalHandler<D extends MessageDefinition> {
+  readonly definition: D;
+  /** Name of the durable consumer, shared by all replicas. */
+  readonly durable: string;
+  /** One after the other, where their order counts. */
+  readonly isInOrder?: boolean;
+  readonly handle: (parts: EventParts, message: TerminalMessage<BodyOf<D>>) => Promise<void>;
+}
+
+/** Reads messages of one kind that gateways have stored in EVENTS; each is acknowledged once it has had its effect. */
+export function consumeTerminalMessages<D extends MessageDefinition>(
+  parts: EventParts,
+  { definition, durable, isInOrder = false, handle }: TerminalHandler<D>,
+): StoredConsumer {
+  const { bus, log } = parts;
+  return new StoredConsumer(bus, {
+    stream: 'EVENTS',
+    durable,
+    subject: eventSubject('*', definition.id),
+    ...(isInOrder ? { maxInFlight: 1 } : {}),
+    onError: (error) => log.warn({ err: error, message: definition.name }, 'what a terminal said has no effect yet'),
+    handler: async (message) => {
+      const read = readMessage(definition, message);
+      // It will never be readable.
+      if (read === null) return log.warn({ subject: message.subject }, 'what a terminal said can not be read');
+      await handle(parts, read);
+    },
+  });
+}
+
+function readMessage<D extends MessageDefinition>(
+  definition: D,
+  message: StoredMessage,
+): TerminalMessage<BodyOf<D>> | null {
+  const stated = message.header(eventHeaders.edition);
+  const edition = EDITIONS.find((known) => known === stated) ?? '2013';
+  const body = tryDecodeBody(definition, Buffer.from(message.data), edition);
+  const imei = message.subject.split('.')[1];
+  if (!body.ok || imei === undefined) return null;
+  const receivedAtMs = Number(message.header(eventHeaders.receivedAtMs)) || message.storedAtMs;
+  return { imei, edition, body: body.body, receivedAtMs };
+}

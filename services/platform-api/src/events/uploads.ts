@@ -1,0 +1,119 @@
+import { listenFor, StoredConsumer, uploadChanged, uploadSubject } from '@fleet/bus';
+import type { Running } from '@fleet/service-kit';
+import { type UploadRecord, UploadRecords, type UploadStatus } from '@fleet/storage';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { findVehicleByImei } from '../domains/vehicles/store.ts';
+import { tellLive } from './live.ts';
+import { type EventParts, raiseHappenings } from './parts.ts';
+
+interface Change {
+  readonly uploadId: string;
+  /** Canonical terminal number. */
+  readonly imei: string;
+  readonly channel: number;
+  readonly status: UploadStatus;
+  readonly filesize: number;
+  readonly filename: string | null;
+  readonly atMs: number;
+}
+
+const decoder = new TextDecoder();
+
+/** Types of the ends that people are told of. A cancelled upload is known to whoever cancelled it. */
+const types: Partial<Record<UploadStatus, string>> = {
+  completed: 'video_upload_completed',
+  failed: 'video_upload_failed',
+};
+
+/** Tells of clip uploads: how they go on to websockets, how they end as notifications too. */
+export function followUploads(parts: EventParts): readonly Running[] {
+  const { bus, log } = parts;
+  const onError = (error: unknown): void => log.warn({ err: error }, 'a change of an upload could not be told');
+  const ends = new StoredConsumer(bus, {
+    stream: 'UPLOADS',
+    durable: 'platform-uploads',
+    subject: uploadSubject('*', 'closed'),
+    onError,
+    handler: async ({ data, subject }) => {
+      const change = readChange(data);
+      if (change === null) return log.warn({ subject }, 'the end of an upload can not be read');
+      await tellOfEnd(parts, change);
+    },
+  });
+  const progress = listenFor(
+    bus,
+    uploadChanged,
+    onError,
+    (change) => void tellOfProgress(parts, change).catch(onError),
+    uploadSubject('*', 'progress'),
+    'platform-uploads',
+  );
+  return [ends, { stop: async () => progress.stop() }];
+}
+
+function readChange(data: Uint8Array): Change | null {
+  try {
+    const body = JSON.parse(decoder.decode(data)) as unknown;
+    return uploadChanged.check(body) ? (body as Change) : null;
+  } catch {
+    return null;
+  }
+}
+
+async function tellOfEnd(parts: EventParts, change: Change): Promise<void> {
+  const vehicle = await findVehicleByImei(parts.records, change.imei);
+  if (vehicle === null) return;
+  const record = await new UploadRecords(parts.database).find(change.uploadId);
+  const type = types[change.status];
+  const { channel, filesize, filename, status, uploadId, atMs } = change;
+  if (type !== undefined) {
+    const attributes = {
+      video_id: uploadId,
+      channels: [channel],
+      status,
+      filesize,
+      filename,
+      ...timesOf(record),
+    };
+    await raiseHappenings(parts, [{ vehicle, happening: { type, subject: uploadId, atMs, attributes } }]);
+  }
+  tell(parts, vehicle, change, record);
+}
+
+async function tellOfProgress(parts: EventParts, change: Change): Promise<void> {
+  const vehicle = await findVehicleByImei(parts.records, change.imei);
+  if (vehicle === null) return;
+  tell(parts, vehicle, change, await new UploadRecords(parts.database).find(change.uploadId));
+}
+
+/** The interface's `UploadedVideo`, and whose it is. */
+function tell({ bus }: EventParts, vehicle: Vehicle, change: Change, record: UploadRecord | null): void {
+  const { uploadId, channel, filesize, filename, status, atMs } = change;
+  const data = {
+    vehicle_id: vehicle._id,
+    video_id: uploadId,
+    imei: record?.shownImei ?? vehicle.recordedImei ?? change.imei,
+    channel,
+    ...timesOf(record),
+    filesize,
+    status,
+    ...(filename === null ? {} : { filename }),
+  };
+  tellLive(bus, vehicle.accountId, [{ type: 'upload', vehicleId: vehicle._id, atMs, data }]);
+}
+
+/** The span of the clip, on the camera's clock; an upload that was deleted has none any more. */
+function timesOf(record: UploadRecord | null): Readonly<Record<string, string>> {
+  if (record === null) return {};
+  const { clip, cameraUtcOffset } = record;
+  return {
+    video_start_time: inOffset(clip.startMs, cameraUtcOffset),
+    video_end_time: inOffset(clip.endMs, cameraUtcOffset),
+  };
+}
+
+function inOffset(atMs: number, offset: string): string {
+  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
+  const shifted = new Date(atMs + (offset.startsWith('-') ? -minutes : minutes) * 60_000);
+  return shifted.toISOString().slice(0, 19) + offset;
+}
