@@ -41,6 +41,7 @@ beforeAll(async () => {
     RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
     RATE_LIMIT_PLATFORM_BURST: '100000',
     RATE_LIMIT_LOGIN_PER_MINUTE: '1000',
+    PARTNER_COMMAND_ENABLED: 'true',
   });
   const { demo } = world.product.runtime;
   const login = { identifier: demo.email, password: demo.password };
@@ -213,6 +214,11 @@ describe("the rows of the interface's tables", () => {
 
   it.each(['/devices/partner/pushhb', '/devices/partner/pushgps'])('%s asks partners for their token', async (path) => {
     expect((await call('POST', path, { token: 'wrong', data_list: [] }, {})).status).toBe(401);
+  });
+
+  it('/device/sendInstruct asks partners for their token too', async () => {
+    const reply = await call('POST', '/device/sendInstruct', { token: 'wrong', proNo: 128 }, {});
+    expect(reply).toMatchObject({ status: 401, body: { code: 1004 } });
   });
 
   it.each(['sms-provider', 'voice-assistant'])('%s takes what is signed', async (receiver) => {
