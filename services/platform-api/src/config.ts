@@ -8,6 +8,7 @@ import {
 } from '@fleet/service-kit';
 import { partnerSettings } from './domains/partners/settings.ts';
 import { checkMapSettings, mapSettings } from './maps/settings.ts';
+import { checkSenderSettings, senderSettings } from './senders/settings.ts';
 
 const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 
@@ -86,18 +87,7 @@ export const schema = envSchema({
     default: '',
     description: 'networks, separated by commas, that webhooks may lead to though they are not public',
   },
-  SMS_PROVIDER: {
-    type: 'string',
-    default: 'log',
-    enum: ['log', 'twilio', 'plivo', 'vonage'],
-    description: 'who sends text messages; log writes them to the log',
-  },
-  PUSH_PROVIDER: {
-    type: 'string',
-    default: 'log',
-    enum: ['log', 'fcm'],
-    description: 'who sends push messages; log writes them to the log',
-  },
+  ...senderSettings,
   ENCRYPTION_KEY: {
     type: 'string',
     default: developmentEncryptionKey,
@@ -303,6 +293,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
     throw new ConfigError('ENCRYPTION_KEY has its development value: set one of your own.');
   checkMapSettings(config);
+  checkSenderSettings(config);
   return config;
 }
 

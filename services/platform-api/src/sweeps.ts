@@ -9,6 +9,7 @@ import { sweepTimes } from './domains/notifications/record.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { eraseUsers } from './domains/users/erasure.ts';
+import { sweepSends } from './senders/sent-log.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 
 /** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
@@ -34,6 +35,7 @@ export const sweeps: readonly Sweep[] = [
     run: ({ records }) => removeEntriesBefore(records, new Date(Date.now() - yearMs)),
   },
   { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
+  { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
   { name: 'deleted accounts', everyMs: minuteMs, run: (deps) => sweepDeletedAccounts(deps) },

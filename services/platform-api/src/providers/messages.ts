@@ -9,6 +9,8 @@ export interface Message {
   readonly to: string;
   /** Of a mail. */
   readonly subject?: string;
+  /** Of a mail, where it comes from another address than the provider's own. */
+  readonly from?: string;
   readonly text: string;
 }
 

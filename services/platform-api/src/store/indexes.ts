@@ -29,6 +29,7 @@ export const indexes: readonly Index[] = [
   { collection: 'notifications', keys: { accountId: 1, timestamp: -1 } },
   { collection: 'notifications', keys: { vehicleId: 1, timestamp: -1 } },
   { collection: 'notification_times', keys: { takenAt: 1 } },
+  { collection: 'notification_sends', keys: { at: 1 } },
   { collection: 'notification_preferences', keys: { userId: 1 } },
   { collection: 'notification_preferences', keys: { vehicleId: 1 } },
   { collection: 'push_tokens', keys: { accountId: 1, userId: 1 } },

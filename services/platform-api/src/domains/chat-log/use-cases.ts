@@ -127,6 +127,23 @@ async function reply(
   });
 }
 
+/** A text message that a provider has taken. */
+export type SentText = Pick<
+  ChatMessage,
+  'provider' | 'providerMessageId' | 'from' | 'to' | 'text' | 'userId' | 'vehicleId'
+>;
+
+/** Keeps a text message that a provider has taken; what the provider tells of its way later finds it by its id. */
+export const keepSent = (deps: Pick<Deps, 'records'>, scope: Scope, sent: SentText): Promise<boolean> =>
+  keep(deps, scope, {
+    ...sent,
+    messageKey: `sms:${sent.provider}:${sent.providerMessageId}`,
+    channel: 'sms',
+    direction: 'out',
+    status: 'sent',
+    receivedAt: new Date(),
+  });
+
 /** Answers what was said in a call; an unknown caller hears a fixed sentence. */
 export async function receiveCall(deps: Parts, provider: Provider, body: Body, context: RequestContext) {
   const call = readCall(provider, body);
@@ -182,11 +199,12 @@ async function partiesOf(
   return { user, scope: { accountId } };
 }
 
+/** Whose number it is counts once the user has shown to have it: anybody can write any number into a record. */
 async function userBehind({ records }: Parts, number: string): Promise<User | null> {
   // Some providers leave the plus out.
   const phone = normalPhone(number) ?? normalPhone(`+${number}`);
   const user = phone === null ? null : await findByPhone(records, phone);
-  if (user === null || user.disabled) return null;
+  if (user === null || user.disabled || user.phoneVerifiedAt === null) return null;
   return (await isLetIn(records, user.accountId)) ? user : null;
 }
 
@@ -198,7 +216,11 @@ async function operatorsAccount({ records, config }: Parts): Promise<number> {
 }
 
 /** False when the message is there already. */
-async function keep({ records }: Parts, scope: Scope, message: NewAccountRecord<ChatMessage>): Promise<boolean> {
+async function keep(
+  { records }: Pick<Deps, 'records'>,
+  scope: Scope,
+  message: NewAccountRecord<ChatMessage>,
+): Promise<boolean> {
   try {
     await messagesIn(records).insert(scope, message);
     return true;

@@ -47,6 +47,11 @@ export async function removePushTokens(
   return gone[0] ?? null;
 }
 
+/** Forgets a token that its provider does not know any more. */
+export const removePushToken = async ({ records }: Store, token: PushToken): Promise<void> => {
+  await pushTokensIn(records).remove(token, token._id);
+};
+
 /** Two that ask at once need two; more are a value that a crash has left. */
 const maxAttempts = 5;
 

@@ -25,6 +25,10 @@ export const updatePreferences = (
   expectedVersion: number | undefined,
 ): Promise<StoredPreferences | null> => preferencesIn(records).update(before, before._id, { json }, expectedVersion);
 
+/** An account's record, null where nothing was ever asked of it. */
+export const findConfig = (records: Records, { accountId }: Scope): Promise<StoredConfig | null> =>
+  records.findByUnique<StoredConfig>('global_config', 'account', String(accountId));
+
 /** An account's record, made when absent: every account has one. */
 export async function configOf(records: Records, { accountId }: Scope): Promise<StoredConfig> {
   const fields = { accountId, json: '{}' };

@@ -25,6 +25,7 @@ import type {
 } from './schema.ts';
 import {
   configOf,
+  findConfig,
   findPreferences,
   preferencesOf,
   removePreferences,
@@ -62,6 +63,16 @@ export async function languageOf({ records }: Store, user: UserOf): Promise<stri
   return language ?? found?.language ?? 'en';
 }
 
+/** What a user prefers, and what of the notifications' part the user has said, without making a record. */
+export async function knownPreferences(
+  { records }: Store,
+  user: { readonly _id: number; readonly language: string; readonly timezone: string },
+): Promise<{ values: Preferences; said: Partial<Preferences['notifications']> }> {
+  const stored = await findPreferences(records, user._id);
+  const given = (stored === null ? {} : parsed(stored)) as Partial<Preferences>;
+  return { values: merged(defaultPreferences(user), given), said: given.notifications ?? {} };
+}
+
 /** Sets some of a user's preferences; what is not named stays, also inside of a part. */
 export async function writePreferences(
   deps: Store,
@@ -82,10 +93,20 @@ export async function writePreferences(
   return withLatest(() => readPreferences(deps, caller), write, expectedVersion);
 }
 
-export async function readConfig({ records }: Store, scope: Scope): Promise<AccountConfig> {
-  const record = await configOf(records, scope);
-  return { record, values: merged(defaultConfig(), parsed(record)) };
+export async function readConfig(deps: Pick<Deps, 'records' | 'config'>, scope: Scope): Promise<AccountConfig> {
+  const record = await configOf(deps.records, scope);
+  return { record, values: merged(configDefaults(deps), parsed(record)) };
 }
+
+/** How an account is configured, without making a record. */
+export async function accountConfig(deps: Pick<Deps, 'records' | 'config'>, scope: Scope): Promise<GlobalConfig> {
+  const stored = await findConfig(deps.records, scope);
+  return merged(configDefaults(deps), stored === null ? {} : parsed(stored));
+}
+
+/** Who has named no provider sends with those of the installation. */
+const configDefaults = ({ config }: Pick<Deps, 'config'>): GlobalConfig =>
+  merged(defaultConfig(), { sms: { provider: config.SMS_PROVIDER }, push: { provider: config.PUSH_PROVIDER } });
 
 /** Configures an account; what is not named stays, also inside of a part. */
 export async function writeConfig(
@@ -100,7 +121,7 @@ export async function writeConfig(
   const write = async ({ record }: AccountConfig, version: number | undefined): Promise<AccountConfig | null> => {
     const stored = merged(parsed(record), body);
     const changed = await updateConfig(deps.records, record, JSON.stringify(stored), version);
-    return changed && { record: changed, values: merged(defaultConfig(), stored) };
+    return changed && { record: changed, values: merged(configDefaults(deps), stored) };
   };
   const written = await withLatest(() => readConfig(deps, caller), write, expectedVersion);
   const target = { type: 'global_config', id: written.record._id };

@@ -37,6 +37,19 @@ export async function sharedVehicle(
   return share === undefined ? null : asSharedVehicle(share);
 }
 
+/** The users with whom a vehicle is shared now, with a permission. */
+export async function usersSharing(
+  { records }: SharingStore,
+  scope: Scope,
+  vehicleId: number,
+  permission: SharePermission,
+): Promise<number[]> {
+  const shares = await findSharedBy(records, scope, { vehicleId }, new Date());
+  return shares
+    .filter(({ permissions }) => permissions.includes(permission))
+    .map(({ secondaryUserId }) => secondaryUserId);
+}
+
 /** Ends every share of a vehicle that is deleted. */
 export async function endSharesOfVehicle({ records }: SharingStore, scope: Scope, vehicleId: number): Promise<void> {
   for (const { _id } of await findSharedBy(records, scope, { vehicleId }, new Date(0)))

@@ -7,6 +7,7 @@ import {
   findUserByPhone,
   insertFirstOwner,
   markLoggedIn,
+  markPhoneVerified,
   spendTotpStep,
   usersIn,
 } from './store.ts';
@@ -14,6 +15,9 @@ import {
 /** The user of an account by id, or null. */
 export const findUser = (records: Records, scope: Scope, id: number): Promise<User | null> =>
   usersIn(records).find(scope, id);
+
+/** All users of an account. */
+export const usersOfAccount = (records: Records, scope: Scope): Promise<User[]> => usersIn(records).all(scope);
 
 /** The user with an e-mail in its normal form, in whatever account. */
 export const findByEmail = (records: Records, email: string): Promise<User | null> => findUserByEmail(records, email);
@@ -49,6 +53,10 @@ export async function noteLogIn(records: Records, id: number, now = new Date()):
   await markLoggedIn(records, id, now);
   return now;
 }
+
+/** Notes that a user has shown to have a phone number. */
+export const notePhoneVerified = (records: Records, id: number, phoneNumber: string, now = new Date()): Promise<void> =>
+  markPhoneVerified(records, id, phoneNumber, now);
 
 /** Spends a step of time-based codes; false where it was spent before. */
 export const spendStep = (records: Records, id: number, step: number): Promise<boolean> =>

@@ -1,0 +1,86 @@
+import type { Deps } from '../deps.ts';
+import { isLetIn } from '../domains/accounts/standing.ts';
+import type { WantedNotifications } from '../domains/notifications/preferences.ts';
+import { pushTokensOf } from '../domains/notifications/push-tokens.ts';
+import type { PushToken } from '../domains/notifications/schema.ts';
+import type { GlobalConfig } from '../domains/preferences/schema.ts';
+import { accountConfig, knownPreferences } from '../domains/preferences/use-cases.ts';
+import { usersSharing } from '../domains/sharing/use-cases.ts';
+import type { User } from '../domains/users/schema.ts';
+import { findAnywhere, usersOfAccount } from '../domains/users/use-cases.ts';
+import { AgedCache } from './aged-cache.ts';
+import type { KnownPreferences } from './rules.ts';
+
+/** Who has no access any more hears nothing more after this time. */
+const maxAgeMs = 5_000;
+
+/** Of which vehicle somebody is to be told. */
+export interface ToldOf {
+  readonly accountId: number;
+  readonly vehicleId: number;
+  readonly ownerUserId: number;
+}
+
+/** A user who may be told of a vehicle, with what the user wants. */
+export interface Listener {
+  readonly user: User;
+  readonly preferences: KnownPreferences;
+  readonly wish: WantedNotifications;
+}
+
+type AudienceDeps = Pick<Deps, 'records' | 'config'> & {
+  readonly notifications: Pick<Deps['notifications'], 'wishes'>;
+};
+
+/** Who may be told of vehicles, and what they have said; read again every few seconds. */
+export class Audience {
+  readonly #deps: AudienceDeps;
+  readonly #configs = new AgedCache<number, GlobalConfig>(maxAgeMs);
+  readonly #letIn = new AgedCache<number, boolean>(maxAgeMs);
+  readonly #accounts = new AgedCache<number, readonly User[]>(maxAgeMs);
+  readonly #shared = new AgedCache<number, readonly User[]>(maxAgeMs);
+  readonly #preferences = new AgedCache<number, KnownPreferences>(maxAgeMs);
+  readonly #tokens = new AgedCache<number, readonly PushToken[]>(maxAgeMs);
+
+  constructor(deps: AudienceDeps) {
+    this.#deps = deps;
+  }
+
+  configOf(accountId: number): Promise<GlobalConfig> {
+    return this.#configs.get(accountId, () => accountConfig(this.#deps, { accountId }));
+  }
+
+  tokensOf({ accountId, _id: userId }: User): Promise<readonly PushToken[]> {
+    return this.#tokens.get(userId, () => pushTokensOf(this.#deps, { accountId, userId }));
+  }
+
+  /** Those who see the vehicle, and those with whom its notifications are shared; nobody whose account is not let in. */
+  async of({ accountId, vehicleId, ownerUserId }: ToldOf): Promise<Listener[]> {
+    const [own, shared, wishes] = await Promise.all([
+      this.#accounts.get(accountId, () => usersOfAccount(this.#deps.records, { accountId })),
+      this.#shared.get(vehicleId, () => this.#readShared(accountId, vehicleId)),
+      this.#deps.notifications.wishes.ofVehicles([vehicleId]),
+    ]);
+    const seeing = own.filter(({ role, _id }) => role !== 'driver' || _id === ownerUserId);
+    const users = new Map([...shared, ...seeing].filter(({ disabled }) => !disabled).map((user) => [user._id, user]));
+    const listeners = await Promise.all(
+      [...users.values()].map(async (user): Promise<Listener | null> => {
+        const wish = wishes.get(vehicleId)?.of(user._id);
+        if (wish === undefined || !(await this.#isLetIn(user.accountId))) return null;
+        const preferences = await this.#preferences.get(user._id, () => knownPreferences(this.#deps, user));
+        return { user, wish, preferences };
+      }),
+    );
+    return listeners.filter((each) => each !== null);
+  }
+
+  #isLetIn(accountId: number): Promise<boolean> {
+    return this.#letIn.get(accountId, () => isLetIn(this.#deps.records, accountId));
+  }
+
+  async #readShared(accountId: number, vehicleId: number): Promise<User[]> {
+    const ids = await usersSharing(this.#deps, { accountId }, vehicleId, 'notifications');
+    const users = await Promise.all(ids.map((id) => findAnywhere(this.#deps.records, id)));
+    return users.filter((user) => user !== null);
+  }
+}

@@ -1,0 +1,121 @@
+import { type NotificationRaised, notificationRaised, RetryLater, type StoredMessage } from '@fleet/bus';
+import type { Deps } from '../deps.ts';
+import type { NotificationShown } from '../domains/notifications/schema.ts';
+import type { Audience } from './audience.ts';
+import type { SenderChannel, Target } from './channels.ts';
+import { isOffered, isTold } from './rules.ts';
+import { SendingFailed, SendingRefused } from './sending.ts';
+import { isSettled, settle } from './sent-log.ts';
+
+/** What is older is no news: it stays in the history alone. */
+const maxAgeMs = 6 * 3_600_000;
+const firstRetryMs = 5_000;
+const maxRetryMs = 120_000;
+/** Messages of one notification that are sent at the same time. */
+const atOnce = 16;
+
+/** What became of a message. */
+export type SendResult = 'sent' | 'skipped' | 'unregistered' | 'refused' | 'failed';
+
+/** Tells users of notifications by one channel. */
+export class ChannelSender {
+  readonly #parts: Pick<Deps, 'database' | 'log'>;
+  readonly #channel: SenderChannel;
+  readonly #audience: Audience;
+  readonly #count: (result: SendResult) => void;
+
+  constructor(
+    parts: Pick<Deps, 'database' | 'log'>,
+    channel: SenderChannel,
+    audience: Audience,
+    count: (result: SendResult) => void,
+  ) {
+    this.#parts = parts;
+    this.#channel = channel;
+    this.#audience = audience;
+    this.#count = count;
+  }
+
+  /** Resolves once everybody was told; throws RetryLater while the provider does not take messages. */
+  async handle({
+    data,
+    subject,
+    deliveryCount,
+  }: Pick<StoredMessage, 'data' | 'subject' | 'deliveryCount'>): Promise<void> {
+    const raised = readRaised(data);
+    if (raised === null) {
+      this.#parts.log.error({ subject }, 'a notification can not be read, and is told to nobody');
+      return;
+    }
+    const nowMs = Date.now();
+    if (nowMs - raised.notification.server_timestamp > maxAgeMs) return;
+    const letters = await this.#lettersOf(raised, nowMs);
+    const failures: SendingFailed[] = [];
+    for (let at = 0; at < letters.length; at += atOnce)
+      await Promise.all(
+        letters.slice(at, at + atOnce).map(async (letter) => {
+          const failure = await this.#send(letter);
+          if (failure !== null) failures.push(failure);
+        }),
+      );
+    if (failures.length === 0) return;
+    const asked = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
+    const usual = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(10, deliveryCount - 1));
+    throw new RetryLater(Math.max(asked, usual));
+  }
+
+  async #lettersOf(raised: NotificationRaised, nowMs: number): Promise<{ id: string; target: Target }[]> {
+    const { accountId, ownerUserId } = raised;
+    const notification = raised.notification as NotificationShown;
+    const { notification_type: type, severity, vehicle_id: vehicleId } = notification;
+    const channel = this.#channel.name;
+    const config = await this.#audience.configOf(accountId);
+    if (!isOffered(config, channel, type)) return [];
+    const listeners = await this.#audience.of({ accountId, vehicleId, ownerUserId });
+    const told = listeners.filter(({ wish, preferences }) =>
+      isTold({ channel, type, severity, config, wish, preferences, nowMs }),
+    );
+    const targets = await Promise.all(
+      told.map(async (listener) => {
+        const found = await this.#channel.targetsOf({ accountId, notification, listener, config });
+        return found.map((target) => ({
+          id: `${notification.id}:${listener.user._id}:${channel}:${target.key}`,
+          target,
+        }));
+      }),
+    );
+    return targets.flat();
+  }
+
+  /** Answers the failure after which it is to be tried again. */
+  async #send({ id, target }: { id: string; target: Target }): Promise<SendingFailed | null> {
+    const { database, log } = this.#parts;
+    if (await isSettled(database, id)) return null;
+    let result: SendResult;
+    try {
+      result = await target.send();
+    } catch (error) {
+      if (error instanceof SendingFailed) {
+        log.warn({ err: error, message: id }, 'a message about a notification is put off');
+        this.#count('failed');
+        return error;
+      }
+      if (!(error instanceof SendingRefused)) throw error;
+      log.warn({ err: error, message: id }, 'a message about a notification was refused');
+      result = 'refused';
+    }
+    await settle(database, id, result);
+    this.#count(result);
+    return null;
+  }
+}
+
+function readRaised(data: Uint8Array): NotificationRaised | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(data));
+    return notificationRaised.check(value) ? (value as NotificationRaised) : null;
+  } catch {
+    // Told to the caller as what it is.
+    return null;
+  }
+}

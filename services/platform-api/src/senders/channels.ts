@@ -1,0 +1,152 @@
+import type { Deps } from '../deps.ts';
+import { smsProviders } from '../domains/chat-log/schema.ts';
+import { keepSent, type SentText } from '../domains/chat-log/use-cases.ts';
+import { removePushToken } from '../domains/notifications/push-tokens.ts';
+import type { NotificationShown, NotifyChannel } from '../domains/notifications/schema.ts';
+import type { GlobalConfig } from '../domains/preferences/schema.ts';
+import type { Scope } from '../store/account-records.ts';
+import type { Audience, Listener } from './audience.ts';
+import type { Providers } from './providers.ts';
+import { SendingRefused } from './sending.ts';
+import { countToday, uncountToday } from './sent-log.ts';
+import { mailOf, smsText, titled } from './texts.ts';
+
+/** One message to be sent: to a user, at one address. */
+export interface Letter {
+  readonly accountId: number;
+  readonly notification: NotificationShown;
+  readonly listener: Listener;
+  readonly config: GlobalConfig;
+}
+
+/** Where a user is reached by a channel; `key` tells it from the user's other addresses. */
+export interface Target {
+  readonly key: string;
+  /** Sends, and answers what became of it; throws SendingFailed or SendingRefused. */
+  readonly send: () => Promise<'sent' | 'skipped' | 'unregistered'>;
+}
+
+/** A way of telling users. */
+export interface SenderChannel {
+  readonly name: NotifyChannel;
+  targetsOf(letter: Letter): Promise<Target[]>;
+}
+
+type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log'>;
+
+const readerOf = ({ preferences: { values } }: Listener) => ({ language: values.language, timezone: values.timezone });
+
+const providerOf = <T>(providers: ReadonlyMap<string, T>, name: string): T => {
+  const provider = providers.get(name) ?? providers.get('log');
+  if (provider === undefined) throw new SendingRefused(`there is no provider ${name}`);
+  return provider;
+};
+
+export const pushChannel = (parts: Parts, providers: Providers, audience: Audience): SenderChannel => ({
+  name: 'push',
+  targetsOf: async (letter) => {
+    const tokens = await audience.tokensOf(letter.listener.user);
+    const { notification, listener, config } = letter;
+    const { title, description } = titled(notification, readerOf(listener));
+    const collapseKey = `${notification.vehicle_id}:${notification.notification_type}`;
+    const provider = providerOf(providers.push, config.push.provider);
+    return tokens.map((token) => ({
+      key: String(token._id),
+      send: async () => {
+        if (await isRecent(parts, letter, token._id)) return 'skipped';
+        const message = { token: token.token, title, body: `${notification.vehicle_no}: ${description}`, collapseKey };
+        const result = await provider.send({ ...message, data: dataOf(notification) });
+        if (result === 'unregistered') await removePushToken(parts, token);
+        return result;
+      },
+    }));
+  },
+});
+
+/** Values of a push message's data are texts. */
+const dataOf = (notification: NotificationShown): Record<string, string> => ({
+  notification_id: String(notification.id),
+  notification_type: notification.notification_type,
+  severity: notification.severity,
+  vehicle_id: String(notification.vehicle_id),
+  vehicle_no: notification.vehicle_no,
+  imei: notification.imei,
+  timestamp: String(notification.timestamp),
+  latitude: String(notification.location.latitude),
+  longitude: String(notification.location.longitude),
+});
+
+/** Whether the same type of the same vehicle went to the device within the account's `dedupe_seconds`; a repetition of the same one does not count. */
+async function isRecent({ redis, log }: Parts, { notification, config }: Letter, tokenId: number): Promise<boolean> {
+  const seconds = config.push.dedupe_seconds;
+  if (seconds === 0) return false;
+  const key = `push-sent:${tokenId}:${notification.vehicle_id}:${notification.notification_type}`;
+  try {
+    const isFirst = await redis.set(key, String(notification.id), { NX: true, PX: seconds * 1_000 });
+    return isFirst === null && (await redis.get(key)) !== String(notification.id);
+  } catch (error) {
+    // One too many is better than none.
+    log.warn({ err: error }, 'recent push messages could not be looked up');
+    return false;
+  }
+}
+
+export const smsChannel = (parts: Parts, providers: Providers): SenderChannel => ({
+  name: 'sms',
+  targetsOf: async ({ accountId, notification, listener, config }) => {
+    const { user } = listener;
+    const to = user.phoneNumber;
+    if (to === null) return [];
+    const provider = providerOf(providers.sms, config.sms.provider);
+    const text = smsText(notification, readerOf(listener));
+    const send = async (): Promise<'sent' | 'skipped'> => {
+      const now = new Date();
+      if ((await countToday(parts.database, 'sms', accountId, now)) > config.sms.daily_limit) {
+        await uncountToday(parts.database, 'sms', accountId, now);
+        return 'skipped';
+      }
+      try {
+        const id = await provider.send({ to, from: config.sms.sender_id, text });
+        const about = { to, text, userId: user._id, vehicleId: notification.vehicle_id };
+        if (id !== null && isSmsProvider(provider.name))
+          await note(
+            parts,
+            { accountId },
+            { ...about, provider: provider.name, providerMessageId: id, from: config.sms.sender_id ?? '' },
+          );
+        return 'sent';
+      } catch (error) {
+        await uncountToday(parts.database, 'sms', accountId, now);
+        throw error;
+      }
+    };
+    return [{ key: 'sms', send }];
+  },
+});
+
+const isSmsProvider = (name: string): name is (typeof smsProviders)[number] =>
+  (smsProviders as readonly string[]).includes(name);
+
+/** The chat log has what was sent; that it can not be written there does not send it again. */
+async function note(parts: Parts, scope: Scope, sent: SentText): Promise<void> {
+  try {
+    await keepSent(parts, scope, sent);
+  } catch (error) {
+    parts.log.warn({ err: error }, 'a text message that was sent is not in the chat log');
+  }
+}
+
+export const emailChannel = (providers: Providers): SenderChannel => ({
+  name: 'email',
+  targetsOf: async ({ notification, listener, config }) => {
+    const { email: to } = listener.user;
+    if (to === null) return [];
+    const { from } = config.email;
+    const send = async (): Promise<'sent'> => {
+      const mail = mailOf(notification, readerOf(listener));
+      await providers.mail.send({ kind: 'mail', to, ...mail, ...(from === null ? {} : { from }) });
+      return 'sent';
+    };
+    return [{ key: 'email', send }];
+  },
+});

@@ -1,0 +1,33 @@
+import CircuitBreaker from 'opossum';
+import type { Message, Messages } from '../providers/messages.ts';
+import { type LineOptions, lineDefaults, SendingFailed } from './sending.ts';
+
+/** Sends mails (or the SMS of an installation without a provider of its own); throws SendingFailed. */
+export interface MailProvider {
+  send(message: Message): Promise<void>;
+  stop(): void;
+}
+
+/** The installation's own sender behind a breaker, which leaves it alone while it fails. */
+export function guardedMessages(name: string, messages: Messages, options: LineOptions = {}): MailProvider {
+  const { requestsToOpen, leftAloneMs } = { ...lineDefaults, ...options };
+  const breaker = new CircuitBreaker((message: Message) => messages.send(message), {
+    // The request has a limit of its own, which also ends its connection.
+    timeout: false,
+    rollingCountTimeout: 60_000,
+    volumeThreshold: requestsToOpen,
+    errorThresholdPercentage: 50,
+    resetTimeout: leftAloneMs,
+  });
+  return {
+    send: async (message) => {
+      const retryAfterMs = breaker.opened ? leftAloneMs : null;
+      try {
+        await breaker.fire(message);
+      } catch (cause) {
+        throw new SendingFailed(`the provider of ${name} did not take a message`, { retryAfterMs, cause });
+      }
+    },
+    stop: () => breaker.shutdown(),
+  };
+}

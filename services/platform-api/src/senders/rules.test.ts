@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import { defaultConfig, defaultPreferences } from '../domains/preferences/rules.ts';
+import { isQuiet, isTold, type Question } from './rules.ts';
+
+const noonUtc = Date.UTC(2026, 0, 31, 12, 0);
+
+describe('quiet hours', () => {
+  it.each([
+    ['22:00', '06:00', 'UTC', false],
+    ['11:59', '12:01', 'UTC', true],
+    ['12:00', '13:00', 'UTC', true],
+    ['11:00', '12:00', 'UTC', false],
+    ['12:00', '12:00', 'UTC', false],
+    // 17:30 in Kolkata, 01:00 of the next day in Auckland.
+    ['17:00', '18:00', 'Asia/Kolkata', true],
+    ['22:00', '06:00', 'Pacific/Auckland', true],
+    ['22:00', '00:30', 'Pacific/Auckland', false],
+  ])('from %s to %s in %s: %s', (from, to, zone, quiet) => {
+    expect(isQuiet({ from, to }, zone, noonUtc)).toBe(quiet);
+  });
+
+  it('begin at midnight, too', () => {
+    expect(isQuiet({ from: '00:00', to: '05:00' }, 'UTC', Date.UTC(2026, 0, 31, 0, 0))).toBe(true);
+  });
+});
+
+describe('isTold', () => {
+  const user = { language: 'en', timezone: 'UTC' };
+  const question = (more: Partial<Question> = {}): Question => ({
+    channel: 'push',
+    type: 'overspeed',
+    severity: 'warning',
+    config: defaultConfig(),
+    wish: { notificationTypes: ['overspeed', 'sos'], channels: ['push'], isDefault: true },
+    preferences: { values: defaultPreferences(user), said: {} },
+    nowMs: noonUtc,
+    ...more,
+  });
+  const saying = (said: object) => {
+    const values = defaultPreferences(user);
+    return { values: { ...values, notifications: { ...values.notifications, ...said } }, said };
+  };
+  const sms = { ...defaultConfig().sms, enabled: true };
+
+  it('pushes what is wanted, unless somebody has said no', () => {
+    const config = defaultConfig();
+    expect(isTold(question())).toBe(true);
+    expect(isTold(question({ type: 'idling' }))).toBe(false);
+    expect(isTold(question({ config: { ...config, push: { ...config.push, enabled: false } } }))).toBe(false);
+    const others = { ...config, push: { ...config.push, notification_types: ['sos'] } };
+    expect(isTold(question({ config: others }))).toBe(false);
+    expect(isTold(question({ preferences: saying({ push: false }) }))).toBe(false);
+  });
+
+  it('takes the channels of the vehicle, without a word those of the user', () => {
+    const config = { ...defaultConfig(), sms };
+    const asked = question({ channel: 'sms', type: 'sos', config });
+    const wish = { notificationTypes: ['sos'], channels: ['sms'] as const, isDefault: false };
+    expect(isTold(asked)).toBe(false);
+    expect(isTold({ ...asked, preferences: saying({ sms: true }) })).toBe(true);
+    expect(isTold({ ...asked, wish })).toBe(true);
+    expect(isTold({ ...asked, wish, preferences: saying({ sms: false }) })).toBe(false);
+    expect(isTold({ ...asked, wish: { ...wish, channels: ['push'] }, preferences: saying({ sms: true }) })).toBe(false);
+  });
+
+  it('is quiet in quiet hours of the user and of the account, but for what is critical', () => {
+    const quiet = { from: '11:00', to: '13:00' };
+    const config = defaultConfig();
+    const ofAccount = { ...config, push: { ...config.push, quiet_hours: quiet } };
+    expect(isTold(question({ preferences: saying({ quiet_hours: quiet }) }))).toBe(false);
+    expect(isTold(question({ config: ofAccount }))).toBe(false);
+    expect(isTold(question({ config: ofAccount, severity: 'critical' }))).toBe(true);
+    expect(isTold(question({ config: ofAccount, nowMs: noonUtc + 2 * 3_600_000 }))).toBe(true);
+  });
+});

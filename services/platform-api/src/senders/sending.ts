@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import CircuitBreaker from 'opossum';
+
+/** The provider could not take a message now: it is to be tried again. */
+export class SendingFailed extends Error {
+  override readonly name = 'SendingFailed';
+  /** As the provider asks, null where it says nothing. */
+  readonly retryAfterMs: number | null;
+  /** Whether the provider itself is at fault, and not how often it is asked. */
+  readonly isOutage: boolean;
+  constructor(message: string, options: { retryAfterMs?: number | null; isOutage?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.isOutage = options.isOutage ?? true;
+  }
+}
+
+/** The provider will never take this message: trying it again is of no use. */
+export class SendingRefused extends Error {
+  override readonly name = 'SendingRefused';
+}
+
+/** What is posted to a provider. */
+export interface Posted {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What a provider answered that is up. */
+export interface ProviderAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** How a provider is asked; every value has a default. */
+export interface LineOptions {
+  readonly timeoutMs?: number;
+  /** Wait before the first of three repetitions where the provider names none; doubled with each. */
+  readonly retryMs?: number;
+  /** A longer `Retry-After` is not waited for here: the message is put off. */
+  readonly maxWaitMs?: number;
+  /** What opens the breaker: so many requests within a minute, half of which failed. */
+  readonly requestsToOpen?: number;
+  readonly leftAloneMs?: number;
+}
+
+const repetitions = 3;
+/** How a provider is asked unless something else is said. */
+export const lineDefaults: Required<LineOptions> = {
+  timeoutMs: 10_000,
+  retryMs: 1_000,
+  maxWaitMs: 20_000,
+  requestsToOpen: 8,
+  leftAloneMs: 30_000,
+};
+
+/** The line to a provider: time limit, three repetitions of 429 and 5xx with `Retry-After`, and a breaker that leaves it alone while it fails. */
+export class ProviderLine {
+  readonly #name: string;
+  readonly #options: Required<LineOptions>;
+  readonly #breaker: CircuitBreaker<[Posted], ProviderAnswer>;
+  readonly #stopped = new AbortController();
+
+  constructor(name: string, options: LineOptions = {}) {
+    this.#name = name;
+    this.#options = { ...lineDefaults, ...options };
+    this.#breaker = new CircuitBreaker((posted) => this.#post(posted), {
+      // The request has a limit of its own, which also ends its connection.
+      timeout: false,
+      rollingCountTimeout: 60_000,
+      volumeThreshold: this.#options.requestsToOpen,
+      errorThresholdPercentage: 50,
+      resetTimeout: this.#options.leftAloneMs,
+      errorFilter: (error: unknown) => !(error instanceof SendingFailed && error.isOutage),
+    });
+  }
+
+  /** The provider's answer to what it understood, refusals too; throws SendingFailed otherwise. */
+  async post(posted: Posted): Promise<ProviderAnswer> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#fire(posted);
+      } catch (error) {
+        if (!(error instanceof SendingFailed) || attempt === repetitions || this.#breaker.opened) throw error;
+        const waitMs = error.retryAfterMs ?? this.#options.retryMs * 2 ** attempt;
+        if (waitMs > this.#options.maxWaitMs) throw error;
+        await delay(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#breaker.shutdown();
+  }
+
+  async #fire(posted: Posted): Promise<ProviderAnswer> {
+    if (this.#breaker.opened)
+      throw new SendingFailed(`${this.#name} is left alone after failures`, {
+        retryAfterMs: this.#options.leftAloneMs,
+      });
+    try {
+      return await this.#breaker.fire(posted);
+    } catch (error) {
+      if (error instanceof SendingFailed) throw error;
+      // Half open: the one request that tries it is under way.
+      throw new SendingFailed(`${this.#name} is being tried again`, { cause: error });
+    }
+  }
+
+  async #post({ url, headers, body }: Posted): Promise<ProviderAnswer> {
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(url, {
+        method: 'POST',
+        headers,
+        body,
+        // Credentials are for this address alone.
+        redirect: 'error',
+        signal: AbortSignal.timeout(this.#options.timeoutMs),
+      });
+      text = await response.text();
+    } catch (cause) {
+      throw new SendingFailed(`${this.#name} could not be reached`, { cause });
+    }
+    const { status } = response;
+    if (status !== 429 && status < 500) return { status, text };
+    throw new SendingFailed(`${this.#name} answered ${status}`, {
+      isOutage: status !== 429,
+      retryAfterMs: retryAfterMs(response.headers.get('retry-after'), Date.now()),
+    });
+  }
+}
+
+/** Reads `Retry-After`: seconds, or a date. */
+export function retryAfterMs(header: string | null, nowMs: number): number | null {
+  if (header === null || header.trim() === '') return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1_000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
+
+/** JSON of an answer, undefined for anything else. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // What it means depends on the status.
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+import { ensureStreams, StoredConsumer } from '@fleet/bus';
+import { Counter, type Lifecycle, type Registry } from '@fleet/service-kit';
+import { UntilDone } from '../bootstrap.ts';
+import type { Deps } from '../deps.ts';
+import { Audience } from './audience.ts';
+import { ChannelSender } from './channel-sender.ts';
+import { emailChannel, pushChannel, smsChannel } from './channels.ts';
+import { providersOf } from './providers.ts';
+import type { LineOptions } from './sending.ts';
+
+/** What tests put in the place of the usual. */
+export interface SenderOptions {
+  readonly registry?: Registry;
+  readonly line?: LineOptions;
+}
+
+/**
+ * Tells users of notifications by push, SMS and mail. Each channel reads the stream for itself, as `notification-senders-<channel>`: a provider that fails holds up
+ * nobody else's messages. All replicas share the work.
+ */
+export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line = {} }: SenderOptions = {}): void {
+  const { bus, config, log } = deps;
+  const audience = new Audience(deps);
+  const providers = providersOf(config, deps, line);
+  const counter = new Counter({
+    name: 'platform_notification_messages_total',
+    help: 'messages to users about notifications, by channel and what became of them',
+    labelNames: ['channel', 'result'],
+    registers: registry === undefined ? [] : [registry],
+  });
+  const consumers: StoredConsumer[] = [];
+  const begun = new UntilDone(log, async () => {
+    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    for (const channel of [
+      pushChannel(deps, providers, audience),
+      smsChannel(deps, providers),
+      emailChannel(providers),
+    ]) {
+      const sender = new ChannelSender(deps, channel, audience, (result) =>
+        counter.inc({ channel: channel.name, result }),
+      );
+      consumers.push(
+        new StoredConsumer(bus, {
+          stream: 'NOTIFICATIONS',
+          durable: `notification-senders-${channel.name}`,
+          subject: 'notification.*.*',
+          handler: (message) => sender.handle(message),
+          onError: (error) =>
+            log.error({ err: error, channel: channel.name }, 'users could not be told of a notification'),
+          maxInFlight: 256,
+        }),
+      );
+    }
+  });
+  lifecycle.onStop('senders', async () => {
+    await begun.stop();
+    // What waits for a provider is put off, and comes again elsewhere.
+    providers.stop();
+    await Promise.all(consumers.map((consumer) => consumer.stop()));
+  });
+}

@@ -1,0 +1,62 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What was posted to the stand-in. */
+export interface Received {
+  readonly path: string;
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** An answer of the stand-in. */
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** A provider of messages over real HTTP, that notes what it gets and answers as a test says. */
+export class ProviderStandIn {
+  readonly received: Received[] = [];
+  readonly url: string;
+  readonly #server: Server;
+  /** How it answers. */
+  reply: (received: Received) => Reply = () => ({});
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  static async open(): Promise<ProviderStandIn> {
+    let standIn: ProviderStandIn | undefined;
+    const server = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        const { url: path = '', method = '', headers } = request;
+        const received = { path, method, headers, body: Buffer.concat(parts).toString() };
+        standIn?.received.push(received);
+        const { status = 200, headers: more = {}, body = {} } = standIn?.reply(received) ?? {};
+        response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(body));
+      });
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    standIn = new ProviderStandIn(server);
+    return standIn;
+  }
+
+  to(path: string): Received[] {
+    return this.received.filter((each) => each.path === path);
+  }
+
+  close(): Promise<void> {
+    this.#server.closeAllConnections();
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+}
