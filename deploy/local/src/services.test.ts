@@ -55,7 +55,9 @@ describe('what the services are started with', () => {
     expect(envOf('upload-ftp')['CLIPS_SIGNING_SECRET']).toBe(envOf('device-api')['CLIPS_SIGNING_SECRET']);
     expect(envOf('platform-api')['CLIPS_SIGNING_SECRET']).toBeUndefined();
     expect(envOf('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });
-    expect(envOf('webhook-dispatcher')['ENCRYPTION_KEY']).toBeUndefined();
+    // It opens the secrets that platform-api seals.
+    expect(envOf('webhook-dispatcher')['ENCRYPTION_KEY']).toBe('e');
+    expect(envOf('device-api')['ENCRYPTION_KEY']).toBeUndefined();
   });
 
   it('gives the Platform API the samples of roads and toll gates, unless others are named', () => {

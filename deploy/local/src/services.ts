@@ -115,7 +115,12 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
         POD_ID: 'upload-ftp',
       },
     },
-    { name: 'webhook-dispatcher', httpPort: ports.webhookHttp, isPublic: false, env: {} },
+    {
+      name: 'webhook-dispatcher',
+      httpPort: ports.webhookHttp,
+      isPublic: false,
+      env: { ENCRYPTION_KEY: options.env['ENCRYPTION_KEY'] ?? secrets.encryptionKey },
+    },
   ];
 }
 
