@@ -1,0 +1,61 @@
+import { degreeM, nearLongitude, type Position, radians } from '../../geometry/positions.ts';
+
+/** Points that are looked at together: the time grows with their square in the worst case, a zigzag. */
+const atOnce = 1_000;
+
+/** Places as plain numbers, as each is looked at many times: degrees, longitudes without a jump at the date line, and the cosine of each latitude. */
+interface Places {
+  readonly latitudes: Float64Array;
+  readonly longitudes: Float64Array;
+  readonly scales: Float64Array;
+}
+
+/** Douglas-Peucker: the points that are left of a line so that none that goes was further than the tolerance from it. First and last stay, and one in a thousand. */
+export function simplified<T>(points: readonly T[], toleranceM: number, placeOf: (point: T) => Position): T[] {
+  if (toleranceM <= 0 || points.length <= 2) return [...points];
+  const places = placesOf(points.map(placeOf));
+  const stays = new Uint8Array(points.length);
+  stays[points.length - 1] = 1;
+  for (let first = 0; first < points.length - 1; first += atOnce) {
+    stays[first] = 1;
+    markBends(places, stays, first, Math.min(first + atOnce, points.length - 1), toleranceM);
+  }
+  return points.filter((_point, at) => stays[at] === 1);
+}
+
+function placesOf(positions: readonly Position[]): Places {
+  const latitudes = Float64Array.from(positions, ([latitude]) => latitude);
+  const longitudes = Float64Array.from(positions, ([, longitude]) => longitude);
+  for (let at = 1; at < longitudes.length; at += 1)
+    longitudes[at] = nearLongitude(longitudes[at] ?? 0, longitudes[at - 1] ?? 0);
+  return { latitudes, longitudes, scales: latitudes.map((latitude) => Math.cos(radians(latitude))) };
+}
+
+function markBends(places: Places, stays: Uint8Array, from: number, to: number, toleranceM: number): void {
+  const limit = (toleranceM / degreeM) ** 2;
+  // Not by recursion: a zigzag would go down a thousand times.
+  const open: [number, number][] = [[from, to]];
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    const [first, last] = part;
+    let [farthest, most] = [first, limit];
+    for (let at = first + 1; at < last; at += 1) {
+      const square = squareFrom(places, at, first, last);
+      if (square > most) [farthest, most] = [at, square];
+    }
+    if (farthest === first) continue;
+    stays[farthest] = 1;
+    open.push([first, farthest], [farthest, last]);
+  }
+}
+
+/** Square of the distance of a place from the segment between two others, in degrees of latitude; flat geometry around the place. */
+function squareFrom({ latitudes, longitudes, scales }: Places, at: number, from: number, to: number): number {
+  const scale = scales[at] ?? 1;
+  const ax = ((longitudes[from] ?? 0) - (longitudes[at] ?? 0)) * scale;
+  const ay = (latitudes[from] ?? 0) - (latitudes[at] ?? 0);
+  const dx = ((longitudes[to] ?? 0) - (longitudes[from] ?? 0)) * scale;
+  const dy = (latitudes[to] ?? 0) - (latitudes[from] ?? 0);
+  const length = dx * dx + dy * dy;
+  const part = length === 0 ? 0 : Math.max(0, Math.min(1, -(ax * dx + ay * dy) / length));
+  return (ax + part * dx) ** 2 + (ay + part * dy) ** 2;
+}

@@ -1,0 +1,190 @@
+import { distanceM } from '../../geometry/positions.ts';
+import { type Believed, follow, isFix, placeOf } from './fixes.ts';
+import type { Point } from './schema.ts';
+import { simplified } from './simplify.ts';
+
+/** A drive from where the vehicle began to move to where it came to rest. */
+export interface Trip {
+  readonly startedAtMs: number;
+  /** Null while it goes on. */
+  readonly endedAtMs: number | null;
+  readonly start: Point;
+  readonly end: Point | null;
+  /** Up to where it has come by now. */
+  readonly lastAtMs: number;
+  readonly distanceM: number;
+  readonly idleMs: number;
+  readonly maxSpeedKmh: number;
+  readonly driverId: number | null;
+  readonly line: readonly Point[];
+}
+
+const movingFromKmh = 5;
+const standstillMs = 300_000;
+/** Without any report for so long a drive is over, wherever the vehicle is found after it. */
+const longestGapMs = 3_600_000;
+/** The report before the first that moves is where the drive began, unless it is older. */
+const startWithinMs = 120_000;
+const shortestM = 300;
+const shortestMs = 60_000;
+/** Points of the line stand at least so far apart. */
+const lineStepM = 10;
+const lineToleranceM = 5;
+
+interface Open {
+  readonly start: Point;
+  last: Point;
+  /** The first point of the standstill at the end, so far. */
+  standing: Point | null;
+  idleMs: number;
+  distanceM: number;
+  maxSpeedKmh: number;
+  driverId: number | null;
+  readonly line: Point[];
+}
+
+/**
+ * Finds the drives in a vehicle's reports, given in the order of device time. A drive begins with movement, and ends with 5 minutes of standstill, with the ignition
+ * (where the vehicle has shown that it has an ignition signal), or with a gap in which the vehicle can not have driven on.
+ */
+export class TripFinder {
+  readonly #done: Trip[] = [];
+  #believed: Believed | null = null;
+  #last: Point | null = null;
+  #open: Open | null = null;
+  #hasIgnition = false;
+
+  /** Whether a drive is going on. */
+  get isDriving(): boolean {
+    return this.#open !== null;
+  }
+
+  /** The drives that have ended since this was last asked. */
+  take(): Trip[] {
+    return this.#done.splice(0);
+  }
+
+  add(point: Point): void {
+    const { ignition } = point.position;
+    if (ignition === true) this.#hasIgnition = true;
+    const isOff = ignition === false && this.#hasIgnition;
+    if (isFix(point.position)) this.#addFix(point, isOff);
+    if (isOff) this.#endByIgnition(point.position.timestamp);
+  }
+
+  /** The drive that goes on at the end of the reports is over where the last of them is older than a standstill. */
+  end(nowMs: number): Trip[] {
+    const open = this.#open;
+    if (open !== null && nowMs - open.last.position.timestamp > standstillMs) this.#finish(open.standing ?? open.last);
+    else if (open !== null) this.#keep(tripOf(open, null));
+    this.#open = null;
+    return this.take();
+  }
+
+  #addFix(point: Point, isOff: boolean): void {
+    this.#closeAtGap(point);
+    const step = follow(this.#believed, point.position);
+    this.#believed = step.believed;
+    if (step.kind === 'jump') return;
+    const before = this.#last;
+    this.#last = point;
+    const isMoving = !isOff && isInMotion(before, point, step.distanceM);
+    if (this.#open === null) {
+      if (isMoving && step.kind !== 'relocated') this.#begin(before, point, step.distanceM);
+      return;
+    }
+    advance(this.#open, point, isMoving, step.distanceM);
+    const { standing } = this.#open;
+    if (standing !== null && point.position.timestamp - standing.position.timestamp >= standstillMs)
+      this.#finish(standing);
+  }
+
+  /** Ends the drive where nothing was heard for longer than a standstill, and the vehicle is not much further. */
+  #closeAtGap(point: Point): void {
+    const open = this.#open;
+    if (open === null) return;
+    const gapMs = point.position.timestamp - open.last.position.timestamp;
+    if (gapMs <= standstillMs) return;
+    const wayM = distanceM(placeOf(open.last.position), placeOf(point.position));
+    const isDrivingOn = gapMs <= longestGapMs && (wayM / gapMs) * 3_600 >= movingFromKmh;
+    if (!isDrivingOn) this.#finish(open.standing ?? open.last);
+  }
+
+  #begin(before: Point | null, point: Point, wayM: number): void {
+    const isNear = before !== null && point.position.timestamp - before.position.timestamp <= startWithinMs;
+    const start = isNear ? before : point;
+    this.#open = {
+      start,
+      last: point,
+      standing: null,
+      idleMs: 0,
+      distanceM: isNear ? wayM : 0,
+      maxSpeedKmh: point.position.speed,
+      driverId: start.driverId ?? point.driverId,
+      line: isNear ? [start, point] : [point],
+    };
+  }
+
+  /** What stood before the ignition went off was a part of the drive. */
+  #endByIgnition(offAtMs: number): void {
+    const open = this.#open;
+    if (open === null) return;
+    const lastMs = open.last.position.timestamp;
+    const atMs = Math.min(offAtMs, lastMs + standstillMs);
+    const stoodMs = open.standing === null ? 0 : atMs - open.standing.position.timestamp;
+    this.#open = null;
+    this.#keep(tripOf({ ...open, idleMs: open.idleMs + stoodMs }, atMs));
+  }
+
+  #finish(last: Point): void {
+    const open = this.#open;
+    this.#open = null;
+    if (open !== null) this.#keep(tripOf({ ...open, last }, last.position.timestamp));
+  }
+
+  #keep(trip: Trip): void {
+    if (trip.distanceM >= shortestM && trip.lastAtMs - trip.startedAtMs >= shortestMs) this.#done.push(trip);
+  }
+}
+
+/** By its speed, or, where a terminal sends none, by its way. */
+function isInMotion(before: Point | null, { position }: Point, wayM: number): boolean {
+  if (position.speed >= movingFromKmh) return true;
+  if (before === null || position.speed > 0 || wayM < 50) return false;
+  return (wayM / (position.timestamp - before.position.timestamp)) * 3_600 >= movingFromKmh;
+}
+
+function advance(open: Open, point: Point, isMoving: boolean, wayM: number): void {
+  const wasStanding = open.standing !== null;
+  // Where both ends stand the receiver wanders.
+  if (isMoving || !wasStanding) open.distanceM += wayM;
+  if (isMoving && open.standing !== null) {
+    open.idleMs += point.position.timestamp - open.standing.position.timestamp;
+    open.standing = null;
+  } else if (!isMoving) open.standing ??= point;
+  if (isMoving) open.maxSpeedKmh = Math.max(open.maxSpeedKmh, point.position.speed);
+  open.driverId ??= point.driverId;
+  open.last = point;
+  const tip = open.line.at(-1);
+  if (tip === undefined || distanceM(placeOf(tip.position), placeOf(point.position)) >= lineStepM)
+    open.line.push(point);
+}
+
+function tripOf(open: Open, endedAtMs: number | null): Trip {
+  const { start, last } = open;
+  const lastAtMs = endedAtMs ?? last.position.timestamp;
+  const line = open.line.filter(({ position }) => position.timestamp <= last.position.timestamp);
+  if (line.at(-1) !== last) line.push(last);
+  return {
+    startedAtMs: start.position.timestamp,
+    endedAtMs,
+    start,
+    end: endedAtMs === null ? null : last,
+    lastAtMs,
+    distanceM: open.distanceM,
+    idleMs: open.idleMs,
+    maxSpeedKmh: open.maxSpeedKmh,
+    driverId: open.driverId,
+    line: simplified(line, lineToleranceM, ({ position }) => placeOf(position)),
+  };
+}
