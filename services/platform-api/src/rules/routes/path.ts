@@ -16,6 +16,7 @@ export interface RoutePath {
   readonly boxes: Float64Array;
   /** The places that the route leads to: its waypoints, or its start and its end. */
   readonly stops: readonly Stop[];
+  readonly distanceM: (position: Position) => number;
 }
 
 /** A place that a route leads to. */
@@ -31,6 +32,7 @@ const stretchLength = 32;
 const endRadiusM = 50;
 /** A vehicle that is so far behind where it was has not turned back: fixes scatter. */
 const scatterM = 50;
+const sameM = 2;
 
 const known = new WeakMap<StoredRoute, RoutePath>();
 
@@ -57,6 +59,7 @@ function pathMade(route: StoredRoute): RoutePath {
     totalM: alongsM.at(-1) ?? 0,
     boxes: boxesOf(line),
     stops: [],
+    distanceM: ([latitude, longitude]) => distanceToLineM(line, latitude, longitude),
   };
   return { ...path, stops: stopsOf(route, path, positions) };
 }
@@ -130,6 +133,32 @@ interface Wanted {
   readonly beforeM: number;
 }
 
+/** Collects the places within reach: of each time that the path passes by the nearest, of those the one that is next to where the vehicle was. */
+class Passes {
+  found: number | null = null;
+  readonly #beforeM: number;
+  #awayM = Number.POSITIVE_INFINITY;
+  #alongM = 0;
+
+  constructor(beforeM: number) {
+    this.#beforeM = beforeM;
+  }
+
+  take(awayM: number, alongM: number): void {
+    // Of two places that are equally near, the one that comes first.
+    if (awayM >= this.#awayM - sameM) return;
+    this.#awayM = awayM;
+    this.#alongM = alongM;
+  }
+
+  end(): void {
+    if (this.#awayM === Number.POSITIVE_INFINITY) return;
+    this.#awayM = Number.POSITIVE_INFINITY;
+    const isNext = this.found === null || Math.abs(this.#alongM - this.#beforeM) < Math.abs(this.found - this.#beforeM);
+    if (isNext) this.found = this.#alongM;
+  }
+}
+
 /** The place within reach that is nearest, along the path, to the one before; without a wish the first segment within reach. */
 function search(
   { line, alongsM, boxes }: RoutePath,
@@ -143,48 +172,36 @@ function search(
   const scale = Math.cos(radians(latitude));
   const reach = withinM / degreeM;
   const reachLng = reach / Math.max(0.001, scale);
-  let found: number | null = null;
-  let [passM, passAlongM] = [Number.POSITIVE_INFINITY, 0];
-  const endPass = (): void => {
-    if (passM === Number.POSITIVE_INFINITY || wanted === null) return;
-    passM = Number.POSITIVE_INFINITY;
-    if (found === null || Math.abs(passAlongM - wanted.beforeM) < Math.abs(found - wanted.beforeM)) found = passAlongM;
-  };
-  for (let stretch = 0; stretch * 4 < boxes.length; stretch += 1) {
-    const box = stretch * 4;
-    const from = stretch * stretchLength;
+  const fromM = wanted?.fromM ?? Number.NEGATIVE_INFINITY;
+  const passes = new Passes(wanted?.beforeM ?? 0);
+  for (let box = 0; box < boxes.length; box += 4) {
+    const from = (box / 4) * stretchLength;
     const to = Math.min(from + stretchLength, latitudes.length - 1);
-    const isBehind = wanted !== null && (alongsM[to] ?? 0) < wanted.fromM;
     const isAway =
+      (alongsM[to] ?? 0) < fromM ||
       latitude < (boxes[box] ?? 0) - reach ||
       latitude > (boxes[box + 2] ?? 0) + reach ||
       here < (boxes[box + 1] ?? 0) - reachLng ||
       here > (boxes[box + 3] ?? 0) + reachLng;
-    if (isBehind || isAway) {
-      endPass();
-      continue;
-    }
-    for (let at = from; at < to; at += 1) {
+    if (isAway) passes.end();
+    for (let at = from; at < to && !isAway; at += 1) {
       const [startM, endM] = [alongsM[at] ?? 0, alongsM[at + 1] ?? 0];
-      const leastPart = wanted === null || endM <= startM ? 0 : (wanted.fromM - startM) / (endM - startM);
       const dx = ((longitudes[at + 1] ?? 0) - (longitudes[at] ?? 0)) * scale;
       const dy = (latitudes[at + 1] ?? 0) - (latitudes[at] ?? 0);
       const ax = ((longitudes[at] ?? 0) - here) * scale;
       const ay = (latitudes[at] ?? 0) - latitude;
       const square = dx * dx + dy * dy;
-      const nearest = square === 0 ? 0 : -(ax * dx + ay * dy) / square;
-      const part = Math.max(0, leastPart, Math.min(1, nearest));
+      const nearest = square === 0 ? 0 : Math.max(0, Math.min(1, -(ax * dx + ay * dy) / square));
+      const part = endM > startM ? Math.max(nearest, (fromM - startM) / (endM - startM)) : 0;
       const awayM = part > 1 ? Number.POSITIVE_INFINITY : Math.hypot(ax + part * dx, ay + part * dy) * degreeM;
-      if (awayM > withinM) {
-        endPass();
-        continue;
+      if (awayM <= withinM) {
+        if (wanted === null) return startM;
+        passes.take(awayM, startM + part * (endM - startM));
       }
-      if (wanted === null) return startM;
-      if (awayM >= passM) continue;
-      passM = awayM;
-      passAlongM = startM + part * (endM - startM);
+      // The path has gone out of reach: what comes is another pass.
+      if (Math.hypot(ax + dx, ay + dy) * degreeM > withinM) passes.end();
     }
   }
-  endPass();
-  return found;
+  passes.end();
+  return passes.found;
 }
