@@ -1,9 +1,10 @@
 import { type LiveEvents, listenFor, liveEvents, liveSubject } from '@fleet/bus';
 import type { Deps } from '../deps.ts';
+import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace, paceTickMs } from './pace.ts';
 
-type Parts = Pick<Deps, 'bus' | 'log'>;
+type Parts = Pick<Deps, 'bus' | 'log' | 'records'>;
 
 /** Who is told of an account's events; whether an event concerns it, it sees itself. */
 export interface FeedViewer {
@@ -13,10 +14,13 @@ export interface FeedViewer {
 /** The live events of one account, as long as somebody here looks. */
 class Feed {
   readonly viewers = new Set<FeedViewer>();
+  readonly #parts: Parts;
   readonly #pace = new Pace();
   readonly #heard: { stop(): void };
 
-  constructor(accountId: number, { bus, log }: Parts) {
+  constructor(accountId: number, parts: Parts) {
+    this.#parts = parts;
+    const { bus, log } = parts;
     const onError = (error: unknown): void => log.warn({ err: error }, 'a live event could not be read');
     this.#heard = listenFor(bus, liveEvents, onError, (body) => this.#take(body), liveSubject(accountId));
   }
@@ -34,7 +38,18 @@ class Feed {
     const nowMs = performance.now();
     for (const live of events) {
       const event = new OutgoingEvent(accountId, live);
-      if (event.type !== 'location' || this.#pace.admit(event, locationIntervalMs, nowMs)) this.#offer(event);
+      if (event.isOfSharing) void this.#offerOwn(event);
+      else if (event.type !== 'location' || this.#pace.admit(event, locationIntervalMs, nowMs)) this.#offer(event);
+    }
+  }
+
+  /** Both accounts are told of a share; that with which a vehicle is shared leaves it to the view of the one user whom it concerns. */
+  async #offerOwn(event: OutgoingEvent): Promise<void> {
+    const { accountId, vehicleId } = event;
+    try {
+      if ((await vehiclesById(this.#parts.records, { accountId }, [vehicleId])).has(vehicleId)) this.#offer(event);
+    } catch (error) {
+      this.#parts.log.warn({ err: error, vehicleId }, 'whose a shared vehicle is could not be read');
     }
   }
 

@@ -30,6 +30,11 @@ export class OutgoingEvent {
     return typeof timestamp === 'number' ? timestamp : this.atMs;
   }
 
+  /** True for `vehicle` events that say with whom a vehicle is shared. */
+  get isOfSharing(): boolean {
+    return this.type === 'vehicle' && (this.data['action'] === 'shared' || this.data['action'] === 'unshared');
+  }
+
   messageFor(audience: Audience): Buffer {
     return (this.#messages[audience] ??= encodeMessage(this.type, shownTo(audience, this.type, this.data), this.atMs));
   }

@@ -126,10 +126,11 @@ export class UserViewer implements FeedViewer, ViewListener {
     this.#connection.close(closeCodes.accessLost, 'access lost');
   }
 
-  #isMeant({ type, vehicleId, data }: OutgoingEvent, audience: 'own' | 'shared'): boolean {
+  #isMeant(event: OutgoingEvent, audience: 'own' | 'shared'): boolean {
+    const { type, vehicleId, data } = event;
     if (type === 'notification') return this.#view.wants(vehicleId, String(data['notification_type']));
     // With whom else a vehicle is shared is not for those it is shared with; of their own share they hear by their view.
-    return type !== 'vehicle' || audience === 'own' || !/^(un)?shared$/.test(String(data['action']));
+    return audience === 'own' || !event.isOfSharing;
   }
 
   #deliver(event: OutgoingEvent, audience: 'own' | 'shared'): void {

@@ -206,7 +206,9 @@ describe('GET /api/public/share-links/:slug', () => {
       eta: expect.any(String),
       permissions: ['location', 'live_video'],
       stream_url: null,
-      ws_url: `ws://127.0.0.1:8080/ws?share=${String(link['slug'])}`,
+      ws_url: expect.stringMatching(
+        new RegExp(String.raw`^ws://127\.0\.0\.1:8080/ws\?share=${String(link['slug'])}&ticket=[\w.%-]+$`),
+      ),
       expires_at: link['expires_at'],
     });
     expect(JSON.stringify(answer.body)).not.toContain(imei);

@@ -1,0 +1,155 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { LiveClient } from '../testing/live-client.ts';
+import { Connection, type Delivery } from './connection.ts';
+import { encodeMessage } from './live-event.ts';
+import { Stats } from './stats.ts';
+
+// Real sockets on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const mebibyte = 1024 * 1024;
+let server: Server;
+let client: LiveClient;
+let connection: Connection;
+let stats: Stats;
+beforeEach(async () => {
+  stats = new Stats();
+  server = createServer();
+  const sockets = new WebSocketServer({ noServer: true });
+  const opened = new Promise<Connection>((resolve) => {
+    server.on('upgrade', (request, socket, head) =>
+      sockets.handleUpgrade(request, socket, head, (ws) => resolve(new Connection(ws, socket, stats))),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  client = await LiveClient.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, '');
+  connection = await opened;
+});
+afterEach(() => {
+  client.ws.terminate();
+  server.close();
+});
+
+const locationOf = (vehicle: number, serial: number): Delivery => ({
+  type: 'location',
+  message: encodeMessage('location', { vehicle, serial, filling: 'x'.repeat(1_000) }),
+  placeOf: vehicle,
+});
+const notice = (id: number, bytes = 10): Delivery => ({
+  type: 'notification',
+  message: encodeMessage('notification', { id, filling: 'x'.repeat(bytes) }),
+  told: { id, version: 1 },
+});
+
+describe('a client that reads slowly', () => {
+  it('misses positions that newer ones have replaced, and nothing else', async () => {
+    client.socket.pause();
+    // The buffers of the system are full before those of the connection are.
+    for (let id = 1; connection.queuedBytes <= mebibyte; id += 1) connection.deliver(notice(id, 64 * 1024));
+    const queued = connection.queuedBytes;
+    for (let serial = 1; serial <= 1_000; serial += 1)
+      for (const vehicle of [1, 2, 3]) connection.deliver(locationOf(vehicle, serial));
+    connection.deliver(notice(9_999));
+    // A thousand positions of each of three vehicles would be three mebibytes more.
+    expect(connection.queuedBytes - queued).toBeLessThan(1_000);
+    expect(stats.droppedLocations).toBe(3 * 999);
+    client.socket.resume();
+    await client.next('location', 3);
+    const newest = client.of('location').map(({ data }) => [data['vehicle'], data['serial']]);
+    expect(newest).toEqual([1, 2, 3].map((vehicle) => [vehicle, 1_000]));
+    const ids = client.of('notification').map(({ data }) => data['id']);
+    expect(ids).toEqual([...ids.keys()].map((at) => (at === ids.length - 1 ? 9_999 : at + 1)));
+    // It keeps up again.
+    connection.deliver(locationOf(1, 1_001));
+    expect((await client.next('location', 4)).data['serial']).toBe(1_001);
+  });
+
+  it('is left with 1013 above 8 MiB, and never a notification short without being told', async () => {
+    client.socket.pause();
+    let sent = 0;
+    while (connection.isOpen) connection.deliver(notice((sent += 1), 64 * 1024));
+    expect(connection.queuedBytes).toBeLessThanOrEqual(9 * mebibyte);
+    client.socket.resume();
+    expect(await client.ended()).toMatchObject({ code: 1013 });
+    const ids = client.of('notification').map(({ data }) => data['id']);
+    expect(ids).toEqual(Array.from({ length: sent - 1 }, (_unused, at) => at + 1));
+  });
+
+  it('that is owed a snapshot does not fill the memory either', () => {
+    connection.hold();
+    for (let id = 1; connection.isOpen; id += 1) connection.deliver(notice(id, 64 * 1024));
+    expect(connection.queuedBytes).toBeLessThanOrEqual(9 * mebibyte);
+    expect([...stats.closed]).toEqual([['1013', 1]]);
+  });
+
+  it('is waited for where much is to be sent', async () => {
+    client.socket.pause();
+    for (let id = 1; connection.queuedBytes <= 2 * mebibyte; id += 1) connection.deliver(notice(id, 64 * 1024));
+    let hasRoom: boolean | undefined;
+    const room = connection.room().then((answer) => {
+      hasRoom = answer;
+      return answer;
+    });
+    connection.send('pong', encodeMessage('pong', {}));
+    expect(hasRoom).toBeUndefined();
+    client.socket.resume();
+    expect(await room).toBe(true);
+  });
+});
+
+describe('what is held back', () => {
+  it('comes after what is read from records, and once', async () => {
+    const release = connection.hold();
+    const releaseOther = connection.hold();
+    connection.deliver(notice(3));
+    connection.deliver(notice(2));
+    connection.deliver(locationOf(1, 1));
+    connection.deliver(locationOf(1, 2));
+    connection.catchUp(notice(1));
+    connection.catchUp(notice(2));
+    connection.send('snapshot', encodeMessage('snapshot', {}));
+    release();
+    release();
+    connection.send('pong', encodeMessage('pong', {}));
+    releaseOther();
+    await client.next('location');
+    expect(client.messages.map(({ type, data }) => [type, data['id'] ?? data['serial']])).toEqual([
+      ['notification', 1],
+      ['notification', 2],
+      ['snapshot', undefined],
+      ['pong', undefined],
+      ['notification', 3],
+      ['location', 2],
+    ]);
+  });
+});
+
+describe('a connection on which nothing is heard', () => {
+  it('is asked twice, and then ended', () => {
+    const ws = Object.assign(new EventEmitter(), {
+      OPEN: 1,
+      readyState: 1,
+      pings: 0,
+      ping: () => (ws.pings += 1),
+      terminate: () => (ws.readyState = 3),
+    });
+    const silent = new Connection(ws as unknown as WebSocket, new EventEmitter() as Duplex, stats);
+    silent.ping();
+    ws.emit('pong');
+    silent.ping();
+    silent.ping();
+    ws.emit('message');
+    silent.ping();
+    silent.ping();
+    expect(silent.isOpen).toBe(true);
+    silent.ping();
+    expect(silent.isOpen).toBe(false);
+    expect(ws.pings).toBe(5);
+  });
+});

@@ -1,0 +1,190 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Notification } from '../domains/notifications/schema.ts';
+import { shownNotification } from '../domains/notifications/shown.ts';
+import { kindOf } from '../domains/notifications/types.ts';
+import { recordNotification } from '../domains/notifications/use-cases.ts';
+import type { LiveClient } from '../testing/live-client.ts';
+import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
+import type { PlatformWorld } from '../testing/platform-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let live: LiveWorld;
+let world: PlatformWorld;
+let vehicleId: number;
+let serial = 0;
+beforeAll(async () => {
+  live = await LiveWorld.open();
+  world = live.world;
+});
+afterAll(() => live.close());
+beforeEach(async () => {
+  vehicleId = (await live.newVehicle()).id;
+});
+afterEach(() => live.hangUp());
+
+/** A notification on record. */
+async function record(type = 'sos', of: Partial<Notification> = {}): Promise<Notification> {
+  serial += 1;
+  const kind = kindOf(type);
+  if (kind === undefined) throw new Error(`there is no ${type}`);
+  const made = await recordNotification(
+    world.deps,
+    { accountId: world.ours.accountId },
+    {
+      dedupeKey: `resume-${serial}`,
+      type,
+      title: kind.title,
+      description: kind.description,
+      category: kind.category,
+      severity: kind.severity,
+      vehicleId,
+      vehicleNo: 'WS',
+      imei: '013800138000',
+      driverId: 9,
+      latitude: 1.5,
+      longitude: 2.5,
+      address: null,
+      attributes: '{}',
+      media: [],
+      backfilled: false,
+      timestamp: Date.now(),
+      serverTimestamp: Date.now() + serial,
+      acknowledgedAt: null,
+      acknowledgedBy: null,
+      ...of,
+    },
+  );
+  if (made === null) throw new Error('it is on record already');
+  return made;
+}
+
+/** What the event rules announce of a record. */
+const eventOf = (notification: Notification): TestEvent => ({
+  type: 'notification',
+  vehicleId: notification.vehicleId,
+  data: { ...shownNotification(notification), user: world.ours.owner.id },
+});
+
+const toldTo = (client: LiveClient) => client.of('notification').map(({ data }) => data['id']);
+
+describe('resume', () => {
+  it('tells what was missed, in order, and then what happens, and nothing twice', async () => {
+    const records = [];
+    for (let n = 0; n < 5; n += 1) records.push(await record());
+    const [first, , , fourth, fifth] = records as [
+      Notification,
+      Notification,
+      Notification,
+      Notification,
+      Notification,
+    ];
+    const client = await live.as(world.ours.owner);
+    // Told before it is asked for, and once more after.
+    live.publish(vehicleId, [eventOf(fourth)]);
+    await client.next('notification');
+    client.send({ type: 'resume', since: first._id });
+    live.publish(vehicleId, [eventOf(fifth)]);
+    await client.next('notification', 4);
+    const later = await record();
+    live.publish(vehicleId, [eventOf(fifth), eventOf(later), eventOf(later)]);
+    await client.next('notification', 5);
+    await client.settle();
+    const ids = toldTo(client);
+    expect(new Set(ids)).toEqual(new Set([...records.slice(1), later].map(({ _id }) => _id)));
+    expect(ids).toHaveLength(5);
+    expect(ids.at(-1)).toBe(later._id);
+    const [, told] = client.of('notification');
+    expect(told?.data).toMatchObject({ notification_type: 'sos', user: world.ours.owner.id, driver_id: 9 });
+    expect(client.of('error')).toEqual([]);
+  });
+
+  it('loses nothing of what is recorded while it runs', async () => {
+    const since = await record();
+    const client = await live.as(world.ours.owner, live.replicaBase);
+    const expected: number[] = [];
+    for (let n = 0; n < 30; n += 1) {
+      if (n === 10) client.send({ type: 'resume', since: since._id });
+      const made = await record('overspeed');
+      expected.push(made._id);
+      live.publish(vehicleId, [eventOf(made)]);
+    }
+    await client.next('notification', expected.length);
+    await client.settle();
+    expect(new Set(toldTo(client))).toEqual(new Set(expected));
+    expect(toldTo(client)).toHaveLength(expected.length);
+  });
+
+  it('tells again what has changed', async () => {
+    const made = await record();
+    const client = await live.as(world.ours.owner);
+    live.publish(vehicleId, [
+      eventOf(made),
+      eventOf({ ...made, version: 2, attributes: '{"count":2}' }),
+      eventOf(made),
+    ]);
+    await client.next('notification', 2);
+    await client.settle();
+    expect(client.of('notification').map(({ data }) => data['version'])).toEqual([1, 2]);
+  });
+
+  it('is of the last 24 hours, of what the user wants, and of what the client has subscribed to', async () => {
+    const since = await record();
+    const wanted = await record('geofence');
+    await record('ignition_on');
+    const { id: other } = await live.newVehicle();
+    await record('sos', { vehicleId: other });
+    const old = await record();
+    await world.records
+      .collection<Notification>('notifications')
+      .updateOne({ _id: old._id }, { $set: { createdAt: new Date(Date.now() - 25 * 3_600_000) } });
+    const client = await live.as(world.ours.owner);
+    client.send({ type: 'subscribe', vehicles: [vehicleId], events: ['notification'] });
+    client.send({ type: 'resume', since: since._id });
+    await client.next('notification');
+    await client.settle();
+    expect(toldTo(client)).toEqual([wanted._id]);
+  });
+
+  it('tells a guest of shared vehicles alone, and where the share says so', async () => {
+    const since = await record();
+    const { id: other } = await live.newVehicle();
+    const guest = await world.user('manager', world.theirs);
+    const share = (vehicles: number[], permissions: string[]) =>
+      live.owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles, permissions });
+    await share([vehicleId], ['view', 'notifications']);
+    await share([other], ['view']);
+    const wanted = await record('sos', { attributes: '{"driver_id":9,"count":2}' });
+    await record('sos', { vehicleId: other });
+    const client = await live.as(guest);
+    client.send({ type: 'resume', since: since._id });
+    const { data } = await client.next('notification');
+    await client.settle();
+    expect(toldTo(client)).toEqual([wanted._id]);
+    expect(data).toMatchObject({ driver_id: null, attributes: { count: 2 }, user: world.ours.owner.id });
+    expect(data['attributes']).not.toHaveProperty('driver_id');
+    const stranger = await live.as(world.theirs.owner);
+    stranger.send({ type: 'resume', since: 0 });
+    await stranger.settle();
+    expect(toldTo(stranger)).toEqual([]);
+  });
+
+  it('tells the newest 500, and that there were more', async () => {
+    const since = await record();
+    const last = since._id + 600;
+    // As one write: what is behind ids is no matter of this test.
+    await world.records
+      .collection<Notification>('notifications')
+      .insertMany(
+        Array.from({ length: 600 }, (_unused, n) => ({ ...since, _id: since._id + n + 1, dedupeKey: `many-${n}` })),
+      );
+    const client = await live.as(world.ours.owner);
+    client.send({ type: 'resume', since: since._id, id: 'r' });
+    expect((await client.next('error')).data).toMatchObject({ code: 'resume_incomplete', id: 'r' });
+    await client.next('notification', 500);
+    await client.settle();
+    expect(toldTo(client)).toEqual(Array.from({ length: 500 }, (_unused, n) => last - 499 + n));
+    await world.records.collection<Notification>('notifications').deleteMany({ vehicleId });
+  });
+});

@@ -1,0 +1,140 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { writeLastLocation } from '../domains/realtime/store.ts';
+import { linksIn } from '../domains/share-links/store.ts';
+import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
+import type { Data, PlatformWorld } from '../testing/platform-world.ts';
+import { testPosition } from '../testing/positions.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let live: LiveWorld;
+let world: PlatformWorld;
+let vehicle: { id: number; imei: string };
+beforeAll(async () => {
+  live = await LiveWorld.open();
+  world = live.world;
+});
+afterAll(() => live.close());
+beforeEach(async () => {
+  vehicle = await live.newVehicle();
+  await writeLastLocation(world.deps.redis, testPosition(vehicle.imei, { speed: 36 }));
+});
+afterEach(() => live.hangUp());
+
+async function newLink(more: object = {}): Promise<Data & { slug: string }> {
+  const { status, data } = await live.owner.post('/api/share-links', { vehicle_id: vehicle.id, ...more });
+  expect(status).toBe(201);
+  return data as Data & { slug: string };
+}
+
+const publish = (events: readonly TestEvent[]): void => live.publish(vehicle.id, events);
+const viewsOf = async ({ id }: Data) => (await linksIn(world.records).find(world.ours, id))?.viewCount;
+
+/** The query of the address that the HTTP answer gives. */
+async function queryFor(slug: string, headers: Record<string, string> = {}): Promise<string> {
+  const { status, data } = await world.with(headers).get(`/api/public/share-links/${slug}`);
+  expect(status).toBe(200);
+  return new URL(String(data['ws_url'])).search;
+}
+
+describe('a share page', () => {
+  it('sees the vehicle move, and nothing else', async () => {
+    const link = await newLink();
+    const page = await live.ready(`?share=${link.slug}`);
+    expect(page.of('hello')[0]?.data).toMatchObject({ user: null, subscriptions: [], heartbeat_seconds: 30 });
+    const position = { latitude: 48.1, longitude: 11.5, speed: 36, course: 90, timestamp: expect.any(Number) };
+    expect(page.of('snapshot').map(({ data }) => data)).toEqual([{ locations: [position], final: true }]);
+    const other = await live.newVehicle();
+    const status = {
+      vehicle_id: vehicle.id,
+      imei: vehicle.imei,
+      connected: true,
+      state: 'moving',
+      previous_state: 'idle',
+    };
+    publish([
+      live.location(other),
+      live.notification(vehicle.id),
+      { type: 'command', data: { vehicle_id: vehicle.id } },
+      { type: 'vehicle', data: { vehicle_id: vehicle.id, action: 'updated' } },
+      { type: 'status', data: { ...status, last_seen: null } },
+      live.location(vehicle, { latitude: 5, timestamp: 77 }),
+    ]);
+    expect((await page.next('location')).data).toEqual({
+      latitude: 5,
+      longitude: 2,
+      speed: 3,
+      course: 4,
+      timestamp: 77,
+    });
+    expect((await page.next('status')).data).toEqual({
+      connected: true,
+      state: 'moving',
+      previous_state: 'idle',
+      last_seen: null,
+    });
+    page.send({ type: 'subscribe', events: ['command'], id: 3 });
+    expect((await page.next('error')).data).toMatchObject({ code: 'not_allowed', id: 3 });
+    await page.settle();
+    expect(new Set(page.messages.map(({ type }) => type))).toEqual(
+      new Set(['hello', 'snapshot', 'location', 'status', 'error', 'pong']),
+    );
+    expect(JSON.stringify(page.messages)).not.toContain(vehicle.imei);
+    expect(await viewsOf(link)).toBe(1);
+  });
+
+  it('without the permission has no positions', async () => {
+    const { slug } = await newLink({ permissions: ['live_video'] });
+    const page = await live.ready(`?share=${slug}`);
+    expect(page.of('snapshot')[0]?.data).toEqual({ locations: [], final: true });
+    publish([live.location(vehicle), { type: 'status', data: { state: 'idle' } }]);
+    await page.next('status');
+    expect(page.of('location')).toEqual([]);
+  });
+
+  it('that was opened by HTTP is counted once, and its password asked for once', async () => {
+    const link = await newLink({ password: 'open sesame', max_views: 1 });
+    const query = await queryFor(link.slug, { 'x-share-password': 'open sesame' });
+    const page = await live.ready(query);
+    // It comes back after its connection was lost.
+    const again = await live.ready(query, live.replicaBase);
+    expect(await viewsOf(link)).toBe(1);
+    const late = await live.connect(`?share=${link.slug}&password=open+sesame`);
+    expect(await late.ended()).toMatchObject({ code: 4408 });
+    for (const one of [page, again]) await one.settle();
+    expect(page.closed).toBeUndefined();
+  });
+
+  it('needs the password of its link', async () => {
+    const { slug } = await newLink({ password: 'open sesame' });
+    const ticket = (await queryFor((await newLink()).slug)).split('&')[1];
+    for (const query of [`?share=${slug}`, `?share=${slug}&password=wrong`, `?share=${slug}&${ticket}`])
+      expect(await (await live.connect(query)).ended()).toMatchObject({ code: 4401 });
+    await live.ready(`?share=${slug}&password=open%20sesame`);
+    const byHeader = await live.connect(`?share=${slug}`, { headers: { 'x-share-password': 'open sesame' } });
+    await byHeader.next('snapshot');
+  });
+
+  it.each(['nothing', 'x'.repeat(22), '', "'$gt"])('of no link (%j) ends with 4408', async (slug) => {
+    expect(await (await live.connect(`?share=${encodeURIComponent(slug)}`)).ended()).toMatchObject({ code: 4408 });
+  });
+
+  it.each([
+    ['is revoked', (id: number) => live.owner.delete(`/api/share-links/${id}`)],
+    ['loses its vehicle', () => live.owner.delete(`/api/vehicles/${vehicle.id}`)],
+    [
+      'expires',
+      (id: number) =>
+        linksIn(world.records).updateMany(world.ours, { _id: id }, { $set: { expiresAt: new Date(Date.now() - 1) } }),
+    ],
+  ])('whose link %s ends with 4408', async (_case, end) => {
+    const { id, slug } = await newLink();
+    const page = await live.ready(`?share=${slug}`, live.replicaBase);
+    await end(id);
+    const atMs = Date.now();
+    expect(await page.ended()).toMatchObject({ code: 4408 });
+    expect(Date.now() - atMs).toBeLessThan(10_000);
+    expect(await (await live.connect(`?share=${slug}`)).ended()).toMatchObject({ code: 4408 });
+  });
+});

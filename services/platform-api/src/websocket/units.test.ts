@@ -1,0 +1,181 @@
+import { describe, expect, it } from '@jest/globals';
+import { anything, assert, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
+import { readClientMessage } from './client-messages.ts';
+import { Coalesced } from './coalesced.ts';
+import { OutgoingEvent } from './live-event.ts';
+import { MessageLimit } from './message-limit.ts';
+import { Pace } from './pace.ts';
+import { snapshotMessages } from './snapshots.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+const event = (vehicleId: number, timestamp: number): OutgoingEvent =>
+  new OutgoingEvent(1, { type: 'location', vehicleId, atMs: 0, data: { timestamp, driver_id: 5 } });
+
+describe('Pace', () => {
+  it('lets one through in each interval, and keeps the newest of the others', () => {
+    const pace = new Pace();
+    expect(pace.admit(event(1, 10), 1_000, 0)).toBe(true);
+    expect(pace.admit(event(2, 10), 1_000, 0)).toBe(true);
+    expect(pace.admit(event(1, 12), 1_000, 100)).toBe(false);
+    expect(pace.admit(event(1, 11), 1_000, 200)).toBe(false);
+    expect(pace.due(999)).toEqual([]);
+    expect(pace.due(1_000).map(({ timestamp }) => timestamp)).toEqual([12]);
+    expect(pace.due(1_000)).toEqual([]);
+    expect(pace.admit(event(1, 13), 1_000, 1_999)).toBe(false);
+    // What waits goes first.
+    expect(pace.admit(event(1, 14), 1_000, 2_500)).toBe(false);
+    expect(pace.due(2_500).map(({ timestamp }) => timestamp)).toEqual([14]);
+    pace.due(50_000);
+    expect(pace.admit(event(1, 1), 1_000, 60_000)).toBe(true);
+  });
+});
+
+describe('MessageLimit', () => {
+  it('takes 20 messages in 10 seconds, and ends at the third strike in a minute', () => {
+    const limit = new MessageLimit();
+    for (let n = 0; n < 20; n += 1) expect(limit.take(n * 100)).toBe(true);
+    expect(limit.take(9_999)).toBe(false);
+    expect(limit.take(10_000)).toBe(true);
+    expect(limit.take(10_050)).toBe(false);
+    expect([limit.strike(0), limit.strike(30_000), limit.strike(60_000), limit.strike(60_001)]).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+});
+
+describe('Subscriptions', () => {
+  const all = (events: string[], minIntervalMs = 0) =>
+    ({ vehicles: 'all', events, minIntervalMs }) as Parameters<Subscriptions['add']>[0];
+  const some = (vehicles: number[], events: string[], minIntervalMs = 0) =>
+    ({ vehicles, events, minIntervalMs }) as Parameters<Subscriptions['add']>[0];
+
+  it('are the usual events of all vehicles until the client says something', () => {
+    const subscriptions = new Subscriptions();
+    expect(subscriptions.intervalOf('location', 1)).toBe(0);
+    expect(subscriptions.intervalOf('command', 1)).toBeUndefined();
+    subscriptions.add(some([1], ['command']));
+    expect(subscriptions.intervalOf('location', 1)).toBeUndefined();
+    expect(subscriptions.intervalOf('command', 1)).toBe(0);
+    expect(subscriptions.intervalOf('command', 2)).toBeUndefined();
+  });
+
+  it('add up, and are taken back one by one', () => {
+    const subscriptions = new Subscriptions();
+    subscriptions.remove(some([7], ['location']));
+    expect(subscriptions.shown()).toEqual([
+      { vehicles: 'all', except: [7], events: ['location'], min_interval_ms: 0 },
+      { vehicles: 'all', events: ['status', 'notification'], min_interval_ms: 0 },
+    ]);
+    subscriptions.add(some([7, 8], ['location', 'media'], 5_000));
+    subscriptions.add(some([9], ['media'], 5_000));
+    expect(subscriptions.intervalOf('location', 7)).toBe(5_000);
+    expect(subscriptions.intervalOf('location', 8)).toBe(0);
+    expect(subscriptions.shown().slice(2)).toEqual([
+      { vehicles: [7, 8], events: ['location', 'media'], min_interval_ms: 5_000 },
+      { vehicles: [9], events: ['media'], min_interval_ms: 5_000 },
+    ]);
+    subscriptions.remove(all(['location', 'media']));
+    expect(subscriptions.shown()).toEqual([
+      { vehicles: 'all', events: ['status', 'notification'], min_interval_ms: 0 },
+    ]);
+    subscriptions.remove(all(['status', 'notification']));
+    expect(subscriptions.shown()).toEqual([]);
+  });
+
+  it('have an end', () => {
+    const subscriptions = new Subscriptions();
+    const ids = (from: number) => Array.from({ length: 1_000 }, (_unused, n) => from + n + 1);
+    const taken = Array.from({ length: 12 }, (_unused, n) => subscriptions.add(some(ids(n * 1_000), ['location'])));
+    expect(taken.filter(Boolean)).toHaveLength(10);
+    subscriptions.add(all(['location', 'status', 'notification', 'command']));
+    const removed = Array.from({ length: 12 }, (_unused, n) =>
+      subscriptions.remove(some(ids(n * 1_000), ['status', 'command'])),
+    );
+    expect(removed.filter(Boolean)).toHaveLength(10);
+  });
+});
+
+describe('Coalesced', () => {
+  it('answers many with few readings, none of them begun before the question', async () => {
+    let begun = 0;
+    const ends: (() => void)[] = [];
+    const coalesced = new Coalesced(async () => {
+      begun += 1;
+      const turn = begun;
+      await new Promise<void>((resolve) => ends.push(resolve));
+      if (turn === 2) throw new Error('the second fails');
+      return turn;
+    });
+    const first = coalesced.get(1);
+    const second = [coalesced.get(1), coalesced.get(1)];
+    expect(begun).toBe(1);
+    ends.shift()?.();
+    expect(await first).toBe(1);
+    expect(begun).toBe(2);
+    const third = coalesced.get(1);
+    ends.shift()?.();
+    for (const each of second) await expect(each).rejects.toThrow('the second fails');
+    while (ends.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    ends.shift()?.();
+    expect(await third).toBe(3);
+    const fourth = coalesced.get(1);
+    expect(begun).toBe(4);
+    ends.shift()?.();
+    expect(await fourth).toBe(4);
+  });
+});
+
+describe('snapshots', () => {
+  it.each([
+    [0, [0]],
+    [1, [1]],
+    [200, [200]],
+    [201, [200, 1]],
+    [1_000, [200, 200, 200, 200, 200]],
+  ])('of %i positions come in messages of %j', (count, sizes) => {
+    const messages = snapshotMessages(Array.from({ length: count }, (_unused, n) => ({ n })));
+    const data = messages.map(
+      (message) => (JSON.parse(String(message)) as { data: { locations: []; final: boolean } }).data,
+    );
+    expect(data.map(({ locations }) => locations.length)).toEqual(sizes);
+    expect(data.map(({ final }) => final)).toEqual(sizes.map((_size, at) => at === sizes.length - 1));
+  });
+});
+
+describe('an event', () => {
+  it('is encoded once for all who get the same', () => {
+    const one = event(1, 5);
+    expect(one.messageFor('own')).toBe(one.messageFor('own'));
+    expect(one.messageFor('shared')).not.toBe(one.messageFor('own'));
+    expect(String(one.messageFor('shared'))).toContain('"driver_id":null');
+    expect(String(one.messageFor('public'))).not.toContain('driver');
+  });
+});
+
+describe('messages of clients', () => {
+  it('of any form are read or refused, never thrown at', () => {
+    const types = ['subscribe', 'unsubscribe', 'ping', 'resume', 'toString', '__proto__'];
+    const written = (value: unknown): string =>
+      JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part)) ?? '';
+    const message = tuple(constantFrom(...types), anything(), anything(), anything(), anything()).map(
+      ([type, vehicles, events, id, since]) => written({ type, vehicles, events, id, since, min_interval_ms: since }),
+    );
+    const read = (text: string) => {
+      const answer = readClientMessage(text);
+      if (!('fault' in answer) && 'selection' in answer) new Subscriptions().add(answer.selection);
+      return answer;
+    };
+    expect(() =>
+      assert(
+        property(oneof(string(), json(), message), (text) => isAnswered(read(text))),
+        { numRuns: 5_000 },
+      ),
+    ).not.toThrow();
+  });
+});
+
+const isAnswered = (read: ReturnType<typeof readClientMessage>): boolean =>
+  'fault' in read ? read.fault.message !== '' : ['subscribe', 'unsubscribe', 'ping', 'resume'].includes(read.type);

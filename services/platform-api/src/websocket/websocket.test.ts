@@ -1,0 +1,376 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { writeLastLocation } from '../domains/realtime/store.ts';
+import { create } from '../service.ts';
+import type { LiveClient } from '../testing/live-client.ts';
+import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
+import type { Client, PlatformWorld, TestUser } from '../testing/platform-world.ts';
+import { testPosition } from '../testing/positions.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let live: LiveWorld;
+let world: PlatformWorld;
+let owner: Client;
+let vehicleId: number;
+let imei: string;
+
+beforeAll(async () => {
+  live = await LiveWorld.open();
+  ({ world, owner } = live);
+});
+afterAll(() => live.close());
+beforeEach(async () => {
+  ({ id: vehicleId, imei } = await live.newVehicle());
+});
+afterEach(() => live.hangUp());
+
+const publish = (events: readonly TestEvent[]): void => live.publish(vehicleId, events);
+const location = (more: object = {}): TestEvent => live.location({ id: vehicleId, imei }, more);
+const notification = (type = 'sos', of = vehicleId): TestEvent => live.notification(of, type);
+
+const share = (user: TestUser, permissions: string[], vehicles = [vehicleId]) =>
+  owner.post('/api/vehicle/share-vehicles', { secondaryUser: user.id, vehicles, permissions });
+
+const plainUser = (): Promise<TestUser> => world.user('manager');
+
+describe('opening the websocket', () => {
+  it('greets with what is subscribed, and shows where everything is', async () => {
+    await writeLastLocation(world.deps.redis, testPosition(imei, { speed: 33 }));
+    const user = await plainUser();
+    const client = await live.as(user);
+    const [hello, snapshot] = client.messages;
+    expect(hello).toEqual({
+      type: 'hello',
+      ts: expect.any(Number),
+      data: {
+        connection_id: expect.stringMatching(/^[0-9a-f]{24}$/),
+        user: user.id,
+        server_time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        heartbeat_seconds: 30,
+        subscriptions: [{ vehicles: 'all', events: ['location', 'status', 'notification'], min_interval_ms: 0 }],
+      },
+    });
+    expect(snapshot?.type).toBe('snapshot');
+    expect(snapshot?.data['final']).toBe(true);
+    const here = (snapshot?.data['locations'] as { vehicle_id: number }[]).find((one) => one.vehicle_id === vehicleId);
+    expect(here).toMatchObject({ imei, speed: 33, state: 'moving', driver_id: null });
+    publish([location(), { type: 'status', data: { vehicle_id: vehicleId, state: 'idle' } }, notification()]);
+    expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicleId, driver_id: 7 });
+    expect((await client.next('status')).data).toEqual({ vehicle_id: vehicleId, state: 'idle' });
+    expect((await client.next('notification')).data).toMatchObject({ user: world.ours.owner.id });
+  });
+
+  it.each([
+    ['without a token', ''],
+    ['with a token that never was', '?token=wst_nothing'],
+    ['with one of any length', `?token=${'x'.repeat(5_000)}`],
+  ])('%s ends with 4401', async (_case, query) => {
+    expect(await (await live.connect(query)).ended()).toMatchObject({ code: 4401 });
+  });
+
+  it('works again with the same token, and not after the session has ended', async () => {
+    const user = await plainUser();
+    const token = await live.tokenOf(user);
+    const first = await live.connect(`?token=${token}`);
+    await first.next('hello');
+    const second = await live.connect(`?token=${token}`, { base: live.replicaBase });
+    await second.next('hello');
+    await world.as(user).post('/api/auth/logout');
+    expect(await first.ended()).toMatchObject({ code: 4403 });
+    expect(await second.ended()).toMatchObject({ code: 4403 });
+    expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
+  });
+
+  it('is refused to pages of foreign origins, and to nobody without one', async () => {
+    const query = `?token=${await live.tokenOf(world.ours.owner)}`;
+    expect((await live.connect(query, { origin: 'https://evil.example' })).refused).toBe(403);
+    expect((await live.connect(query, { origin: 'null' })).refused).toBe(403);
+    const ours = await live.connect(query, { origin: 'http://localhost:8080' });
+    expect((await ours.next('hello')).data['user']).toBe(world.ours.owner.id);
+  });
+
+  it('is at one path alone', async () => {
+    const client = await live.connect('', { base: `${world.base}/other` });
+    expect(client.refused).toBe(404);
+    expect((await fetch(`${world.base}/ws`)).status).toBe(404);
+  });
+});
+
+describe('who is told what', () => {
+  it('nobody hears of another account', async () => {
+    const [theirs, ours] = [await live.as(world.theirs.owner), await live.as(await plainUser())];
+    theirs.send({ type: 'subscribe', vehicles: 'all', events: ['location', 'command', 'vehicle'] });
+    theirs.send({ type: 'subscribe', id: 1, vehicles: [vehicleId], events: ['location', 'notification'] });
+    expect((await theirs.next('subscribed', 2)).data).toEqual({
+      id: 1,
+      subscriptions: [{ vehicles: 'all', events: ['location', 'command', 'vehicle'], min_interval_ms: 0 }],
+    });
+    expect(theirs.of('snapshot').flatMap(({ data }) => data['locations'])).toEqual([]);
+    publish([location(), notification(), { type: 'command', data: { vehicle_id: vehicleId } }]);
+    await ours.next('notification');
+    await theirs.settle();
+    const told = theirs.messages.map(({ type }) => type);
+    expect(told.filter((type) => !['hello', 'snapshot', 'subscribed', 'pong'].includes(type))).toEqual([]);
+  });
+
+  it('whom a vehicle is shared with gets what the share allows, without the driver', async () => {
+    const guest = await world.user('manager', world.theirs);
+    await share(guest, ['view']);
+    const client = await live.as(guest);
+    client.send({ type: 'subscribe', events: ['location', 'notification', 'vehicle', 'stream', 'command'] });
+    await client.next('snapshot', 2);
+    const colleague = await live.as(world.theirs.owner);
+    publish([notification(), { type: 'stream', data: {} }, { type: 'command', data: {} }, location()]);
+    expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicleId, driver_id: null });
+    expect(client.of('notification')).toEqual([]);
+    expect([...client.of('stream'), ...client.of('command')]).toEqual([]);
+    await share(guest, ['view', 'notifications', 'commands']);
+    await until(async () => {
+      publish([notification()]);
+      await client.settle();
+      return client.of('notification').length > 0;
+    });
+    const [told] = client.of('notification');
+    expect(told?.data).toMatchObject({ driver_id: null, attributes: { count: 1 }, user: world.ours.owner.id });
+    expect(told?.data['attributes']).toEqual({ count: 1 });
+    await colleague.settle();
+    expect([...colleague.of('location'), ...colleague.of('notification')]).toEqual([]);
+  });
+
+  it('a share that is given or taken is told to its user alone, and takes the vehicle away within five seconds', async () => {
+    const guest = await world.user('viewer', world.theirs);
+    const [client, colleague, sharer] = [
+      await live.as(guest, live.replicaBase),
+      await live.as(world.theirs.owner),
+      await live.as(world.ours.owner),
+    ];
+    for (const each of [client, colleague, sharer]) {
+      each.send({ type: 'subscribe', events: ['vehicle', 'location'] });
+      await each.next('subscribed');
+    }
+    await share(guest, ['view']);
+    expect((await client.next('vehicle')).data).toEqual({ vehicle_id: vehicleId, action: 'shared' });
+    await until(async () => {
+      publish([location()]);
+      await client.settle();
+      return client.of('location').length > 0;
+    });
+    await owner.post('/api/vehicle/remove-share-vehicles', { secondaryUser: guest.id });
+    const takenMs = Date.now();
+    expect((await client.next('vehicle', 2)).data).toEqual({ vehicle_id: vehicleId, action: 'unshared' });
+    expect(Date.now() - takenMs).toBeLessThan(10_000);
+    const heard = client.of('location').length;
+    publish([location({ latitude: 3 })]);
+    await sharer.until(() => sharer.of('location').some(({ data }) => data['latitude'] === 3));
+    await client.settle();
+    expect(client.of('location')).toHaveLength(heard);
+    expect(sharer.of('vehicle').map(({ data }) => data['action'])).toEqual(['shared', 'unshared']);
+    expect(colleague.of('vehicle')).toEqual([]);
+  });
+
+  it('a driver hears of the own vehicles alone', async () => {
+    const driver = await world.user('driver');
+    const { id: other } = await live.newVehicle();
+    await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
+    await writeLastLocation(world.deps.redis, testPosition(imei));
+    const client = await live.as(driver);
+    const shown = client.of('snapshot').flatMap(({ data }) => data['locations']) as { vehicle_id: number }[];
+    expect(shown.map((one) => one.vehicle_id)).toEqual([vehicleId]);
+    publish([notification('sos', other), { ...location(), vehicleId: other }, notification('sos')]);
+    expect((await client.next('notification')).data['vehicle_id']).toBe(vehicleId);
+    await client.settle();
+    expect(client.of('location')).toEqual([]);
+  });
+
+  it('each user gets the notifications of the own choice', async () => {
+    const user = await plainUser();
+    const client = await live.as(user);
+    const path = `/api/notifications/update-preferences/${vehicleId}`;
+    expect((await world.as(user).post(path, { notification_types: ['ignition_on'] })).status).toBe(200);
+    // Until the choice has arrived.
+    await until(async () => {
+      publish([notification('ignition_on')]);
+      await client.settle();
+      return client.of('notification').length > 0;
+    });
+    publish([notification('sos'), notification('ignition_on')]);
+    const before = client.of('notification').length;
+    await client.next('notification', before + 1);
+    await client.settle();
+    expect(new Set(client.of('notification').map(({ data }) => data['notification_type']))).toEqual(
+      new Set(['ignition_on']),
+    );
+  });
+
+  it.each([
+    ['is disabled', (user: TestUser) => owner.put(`/api/users/${user.id}`, { disabled: true })],
+    ['is removed', (user: TestUser) => owner.delete(`/api/users/${user.id}`)],
+  ])('a user who %s is cut off', async (_case, end) => {
+    const user = await world.user('viewer');
+    const client = await live.as(user, live.replicaBase);
+    const atMs = Date.now();
+    expect((await end(user)).status).toBe(200);
+    expect(await client.ended()).toMatchObject({ code: 4403 });
+    expect(Date.now() - atMs).toBeLessThan(10_000);
+  });
+});
+
+describe('messages of clients', () => {
+  it('subscribe to vehicles and events, and show them at once', async () => {
+    const { id: other, imei: otherImei } = await live.newVehicle();
+    await writeLastLocation(world.deps.redis, testPosition(imei));
+    await writeLastLocation(world.deps.redis, testPosition(otherImei));
+    const client = await live.as(await plainUser());
+    client.send({ type: 'subscribe', id: 'a', vehicles: [vehicleId, 999_999_999], events: ['location', 'command'] });
+    expect((await client.next('subscribed')).data).toEqual({
+      id: 'a',
+      subscriptions: [{ vehicles: [vehicleId], events: ['location', 'command'], min_interval_ms: 0 }],
+    });
+    const shown = (await client.next('snapshot', 2)).data;
+    expect(shown).toMatchObject({ final: true, locations: [{ vehicle_id: vehicleId }] });
+    publish([
+      { ...location({ vehicle_id: other }), vehicleId: other },
+      notification(),
+      { type: 'command', data: { id: 'c', status: 'sent' } },
+      location(),
+    ]);
+    expect((await client.next('location')).data['vehicle_id']).toBe(vehicleId);
+    expect((await client.next('command')).data).toEqual({ id: 'c', status: 'sent' });
+    client.send({ type: 'unsubscribe', vehicles: [vehicleId], events: ['location'] });
+    expect((await client.next('subscribed', 2)).data['subscriptions']).toEqual([
+      { vehicles: [vehicleId], events: ['command'], min_interval_ms: 0 },
+    ]);
+    expect(client.of('notification')).toEqual([]);
+  });
+
+  it('ask for fewer positions', async () => {
+    const client = await live.as(await plainUser());
+    client.send({ type: 'subscribe', vehicles: [vehicleId], events: ['location'], min_interval_ms: 3_000 });
+    await client.next('subscribed');
+    const fast = await live.as(await plainUser());
+    for (let n = 1; fast.of('location').length < 3; n += 1) {
+      publish([location({ latitude: n })]);
+      await fast.next('location', fast.of('location').length + 1);
+    }
+    await client.settle();
+    expect(client.of('location')).toHaveLength(1);
+    const last = fast.of('location').at(-1)?.data['latitude'];
+    expect((await client.next('location', 2)).data['latitude']).toBe(last);
+  });
+
+  it.each([
+    ['{', 'malformed_json', null],
+    ['"text"', 'validation_failed', null],
+    ['[]', 'validation_failed', null],
+    [{ type: 'shout', id: 5 }, 'unknown_type', 5],
+    [{ type: 'subscribe', id: 'x', vehicles: ['1'] }, 'validation_failed', 'x'],
+    [{ type: 'subscribe', events: ['everything'] }, 'validation_failed', null],
+    [{ type: 'subscribe', min_interval_ms: -1 }, 'validation_failed', null],
+    [{ type: 'resume' }, 'validation_failed', null],
+    [{ type: 'resume', since: 'yesterday' }, 'validation_failed', null],
+  ])('%j is answered with %s', async (message, code, id) => {
+    const client = await live.as(world.ours.owner);
+    client.send(message);
+    expect((await client.next('error')).data).toEqual({ code, message: expect.any(String), id });
+    await client.settle();
+  });
+
+  it('that are too large or too many are answered with an error, and the third in a minute ends with 4429', async () => {
+    const client = await live.as(await plainUser());
+    client.send({ type: 'ping', id: 'x'.repeat(5_000) });
+    expect((await client.next('error')).data['code']).toBe('message_too_large');
+    for (let n = 0; n < 19; n += 1) client.send({ type: 'ping', id: n });
+    client.send({ type: 'ping', id: 'too many' });
+    expect((await client.next('error', 2)).data['code']).toBe('rate_limited');
+    await client.next('pong', 19);
+    client.send({ type: 'ping' });
+    expect(await client.ended()).toMatchObject({ code: 4429 });
+  });
+
+  it('may ping by frames, too, within the same limit', async () => {
+    const client = await live.as(await plainUser());
+    let pongs = 0;
+    client.ws.on('pong', () => {
+      pongs += 1;
+    });
+    for (let n = 0; n < 40; n += 1) client.ws.ping();
+    expect(await client.ended()).toMatchObject({ code: 4429 });
+    expect(pongs).toBe(20);
+  });
+});
+
+describe('positions', () => {
+  it('come at most once a second for each vehicle, and the newest wins', async () => {
+    const client = await live.as(await plainUser());
+    const { id: other } = await live.newVehicle();
+    publish([
+      location({ latitude: 1 }),
+      location({ latitude: 2 }),
+      { ...location({ latitude: 10 }), vehicleId: other },
+    ]);
+    publish([location({ latitude: 3 }), location({ latitude: 9, timestamp: 5 })]);
+    const startMs = Date.now();
+    await client.next('location', 3);
+    expect(Date.now() - startMs).toBeGreaterThan(500);
+    await client.settle();
+    expect(client.of('location').map(({ data }) => data['latitude'])).toEqual([1, 10, 3]);
+  });
+});
+
+describe('ten connections of a user', () => {
+  it('are counted over all replicas: the oldest gives way', async () => {
+    const user = await plainUser();
+    const bases = [world.base, live.replicaBase];
+    const open: LiveClient[] = [];
+    for (let n = 0; n < 10; n += 1) open.push(await live.as(user, bases[n % 2]));
+    const other = await live.as(await plainUser());
+    const eleventh = await live.as(user, bases[0]);
+    const [first, second] = open as [LiveClient, LiveClient];
+    expect(await first.ended()).toMatchObject({ code: 4429 });
+    const twelfth = await live.as(user, bases[0]);
+    // On the other replica.
+    expect(await second.ended()).toMatchObject({ code: 4429 });
+    for (const client of [...open.slice(2), eleventh, twelfth, other]) {
+      await client.settle();
+      expect(client.closed).toBeUndefined();
+    }
+    // One that has gone makes room.
+    open[2]?.ws.close();
+    await open[2]?.ended();
+    const key = `websocket-connections:${user.id}`;
+    await until(async () => (await world.deps.redis.hLen(key)) === 9);
+    await live.as(user);
+    for (const client of open.slice(3)) {
+      await client.settle();
+      expect(client.closed).toBeUndefined();
+    }
+  });
+});
+
+it('the service says when to come back as it stops', async () => {
+  const third = await create(world.deps.config, { log: world.deps.log });
+  const client = await live.as(await plainUser(), `http://127.0.0.1:${third.httpPort}`);
+  const stopped = third.stop();
+  const { code, reason } = await client.ended();
+  expect(code).toBe(1012);
+  expect(Number(/come back after (\d+) s$/.exec(reason)?.[1])).toBeGreaterThanOrEqual(1);
+  expect(Number(/come back after (\d+) s$/.exec(reason)?.[1])).toBeLessThanOrEqual(30);
+  await stopped;
+});
+
+it('is counted for the metrics', async () => {
+  const client = await live.as(await plainUser());
+  await client.settle();
+  const displaced = await live.as(await plainUser());
+  for (let n = 0; n < 3; n += 1) displaced.send(' '.repeat(5_000));
+  await displaced.ended();
+  const text = await (await fetch(`${world.base}/metrics`)).text();
+  expect(text).toMatch(/^websocket_connections\{kind="user",service="platform-api"\} [1-9]/m);
+  expect(text).toMatch(/^websocket_connections\{kind="share",service="platform-api"\} 0/m);
+  expect(text).toMatch(/^websocket_messages_sent_total\{type="hello",service="platform-api"\} [1-9]/m);
+  expect(text).toMatch(/^websocket_messages_received_total\{type="ping",.* [1-9]/m);
+  expect(text).toMatch(/^websocket_closed_total\{code="4429",.* [1-9]/m);
+  expect(text).toMatch(/^websocket_locations_dropped_total\{.* 0/m);
+});
