@@ -1,10 +1,11 @@
 import { terminalAlarms } from './alarms/terminal-alarms.ts';
 import { geofenceRule } from './areas/geofence-rule.ts';
 import { overspeedRule } from './areas/overspeed-rule.ts';
+import { motionRules } from './motion/index.ts';
 import { routeRule } from './routes/route-rule.ts';
 import type { Rule } from './rule.ts';
 
 export { currentAlarms } from './alarms/current-alarms.ts';
 
 /** All rules, in the order in which a report passes them. */
-export const rules: readonly Rule[] = [terminalAlarms, geofenceRule, overspeedRule, routeRule];
+export const rules: readonly Rule[] = [terminalAlarms, geofenceRule, overspeedRule, routeRule, ...motionRules];

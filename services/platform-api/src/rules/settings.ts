@@ -2,6 +2,8 @@
 export interface RuleSettings {
   readonly overspeedMs: number;
   readonly idlingMs: number;
+  /** From this speed on a vehicle moves: it does not idle, is towed, is driven at night. */
+  readonly movingKmh: number;
   /** Share of the tank, 0 to 1. */
   readonly fuelChange: number;
   /** Litres, where the tank is not known. */
@@ -21,6 +23,7 @@ export interface RuleSettings {
 export const defaultRuleSettings: RuleSettings = {
   overspeedMs: 10_000,
   idlingMs: 300_000,
+  movingKmh: 5,
   fuelChange: 0.1,
   fuelChangeL: 8,
   fuelWindowMs: 300_000,

@@ -1,0 +1,100 @@
+import { raisedBy } from '../of-report.ts';
+import { type Amended, dedupeKeyOf, type Outcome, quiet, type Raised, type Rule, type RuleContext } from '../rule.ts';
+
+type Level = readonly [ms: number, litres: number];
+
+/** A fall or a rise that has its notification and may go on. */
+interface Change {
+  readonly type: 'fuel_drop' | 'fuel_fill';
+  readonly atMs: number;
+  readonly fromL: number;
+  /** The furthest level yet, and when it was reached. */
+  readonly toL: number;
+  readonly ms: number;
+}
+
+/** Levels of the last minutes. */
+export interface FuelState {
+  /** Each level that is higher than all after it; the newest is the last. */
+  readonly highs: readonly Level[];
+  /** Each level that is lower than all after it. */
+  readonly lows: readonly Level[];
+  readonly change?: Change;
+}
+
+/** Of a tank that sloshes at a report a second. */
+const maxLevels = 100;
+
+/**
+ * `fuel_drop` and `fuel_fill`: a tenth of the tank within 5 minutes, 8 l where its size is not known, standing or moving. A change that goes on is the same one: the
+ * litres of its notification grow.
+ */
+export const fuelRule: Rule<FuelState> = {
+  name: 'fuel',
+  takesLate: false,
+  step(state, report, context): Outcome<FuelState> {
+    const { fuelL: litres, timestamp: ms } = report.position;
+    if (litres === null) return quiet(state);
+    const { fuelWindowMs } = context.settings;
+    const leastL = leastChangeL(context);
+    const change = state?.change !== undefined && ms - state.change.ms <= fuelWindowMs ? state.change : undefined;
+    if (change !== undefined && state !== undefined) {
+      const further = change.type === 'fuel_fill' ? litres - change.toL : change.toL - litres;
+      if (further > 0) return goneOn(state, { ...change, toL: litres, ms }, report.imei);
+      // Not yet the other way round.
+      if (-further < leastL) return quiet<FuelState>({ ...levelsAfter(state, ms, litres, fuelWindowMs), change });
+    }
+    const known =
+      change === undefined
+        ? state
+        : { highs: [[change.ms, change.toL] as const], lows: [[change.ms, change.toL] as const] };
+    const levels = levelsAfter(known, ms, litres, fuelWindowMs);
+    const [high, low] = [levels.highs[0]?.[1] ?? litres, levels.lows[0]?.[1] ?? litres];
+    if (high - litres < leastL && litres - low < leastL)
+      return { state: levels, raised: [], amended: [], turned: state?.change !== undefined };
+    const type = high - litres >= leastL ? 'fuel_drop' : 'fuel_fill';
+    const found: Change = { type, atMs: ms, fromL: type === 'fuel_drop' ? high : low, toL: litres, ms };
+    const raised: Raised = raisedBy(report, { type, subject: '', attributes: attributesOf(found) });
+    const here: readonly Level[] = [[ms, litres]];
+    return { state: { highs: here, lows: here, change: found }, raised: [raised], amended: [], turned: true };
+  },
+};
+
+const leastChangeL = ({ vehicle, settings }: RuleContext): number =>
+  vehicle.tankCapacityL === null ? settings.fuelChangeL : vehicle.tankCapacityL * settings.fuelChange;
+
+const roundedL = (litres: number): number => Math.round(litres * 10) / 10;
+
+const attributesOf = ({ fromL, toL }: Change): Readonly<Record<string, unknown>> => ({
+  from_l: fromL,
+  to_l: toL,
+  change_l: roundedL(toL - fromL),
+});
+
+function goneOn(state: FuelState, change: Change, imei: string): Outcome<FuelState> {
+  const here: readonly Level[] = [[change.ms, change.toL]];
+  const dedupeKey = dedupeKeyOf(imei, { type: change.type, subject: '', atMs: change.atMs });
+  const amended: Amended = { dedupeKey, attributes: attributesOf(change) };
+  return { state: { ...state, highs: here, lows: here, change }, raised: [], amended: [amended], turned: true };
+}
+
+const levelsAfter = (
+  state: Pick<FuelState, 'highs' | 'lows'> | undefined,
+  ms: number,
+  litres: number,
+  windowMs: number,
+): Pick<FuelState, 'highs' | 'lows'> => ({
+  highs: withLevel(state?.highs ?? [], [ms, litres], windowMs, (level) => level > litres),
+  lows: withLevel(state?.lows ?? [], [ms, litres], windowMs, (level) => level < litres),
+});
+
+/** A level that was held until now counts from now. */
+const withLevel = (
+  levels: readonly Level[],
+  newest: Level,
+  windowMs: number,
+  outlasts: (litres: number) => boolean,
+): readonly Level[] => [
+  ...levels.filter(([ms, litres]) => newest[0] - ms <= windowMs && outlasts(litres)).slice(1 - maxLevels),
+  newest,
+];

@@ -1,0 +1,32 @@
+import { raisedBy } from '../of-report.ts';
+import { type Outcome, quiet, type Rule } from '../rule.ts';
+
+/** A stand with the ignition on. */
+export interface IdlingState {
+  readonly sinceMs: number;
+  /** Device time of the newest report that counted. */
+  readonly ms: number;
+  readonly isRaised?: true;
+}
+
+/** Of longer silences nobody knows what happened in them. */
+const silenceMs = 600_000;
+
+/** `idling`: the ignition on for 5 minutes without moving, once a stand. Without a fix nobody knows whether the vehicle moves. */
+export const idlingRule: Rule<IdlingState> = {
+  name: 'idling',
+  takesLate: false,
+  step(state, report, { settings }): Outcome<IdlingState> {
+    const { ignition, speed, gpsValid, timestamp: ms } = report.position;
+    const hasEnded = ignition !== true || (gpsValid && speed >= settings.movingKmh);
+    if (hasEnded) return { state: undefined, raised: [], amended: [], turned: state?.isRaised === true };
+    if (!gpsValid) return quiet(state);
+    const isNew = state === undefined || (ms - state.ms > silenceMs && state.isRaised !== true);
+    const sinceMs = isNew ? ms : state.sinceMs;
+    if (!isNew && state.isRaised === true) return quiet<IdlingState>({ ...state, ms });
+    if (ms - sinceMs < settings.idlingMs) return quiet<IdlingState>({ sinceMs, ms });
+    const attributes = { since: new Date(sinceMs).toISOString(), seconds: Math.round((ms - sinceMs) / 1_000) };
+    const raised = raisedBy(report, { type: 'idling', subject: '', attributes });
+    return { state: { sinceMs, ms, isRaised: true }, raised: [raised], amended: [], turned: true };
+  },
+};

@@ -1,0 +1,33 @@
+import { localTimeOf } from '../../local-time.ts';
+import { raisedBy } from '../of-report.ts';
+import { type Outcome, quiet, type Rule } from '../rule.ts';
+import type { RuleSettings } from '../settings.ts';
+
+/** The night of which was told last. */
+export interface NightState {
+  /** The local day on which it began, as days since 1970. */
+  readonly night: number;
+}
+
+/** `night_driving`: the vehicle moves between 23:00 and 05:00 of its own time zone; once a night. */
+export const nightDrivingRule: Rule<NightState> = {
+  name: 'night_driving',
+  takesLate: false,
+  step(state, report, { vehicle, settings }): Outcome<NightState> {
+    const { speed, gpsValid, timestamp } = report.position;
+    if (!gpsValid || speed < settings.movingKmh) return quiet(state);
+    const night = nightAt(vehicle.timezone, timestamp, settings);
+    if (night === null || night === state?.night) return quiet(state);
+    const raised = raisedBy(report, { type: 'night_driving', subject: '', attributes: { speed } });
+    return { state: { night }, raised: [raised], amended: [], turned: true };
+  },
+};
+
+/** The night that it is, by the day on which it began; null by day. */
+function nightAt(timezone: string, atMs: number, { nightFromHour, nightToHour }: RuleSettings): number | null {
+  const { minuteOfDay, day } = localTimeOf(timezone, atMs);
+  const hour = minuteOfDay / 60;
+  if (nightFromHour <= nightToHour) return hour >= nightFromHour && hour < nightToHour ? day : null;
+  if (hour >= nightFromHour) return day;
+  return hour < nightToHour ? day - 1 : null;
+}
