@@ -33,12 +33,15 @@ import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
 import { serveWebhooks } from './domains/webhooks/handlers.ts';
 import { announceChanges } from './events/record-changes.ts';
+import { startEvents } from './events/start.ts';
 import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
+import { startSenders } from './senders/start.ts';
 import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
 import { Sweeper } from './sweeper.ts';
 import { startTelemetry } from './telemetry/start.ts';
+import type { Moved } from './telemetry/unit.ts';
 import { startWebsocket } from './websocket/start.ts';
 
 export interface PlatformApi extends Running {
@@ -119,7 +122,10 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
     lifecycle.onStop('sweeps', () => sweeper.stop());
   }
   if (roles.has('websocket')) startWebsocket(deps, lifecycle, http.server, { principals, origins, metrics });
-  if (roles.has('telemetry')) startTelemetry(deps, lifecycle, { registry: metrics });
+  if (roles.has('telemetry')) {
+    const { heard } = startEvents(deps, lifecycle);
+    startTelemetry(deps, lifecycle, { registry: metrics, onHeard: (moved) => heard(imeisOf(moved)) });
+  }
   log.info({ httpPort: http.port }, 'started');
   return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
 }
@@ -168,6 +174,10 @@ function makeDeps(
     maps,
     limits: platformRateLimits(config, redis),
   };
+}
+
+function* imeisOf(moved: Iterable<Moved>): Generator<string> {
+  for (const { known } of moved) yield known.imei;
 }
 
 function serveBus(deps: Deps, lifecycle: Lifecycle): void {

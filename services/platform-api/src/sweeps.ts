@@ -9,6 +9,7 @@ import { sweepTimes } from './domains/notifications/record.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { eraseUsers } from './domains/users/erasure.ts';
+import { raiseDocumentExpiry } from './events/document-expiry.ts';
 import { sweepSends } from './senders/sent-log.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 
@@ -36,6 +37,7 @@ export const sweeps: readonly Sweep[] = [
   },
   { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
   { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
+  { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
   { name: 'deleted accounts', everyMs: minuteMs, run: (deps) => sweepDeletedAccounts(deps) },

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { ToRaise } from '../domains/notifications/content.ts';
-import { readLastLocations } from '../domains/realtime/store.ts';
+import { lastLocationsIfKnown } from '../domains/realtime/look-ups.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 
 /** What the events beside locations need. */
@@ -30,14 +30,14 @@ export const raisedFor = (vehicle: Vehicle): ToRaise['vehicle'] => ({
 
 /** Raises what has happened, at the vehicle's last position where no other is told; on record and in the stream once this resolves. */
 export async function raiseHappenings(
-  { notifications, redis }: Pick<EventParts, 'notifications' | 'redis'>,
+  parts: Pick<EventParts, 'log' | 'notifications' | 'redis'>,
   happenings: readonly { readonly vehicle: Vehicle; readonly happening: Happening }[],
 ): Promise<void> {
   const imeis = happenings.flatMap(({ vehicle: { imei }, happening }) =>
     imei === null || happening.place !== undefined ? [] : [imei],
   );
-  const locations = await readLastLocations(redis, [...new Set(imeis)]);
-  await notifications.raise(
+  const locations = await lastLocationsIfKnown(parts, [...new Set(imeis)]);
+  await parts.notifications.raise(
     happenings.map(({ vehicle, happening: { place, ...happening } }) => {
       const last = vehicle.imei === null ? undefined : locations.get(vehicle.imei);
       const { latitude, longitude } = place ?? last ?? { latitude: 0, longitude: 0 };

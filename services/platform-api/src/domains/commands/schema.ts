@@ -51,6 +51,8 @@ export interface Command extends AccountRecord {
   readonly flight: Flight | null;
   /** Not to be sent earlier, after an attempt. */
   readonly notBefore: Date | null;
+  /** It has failed or expired, and the notification of that is not raised yet. */
+  readonly isUntold?: boolean;
 }
 
 const daySeconds = 86_400;

@@ -23,6 +23,7 @@ export type CommandChange = Partial<
     | 'completedAt'
     | 'flight'
     | 'notBefore'
+    | 'isUntold'
   >
 >;
 
@@ -93,7 +94,9 @@ export class CommandQueue {
 
   /** Changes a command while an attempt of this name is under way; false when it is not. */
   duringFlight(id: number, flightName: string, change: CommandChange, status?: Command['status']): Promise<boolean> {
-    return this.#change({ _id: id, 'flight.name': flightName, ...(status === undefined ? {} : { status }) }, change);
+    const untold = change.status === 'failed' ? { isUntold: true } : {};
+    const where = { _id: id, 'flight.name': flightName, ...(status === undefined ? {} : { status }) };
+    return this.#change(where, { ...change, ...untold });
   }
 
   /** Cancels a command that waits; false when it does not. */
@@ -105,8 +108,25 @@ export class CommandQueue {
   /** Ends what nobody could send in its time; the number of ended ones. */
   async expire(now: Date): Promise<number> {
     const where = { status: 'queued', flight: null, expiresAt: { $lte: now } } as object;
-    const ended = { $set: { status: 'expired', completedAt: now, updatedAt: now }, $inc: { version: 1 } } as object;
-    return (await this.#commands.updateMany(where, ended)).modifiedCount;
+    const change = { status: 'expired', isUntold: true, completedAt: now, updatedAt: now };
+    return (await this.#commands.updateMany(where, { $set: change, $inc: { version: 1 } } as object)).modifiedCount;
+  }
+
+  /** Commands whose failure nobody has been told of yet, oldest first. */
+  untold(limit: number): Promise<Command[]> {
+    return this.#commands
+      .find({ isUntold: true } as object)
+      .sort({ _id: 1 })
+      .limit(limit)
+      .toArray();
+  }
+
+  async told(id: number): Promise<void> {
+    await this.#commands.updateOne({ _id: id }, { $set: { isUntold: false } } as object);
+  }
+
+  find(id: number): Promise<Command | null> {
+    return this.#commands.findOne({ _id: id });
   }
 
   /** Removes commands made before a moment that are done with; the number of removed ones. */

@@ -21,6 +21,7 @@ import {
   type ListCommandsQuery,
 } from './schema.ts';
 import { CommandQueue, commandsIn } from './store.ts';
+import { tellOf } from './tell.ts';
 
 type Parts = Pick<Deps, 'bus' | 'config' | 'database' | 'limits' | 'log' | 'records'>;
 
@@ -114,6 +115,7 @@ async function enqueue(
     () => commands.insert(scope, fields),
   );
   announce(deps.bus, commandQueued, { imei });
+  tellOf(deps.bus, command);
   return command;
 }
 
@@ -167,7 +169,9 @@ export async function cancelCommand(
   if (command.status === 'canceled') throw notFound(commandId);
   if (!(await new CommandQueue(deps.database).cancel(scope, command._id))) throw await tooLate(deps, scope, command);
   await audit(deps, { ...caller, ...scope }, 'commands.cancel', { type: 'commands', id: commandId });
-  return found(deps, scope, vehicleId, commandId);
+  const canceled = await found(deps, scope, vehicleId, commandId);
+  tellOf(deps.bus, canceled);
+  return canceled;
 }
 
 async function tooLate(deps: Parts, scope: Scope, { _id: id, commandId }: Command): Promise<AppError> {
@@ -184,6 +188,17 @@ async function found({ records }: Parts, scope: Scope, vehicleId: number, comman
 }
 
 const notFound = (commandId: string): AppError => new AppError('not_found', `There is no command ${commandId}.`);
+
+/** Takes back what waits for the terminal of a vehicle that is deleted: the next one to have it is another's. */
+export async function cancelCommandsOf(
+  { records, database }: Pick<Deps, 'records' | 'database'>,
+  scope: Scope,
+  vehicleId: number,
+): Promise<void> {
+  const queue = new CommandQueue(database);
+  for (const { _id } of await commandsIn(records).parts(scope, [], { vehicleId, status: 'queued' }))
+    await queue.cancel(scope, _id);
+}
 
 /** Commands are kept for 90 days (platform-contract.md, section 26). */
 export const removeOldCommands = ({ database }: Pick<Deps, 'database'>, now = Date.now()): Promise<number> =>

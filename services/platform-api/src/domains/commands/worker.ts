@@ -7,8 +7,12 @@ import { type Ending, isRepeatable } from './rules.ts';
 import type { Command, Flight } from './schema.ts';
 import { type Attempt, send } from './send.ts';
 import { type CommandChange, CommandQueue } from './store.ts';
+import { tellOfCommand, tellOfFailures } from './tell.ts';
 
-type WorkerParts = Pick<Deps, 'asker' | 'bus' | 'database' | 'log' | 'partnerChannels' | 'redis'>;
+type WorkerParts = Pick<
+  Deps,
+  'asker' | 'bus' | 'database' | 'log' | 'notifications' | 'partnerChannels' | 'records' | 'redis'
+>;
 
 /** How often, and for how long. */
 export interface WorkerTimes {
@@ -95,6 +99,10 @@ export class CommandWorker {
   async #look(): Promise<void> {
     const now = new Date();
     await this.#queue.expire(now);
+    // What can not be told of now is at the next look; the queue does not wait for it.
+    await tellOfFailures(this.#parts).catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, 'failures of commands could not be told');
+    });
     const waiting = await this.#queue.waiting(maxWaiting);
     const due = waiting.filter(({ flight, notBefore }) => flight !== null || notBefore === null || notBefore <= now);
     const imeis = [...new Set(due.map(({ imei }) => imei))];
@@ -181,7 +189,8 @@ export class CommandWorker {
   /** Notes how an attempt ended; false where the queue has to wait. */
   async #settle(command: Command, name: string, ending: Ending): Promise<boolean> {
     const change = changeOf(command, ending, this.#flights.get(name)?.sent);
-    await this.#queue.duringFlight(command._id, name, change);
+    const isDone = await this.#queue.duringFlight(command._id, name, change);
+    if (isDone && change.status !== undefined) this.#tell(command._id);
     const { commandId, imei, type } = command;
     this.#parts.log.info({ commandId, imei, type, ending: ending.kind, status: change.status }, 'a command was tried');
     return ending.kind !== 'notSent' && ending.kind !== 'unknown';
@@ -193,8 +202,20 @@ export class CommandWorker {
     if (flight === undefined) return;
     flight.sent = { messageId, serialNo };
     const change = { status: 'sent' as const, sentAt: new Date(), messageId: shownId(messageId), serial: serialNo };
-    this.#queue.duringFlight(flight.id, name, change, 'queued').catch((error: unknown) => {
-      this.#parts.log.warn({ err: error }, 'that a command was sent could not be noted');
+    this.#queue
+      .duringFlight(flight.id, name, change, 'queued')
+      .then((isNoted) => {
+        if (isNoted) this.#tell(flight.id);
+      })
+      .catch((error: unknown) => {
+        this.#parts.log.warn({ err: error }, 'that a command was sent could not be noted');
+      });
+  }
+
+  /** In the background: what can not be told of now is, where it counts, at the next look. */
+  #tell(id: number): void {
+    tellOfCommand(this.#parts, id).catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, 'a change of a command could not be told');
     });
   }
 }

@@ -1,0 +1,261 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { listenFor, sessionChanged } from '@fleet/bus';
+import { type DeviceState, readDevices } from '@fleet/storage';
+import type { ToRaise } from '../domains/notifications/content.ts';
+import type { LastLocation } from '../domains/realtime/schema.ts';
+import { readLastLocations } from '../domains/realtime/store.ts';
+import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '../domains/vehicles/devices.ts';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { presentOf } from '../domains/vehicles/states.ts';
+import { findVehicleByImei } from '../domains/vehicles/store.ts';
+import { tellLive } from './live.ts';
+import { type EventParts, type Happening, raisedFor } from './parts.ts';
+import { type Noticed, PresenceStore } from './presence-store.ts';
+
+/** When a terminal is offline, and how often that is looked for. */
+export interface PresenceTimes {
+  readonly offlineAfterMs: number;
+  readonly sweepEveryMs: number;
+}
+
+/** As the contract has them (platform-contract.md, section 3). */
+export const presenceTimes: PresenceTimes = { offlineAfterMs: 600_000, sweepEveryMs: 10_000 };
+
+/** What made us look. Reports tell websockets of states by themselves. */
+type Cause = 'report' | 'session' | 'time';
+
+const atOnce = 200;
+const atWork = 8;
+const busyRetryMs = 5_000;
+/** Terminals whose reports this process remembers, so that each is looked at once in a while only. */
+const maxRemembered = 500_000;
+
+/** What is known of a terminal at this moment. */
+interface Present {
+  readonly seenMs: number;
+  readonly connected: boolean;
+  readonly isOffline: boolean;
+  readonly state: string;
+  readonly device: DeviceState | undefined;
+  readonly location: LastLocation | undefined;
+}
+
+/**
+ * Notices when terminals go and come back: `device_offline` after ten minutes of silence, `device_online` when one that was offline is heard of again, and `status` for
+ * websockets. Any number of replicas do so; what was noticed stands in Redis, and whether a terminal was offline in MongoDB too, should Redis be lost.
+ */
+export class Presence {
+  readonly #parts: EventParts;
+  readonly #times: PresenceTimes;
+  readonly #store: PresenceStore;
+  /** When a report of a terminal last made us look. */
+  readonly #remembered = new Map<string, number>();
+  readonly #waiting = new Map<string, Cause>();
+  readonly #stopped = new AbortController();
+  readonly #listener: { stop(): void };
+  readonly #sweeping: Promise<void>;
+  #working: Promise<void> | undefined;
+
+  constructor(parts: EventParts, times: PresenceTimes = presenceTimes) {
+    this.#parts = parts;
+    this.#times = times;
+    this.#store = new PresenceStore(parts.redis);
+    this.#listener = listenFor(
+      parts.bus,
+      sessionChanged,
+      (error) => parts.log.warn({ err: error }, 'a change of a session is not valid'),
+      ({ imei }) => this.#look(imei, 'session'),
+      sessionChanged.subject,
+      'platform-presence',
+    );
+    this.#sweeping = this.#sweepAll();
+  }
+
+  /** Terminals have reported; cheap, as it is called for each report. */
+  heard(imeis: Iterable<string>, nowMs = Date.now()): void {
+    for (const imei of imeis) {
+      const before = this.#remembered.get(imei);
+      // Well before it could have been taken for offline meanwhile.
+      if (before !== undefined && nowMs - before < this.#times.offlineAfterMs / 2) continue;
+      if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
+      this.#remembered.set(imei, nowMs);
+      this.#look(imei, 'report');
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#listener.stop();
+    await this.#sweeping;
+    await this.#working;
+  }
+
+  /** One round: terminals that are due are looked at. */
+  async sweep(nowMs = Date.now()): Promise<void> {
+    if (await this.#store.isEmpty()) await this.#rebuild(nowMs);
+    for (;;) {
+      const imeis = await this.#store.due(nowMs, atOnce);
+      if (imeis.length === 0 || this.#stopped.signal.aborted) return;
+      await this.#lookAt(imeis.map((imei) => [imei, 'time'] as const));
+      if (imeis.length < atOnce) return;
+    }
+  }
+
+  async #sweepAll(): Promise<void> {
+    const { sweepEveryMs } = this.#times;
+    while (!this.#stopped.signal.aborted) {
+      await delay(sweepEveryMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+      if (this.#stopped.signal.aborted) return;
+      try {
+        if (await this.#store.isMyTurn(sweepEveryMs)) await this.sweep();
+      } catch (error) {
+        this.#parts.log.warn({ err: error }, 'who is offline could not be looked for');
+      }
+    }
+  }
+
+  /** Redis has lost when to look at whom: everybody who was there gets the time of one silence from now. */
+  async #rebuild(nowMs: number): Promise<void> {
+    let after = '';
+    for (;;) {
+      const page = await findOnlineDevices(this.#parts.database, after, 1_000);
+      await this.#store.fill(
+        page.map(({ _id }) => _id),
+        nowMs + this.#times.offlineAfterMs,
+      );
+      const last = page.at(-1);
+      if (last === undefined) break;
+      after = last._id;
+    }
+    await this.#store.filled();
+  }
+
+  #look(imei: string, cause: Cause): void {
+    if (this.#waiting.get(imei) !== 'session') this.#waiting.set(imei, cause);
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+    });
+  }
+
+  async #work(): Promise<void> {
+    // What comes in the same turn is looked at together.
+    await delay(0);
+    while (this.#waiting.size > 0 && !this.#stopped.signal.aborted) {
+      const some = [...this.#waiting].slice(0, atOnce);
+      for (const [imei] of some) this.#waiting.delete(imei);
+      try {
+        await this.#lookAt(some);
+      } catch (error) {
+        // The next report, session or sweep looks again.
+        for (const [imei] of some) this.#remembered.delete(imei);
+        this.#parts.log.warn({ err: error }, 'whether terminals are there could not be noticed');
+      }
+    }
+  }
+
+  async #lookAt(some: readonly (readonly [string, Cause])[]): Promise<void> {
+    for (let at = 0; at < some.length; at += atWork)
+      await Promise.all(some.slice(at, at + atWork).map(([imei, cause]) => this.#lookAtOne(imei, cause)));
+  }
+
+  async #lookAtOne(imei: string, cause: Cause): Promise<void> {
+    const isDone = await this.#store.alone(imei, async () => this.#notice(imei, cause));
+    if (!isDone) await this.#store.lookAgain(imei, Date.now() + busyRetryMs);
+  }
+
+  async #notice(imei: string, cause: Cause): Promise<void> {
+    const before = await this.#before(imei);
+    if (before?.pending !== undefined) await this.#parts.notifications.raise([before.pending]);
+    const now = await this.#present(imei, before?.seenMs ?? 0);
+    if (now === null) {
+      await this.#store.lookNoMore(imei);
+      return;
+    }
+    const noticed: Noticed = { connected: now.connected, isOffline: now.isOffline, seenMs: now.seenMs };
+    const isChanged = before === null || before.connected !== now.connected || before.isOffline !== now.isOffline;
+    if (isChanged) await this.#tell(imei, cause, before, now, noticed);
+    if (isChanged || before.seenMs !== now.seenMs || before.pending !== undefined)
+      await this.#store.notice(imei, noticed);
+    if (now.isOffline) await this.#store.lookNoMore(imei);
+    // A second later than the last moment at which it is not offline yet.
+    else await this.#store.lookAgain(imei, now.seenMs + this.#times.offlineAfterMs + 1_000);
+  }
+
+  /** What was noticed before; where Redis does not know, whether it was offline. */
+  async #before(imei: string): Promise<Noticed | null> {
+    const noticed = await this.#store.noticed(imei);
+    if (noticed !== null) return noticed;
+    const record = (await findDevices(this.#parts.database, [imei])).get(imei);
+    if (record?.isOffline === undefined) return null;
+    return { connected: !record.isOffline, isOffline: record.isOffline, seenMs: record.seenMs ?? 0 };
+  }
+
+  async #present(imei: string, atLeastSeenMs: number): Promise<Present | null> {
+    const { redis } = this.#parts;
+    const [devices, locations] = await Promise.all([readDevices(redis, [imei]), readLastLocations(redis, [imei])]);
+    const [device, location] = [devices.get(imei), locations.get(imei)];
+    const seenMs = Math.max(device?.lastSeenMs ?? 0, location?.serverTimestamp ?? 0, atLeastSeenMs);
+    if (seenMs === 0) return null;
+    const nowMs = Date.now();
+    const present = presentOf(device, location, nowMs);
+    const isOffline = nowMs - seenMs > this.#times.offlineAfterMs;
+    return {
+      seenMs,
+      connected: present.device?.connected ?? false,
+      isOffline,
+      state: isOffline ? 'offline' : present.state,
+      device,
+      location,
+    };
+  }
+
+  async #tell(imei: string, cause: Cause, before: Noticed | null, now: Present, noticed: Noticed): Promise<void> {
+    const vehicle = await findVehicleByImei(this.#parts.records, imei);
+    const happening = before === null ? null : this.#happeningOf(before, now);
+    if (vehicle !== null && happening !== null) {
+      const pending = this.#pendingOf(vehicle, happening, now);
+      await this.#store.notice(imei, { ...(before ?? noticed), pending });
+      await this.#parts.notifications.raise([pending]);
+    }
+    const edition = now.device?.edition;
+    const change: DeviceChange = { isOffline: now.isOffline, seenMs: now.seenMs, ...(edition && { edition }) };
+    await noteDevice(this.#parts.database, imei, change);
+    if (vehicle !== null && cause !== 'report') this.#tellLive(vehicle, imei, before, now);
+  }
+
+  #happeningOf(before: Noticed, now: Present): Happening | null {
+    if (before.isOffline === now.isOffline) return null;
+    const lastSeen = new Date(before.isOffline ? before.seenMs : now.seenMs).toISOString();
+    const attributes = { last_seen: lastSeen };
+    // By when it was last seen, whoever notices it, and however late.
+    if (now.isOffline)
+      return { type: 'device_offline', subject: '', atMs: now.seenMs + this.#times.offlineAfterMs, attributes };
+    const backMs =
+      now.device !== undefined && now.device.onlineSinceMs > before.seenMs ? now.device.onlineSinceMs : now.seenMs;
+    return { type: 'device_online', subject: '', atMs: backMs, attributes };
+  }
+
+  #pendingOf(vehicle: Vehicle, happening: Happening, { location }: Present): ToRaise {
+    const { latitude, longitude, gpsValid } = location ?? { latitude: 0, longitude: 0, gpsValid: false };
+    const raised = { ...happening, latitude, longitude, gpsValid, backfilled: false };
+    return { vehicle: raisedFor(vehicle), raised };
+  }
+
+  #tellLive(vehicle: Vehicle, imei: string, before: Noticed | null, now: Present): void {
+    const data = {
+      vehicle_id: vehicle._id,
+      imei: now.device?.phone ?? now.location?.imei ?? vehicle.recordedImei ?? imei,
+      connected: now.connected,
+      state: now.state,
+      previous_state: before === null ? 'never_connected' : before.isOffline ? 'offline' : stateThen(now),
+      last_seen: new Date(now.seenMs).toISOString(),
+    };
+    tellLive(this.#parts.bus, vehicle.accountId, [{ type: 'status', vehicleId: vehicle._id, data }]);
+  }
+}
+
+/** The state as it was when the terminal was last seen. */
+const stateThen = ({ location, seenMs }: Present): string => {
+  const { state } = presentOf(undefined, location, location?.serverTimestamp ?? seenMs);
+  return state === 'never_connected' ? 'stopped' : state;
+};

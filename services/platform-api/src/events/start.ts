@@ -1,0 +1,39 @@
+import { ensureStreams } from '@fleet/bus';
+import type { Lifecycle, Running } from '@fleet/service-kit';
+import { UntilDone } from '../bootstrap.ts';
+import { keepAttributes, keepRegistrations } from './device-details.ts';
+import { keepDriverCards } from './driver-cards.ts';
+import { keepMedia, keepMediaEvents } from './media.ts';
+import type { EventParts } from './parts.ts';
+import { Presence, type PresenceTimes } from './presence.ts';
+import { consumeTerminalMessages } from './terminal-messages.ts';
+import { followUploads } from './uploads.ts';
+
+/** What others tell of. */
+export interface Events {
+  /** Terminals, by canonical number, have reported. */
+  readonly heard: (imeis: Iterable<string>) => void;
+}
+
+/** Follows everything that happens to vehicles beside their locations: what terminals say otherwise, uploads, who is there. Any number of replicas share it. */
+export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: PresenceTimes): Events {
+  const consumers: Running[] = [];
+  const begun = new UntilDone(parts.log, async () => {
+    await ensureStreams(await parts.bus.jetstreamManager(), { replicas: parts.config.JETSTREAM_REPLICAS });
+    consumers.push(
+      consumeTerminalMessages(parts, keepDriverCards),
+      consumeTerminalMessages(parts, keepMediaEvents),
+      consumeTerminalMessages(parts, keepMedia),
+      consumeTerminalMessages(parts, keepRegistrations),
+      consumeTerminalMessages(parts, keepAttributes),
+      ...followUploads(parts),
+    );
+  });
+  lifecycle.onStop('consumers of events', async () => {
+    await begun.stop();
+    await Promise.all(consumers.map((consumer) => consumer.stop()));
+  });
+  const presence = new Presence(parts, times);
+  lifecycle.onStop('presence', () => presence.stop());
+  return { heard: (imeis) => presence.heard(imeis) };
+}
