@@ -1,3 +1,5 @@
+import { type ConfigOf, envSchema } from '@fleet/service-kit';
+
 /** Numbers of the rules that are computed here (platform-contract.md, section 13.2); each is a setting. */
 export interface RuleSettings {
   readonly overspeedMs: number;
@@ -18,6 +20,71 @@ export interface RuleSettings {
   /** A terminal's alarm bit is raised again only after it was clear for this long. */
   readonly rearmMs: number;
 }
+
+const hours = { type: 'integer', minimum: 0, maximum: 24 } as const;
+const span = { type: 'integer', minimum: 1_000, maximum: 86_400_000 } as const;
+
+/** The numbers of `RuleSettings` as they stand in the environment. */
+export const ruleSettings = envSchema({
+  RULE_OVERSPEED_MS: { ...span, default: 10_000, description: 'time above the limit that is `overspeed`' },
+  RULE_IDLING_MS: { ...span, default: 300_000, description: 'time of standing with the ignition on that is `idling`' },
+  RULE_MOVING_KMH: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    default: 5,
+    description: 'speed from which a vehicle moves, for `idling`, `towing` and `night_driving`',
+  },
+  RULE_FUEL_CHANGE_PERCENT: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    default: 10,
+    description: 'part of the tank whose sudden change is `fuel_drop` or `fuel_fill`',
+  },
+  RULE_FUEL_CHANGE_L: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 10_000,
+    default: 8,
+    description: 'the same in litres, where the size of the tank is not known',
+  },
+  RULE_FUEL_WINDOW_MS: { ...span, default: 300_000, description: 'within which time such a change is sudden' },
+  RULE_LOW_BATTERY_PERCENT: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 99,
+    default: 20,
+    description: 'charge at or below which the battery is low',
+  },
+  RULE_NIGHT_FROM_HOUR: { ...hours, default: 23, description: "hour of the vehicle's clock at which night begins" },
+  RULE_NIGHT_TO_HOUR: { ...hours, default: 5, description: 'hour at which it ends' },
+  RULE_FOLD_MS: {
+    ...span,
+    default: 30_000,
+    description: 'time in which the same alarm of a terminal is counted in the first',
+  },
+  RULE_REARM_MS: {
+    ...span,
+    default: 60_000,
+    description: "time for which a terminal's alarm is clear before it is raised again; also of `towing`",
+  },
+});
+
+/** The numbers of the rules, as the environment has them. */
+export const ruleSettingsOf = (config: ConfigOf<typeof ruleSettings>): RuleSettings => ({
+  overspeedMs: config.RULE_OVERSPEED_MS,
+  idlingMs: config.RULE_IDLING_MS,
+  movingKmh: config.RULE_MOVING_KMH,
+  fuelChange: config.RULE_FUEL_CHANGE_PERCENT / 100,
+  fuelChangeL: config.RULE_FUEL_CHANGE_L,
+  fuelWindowMs: config.RULE_FUEL_WINDOW_MS,
+  lowBatteryPercent: config.RULE_LOW_BATTERY_PERCENT,
+  nightFromHour: config.RULE_NIGHT_FROM_HOUR,
+  nightToHour: config.RULE_NIGHT_TO_HOUR,
+  foldMs: config.RULE_FOLD_MS,
+  rearmMs: config.RULE_REARM_MS,
+});
 
 /** As the contract has them. */
 export const defaultRuleSettings: RuleSettings = {
