@@ -81,7 +81,8 @@ export class PlatformWorld {
   readonly base: string;
   /** Mails and SMS that would have gone out, in their order. */
   readonly sent: readonly Message[];
-  readonly #nats: ServerProcess;
+  /** The broker, to be killed and started again. */
+  readonly nats: ServerProcess;
 
   private constructor(
     service: PlatformApi,
@@ -95,7 +96,7 @@ export class PlatformWorld {
     this.ours = tenants.ours;
     this.theirs = tenants.theirs;
     this.base = `http://127.0.0.1:${service.httpPort}`;
-    this.#nats = nats;
+    this.nats = nats;
   }
 
   static async open(env: Record<string, string> = {}): Promise<PlatformWorld> {
@@ -166,7 +167,7 @@ export class PlatformWorld {
   async close(): Promise<void> {
     await this.deps.database.db.dropDatabase();
     await this.service.stop();
-    await this.#nats.remove();
+    await this.nats.remove();
   }
 }
 

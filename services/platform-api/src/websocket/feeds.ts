@@ -1,10 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type LiveEvents, listenFor, liveEvents, liveSubject } from '@fleet/bus';
 import type { Deps } from '../deps.ts';
+import { notificationsSince } from '../domains/notifications/missed.ts';
+import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
-import { OutgoingEvent } from './live-event.ts';
+import { eventOfRecord, OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace, paceTickMs } from './pace.ts';
 
-type Parts = Pick<Deps, 'bus' | 'log' | 'records'>;
+type Parts = Pick<Deps, 'bus' | 'log' | 'records' | 'redis'>;
 
 /** Who is told of an account's events; whether an event concerns it, it sees itself. */
 export interface FeedViewer {
@@ -16,9 +19,11 @@ class Feed {
   readonly viewers = new Set<FeedViewer>();
   readonly #parts: Parts;
   readonly #pace = new Pace();
+  readonly #accountId: number;
   readonly #heard: { stop(): void };
 
   constructor(accountId: number, parts: Parts) {
+    this.#accountId = accountId;
     this.#parts = parts;
     const { bus, log } = parts;
     const onError = (error: unknown): void => log.warn({ err: error }, 'a live event could not be read');
@@ -28,6 +33,24 @@ class Feed {
   /** Sends positions that have waited for their second. */
   flush(nowMs: number): void {
     for (const event of this.#pace.due(nowMs)) this.#offer(event);
+  }
+
+  /** Tells from the records what could not be heard; what was heard after all is told once. */
+  async catchUp(sinceMs: number): Promise<void> {
+    const accountId = this.#accountId;
+    for (const position of await positionsOfAccount(this.#parts, accountId))
+      if (position.vehicle_id !== null && position.server_timestamp >= sinceMs)
+        this.#take({
+          accountId,
+          events: [
+            { type: 'location', vehicleId: position.vehicle_id, atMs: position.server_timestamp, data: position },
+          ],
+        });
+    const missed = await notificationsSince(this.#parts, accountId, sinceMs);
+    const ids = [...new Set(missed.map(({ vehicleId }) => vehicleId))];
+    const vehicles = await vehiclesById(this.#parts.records, { accountId }, ids);
+    for (const notification of missed)
+      this.#offer(eventOfRecord(notification, vehicles.get(notification.vehicleId)?.ownerUserId ?? null));
   }
 
   stop(): void {
@@ -58,6 +81,9 @@ class Feed {
   }
 }
 
+/** What was on its way when the broker went may have been lost, too. */
+const outageMarginMs = 5_000;
+const retryMs = 1_000;
 /** How long a new subscription may take to reach the broker: while that is away, viewers get what is on record. */
 const settleLimitMs = 2_000;
 
@@ -66,11 +92,17 @@ export class Feeds {
   readonly #parts: Parts;
   readonly #feeds = new Map<number, Feed>();
   readonly #tick: NodeJS.Timeout;
+  readonly #offReconnect: () => void;
+  #heardUntilMs = Date.now();
+  #missedSinceMs: number | undefined;
+  #isStopped = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#offReconnect = parts.bus.onReconnect(() => this.#missed());
     this.#tick = setInterval(() => {
       const nowMs = performance.now();
+      if (parts.bus.isUp()) this.#heardUntilMs = Date.now();
       for (const feed of this.#feeds.values()) feed.flush(nowMs);
     }, paceTickMs);
     this.#tick.unref();
@@ -108,8 +140,31 @@ export class Feeds {
   }
 
   stop(): void {
+    this.#isStopped = true;
+    this.#offReconnect();
     clearInterval(this.#tick);
     for (const feed of this.#feeds.values()) feed.stop();
     this.#feeds.clear();
+  }
+
+  /** After an outage of the broker, or of the way to it: nothing that is on record is dropped silently. */
+  #missed(): void {
+    const isWorking = this.#missedSinceMs !== undefined;
+    this.#missedSinceMs = Math.min(this.#missedSinceMs ?? Number.MAX_SAFE_INTEGER, this.#heardUntilMs - outageMarginMs);
+    if (!isWorking) void this.#catchUp();
+  }
+
+  async #catchUp(): Promise<void> {
+    for (let sinceMs = this.#missedSinceMs; sinceMs !== undefined && !this.#isStopped; sinceMs = this.#missedSinceMs)
+      try {
+        // What is recorded from here on is heard again.
+        await this.settled();
+        for (const feed of this.#feeds.values()) await feed.catchUp(sinceMs);
+        // Another outage may have come in between.
+        if (this.#missedSinceMs === sinceMs) this.#missedSinceMs = undefined;
+      } catch (error) {
+        this.#parts.log.warn({ err: error }, 'what was missed while the broker was away could not be read yet');
+        await delay(retryMs, undefined, { ref: false });
+      }
   }
 }

@@ -52,7 +52,7 @@ export class Hub {
     this.#deps = deps;
     this.#stats = parts.stats;
     this.#views = new Views({ bus, log, records, principals: parts.principals });
-    this.#feeds = new Feeds({ bus, log, records });
+    this.#feeds = new Feeds(deps);
     this.#snapshots = new Snapshots(deps);
     this.#registry = new ConnectionRegistry(deps);
     this.#timers = [

@@ -1,4 +1,6 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
+import type { Notification } from '../domains/notifications/schema.ts';
+import { shownNotification } from '../domains/notifications/shown.ts';
 
 /** A message as it goes over the wire: `{ type, ts, data }`. */
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
@@ -39,6 +41,15 @@ export class OutgoingEvent {
     return (this.#messages[audience] ??= encodeMessage(this.type, shownTo(audience, this.type, this.data), this.atMs));
   }
 }
+
+/** The event of a notification that is on record; `user` is the owning user of its vehicle. */
+export const eventOfRecord = (notification: Notification, user: number | null): OutgoingEvent =>
+  new OutgoingEvent(notification.accountId, {
+    vehicleId: notification.vehicleId,
+    type: 'notification',
+    atMs: notification.serverTimestamp,
+    data: { ...shownNotification(notification), user },
+  });
 
 type Data = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { shownNotification } from '../domains/notifications/shown.ts';
-import { kindOf } from '../domains/notifications/types.ts';
-import { recordNotification } from '../domains/notifications/use-cases.ts';
 import type { LiveClient } from '../testing/live-client.ts';
 import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
+import { recordTestNotification } from '../testing/notifications.ts';
 import type { PlatformWorld } from '../testing/platform-world.ts';
 
 // Real servers on a machine that may be busy.
@@ -13,7 +12,6 @@ jest.setTimeout(60_000);
 let live: LiveWorld;
 let world: PlatformWorld;
 let vehicleId: number;
-let serial = 0;
 beforeAll(async () => {
   live = await LiveWorld.open();
   world = live.world;
@@ -25,40 +23,8 @@ beforeEach(async () => {
 afterEach(() => live.hangUp());
 
 /** A notification on record. */
-async function record(type = 'sos', of: Partial<Notification> = {}): Promise<Notification> {
-  serial += 1;
-  const kind = kindOf(type);
-  if (kind === undefined) throw new Error(`there is no ${type}`);
-  const made = await recordNotification(
-    world.deps,
-    { accountId: world.ours.accountId },
-    {
-      dedupeKey: `resume-${serial}`,
-      type,
-      title: kind.title,
-      description: kind.description,
-      category: kind.category,
-      severity: kind.severity,
-      vehicleId,
-      vehicleNo: 'WS',
-      imei: '013800138000',
-      driverId: 9,
-      latitude: 1.5,
-      longitude: 2.5,
-      address: null,
-      attributes: '{}',
-      media: [],
-      backfilled: false,
-      timestamp: Date.now(),
-      serverTimestamp: Date.now() + serial,
-      acknowledgedAt: null,
-      acknowledgedBy: null,
-      ...of,
-    },
-  );
-  if (made === null) throw new Error('it is on record already');
-  return made;
-}
+const record = (type = 'sos', of: Partial<Notification> = {}): Promise<Notification> =>
+  recordTestNotification(world.deps, world.ours.accountId, { vehicleId, type, ...of });
 
 /** What the event rules announce of a record. */
 const eventOf = (notification: Notification): TestEvent => ({

@@ -2,7 +2,6 @@ import type { LiveEventType } from '@fleet/bus';
 import type { Deps } from '../deps.ts';
 import { missedNotifications } from '../domains/notifications/missed.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { shownNotification } from '../domains/notifications/shown.ts';
 import type { SharePermission } from '../domains/sharing/schema.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
@@ -11,7 +10,7 @@ import type { ClientMessage, Selection } from './client-messages.ts';
 import { closeCodes } from './close-codes.ts';
 import type { Connection, Told } from './connection.ts';
 import type { Feeds, FeedViewer } from './feeds.ts';
-import { encodeMessage, OutgoingEvent } from './live-event.ts';
+import { encodeMessage, eventOfRecord, type OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace } from './pace.ts';
 import type { Snapshots } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -194,7 +193,7 @@ export class UserViewer implements FeedViewer, ViewListener {
         sendError(this.#connection, { code: 'resume_incomplete', message, id });
       }
       for (const notification of missed.notifications) {
-        const event = eventOf(notification, owners.get(notification.vehicleId) ?? null);
+        const event = eventOfRecord(notification, owners.get(notification.vehicleId) ?? null);
         const access = this.#view.accessTo(event.accountId, event.vehicleId);
         if (access === null || !(await this.#connection.room())) continue;
         const { type, data } = event;
@@ -248,11 +247,3 @@ export class UserViewer implements FeedViewer, ViewListener {
 function toldOf({ id, version }: Readonly<Record<string, unknown>>): Told {
   return { id: Number(id), version: typeof version === 'number' ? version : 1 };
 }
-
-const eventOf = (notification: Notification, user: number | null): OutgoingEvent =>
-  new OutgoingEvent(notification.accountId, {
-    vehicleId: notification.vehicleId,
-    type: 'notification',
-    atMs: notification.serverTimestamp,
-    data: { ...shownNotification(notification), user },
-  });

@@ -41,6 +41,7 @@ describe('opening the websocket', () => {
     const user = await plainUser();
     const client = await live.as(user);
     const [hello, snapshot] = client.messages;
+    const shown = snapshot?.data['locations'] as { vehicle_id: number }[];
     expect(hello).toEqual({
       type: 'hello',
       ts: expect.any(Number),
@@ -54,8 +55,12 @@ describe('opening the websocket', () => {
     });
     expect(snapshot?.type).toBe('snapshot');
     expect(snapshot?.data['final']).toBe(true);
-    const here = (snapshot?.data['locations'] as { vehicle_id: number }[]).find((one) => one.vehicle_id === vehicleId);
-    expect(here).toMatchObject({ imei, speed: 33, state: 'moving', driver_id: null });
+    expect(shown.find((one) => one.vehicle_id === vehicleId)).toMatchObject({
+      imei,
+      speed: 33,
+      state: 'moving',
+      driver_id: null,
+    });
     publish([location(), { type: 'status', data: { vehicle_id: vehicleId, state: 'idle' } }, notification()]);
     expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicleId, driver_id: 7 });
     expect((await client.next('status')).data).toEqual({ vehicle_id: vehicleId, state: 'idle' });

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import type { Notification } from './schema.ts';
-import { findAfter, type VisibleNotifications } from './store.ts';
+import { findAfter, findSince, type VisibleNotifications } from './store.ts';
 
 /** What was missed is told for so long (platform-contract.md, section 16). */
 const resumeMs = 24 * 3_600_000;
@@ -31,3 +31,10 @@ export async function missedNotifications(
     isComplete: wanted.length <= options.limit && found.length < maxRead,
   };
 }
+
+/** What has come on record for an account since a moment, in its order: for who could not hear of it. */
+export const notificationsSince = async (
+  { records }: Pick<Deps, 'records'>,
+  accountId: number,
+  sinceMs: number,
+): Promise<Notification[]> => (await findSince(records, { accountId }, new Date(sinceMs), maxRead)).toReversed();

@@ -63,6 +63,17 @@ export async function findAfter(
   return collection.find(filter).sort({ _id: -1 }).limit(after.limit).toArray();
 }
 
+/** What an account's vehicles have on record since a moment, the newest first. */
+export const findSince = (
+  records: Records,
+  { accountId }: Pick<VisibleNotifications, 'accountId'>,
+  since: Date,
+  limit: number,
+): Promise<Notification[]> => {
+  const filter: object = { accountId, createdAt: { $gte: since } };
+  return records.collection<Notification>(collectionName).find(filter).sort({ _id: -1 }).limit(limit).toArray();
+};
+
 const laterThan = ({ _id, createdAt }: Notification): Conditions => ({
   $or: [{ _id: { $gt: _id } }, { _id: { $lt: _id }, createdAt: { $gt: createdAt } }],
 });
@@ -95,13 +106,13 @@ export const findPreferencesOfVehicles = (
     .find({ vehicleId: { $in: [...vehicleIds] } })
     .toArray();
 
-/** Sets the attributes of a notification that nobody has changed since it was read; null where somebody has. */
-export async function setAttributes(
+/** Changes a notification that nobody has changed since it was read; null where somebody has. */
+export async function changeUnchanged(
   records: Records,
   before: Notification,
-  attributes: string,
+  change: Partial<Pick<Notification, 'attributes' | 'acknowledgedAt' | 'acknowledgedBy'>>,
 ): Promise<Notification | null> {
   const filter = { _id: before._id, version: before.version };
-  const update = { $set: { attributes, updatedAt: new Date() }, $inc: { version: 1 } } as object;
+  const update = { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } } as object;
   return records.collection<Notification>(collectionName).findOneAndUpdate(filter, update, { returnDocument: 'after' });
 }

@@ -1,0 +1,42 @@
+import type { Deps } from '../deps.ts';
+import type { Notification } from '../domains/notifications/schema.ts';
+import { kindOf } from '../domains/notifications/types.ts';
+import { recordNotification } from '../domains/notifications/use-cases.ts';
+
+let serial = 0;
+
+/** A notification on record, as the event rules make one. */
+export async function recordTestNotification(
+  deps: Pick<Deps, 'records'>,
+  accountId: number,
+  { type = 'sos', ...of }: Partial<Notification> & { readonly vehicleId: number },
+): Promise<Notification> {
+  serial += 1;
+  const kind = kindOf(type);
+  if (kind === undefined) throw new Error(`there is no ${type}`);
+  const fields = {
+    dedupeKey: `test-${process.pid}-${serial}`,
+    type,
+    title: kind.title,
+    description: kind.description,
+    category: kind.category,
+    severity: kind.severity,
+    vehicleNo: 'WS',
+    imei: '013800138000',
+    driverId: 9,
+    latitude: 1.5,
+    longitude: 2.5,
+    address: null,
+    attributes: '{}',
+    media: [],
+    backfilled: false,
+    timestamp: Date.now(),
+    serverTimestamp: Date.now() + serial,
+    acknowledgedAt: null,
+    acknowledgedBy: null,
+    ...of,
+  };
+  const made = await recordNotification(deps, { accountId }, fields);
+  if (made === null) throw new Error('it is on record already');
+  return made;
+}

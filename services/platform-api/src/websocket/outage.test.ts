@@ -1,0 +1,100 @@
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { writeLastLocation } from '../domains/realtime/store.ts';
+import { LiveWorld } from '../testing/live-world.ts';
+import { recordTestNotification } from '../testing/notifications.ts';
+import { testPosition } from '../testing/positions.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(90_000);
+
+let live: LiveWorld;
+beforeAll(async () => {
+  live = await LiveWorld.open();
+});
+afterAll(() => live.close());
+afterEach(() => live.hangUp());
+
+describe('while the broker is away', () => {
+  it('what comes on record is told when it is back, once', async () => {
+    const { world } = live;
+    const vehicle = await live.newVehicle();
+    const client = await live.as(world.ours.owner, live.replicaBase);
+    const stranger = await live.as(world.theirs.owner, live.replicaBase);
+    const record = () => recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
+    const heard = await record();
+    live.publish(vehicle.id, [
+      { type: 'notification', data: { id: heard._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id } },
+    ]);
+    await client.next('notification');
+    await world.nats.kill();
+    await until(() => !live.replica.deps.bus.isUp());
+    const missed = [await record(), await record()];
+    await writeLastLocation(world.deps.redis, testPosition(vehicle.imei, { latitude: 7 }));
+    // It has its position from before the outage; greeting and snapshot need no broker.
+    const late = await live.as(await world.user('viewer'), live.replicaBase);
+    await world.nats.start();
+    await client.next('notification', 3);
+    expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicle.id, latitude: 7 });
+    const later = await record();
+    await until(() => world.bus.isUp());
+    live.publish(vehicle.id, [
+      { type: 'notification', data: { id: later._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id } },
+    ]);
+    await client.next('notification', 4);
+    await client.settle();
+    const told = client.of('notification').map(({ data }) => data['id']);
+    expect(told).toEqual([heard, ...missed, later].map(({ _id }) => _id));
+    expect(client.of('notification')[1]?.data).toMatchObject({ user: world.ours.owner.id });
+    await late.next('notification');
+    await stranger.settle();
+    expect([...stranger.of('notification'), ...stranger.of('location')]).toEqual([]);
+  });
+});
+
+describe('a client that speaks no websocket', () => {
+  it.each([
+    ['bytes of any kind', Buffer.from(Array.from({ length: 4_000 }, (_unused, n) => (n * 7_919) % 256))],
+    ['a frame without a mask', Buffer.from('8105', 'hex')],
+    ['a frame that says to be huge', Buffer.from('81ff7fffffffffffffff00000000', 'hex')],
+    ['an unknown opcode', Buffer.from('838000000000', 'hex')],
+    ['text that is no UTF-8', Buffer.from('81820000000000c328', 'hex')],
+    ['a control frame that is too long', Buffer.from('89fe0080000000', 'hex')],
+    ['a compressed frame that was not agreed on', Buffer.from('c18000000000', 'hex')],
+  ])('is hung up on, for %s', async (_case, bytes) => {
+    const token = await live.tokenOf(live.world.ours.owner);
+    const { port, hostname } = new URL(live.base);
+    const socket = connect(Number(port), hostname);
+    const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    socket.on('error', () => socket.destroy());
+    socket.write(
+      `GET /ws?token=${token} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+    );
+    let heard = '';
+    socket.on('data', (data: Buffer) => {
+      if (!heard.includes('snapshot') && (heard + data.toString('latin1')).includes('snapshot')) socket.write(bytes);
+      heard += data.toString('latin1');
+    });
+    await ended;
+    expect(heard).toContain('101 Switching Protocols');
+    expect((await fetch(`${live.base}/livez`)).status).toBe(200);
+  });
+
+  it.each([
+    ['no key', 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13', 400],
+    ['another protocol', 'Connection: Upgrade\r\nUpgrade: h2c', 400],
+    [
+      'an old version',
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 7\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+      400,
+    ],
+  ])('is answered by HTTP, for %s', async (_case, lines, status) => {
+    const { port, hostname } = new URL(live.base);
+    const socket = connect(Number(port), hostname);
+    socket.write(`GET /ws HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n`);
+    let answer = '';
+    for await (const data of socket) answer += String(data);
+    expect(answer).toContain(`HTTP/1.1 ${status}`);
+  });
+});
