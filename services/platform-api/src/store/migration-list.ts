@@ -68,4 +68,5 @@ export const migrations: readonly Migration[] = [
     name: 'accounts have a place, and may be deleted',
     up: fillIn('accounts', { city: null, country: null, deletedAt: null, isEnded: false, erasedAt: null }),
   },
+  { id: 6, name: 'users show to have their phone numbers', up: fillIn('users', { phoneVerifiedAt: null }) },
 ];

@@ -2,7 +2,7 @@ import { randomInt, timingSafeEqual } from 'node:crypto';
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import { normalPhone } from '../../phone.ts';
-import { findByPhone } from '../users/use-cases.ts';
+import { findByPhone, notePhoneVerified } from '../users/use-cases.ts';
 import { Attempts } from './attempts.ts';
 import { passSecondFactor } from './log-in.ts';
 import { saveCode, takeTry, useUpCode } from './store.ts';
@@ -64,6 +64,7 @@ export async function verifyCode(
   await passSecondFactor(deps, user, given.totpCode, attempts);
   if (!(await useUpCode(deps.database, sent))) throw new AppError('token_invalid', 'The code has just been used.');
   await attempts.succeeded();
+  await notePhoneVerified(deps.records, user._id, phoneNumber);
   return logUserIn(deps, user, 'code', context);
 }
 

@@ -1,5 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
     BOOTSTRAP_OWNER_PASSWORD: 'operators password',
   });
   phone = newPhone();
-  user = await world.user('manager', world.ours, { phoneNumber: phone });
+  user = await world.user('manager', world.ours, { phoneNumber: phone, phoneVerifiedAt: new Date() });
 });
 afterAll(() => world?.close());
 
@@ -104,13 +105,45 @@ describe('the receiver of SMS', () => {
     const [answer, question] = await log(`?vehicle_id=${id}`);
     expect(question).toMatchObject({ direction: 'in', vehicle_id: id });
     expect(answer).toMatchObject({ direction: 'out', to: phone, text: expect.stringContaining(vehicleNo) });
-    const stranger = await world.user('manager', world.theirs, { phoneNumber: newPhone() });
+    const stranger = await world.user('manager', world.theirs, {
+      phoneNumber: newPhone(),
+      phoneVerifiedAt: new Date(),
+    });
     const { phoneNumber } = (await world.records.collection('users').findOne({ _id: stranger.id })) as unknown as {
       phoneNumber: string;
     };
     await ask(phoneNumber, `STATUS ${vehicleNo}`);
     const [reply] = await log('', stranger);
     expect(reply).toMatchObject({ direction: 'out', text: 'There is no such vehicle.', vehicle_id: null });
+  });
+
+  it('answers a number only once its user has shown to have it, by a code sent there', async () => {
+    const { id, vehicleNo } = await newVehicle();
+    const number = newPhone();
+    const claimed = await world.user('manager', world.ours, { phoneNumber: number });
+    const where = () => send(sms, { id: newId(), from: number, to: '+14155550000', text: `WHERE ${vehicleNo}` });
+    const answers = async () => (await log(`?vehicle_id=${id}`)).filter((item) => item['direction'] === 'out');
+    expect((await where()).status).toBe(200);
+    const heard = await send(voice, { call_id: newId(), from: number, transcript: `Where is ${vehicleNo}?` });
+    expect(JSON.stringify(heard.body)).not.toContain(vehicleNo);
+    expect(await answers()).toEqual([]);
+
+    expect((await world.anonymous.post('/api/auth/otp/send', { phone_number: number })).status).toBe(202);
+    const codeTo = () => world.sent.find(({ to, text }) => to === number && /^\d{6} /.test(text))?.text.slice(0, 6);
+    await until(() => codeTo() !== undefined);
+    const code = codeTo();
+    const verified = await world.anonymous.post('/api/auth/otp/verify', { phone_number: number, code });
+    expect(verified.status).toBe(200);
+    expect((await where()).status).toBe(200);
+    expect(await answers()).toMatchObject([{ to: number, user_id: claimed.id }]);
+
+    // Another number has to be shown anew.
+    const other = newPhone();
+    const owner = world.as(world.ours.owner);
+    for (const phone_number of [other, number])
+      expect((await owner.put(`/api/users/${claimed.id}`, { phone_number })).status).toBe(200);
+    expect((await where()).status).toBe(200);
+    expect(await answers()).toHaveLength(1);
   });
 
   it("gives messages of strangers to the operator's own account", async () => {

@@ -115,9 +115,15 @@ async function changeOf(user: User, given: GivenChange, isSelf: boolean): Promis
     ...(role === undefined ? {} : { role }),
     ...(disabled === undefined ? {} : { disabled }),
     ...(password === undefined ? {} : { passwordHash: await hashPassword(password) }),
-    ...(hasContact ? readContact(contact) : {}),
+    ...(hasContact ? changedContact(user, contact) : {}),
     ...settingsOf(given),
   };
+}
+
+/** Another number is one that nobody has shown to have. */
+function changedContact(user: User, given: Parameters<typeof readContact>[0]): Change<User> {
+  const contact = readContact(given);
+  return { ...contact, ...(contact.phoneNumber === user.phoneNumber ? {} : { phoneVerifiedAt: null }) };
 }
 
 const isActiveOwner = (user: Pick<User, 'role' | 'disabled'>): boolean => user.role === 'owner' && !user.disabled;

@@ -14,6 +14,7 @@ export const newUser = (
 ): NewAccountRecord<User> => ({
   email: null,
   phoneNumber: null,
+  phoneVerifiedAt: null,
   canViewVideo: fields.role !== 'viewer' && fields.role !== 'driver',
   language: 'en',
   timezone: 'UTC',

@@ -8,6 +8,8 @@ export interface User extends AccountRecord {
   readonly email: string | null;
   /** E.164. */
   readonly phoneNumber: string | null;
+  /** When the user last showed, by a code sent there, to have this number; null until then, and again for another number. */
+  readonly phoneVerifiedAt: Date | null;
   readonly role: Role;
   readonly canViewVideo: boolean;
   /** BCP 47. */

@@ -25,6 +25,12 @@ export async function markLoggedIn(records: Records, id: number, now: Date): Pro
   await records.collection<User>('users').updateOne({ _id: id }, { $set: { lastLoginAt: now } });
 }
 
+/** Notes that a user has shown to have a phone number, without counting it as a change of the record; the number may be another one by now. */
+export async function markPhoneVerified(records: Records, id: number, phoneNumber: string, now: Date): Promise<void> {
+  const phoneVerifiedAt = { $set: { phoneVerifiedAt: now } };
+  await records.collection<User>('users').updateOne({ _id: id, phoneNumber }, phoneVerifiedAt);
+}
+
 /** Spends a step of the user's time-based codes; false where it was spent before. */
 export async function spendTotpStep(records: Records, id: number, step: number): Promise<boolean> {
   const result = await records
