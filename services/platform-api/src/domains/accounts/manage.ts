@@ -2,6 +2,7 @@ import { AppError, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
+import { given as asGiven } from '../../fields.ts';
 import type { Records } from '../../store/records.ts';
 import { recheckKeys } from '../api-keys/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
@@ -74,11 +75,19 @@ export interface GivenOwner {
   readonly role?: 'owner' | 'dealer' | undefined;
 }
 
+/** What a body says of an account itself. */
+interface GivenAccount {
+  readonly name?: string | undefined;
+  readonly timezone?: string | undefined;
+  readonly city?: string | null | undefined;
+  readonly country?: string | null | undefined;
+}
+
 /** Opens an account for a customer, or for a (sub-)dealer, below the caller. */
 export async function openCustomerAccount(
   deps: Parts,
   caller: Caller,
-  given: { name: string; timezone?: string | undefined; owner: GivenOwner },
+  given: GivenAccount & { name: string; owner: GivenOwner },
 ): Promise<{ account: Account; user: User }> {
   checkTimezone(given.timezone);
   const { name, password, role = 'owner' } = given.owner;
@@ -89,8 +98,8 @@ export async function openCustomerAccount(
     passwordHash: password === undefined ? null : await hashPassword(password),
   };
   const dealerAccountId = caller.role === 'dealer' ? caller.accountId : null;
-  const timezone = given.timezone === undefined ? {} : { timezone: given.timezone };
-  const opened = await openAccount(deps.records, { name: given.name, dealerAccountId, ...timezone }, owner);
+  const fields = { ...fieldsOf(given), name: given.name, dealerAccountId };
+  const opened = await openAccount(deps.records, fields, owner);
   await audit(deps, caller, 'accounts.create', { type: 'accounts', id: opened.account._id }, { name: given.name });
   return opened;
 }
@@ -100,7 +109,7 @@ export async function editAccount(
   deps: Parts,
   caller: Caller,
   id: number,
-  given: { name?: string | undefined; timezone?: string | undefined; status?: 'active' | 'suspended' | undefined },
+  given: GivenAccount & { status?: Account['status'] | undefined },
   expectedVersion?: number,
 ): Promise<Account | null> {
   const account = await visibleAccount(deps.records, caller, id);
@@ -109,12 +118,8 @@ export async function editAccount(
   if (!isFromAbove && (given.status !== undefined || !may(caller.role, 'administration')))
     throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
   checkTimezone(given.timezone);
-  const { name, timezone, status } = given;
-  const change = {
-    ...(name === undefined ? {} : { name }),
-    ...(timezone === undefined ? {} : { timezone }),
-    ...(status === undefined ? {} : { status }),
-  };
+  const { status } = given;
+  const change = { ...fieldsOf(given), ...asGiven({ status }) };
   const changed = await updateAccount(deps.records, id, change, expectedVersion);
   if (changed === null) {
     const now = await findAccount(deps.records, id);
@@ -125,3 +130,5 @@ export async function editAccount(
   await audit(deps, { ...caller, accountId: id }, 'accounts.update', { type: 'accounts', id }, change);
   return changed;
 }
+
+const fieldsOf = ({ name, timezone, city, country }: GivenAccount) => asGiven({ name, timezone, city, country });

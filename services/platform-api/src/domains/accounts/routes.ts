@@ -26,9 +26,16 @@ import { accountSchema, shownAccount } from './shown.ts';
 const tags = ['Accounts'];
 const access = { permission: 'accounts' } as const;
 
+/** Where a company is, as it says. */
+const place = {
+  city: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', examples: ['Kochi'] }))),
+  country: Type.Optional(nullable(Type.String({ minLength: 2, maxLength: 100, pattern: '\\S', examples: ['India'] }))),
+};
+
 const openBody = Type.Object({
   name: personName,
   timezone: Type.Optional(timezone),
+  ...place,
   owner: Type.Object({
     name: personName,
     email: Type.Optional(nullable(email)),
@@ -41,6 +48,7 @@ const openBody = Type.Object({
 const changeBody = Type.Object({
   name: Type.Optional(personName),
   timezone: Type.Optional(timezone),
+  ...place,
   status: Type.Optional(nameOf(accountStatuses)),
 });
 
@@ -81,14 +89,14 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     query: Type.Object({
       ...pagingQuery,
       sort: sortParameter(['id', 'name']),
-      query: Type.Optional(Type.String({ maxLength: 100, description: 'Part of a name.' })),
+      query: Type.Optional(Type.String({ maxLength: 100, description: 'Part of a name, city or country.' })),
       status: Type.Optional(nameOf(accountStatuses)),
     }),
     response: pageOf(accountSchema),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
       const where = {
-        ...matching(query.query, ['name']),
+        ...matching(query.query, ['name', 'city', 'country']),
         ...(query.status === undefined ? {} : { status: query.status }),
       };
       const part = { where, sorting: readSorting(query.sort), paging };

@@ -9,6 +9,8 @@ export const accountSchema = Type.Object(
     status: nameOf(accountStatuses),
     dealer_account_id: nullable(recordId),
     timezone: Type.String(),
+    city: nullable(Type.String()),
+    country: nullable(Type.String()),
   },
   { title: 'Account' },
 );
@@ -19,4 +21,6 @@ export const shownAccount = (account: Account): Static<typeof accountSchema> => 
   status: account.status,
   dealer_account_id: account.dealerAccountId,
   timezone: account.timezone,
+  city: account.city,
+  country: account.country,
 });

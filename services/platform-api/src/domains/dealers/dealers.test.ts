@@ -42,6 +42,27 @@ describe('GET /api/dealers/me', () => {
     expect((await world.as(subUser).get('/api/dealers/me')).items).toEqual([]);
   });
 
+  it('shows where dealers are, as they say, and finds them by their city', async () => {
+    const top = await world.tenant('Dealer of dealers');
+    const client = world.as(await world.user('dealer', top));
+    const open = (name: string, place: object) => {
+      const owner = { name, email: `${name.toLowerCase()}@dealers.example`, role: 'dealer' };
+      return client.post('/api/accounts', { name, ...place, owner });
+    };
+    const kochi = await open('Malabar', { city: 'Kochi', country: 'India' });
+    expect(kochi).toMatchObject({ status: 201, data: { city: 'Kochi', country: 'India' } });
+    const unsaid = await open('Unsaid', {});
+    expect(unsaid.data).toMatchObject({ city: null, country: null });
+    expect((await client.get('/api/dealers/me?query=koch')).items).toMatchObject([
+      { id: kochi.data.id, city: 'Kochi', country: 'India' },
+    ]);
+    expect((await client.get('/api/accounts?query=india')).items).toMatchObject([{ id: kochi.data.id }]);
+    const changed = await client.put(`/api/accounts/${kochi.data.id}`, { city: 'Thrissur', country: null });
+    expect(changed.data).toMatchObject({ name: 'Malabar', city: 'Thrissur', country: null });
+    expect((await client.get('/api/dealers/me?query=kochi')).items).toEqual([]);
+    expect((await open('Bad', { city: ' ' })).status).toBe(400);
+  });
+
   it('is an empty list without a dealer, and refuses bad paging', async () => {
     const owner = world.as(world.ours.owner);
     expect(await owner.get('/api/dealers/me')).toMatchObject({ status: 200, items: [] });
