@@ -46,7 +46,7 @@ export const accountData: Readonly<Record<string, Ending>> = {
   erasures: 'in time',
 };
 
-/** Collections that belong to no account. */
+/** Collections that belong to no account; those of devices and webhooks go by what they belong to. */
 export const commonData: readonly string[] = [
   'accounts',
   'billing_customers',
@@ -57,6 +57,8 @@ export const commonData: readonly string[] = [
   'loaded_files',
   'log_in_failures',
   'migrations',
+  'notification_send_counts',
+  'notification_sends',
   'notification_times',
   'one_time_codes',
   'partner_devices',
@@ -67,6 +69,8 @@ export const commonData: readonly string[] = [
   'telemetry_places',
   'toll_gates',
   'unique_values',
+  'upload_locks',
+  'uploads',
   'webhook_due',
   'webhook_health',
   'webhook_replays',

@@ -11,6 +11,7 @@ import { endLinksOfAccount } from '../share-links/use-cases.ts';
 import { endSharesOfUser } from '../sharing/use-cases.ts';
 import { disableUsers } from '../users/use-cases.ts';
 import { endVehicles } from '../vehicles/changes.ts';
+import { removeWebhooksOfUser } from '../webhooks/use-cases.ts';
 import { tellStandingChanged, visibleAccount } from './manage.ts';
 import type { Account } from './schema.ts';
 import { accountsMadeBy, findDeleted, noteEnd, updateAccount } from './store.ts';
@@ -47,7 +48,10 @@ async function closeAccount(deps: Deps, accountId: number): Promise<void> {
 /** Ends all that goes on by itself; every step may be done again. */
 async function endAccount(deps: Deps, { _id: accountId }: Account): Promise<void> {
   await closeAccount(deps, accountId);
-  for (const userId of await disableUsers(deps.records, { accountId })) await endSharesOfUser(deps, userId);
+  for (const userId of await disableUsers(deps.records, { accountId })) {
+    await endSharesOfUser(deps, userId);
+    await removeWebhooksOfUser(deps, { accountId }, userId);
+  }
   await endVehicles(deps, { accountId }, onVehicleDeleted(deps));
   await removeAccountData(deps.database, accountId, 'at once');
   await noteEnd(deps.records, accountId, { isEnded: true });

@@ -175,3 +175,18 @@ export async function removeWebhooksOfUser(
     await webhookRecordsOf(deps).cancelAll(_id);
   }
 }
+
+/**
+ * A vehicle is deleted: no webhook names it any more. The last of a list stays although it is nobody's: without any, the webhook would be told of every vehicle
+ * all at once.
+ */
+export async function dropVehicleFromWebhooks(
+  { records }: Pick<Deps, 'records'>,
+  scope: Scope,
+  id: number,
+): Promise<void> {
+  const webhooks = webhooksOf(records);
+  const naming = await webhooks.parts(scope, ['vehicleIds'], { vehicleIds: id });
+  const ids = naming.filter(({ vehicleIds }) => vehicleIds.length > 1).map(({ _id }) => _id);
+  if (ids.length > 0) await webhooks.updateMany(scope, { _id: { $in: ids } }, { $pull: { vehicleIds: id } });
+}
