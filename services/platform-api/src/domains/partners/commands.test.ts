@@ -109,6 +109,31 @@ describe('the server of a partner', () => {
     });
   });
 
+  it('changes with the record, and one address never gets the token of another', async () => {
+    const { id, token } = await partner({ command_url: `${hubUrl}/own`, command_token: 'my-hub-token' });
+    const imei = newImei();
+    await vehicle(imei);
+    await pushed(imei, String(token));
+    const change = (body: object) => owner.put(`/api/partners/${id}`, body);
+    expect(await change({ name: 'Renamed', ip_allowlist: ['127.0.0.0/8'] })).toMatchObject({
+      status: 200,
+      data: { name: 'Renamed', command_url: `${hubUrl}/own`, has_command_token: true, version: 2 },
+    });
+    expect(await ask(imei)).toMatchObject({ kind: 'answered' });
+    expect((await change({ command_url: `${hubUrl}/moved` })).data).toMatchObject({ has_command_token: false });
+    await ask(imei);
+    expect((await change({ command_token: 'another-token' })).data).toMatchObject({ has_command_token: true });
+    await ask(imei);
+    expect((await change({ command_url: null })).data).toMatchObject({ command_url: null, has_command_token: false });
+    await ask(imei);
+    expect(formsOf(imei).map((form) => form['token'])).toEqual(['my-hub-token', '', 'another-token', 'default-token']);
+    expect(await change({ command_token: 'alone' })).toMatchObject({ status: 400 });
+    expect(await change({ command_url: 'http://10.0.0.1' })).toMatchObject({ status: 400 });
+    expect(await world.anonymous.post(gps, { token, data_list: [] })).toMatchObject({ status: 200 });
+    const stranger = world.as(world.theirs.owner);
+    expect(await stranger.put(`/api/partners/${id}`, { name: 'Mine' })).toMatchObject({ status: 404 });
+  });
+
   it('commands the devices that came in through the partner', async () => {
     const { token } = await partner({ command_url: `${hubUrl}/own`, command_token: 'my-hub-token' });
     const imei = newImei();

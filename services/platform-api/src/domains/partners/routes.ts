@@ -1,4 +1,4 @@
-import { oneOf, pageEnvelope, pageOf, Reply, type Route, readPaging } from '@fleet/service-kit';
+import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, type Route, readPaging } from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -15,8 +15,9 @@ import {
   pushAnswer,
   pushBody,
   pushError,
+  updatePartnerBody,
 } from './schema.ts';
-import { createPartner, deletePartner, listPartners } from './use-cases.ts';
+import { createPartner, deletePartner, listPartners, updatePartner } from './use-cases.ts';
 
 const tags = ['Partners'];
 const administration = { permission: 'administration' } as const;
@@ -63,6 +64,22 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
       const { partner, token } = await createPartner(deps, callerOf(context), body);
       return new Reply(201, { data: { ...shownPartner(partner), token } });
     },
+  }),
+  platformRoute({
+    method: 'put',
+    path: '/partners/:id',
+    operationId: 'updatePartner',
+    summary: 'Change a partner; its token stays',
+    description: 'Another `command_url` has no `command_token` until one is given.',
+    tags,
+    access: administration,
+    params: idParams,
+    body: updatePartnerBody,
+    response: oneOf(partnerShown),
+    errors: { 412: 'The partner has another version than If-Match names.' },
+    handle: async ({ params, body, context }) => ({
+      data: shownPartner(await updatePartner(deps, callerOf(context), params.id, body, expectedVersion(context))),
+    }),
   }),
   platformRoute({
     method: 'delete',

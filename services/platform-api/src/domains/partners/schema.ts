@@ -1,6 +1,6 @@
 import { pagingQuery } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { text } from '../../fields.ts';
+import { clearable, text } from '../../fields.ts';
 import { nullable, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
@@ -20,23 +20,37 @@ export interface Partner extends AccountRecord {
   readonly sealedCommandToken?: string | null;
 }
 
+const numberPrefixes = Type.Array(Type.String({ pattern: '^\\d{1,20}$' }), { maxItems: 100 });
+const networks = Type.Array(text(1, 64), {
+  maxItems: 100,
+  description: 'Addresses or networks; every address without it.',
+});
+const commandUrl = Type.String({
+  minLength: 1,
+  maxLength: 2000,
+  description: 'Base URL of the server whose /api/device/sendInstruct commands the devices; https.',
+  examples: ['https://hub.example.com'],
+});
+const commandToken = text(1, 256, { description: 'Token for that server; never shown.' });
+
 export const createPartnerBody = Type.Object({
   name: text(1, 100),
-  imei_prefixes: Type.Optional(Type.Array(Type.String({ pattern: '^\\d{1,20}$' }), { maxItems: 100 })),
-  ip_allowlist: Type.Optional(
-    Type.Array(text(1, 64), { maxItems: 100, description: 'Addresses or networks; every address without it.' }),
-  ),
-  command_url: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 2000,
-      description: 'Base URL of the server whose /api/device/sendInstruct commands the devices; https.',
-      examples: ['https://hub.example.com'],
-    }),
-  ),
-  command_token: Type.Optional(text(1, 256, { description: 'Token for that server; never shown.' })),
+  imei_prefixes: Type.Optional(numberPrefixes),
+  ip_allowlist: Type.Optional(networks),
+  command_url: Type.Optional(commandUrl),
+  command_token: Type.Optional(commandToken),
 });
 export type CreatePartnerBody = Static<typeof createPartnerBody>;
+
+/** Another `command_url` has no token until one is given; the partner's own token stays. */
+export const updatePartnerBody = Type.Object({
+  name: Type.Optional(text(1, 100)),
+  imei_prefixes: Type.Optional(numberPrefixes),
+  ip_allowlist: Type.Optional(networks),
+  command_url: Type.Optional(clearable(commandUrl)),
+  command_token: Type.Optional(clearable(commandToken)),
+});
+export type UpdatePartnerBody = Static<typeof updatePartnerBody>;
 
 export const listPartnersQuery = Type.Object(pagingQuery);
 

@@ -1,12 +1,13 @@
 import { AppError, invalid, isAddressAllowed, isNetwork, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { given } from '../../fields.ts';
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { commandAddress, partnerGuard } from './partner-hub.ts';
 import { commandTokenPurpose, newToken, tokenHash } from './rules.ts';
-import type { CreatePartnerBody, Partner } from './schema.ts';
+import type { CreatePartnerBody, Partner, UpdatePartnerBody } from './schema.ts';
 import { findPartnerByToken, partnersIn } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log'>;
@@ -21,9 +22,8 @@ export async function createPartner(
   body: CreatePartnerBody,
 ): Promise<{ partner: Partner; token: string }> {
   const { name, imei_prefixes: imeiPrefixes = [], ip_allowlist: ipAllowlist = [] } = body;
-  const wrong = ipAllowlist.findIndex((network) => !isNetwork(network));
-  if (wrong >= 0) throw invalid([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
-  const channel = await checkedChannel(deps, caller, body);
+  checkNetworks(ipAllowlist);
+  const channel = await channelOf(deps, caller, body, { commandUrl: null, sealedCommandToken: null });
   if ((await partnersIn(deps.records).count(caller)) >= maxPartners)
     throw new AppError('limit_reached', `An account has ${maxPartners} partners at most.`);
   const token = newToken();
@@ -33,21 +33,58 @@ export async function createPartner(
   return { partner, token };
 }
 
-/** Where the devices are commanded: an address that the platform may connect to, and a token that is kept sealed. */
-async function checkedChannel(
+/** Changes a partner; its own token stays as it is. */
+export async function updatePartner(
+  deps: MakeParts & Pick<Deps, 'partnerChannels'>,
+  caller: Caller,
+  id: number,
+  body: UpdatePartnerBody,
+  expectedVersion?: number,
+): Promise<Partner> {
+  const before = await partnersIn(deps.records).find(caller, id);
+  if (before === null) throw notFound(id);
+  const { name, imei_prefixes: imeiPrefixes, ip_allowlist: ipAllowlist } = body;
+  checkNetworks(ipAllowlist ?? []);
+  const change = { ...given({ name, imeiPrefixes, ipAllowlist }), ...(await channelOf(deps, caller, body, before)) };
+  const partner = await partnersIn(deps.records).update(caller, id, change, expectedVersion);
+  if (partner === null) throw notFound(id);
+  deps.partnerChannels.forget();
+  await audit(deps, caller, 'partners.update', { type: 'partners', id });
+  return partner;
+}
+
+const notFound = (id: number): AppError => new AppError('not_found', `There is no partner ${id}.`);
+
+function checkNetworks(networks: readonly string[]): void {
+  const wrong = networks.findIndex((network) => !isNetwork(network));
+  if (wrong >= 0) throw invalid([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
+}
+
+type Channel = Pick<Partner, 'commandUrl' | 'sealedCommandToken'>;
+
+/** Where the devices are commanded: an address that the platform may connect to, and a token that is kept sealed. One address's token is never sent to another. */
+async function channelOf(
   deps: MakeParts,
   { accountId }: Scope,
-  { command_url: url, command_token: token }: CreatePartnerBody,
-): Promise<Pick<Partner, 'commandUrl' | 'sealedCommandToken'>> {
-  if (url === undefined) {
-    if (token !== undefined) throw invalid([{ path: '/command_token', message: 'needs command_url' }]);
+  { command_url: wantedUrl, command_token: token }: UpdatePartnerBody,
+  before: Channel,
+): Promise<Channel> {
+  const url = wantedUrl === undefined ? (before.commandUrl ?? null) : wantedUrl;
+  if (url === null) {
+    if (typeof token === 'string') throw invalid([{ path: '/command_token', message: 'needs command_url' }]);
     return { commandUrl: null, sealedCommandToken: null };
   }
+  if (url !== before.commandUrl) await checkAddress(deps, url);
+  const kept = url === before.commandUrl ? (before.sealedCommandToken ?? null) : null;
+  if (token === undefined) return { commandUrl: url, sealedCommandToken: kept };
+  const sealedCommandToken = token === null ? null : deps.encryption.seal(token, commandTokenPurpose(accountId));
+  return { commandUrl: url, sealedCommandToken };
+}
+
+async function checkAddress(deps: Pick<Deps, 'config'>, url: string): Promise<void> {
   if (url.includes('?')) throw invalid([{ path: '/command_url', message: 'must NOT have a query' }]);
   const verdict = await partnerGuard(deps.config).check(commandAddress(url));
   if (verdict.kind !== 'allowed') throw invalid([{ path: '/command_url', message: verdict.reason }]);
-  const sealedCommandToken = token === undefined ? null : deps.encryption.seal(token, commandTokenPurpose(accountId));
-  return { commandUrl: url, sealedCommandToken };
 }
 
 export const listPartners = ({ records }: Parts, scope: Scope, paging: Paging): Promise<PageItems<Partner>> =>
@@ -60,7 +97,7 @@ export async function deletePartner(
   id: number,
 ): Promise<Partner> {
   const partner = await partnersIn(deps.records).remove(caller, id);
-  if (partner === null) throw new AppError('not_found', `There is no partner ${id}.`);
+  if (partner === null) throw notFound(id);
   deps.partnerChannels.forget();
   await audit(deps, caller, 'partners.delete', { type: 'partners', id });
   return partner;
