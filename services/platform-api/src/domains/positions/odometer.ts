@@ -9,6 +9,8 @@ export interface OdometerState {
   readonly believed: Believed | null;
   /** Mileage of the terminal itself (item 0x01) at the newest report that had it. */
   readonly mileageKm: number | null;
+  /** How far the vehicle has come with this terminal. */
+  readonly travelledKm: number;
   /** Way between fixes since that mileage has changed, and how much of it was counted already. */
   readonly wayKm: number;
   readonly countedKm: number;
@@ -29,34 +31,46 @@ const deadAfterKm = 2;
 const driftM = 30;
 const movingFromKmh = 5;
 
+/** A step of the count: what to keep, and how far the vehicle has come by now. */
+export interface OdometerStep {
+  readonly state: OdometerState;
+  readonly travelledKm: number;
+}
+
 /**
- * Advances by one report: how far the vehicle has come since the last one, and what to keep. The terminal's own mileage counts while it is plausible; after a
- * reset, and where a terminal has none (or one that stands still), the way between valid fixes counts. Reports that are not newer change nothing.
+ * Advances by one report. The terminal's own mileage counts while it is plausible; after a reset, and where a terminal has none (or one that stands still), the way
+ * between valid fixes counts. Reports that are not newer change nothing.
  */
-export function advanceOdometer(
-  state: OdometerState | undefined,
-  report: OdometerReport,
-): { readonly state: OdometerState; readonly addedKm: number } {
-  if (state !== undefined && report.timestamp <= state.atMs) return { state, addedKm: 0 };
-  const { believed, wayKm: stepKm } = wayOf(state?.believed ?? null, report);
-  const now = { atMs: report.timestamp, believed };
-  const wayKm = (state?.wayKm ?? 0) + stepKm;
-  const countedKm = state?.countedKm ?? 0;
-  const before = state?.mileageKm ?? null;
-  if (report.odometerKm === null || before === null || state === undefined)
-    return { state: { ...now, mileageKm: report.odometerKm ?? before, wayKm: 0, countedKm: 0 }, addedKm: stepKm };
-  const deltaKm = report.odometerKm - before;
-  if (!isPlausible(deltaKm, report.timestamp - state.atMs)) {
-    // Set back, or another count: what it says now is where it goes on from.
-    const addedKm = Math.max(0, wayKm - countedKm);
-    return { state: { ...now, mileageKm: report.odometerKm, wayKm: 0, countedKm: 0 }, addedKm };
-  }
-  if (deltaKm > 0) {
-    const addedKm = Math.max(0, deltaKm - countedKm);
-    return { state: { ...now, mileageKm: report.odometerKm, wayKm: 0, countedKm: 0 }, addedKm };
-  }
-  const addedKm = wayKm > deadAfterKm ? wayKm - countedKm : 0;
-  return { state: { ...now, mileageKm: before, wayKm, countedKm: countedKm + addedKm }, addedKm };
+export function advanceOdometer(before: OdometerState | undefined, report: OdometerReport): OdometerStep {
+  if (before !== undefined && report.timestamp <= before.atMs) return stepTo(before);
+  const { believed, wayKm } = wayOf(before?.believed ?? null, report);
+  const { addedKm, ...counts } = before === undefined ? firstCount(report) : count(before, report, wayKm);
+  const travelledKm = (before?.travelledKm ?? 0) + addedKm;
+  return stepTo({ atMs: report.timestamp, believed, travelledKm, ...counts });
+}
+
+const stepTo = (state: OdometerState): OdometerStep => ({ state, travelledKm: state.travelledKm });
+
+type Count = Pick<OdometerState, 'mileageKm' | 'wayKm' | 'countedKm'> & { readonly addedKm: number };
+
+const firstCount = ({ odometerKm }: OdometerReport): Count => ({
+  mileageKm: odometerKm,
+  wayKm: 0,
+  countedKm: 0,
+  addedKm: 0,
+});
+
+function count(before: OdometerState, report: OdometerReport, stepKm: number): Count {
+  const fromHere = { mileageKm: report.odometerKm ?? before.mileageKm, wayKm: 0, countedKm: 0 };
+  if (report.odometerKm === null || before.mileageKm === null) return { ...fromHere, addedKm: stepKm };
+  const wayKm = before.wayKm + stepKm;
+  const deltaKm = report.odometerKm - before.mileageKm;
+  // Set back, or another count: what it says now is where it goes on from.
+  if (!isPlausible(deltaKm, report.timestamp - before.atMs))
+    return { ...fromHere, addedKm: Math.max(0, wayKm - before.countedKm) };
+  if (deltaKm > 0) return { ...fromHere, addedKm: Math.max(0, deltaKm - before.countedKm) };
+  const addedKm = wayKm > deadAfterKm ? wayKm - before.countedKm : 0;
+  return { mileageKm: before.mileageKm, wayKm, countedKm: before.countedKm + addedKm, addedKm };
 }
 
 const isPlausible = (deltaKm: number, elapsedMs: number): boolean =>

@@ -217,8 +217,8 @@ describe('simplified', () => {
     expect(simplified(line.slice(0, length), 500, place)).toHaveLength(length),
   );
   it('takes a line of many points', () => {
-    const many = Array.from({ length: 20_000 }, (_u, i) => at(i, i * 3, { latitude: 48.1 + (i % 2) / 1_000 }));
-    expect(simplified(many, 10, place).length).toBeGreaterThan(15_000);
+    const many = Array.from({ length: 5_000 }, (_u, i) => at(i, i * 3, { latitude: 48.1 + (i % 2) / 1_000 }));
+    expect(simplified(many, 10, place).length).toBeGreaterThan(4_000);
   });
 });
 
@@ -226,13 +226,9 @@ describe('advanceOdometer', () => {
   const report = (seconds: number, eastM: number, odometerKm: number | null, more: Partial<LastLocation> = {}) =>
     at(seconds, eastM, { speed: 36, odometerKm, ...more }).position;
   const run = (reports: readonly OdometerReport[], from?: OdometerState) => {
-    let [state, travelledKm] = [from, 0];
-    for (const each of reports) {
-      const { state: after, addedKm } = advanceOdometer(state, each);
-      state = after;
-      travelledKm += addedKm;
-    }
-    return { state, km: Math.round(travelledKm * 1_000) / 1_000 };
+    let state = from;
+    for (const each of reports) ({ state } = advanceOdometer(state, each));
+    return { state, km: Math.round((state?.travelledKm ?? 0) * 1_000) / 1_000 };
   };
 
   it('follows the mileage of the terminal', () => {
@@ -266,7 +262,7 @@ describe('advanceOdometer', () => {
   it('counts a report once, and none that is older', () => {
     const reports = [report(0, 0, 10), report(60, 600, 10.6)];
     const { state } = run(reports);
-    expect(run([...reports, report(30, 300, 10.3)], state)).toEqual({ state, km: 0 });
+    expect(run([...reports, report(30, 300, 10.3)], state)).toEqual({ state, km: 0.6 });
   });
   it('begins with nothing', () => expect(run([report(0, 0, 123_456)]).km).toBe(0));
 });

@@ -56,6 +56,9 @@ function squareFrom({ latitudes, longitudes, scales }: Places, at: number, from:
   const dx = ((longitudes[to] ?? 0) - (longitudes[from] ?? 0)) * scale;
   const dy = (latitudes[to] ?? 0) - (latitudes[from] ?? 0);
   const length = dx * dx + dy * dy;
-  const part = length === 0 ? 0 : Math.max(0, Math.min(1, -(ax * dx + ay * dy) / length));
-  return (ax + part * dx) ** 2 + (ay + part * dy) ** 2;
+  const along = length === 0 ? 0 : -(ax * dx + ay * dy) / length;
+  const part = along < 0 ? 0 : along > 1 ? 1 : along;
+  const x = ax + part * dx;
+  const y = ay + part * dy;
+  return x * x + y * y;
 }

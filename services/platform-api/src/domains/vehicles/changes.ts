@@ -6,6 +6,8 @@ import type { Change, Scope } from '../../store/account-records.ts';
 import { accountOf } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
+import { odometerOf } from '../positions/odometer.ts';
+import { travelledKm } from '../positions/travelled.ts';
 import { findUser } from '../users/use-cases.ts';
 import { ownGroupIds } from '../vehicle-groups/links.ts';
 import { withChannels } from './channels.ts';
@@ -64,8 +66,9 @@ export async function updateVehicle(
   const known = await ownVehicle(deps, caller, id);
   if (expectedVersion !== undefined && known.version !== expectedVersion) throw versionMismatch(known.version);
   const accountTimezone = body.timezone === null ? await timezoneOf(deps, caller) : known.timezone;
-  const change = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
-  await checkLinks(deps, caller, change);
+  const fields = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
+  await checkLinks(deps, caller, fields);
+  const change = { ...fields, ...(await odometerChange(deps, known, fields)) };
   const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   return asWritten(await shownOwn(deps, caller, vehicle), body);
@@ -114,6 +117,17 @@ export async function endVehicles(
     const vehicle = await vehicles.remove(scope, _id);
     if (vehicle !== null) await vehicleDeleted(deps, vehicle, hooks);
   }
+}
+
+/** The count goes on from what the user sets, and at another terminal from where it stands. */
+async function odometerChange(deps: ChangeParts, known: Vehicle, change: Change<Vehicle>): Promise<Change<Vehicle>> {
+  const { imei = known.imei, odometerKm } = change;
+  if (odometerKm === undefined && imei === known.imei) return {};
+  const [before, after] = await Promise.all([travelledKm(deps, [known]), travelledKm(deps, [{ ...known, imei }])]);
+  return {
+    odometerKm: odometerKm ?? odometerOf(known, before.get(known._id) ?? 0),
+    odometerTravelledKm: after.get(known._id) ?? 0,
+  };
 }
 
 /** An answer repeats the terminal number as the caller wrote it. */

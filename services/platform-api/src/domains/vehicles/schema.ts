@@ -51,7 +51,9 @@ export interface Vehicle extends AccountRecord {
   readonly fuelType: FuelType | null;
   readonly tankCapacityL: number | null;
   readonly speedLimitKmh: number | null;
+  /** As the user has set it, and how far the terminal had come in the vehicle then; absent in records of before there was a count. */
   readonly odometerKm: number;
+  readonly odometerTravelledKm?: number;
   readonly timezone: string;
   /** The terminal's own clock, `+HH:MM` or `-HH:MM`. */
   readonly cameraUtcOffset: string;

@@ -1,6 +1,7 @@
 import { shownAttributes } from '../../fields.ts';
 import { shownRecord } from '../../schemas.ts';
 import type { SubscriptionShown } from '../billing/schema.ts';
+import { odometerOf } from '../positions/odometer.ts';
 import type { Channel, VehicleShown } from './schema.ts';
 import { locationNow, neverConnected, type VehicleNow } from './states.ts';
 import type { VisibleVehicle } from './visibility.ts';
@@ -10,6 +11,7 @@ export function shownVehicle(
   { vehicle, access, permissions }: VisibleVehicle,
   now: VehicleNow = neverConnected,
   subscription: SubscriptionShown | null = null,
+  travelledKm = 0,
 ): VehicleShown {
   const isOwn = access === 'owner';
   return {
@@ -28,7 +30,7 @@ export function shownVehicle(
     fuel_type: vehicle.fuelType,
     tank_capacity_l: vehicle.tankCapacityL,
     speed_limit_kmh: vehicle.speedLimitKmh,
-    odometer_km: vehicle.odometerKm,
+    odometer_km: odometerOf(vehicle, travelledKm),
     timezone: vehicle.timezone,
     camera_utc_offset: vehicle.cameraUtcOffset,
     driver_id: isOwn ? vehicle.driverId : null,

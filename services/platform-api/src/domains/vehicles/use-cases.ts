@@ -5,6 +5,7 @@ import { type Conditions, matching, type Scope } from '../../store/account-recor
 import type { Records } from '../../store/records.ts';
 import type { SubscriptionShown } from '../billing/schema.ts';
 import { subscriptionsOf } from '../billing/subscriptions.ts';
+import { travelledKm } from '../positions/travelled.ts';
 import { groupWithBelow } from '../vehicle-groups/links.ts';
 import { findDevices, withDetails } from './devices.ts';
 import { defaultCameraUtcOffset, normalVehicleNo, vehicleDefaults } from './rules.ts';
@@ -48,15 +49,19 @@ export async function listVehicles(
 /** Vehicles with what is known of their terminals at this moment, and until when they are paid for. */
 export async function shownVehicles(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleShown[]> {
   const imeis = found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei]));
-  const [states, devices, subscriptions] = await Promise.all([
+  const [states, devices, subscriptions, travelled] = await Promise.all([
     vehicleStates(deps, imeis),
     findDevices(deps.records.database, imeis),
     ownSubscriptions(deps, found),
+    travelledKm(
+      deps,
+      found.map(({ vehicle }) => vehicle),
+    ),
   ]);
   return found.map((visible) => {
     const { imei, _id: id } = visible.vehicle;
     const now = imei === null ? undefined : withDetails(states.get(imei), devices.get(imei));
-    return shownVehicle(visible, now, subscriptions.get(id));
+    return shownVehicle(visible, now, subscriptions.get(id), travelled.get(id));
   });
 }
 

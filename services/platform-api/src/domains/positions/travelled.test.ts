@@ -1,0 +1,47 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { testPosition } from '../../testing/positions.ts';
+
+jest.setTimeout(60_000);
+let world: PlatformWorld;
+let owner: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+});
+afterAll(() => world.close());
+
+const newImei = (): string => String(randomInt(1e11, 9e11));
+const hasCome = (imei: string, vehicleId: number, travelledKm: number): Promise<unknown> => {
+  const state = { stream: 's', seq: 1, vehicleId, location: testPosition(imei), recent: [], travelledKm, rules: {} };
+  return world.deps.redis.set(`rule-state:${imei}`, JSON.stringify(state));
+};
+const shown = async (id: number): Promise<unknown> => (await owner.get(`/api/vehicles/${id}`)).data['odometer_km'];
+
+it("a vehicle's odometer is what the user has set, and what it has come since", async () => {
+  const [first, second] = [newImei(), newImei()];
+  const { id } = (await owner.post('/api/vehicles', { vehicle_no: 'ODO 1', imei: first, odometer_km: 1_000 })).data;
+  expect(await shown(id)).toBe(1_000);
+  await hasCome(first, id, 12.34);
+  expect(await shown(id)).toBe(1_012.3);
+  const list = await owner.get(`/api/vehicles?imei=${first}`);
+  expect(list.items).toMatchObject([{ odometer_km: 1_012.3 }]);
+
+  expect((await owner.put(`/api/vehicles/${id}`, { odometer_km: 500 })).data).toMatchObject({ odometer_km: 500 });
+  await hasCome(first, id, 22.34);
+  expect(await shown(id)).toBe(510);
+  expect((await owner.put(`/api/vehicles/${id}`, { name: 'Odo' })).data).toMatchObject({ odometer_km: 510 });
+
+  // Another terminal begins its own count; what it has come in another vehicle is none of this one's.
+  await hasCome(second, id + 1_000, 99);
+  expect((await owner.put(`/api/vehicles/${id}`, { imei: second })).data).toMatchObject({ odometer_km: 510 });
+  expect(await shown(id)).toBe(510);
+  await hasCome(second, id, 3);
+  expect(await shown(id)).toBe(513);
+  // Back again: where the first one stood when it went is no way of this vehicle.
+  expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 513 });
+  await hasCome(first, id, 23.34);
+  expect(await shown(id)).toBe(514);
+  expect((await owner.put(`/api/vehicles/${id}`, { imei: null })).data).toMatchObject({ odometer_km: 514 });
+});
