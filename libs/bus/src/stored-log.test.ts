@@ -103,7 +103,7 @@ describe('reading a log', () => {
       seen.push(...unit.map((message) => Number(textOf(message))));
       await new Promise(setImmediate);
     });
-    await until(() => seen.length >= count, 60_000);
+    await until(() => seen.length >= count);
     expect(seen).toEqual(Array.from({ length: count }, (_unused, i) => i));
   });
 
@@ -114,9 +114,9 @@ describe('reading a log', () => {
     await until(() => seen.length === 1);
     await nats.kill();
     await nats.start();
-    await until(() => bus.isUp(), 30_000);
+    await until(() => bus.isUp());
     await publish('after');
-    await until(() => seen.length === 2, 60_000);
+    await until(() => seen.length === 2);
     expect(seen).toEqual(['before', 'after']);
   });
 

@@ -41,7 +41,6 @@ import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
 import { Sweeper } from './sweeper.ts';
 import { startTelemetry } from './telemetry/start.ts';
-import type { Moved } from './telemetry/unit.ts';
 import { startWebsocket } from './websocket/start.ts';
 
 export interface PlatformApi extends Running {
@@ -124,7 +123,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   if (roles.has('websocket')) startWebsocket(deps, lifecycle, http.server, { principals, origins, metrics });
   if (roles.has('telemetry')) {
     const { heard } = startEvents(deps, lifecycle);
-    startTelemetry(deps, lifecycle, { registry: metrics, onHeard: (moved) => heard(imeisOf(moved)) });
+    startSenders(deps, lifecycle, { registry: metrics });
+    startTelemetry(deps, lifecycle, { registry: metrics, onHeard: heard });
   }
   log.info({ httpPort: http.port }, 'started');
   return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
@@ -174,10 +174,6 @@ function makeDeps(
     maps,
     limits: platformRateLimits(config, redis),
   };
-}
-
-function* imeisOf(moved: Iterable<Moved>): Generator<string> {
-  for (const { known } of moved) yield known.imei;
 }
 
 function serveBus(deps: Deps, lifecycle: Lifecycle): void {

@@ -34,7 +34,7 @@ export class HistoryWriter {
   async take(points: readonly NewPoint[], place: PartitionPlace): Promise<void> {
     for (const point of points) this.#points.push(point);
     this.#place = place;
-    this.#timer ??= setTimeout(() => this.#begin(), gatherMs);
+    this.#timer ??= setTimeout(() => void this.#begin(), gatherMs);
     while (this.#points.length > maxPoints && !this.#isStopped) await this.#begin();
   }
 
@@ -51,7 +51,7 @@ export class HistoryWriter {
     this.#timer = undefined;
     this.#writing = this.#writing.then(async () => {
       if ((await this.#write()) || this.#isStopped) return;
-      this.#timer ??= setTimeout(() => this.#begin(), retryMs);
+      this.#timer ??= setTimeout(() => void this.#begin(), retryMs);
       await new Promise((resolve) => {
         setTimeout(resolve, retryMs);
       });

@@ -1,3 +1,4 @@
+import type { OdometerState, OdometerStep } from '../domains/positions/odometer.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { currentAlarms } from '../rules/index.ts';
 import type { Amended, Raised, Rule, RuleContext } from '../rules/rule.ts';
@@ -19,8 +20,8 @@ export interface Judged {
   readonly turned: boolean;
 }
 
-/** A count of kilometres: what it remembers, and how far the vehicle has come. */
-export type Odometer = (state: unknown, report: Report) => { readonly state: unknown; readonly travelledKm: number };
+/** A count of kilometres. */
+export type Odometer = (before: OdometerState | undefined, position: LastLocation) => OdometerStep;
 
 /** Parts of `judge` that are the same for all reports. */
 export interface Judges {
@@ -71,7 +72,7 @@ function passed(
   place: Place,
   { rules, odometer }: Judges,
 ): Judged {
-  const counted = report.isLate ? null : odometer(before?.odometer, report);
+  const counted = report.isLate ? null : odometer(before?.odometer, report.position);
   const states: Record<string, unknown> = { ...before?.rules };
   const raised: Raised[] = [];
   const amended: Amended[] = [];

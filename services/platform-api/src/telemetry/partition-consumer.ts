@@ -21,7 +21,7 @@ import {
   storeStates,
   writeStates,
 } from './states.ts';
-import { arrivedIn, judgeUnit, lateOnes, type Moved, type Unit } from './unit.ts';
+import { arrivedIn, judgeUnit, lateOnes, type Unit } from './unit.ts';
 
 /** What all partitions of a replica work with. */
 export interface ConsumerParts {
@@ -32,8 +32,8 @@ export interface ConsumerParts {
   readonly metrics: TelemetryMetrics;
   /** When the stream TELEMETRY was made. */
   readonly stream: string;
-  /** Reports have been applied: their terminals have been heard of. */
-  readonly onHeard: (moved: Iterable<Moved>) => void;
+  /** Terminals have been heard of, by canonical number. */
+  readonly onHeard: (imeis: Iterable<string>) => void;
 }
 
 /** How often all that Redis knows goes to MongoDB, too. */
@@ -161,7 +161,7 @@ export class PartitionConsumer {
     // Messages that are read again for the history alone have their place behind them.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
     tellOfPositions(deps.bus, unit.moved.values());
-    onHeard(unit.moved.values());
+    onHeard(unit.moved.keys());
     metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
     await this.#history.take(unit.points, place);
   }

@@ -2,13 +2,13 @@ import { ensureStreams, streamMadeAt } from '@fleet/bus';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
 import { UntilDone } from '../bootstrap.ts';
 import type { Deps } from '../deps.ts';
+import { advanceOdometer } from '../domains/positions/odometer.ts';
 import { rules } from '../rules/index.ts';
-import { defaultRuleSettings } from '../rules/settings.ts';
+import { ruleSettingsOf } from '../rules/settings.ts';
 import { Fleet } from './fleet.ts';
 import { TelemetryMetrics } from './metrics.ts';
 import { PartitionConsumer } from './partition-consumer.ts';
 import { PartitionShare, type ShareTimes } from './partitions.ts';
-import type { Moved } from './unit.ts';
 
 /** The consumer of telemetry in this replica. */
 export interface Telemetry {
@@ -16,37 +16,30 @@ export interface Telemetry {
   readonly partitions: () => ReadonlySet<number>;
 }
 
-/** What tests put in the place of the usual, and what else follows from reports. */
+/** Where metrics go, and what tests put in the place of the usual. */
 export interface TelemetryOptions {
   readonly registry: Registry;
-  readonly onHeard?: (moved: Iterable<Moved>) => void;
+  /** Hears which terminals have reported, by canonical number. */
+  readonly onHeard: (imeis: Iterable<string>) => void;
   readonly times?: ShareTimes;
 }
 
 /**
- * Begins to take part in the reading of telemetry: this replica has its share of the partitions, and applies their reports to the state of vehicles. Where the broker's
- * stream is made anew, everything begins again.
+ * Begins to take part in the reading of telemetry: this replica has its share of the partitions, and applies their reports to the state of vehicles.
  */
 export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: TelemetryOptions): Telemetry {
   const { bus, config, log, database } = deps;
   const fleet = new Fleet(deps);
   const metrics = new TelemetryMetrics(options.registry);
-  const settings = defaultRuleSettings;
-  const { onHeard = () => undefined } = options;
+  const settings = ruleSettingsOf(config);
+  const { onHeard } = options;
   let share: PartitionShare | undefined;
   const begun = new UntilDone(log, async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     const stream = await streamMadeAt(bus, 'TELEMETRY');
     if (stream === null) throw new Error('there is no stream TELEMETRY yet');
-    const parts = {
-      deps,
-      fleet,
-      judges: { rules, odometer: () => ({ state: undefined, travelledKm: 0 }) },
-      settings,
-      metrics,
-      stream,
-      onHeard,
-    };
+    const judges = { rules, odometer: advanceOdometer };
+    const parts = { deps, fleet, judges, settings, metrics, stream, onHeard };
     const consumers = new Map<number, PartitionConsumer>();
     share = new PartitionShare(database, {
       name: 'telemetry',

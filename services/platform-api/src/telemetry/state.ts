@@ -1,3 +1,4 @@
+import type { OdometerState } from '../domains/positions/odometer.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { RuleStates } from './judge.ts';
 
@@ -21,6 +22,6 @@ export interface VehicleState {
   /** Kilometres since the terminal was first heard of in this vehicle. */
   readonly travelledKm: number;
   /** What the count of kilometres remembers. */
-  readonly odometer: unknown;
+  readonly odometer: OdometerState | undefined;
   readonly rules: RuleStates;
 }

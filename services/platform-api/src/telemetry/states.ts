@@ -114,7 +114,8 @@ export async function readStates(
   return found;
 }
 
-async function readStatesOfRedis(redis: Redis, imeis: readonly string[]): Promise<Map<string, VehicleState>> {
+/** The states that Redis has, for those who only look. */
+export async function readStatesOfRedis(redis: Redis, imeis: readonly string[]): Promise<Map<string, VehicleState>> {
   const found = new Map<string, VehicleState>();
   for (let at = 0; at < imeis.length; at += readAtOnce) {
     const part = imeis.slice(at, at + readAtOnce);

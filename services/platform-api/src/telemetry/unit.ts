@@ -1,5 +1,6 @@
 import { type LogMessage, readTelemetryBatch } from '@fleet/bus';
 import type { ToRaise } from '../domains/notifications/content.ts';
+import { odometerOf } from '../domains/positions/odometer.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { Amended } from '../rules/rule.ts';
@@ -110,7 +111,7 @@ function step(
   { settings, judges }: Pick<UnitParts, 'settings' | 'judges'>,
 ): void {
   const { vehicle, imei } = known;
-  const context = contextOf(known, vehicle.odometerKm + (before?.travelledKm ?? 0), settings);
+  const context = contextOf(known, odometerOf(vehicle, before?.travelledKm ?? 0), settings);
   const judged = judge(before, report, context, place, judges);
   unit.moved.set(imei, { known, before: first, state: judged.state });
   if (judged.turned || unit.turned.has(imei)) unit.turned.set(imei, judged.state);
