@@ -1,0 +1,181 @@
+import { partitionOf, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import { type Edition, encodeBody, type LocationReport, locationBatch, locationReport } from '@fleet/jt808';
+import { createLogger } from '@fleet/service-kit';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { readPositions } from '../domains/positions/store.ts';
+import { readLastLocations } from '../domains/realtime/store.ts';
+import { create, type PlatformApi } from '../service.ts';
+import { PlatformWorld } from '../testing/platform-world.ts';
+import { newImei } from '../testing/terminals.ts';
+import { readPlace, readStates } from './states.ts';
+
+jest.setTimeout(180_000);
+
+const partitions = 3;
+const silent = createLogger('telemetry-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
+let redis: ServerProcess;
+let world: PlatformWorld;
+let second: PlatformApi;
+
+beforeAll(async () => {
+  redis = await (await ServerProcess.redis()).start();
+  world = await PlatformWorld.open({
+    PLATFORM_ROLES: 'api,telemetry',
+    TELEMETRY_PARTITIONS: String(partitions),
+    REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+  });
+  second = await create({ ...world.deps.config, PLATFORM_ROLES: 'telemetry', HTTP_PORT: 0 }, { log: silent });
+});
+afterAll(async () => {
+  await second.stop();
+  await world.close();
+  await redis.remove();
+});
+
+interface Vehicle {
+  readonly id: number;
+  readonly imei: string;
+}
+
+async function newVehicle(): Promise<Vehicle> {
+  const imei = newImei();
+  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `T${imei}`, imei });
+  expect(made.status).toBe(201);
+  return { id: made.data.id, imei };
+}
+
+/** A second of device time, of this hour. */
+const startMs = Math.floor(Date.now() / 1_000) * 1_000 - 600_000;
+const cameraTime = (ms: number): string => new Date(ms + 8 * 3_600_000).toISOString().slice(0, 19);
+
+const location = (atMs: number, more: Partial<LocationReport> = {}): LocationReport => ({
+  alarm: 0,
+  status: 0b11,
+  latitudeDeg: 22.5431,
+  longitudeDeg: 114.0579,
+  altitudeM: 20,
+  speedKmh: 30,
+  directionDeg: 90,
+  time: cameraTime(atMs),
+  extras: [],
+  ...more,
+});
+
+/** What the gateway does with reports of a terminal. */
+async function report(imei: string, locations: readonly LocationReport[], edition: Edition = '2013'): Promise<void> {
+  const batch = new TelemetryBatch();
+  for (const each of locations)
+    batch.append(1, Buffer.from(imei, 'hex'), 0x0200, 7, Date.now(), encodeBody(locationReport, each, edition));
+  await publish(imei, batch.take());
+}
+async function publish(imei: string, payload: Uint8Array): Promise<void> {
+  await world.bus.js.publish(telemetrySubject(partitionOf(imei, partitions)), payload);
+}
+
+const notificationsOf = async ({ id }: Vehicle): Promise<{ notification_type: string; attributes: object }[]> => {
+  const { body } = await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${id}&limit=100`);
+  return (body as { data: { notification_type: string; attributes: object }[] }).data;
+};
+const typesOf = async (vehicle: Vehicle): Promise<string[]> =>
+  (await notificationsOf(vehicle)).map(({ notification_type: type }) => type).toSorted();
+
+/** True once all that was published before has been applied: what is published behind it has been. */
+async function applied(): Promise<void> {
+  const marks = await Promise.all(
+    Array.from({ length: partitions }, (_unused, partition) =>
+      world.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take()),
+    ),
+  );
+  await until(async () => {
+    const places = await Promise.all(marks.map((_mark, partition) => readPlace(world.deps.redis, partition)));
+    return places.every((place, at) => (place?.seq ?? 0) >= (marks[at]?.seq ?? 0));
+  });
+}
+
+describe('telemetry', () => {
+  it('becomes the last position, state, history and notifications of a vehicle', async () => {
+    const vehicle = await newVehicle();
+    await report(vehicle.imei, [location(startMs), location(startMs + 1_000, { alarm: 1, speedKmh: 61.5 })]);
+    await applied();
+    const shown = await world.as(world.ours.owner).get(`/api/vehicles/${vehicle.id}`);
+    expect(shown.data).toMatchObject({
+      state: 'moving',
+      location: { latitude: 22.5431, speed: 61.5, alarms: ['sos'], timestamp: startMs + 1_000, source: 'jt808' },
+    });
+    expect(await typesOf(vehicle)).toContain('sos');
+    const speeds = async (): Promise<number[]> => {
+      const found: number[] = [];
+      const window = { fromMs: startMs - 1, toMs: startMs + 10_000 };
+      for await (const { position } of readPositions(world.deps.database, vehicle.id, window))
+        found.push(position.speed);
+      return found;
+    };
+    await until(async () => (await speeds()).length === 2);
+    expect(await speeds()).toEqual([30, 61.5]);
+  });
+
+  it('raises an alarm once while it stands, whatever is sent again', async () => {
+    const vehicle = await newVehicle();
+    const up = [0, 1_000, 2_000].map((ms) => location(startMs + ms, { alarm: 1 }));
+    await report(vehicle.imei, up);
+    await report(vehicle.imei, up);
+    const batch = new TelemetryBatch();
+    const stored = encodeBody(locationBatch, { count: 3, locationType: 1, items: up }, '2013');
+    batch.append(1, Buffer.from(vehicle.imei, 'hex'), 0x0704, 9, Date.now(), stored);
+    await publish(vehicle.imei, batch.take());
+    await report(vehicle.imei, [location(startMs + 3_000, { alarm: 1 })]);
+    await applied();
+    expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
+  });
+
+  it('passes over what is no batch and no location, and goes on', async () => {
+    const vehicle = await newVehicle();
+    await publish(vehicle.imei, Buffer.from('no batch'));
+    const batch = new TelemetryBatch();
+    batch.append(1, Buffer.from(vehicle.imei, 'hex'), 0x0200, 1, Date.now(), Buffer.from('short'));
+    await publish(vehicle.imei, batch.take());
+    await report(vehicle.imei, [location(startMs)]);
+    await applied();
+    expect((await readLastLocations(world.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(startMs);
+  });
+
+  it('leaves out terminals that nobody has recorded', async () => {
+    const imei = newImei();
+    await report(imei, [location(startMs, { alarm: 1 })]);
+    await applied();
+    expect((await readStates(world.deps.redis, world.deps.database, [imei])).size).toBe(0);
+  });
+
+  it('takes a clock that is far ahead for the time of arrival', async () => {
+    const vehicle = await newVehicle();
+    await report(vehicle.imei, [location(Date.now() + 86_400_000)]);
+    await applied();
+    const { timestamp } = (await readLastLocations(world.deps.redis, [vehicle.imei])).get(vehicle.imei) ?? {};
+    expect(Math.abs((timestamp ?? 0) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('loses nothing and doubles nothing when Redis forgets everything', async () => {
+    const vehicle = await newVehicle();
+    await report(vehicle.imei, [location(startMs, { alarm: 1 })]);
+    await applied();
+    await world.deps.redis.flushAll();
+    await report(vehicle.imei, [location(startMs + 1_000, { alarm: 1 })]);
+    await applied();
+    expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
+  });
+
+  it('goes on where another replica has stopped', async () => {
+    const vehicle = await newVehicle();
+    await report(vehicle.imei, [location(startMs, { alarm: 1 })]);
+    await applied();
+    await second.stop();
+    await report(vehicle.imei, [location(startMs + 1_000, { alarm: 1 }), location(startMs + 2_000, { alarm: 0 })]);
+    await applied();
+    second = await create({ ...world.deps.config, PLATFORM_ROLES: 'telemetry', HTTP_PORT: 0 }, { log: silent });
+    expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
+    expect((await readLastLocations(world.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(
+      startMs + 2_000,
+    );
+  });
+});
