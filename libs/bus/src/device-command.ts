@@ -137,6 +137,8 @@ export const deviceCommand = Type.Union([
   Type.Object({ kind: Type.Literal('queryAttributes') }),
   /** 0x8201 */
   Type.Object({ kind: Type.Literal('queryLocation') }),
+  /** 0x8203, not before 2013; serial 0: all alarms of the types, which are bits of the alarm word of 0x0200. */
+  Type.Object({ kind: Type.Literal('confirmAlarm'), alarmSerialNo: port, alarmTypes: dword }),
   /** 0x8500 for the doors, which editions tell in opposite ways. */
   Type.Object({ kind: Type.Literal('controlDoors'), isLocked: Type.Boolean() }),
   /** Any message of the platform, as it is. */

@@ -147,6 +147,12 @@ describe('settings, pictures, doors and raw messages', () => {
     expect(hexOf(command, '2019')).toBe(hex);
   });
 
+  it('confirms alarms since 2013 (JT/T 808-2013 table 35)', () => {
+    const command = { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 0x80000009 } as const;
+    expect(hexOf(command, '2013')).toBe('8203 000080000009');
+    expect(hexOf({ ...command, alarmSerialNo: 258 }, '2019')).toBe('8203 010280000009');
+  });
+
   it('locks by flag bit 0 set before 2019, and by an item that is 0 since (JT/T 808-2019 table 58)', () => {
     const doors = (isLocked: boolean, edition: Edition): string => hexOf({ kind: 'controlDoors', isLocked }, edition);
     expect([doors(true, '2013'), doors(false, '2013')]).toEqual(['8500 01', '8500 00']);

@@ -2,6 +2,7 @@ import type { DeviceCommand, DeviceCommandOf } from '@fleet/bus';
 import {
   type BodyOf,
   cameraShoot,
+  confirmAlarm,
   type Edition,
   encodeBody,
   fileUploadControl,
@@ -72,6 +73,8 @@ export function commandMessage(command: DeviceCommand, edition: Edition): Comman
       return message(queryAttributes, {}, edition);
     case 'queryLocation':
       return message(queryLocation, {}, edition);
+    case 'confirmAlarm':
+      return message(confirmAlarm, { ...command, alarmSerial: command.alarmSerialNo }, edition);
     case 'controlDoors':
       return message(vehicleControl, doorBody(command.isLocked, edition), edition);
     case 'raw':

@@ -39,7 +39,7 @@ export function isTold({ channel, type, severity, config, wish, preferences, now
   // Critical ones pass quiet hours (platform-contract.md, section 14).
   if (severity === 'critical') return true;
   const { timezone, notifications } = preferences.values;
-  const ofAccount = channel === 'email' ? null : (config[channel].quiet_hours as QuietHours | null);
+  const ofAccount = channel === 'email' ? null : config[channel].quiet_hours;
   return ![notifications.quiet_hours, ofAccount].some((hours) => hours !== null && isQuiet(hours, timezone, nowMs));
 }
 

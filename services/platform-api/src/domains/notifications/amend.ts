@@ -4,7 +4,7 @@ import type { Records } from '../../store/records.ts';
 import { fittingAttributes } from './content.ts';
 import { claimed } from './record.ts';
 import type { Notification } from './schema.ts';
-import { findNotification, setAttributes } from './store.ts';
+import { changeUnchanged, findNotification } from './store.ts';
 
 /** Sets attributes of notifications that are on record; answers those that are changed by it. */
 export async function amendAll(records: Records, items: readonly Amended[]): Promise<Notification[]> {
@@ -34,7 +34,7 @@ export async function mergeAttributes(
     if (before === null) return null;
     const merged = fittingAttributes({ ...shownAttributes(before.attributes), ...attributes });
     if (merged === before.attributes) return null;
-    const after = await setAttributes(records, before, merged);
+    const after = await changeUnchanged(records, before, { attributes: merged });
     if (after !== null) return after;
   }
   throw new Error(`notification ${id} is changed by others all the time`);

@@ -1,6 +1,9 @@
+import { type LiveEvent, listenFor, liveEvents } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import type { NewAccountRecord } from '../../store/account-records.ts';
 import { type Answer, type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { wantedNotifications } from './preferences.ts';
 import { pushTokensOf } from './push-tokens.ts';
 import { defaultTypes } from './rules.ts';
@@ -227,6 +230,82 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     });
     const second = await acknowledge(id, undefined, world.as(await world.user('manager')));
     expect(second.data).toEqual(first.data);
+  });
+
+  it('tells the terminal, says whether it has taken that, and tells those who look on', async () => {
+    const terminals = new Terminals(world.deps);
+    const imei = newImei();
+    vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
+    const events: LiveEvent[] = [];
+    const listening = listenFor(world.bus, liveEvents, console.error, (live) => events.push(...live.events));
+    try {
+      await terminals.connect(imei);
+      const id = await record('illegal_ignition', Date.now(), { imei, attributes: '{"bit":27}' });
+      const { data } = await acknowledge(id, { note: 'seen' });
+      const confirmed = () => terminals.seen.filter(({ command }) => command.kind === 'confirmAlarm');
+      expect(confirmed().map(({ command }) => command)).toEqual([
+        { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** 27 },
+      ]);
+      expect(data).toMatchObject({ attributes: { bit: 27, acknowledge_note: 'seen', terminal_confirmed: true } });
+      await until(async () => events.some((event) => event.data['id'] === id));
+      expect(events.find((event) => event.data['id'] === id)).toMatchObject({
+        type: 'notification',
+        vehicleId,
+        data: { ...data, user: world.ours.owner.id },
+      });
+      // It is told once.
+      expect((await acknowledge(id)).data).toEqual(data);
+      expect(confirmed()).toHaveLength(1);
+    } finally {
+      listening.stop();
+      await terminals.close();
+    }
+  });
+
+  it('notes that the terminal is away, or refuses, and tells it when somebody acknowledges again', async () => {
+    const terminals = new Terminals(world.deps);
+    const imei = newImei();
+    vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
+    try {
+      const id = await record('sos', Date.now(), { imei, attributes: '{"bit":0}' });
+      const away = await acknowledge(id);
+      expect(away).toMatchObject({ status: 200, data: { attributes: { terminal_confirmed: false } } });
+      await terminals.connect(imei);
+      terminals.answer = async () => generally(3, 0x8203);
+      expect((await acknowledge(id)).data).toEqual(away.data);
+      terminals.answer = async () => generally(0, 0x8203);
+      const { data } = await acknowledge(id);
+      expect(data).toMatchObject({
+        acknowledged_at: away.data['acknowledged_at'],
+        attributes: { terminal_confirmed: true },
+      });
+      expect(terminals.seen).toHaveLength(2);
+    } finally {
+      await terminals.close();
+    }
+  });
+
+  it('tells no terminal of alarms that end by themselves, and none that is in another vehicle by now', async () => {
+    const terminals = new Terminals(world.deps);
+    const imei = newImei();
+    try {
+      await terminals.connect(imei);
+      await newVehicle(theirs, { imei: imei.padStart(12, '0') });
+      const ids = [
+        await record('power_cut', Date.now(), { imei, attributes: '{"bit":8}' }),
+        await record('unknown_alarm', Date.now(), { imei, attributes: '{"bit":31}' }),
+        await record('sos', Date.now(), { imei, attributes: '{"bit":0}' }),
+      ];
+      const answers = await Promise.all(ids.map((id) => acknowledge(id)));
+      expect(answers.map(({ data }) => data['attributes'])).toEqual([
+        { bit: 8 },
+        { bit: 31 },
+        { bit: 0, terminal_confirmed: false },
+      ]);
+      expect(terminals.seen.filter(({ command }) => command.kind === 'confirmAlarm')).toEqual([]);
+    } finally {
+      await terminals.close();
+    }
   });
 
   it('is for who may send commands to the vehicle', async () => {

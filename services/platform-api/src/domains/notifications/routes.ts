@@ -84,9 +84,10 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     body: acknowledgeBody,
     bodyIsOptional: true,
     response: oneOf(notificationShown),
-    handle: async ({ params, body, context }) => ({
-      data: shownNotification(await acknowledge(deps, callerOf(context), params.id, body.note ?? null)),
-    }),
+    handle: async ({ params, body, context }) => {
+      const options = { note: body.note ?? null, requestId: context.requestId };
+      return { data: shownNotification(await acknowledge(deps, callerOf(context), params.id, options)) };
+    },
   }),
 ];
 

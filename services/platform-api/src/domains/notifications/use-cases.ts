@@ -2,13 +2,21 @@ import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
-import { shownAttributes, storedAttributes } from '../../fields.ts';
+import { shownAttributes } from '../../fields.ts';
 import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
 import { readMoment } from '../../times.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
+import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
+import { fittingAttributes } from './content.ts';
 import { dayAt, readRecordDate, windowOfDay } from './rules.ts';
 import type { ListQuery, Notification, VehicleListQuery } from './schema.ts';
-import { findNotification, listNotifications, notificationsIn, type VisibleNotifications } from './store.ts';
+import {
+  changeUnchanged,
+  findNotification,
+  listNotifications,
+  notificationsIn,
+  type VisibleNotifications,
+} from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 
@@ -57,26 +65,51 @@ export async function listAll(
   return listNotifications(deps.records, await visibleNotifications(deps, caller), where, paging);
 }
 
-/** Notes who has seen to a notification; the first one stays. The note goes into its free data. */
+/** Notes who has seen to a notification; the first one stays. The note goes into its free data. Where the terminal keeps the alarm up until then, it is told. */
 export async function acknowledge(
-  deps: Store,
+  deps: AcknowledgeParts,
   caller: Caller,
   id: number,
-  note: string | null,
-  now = new Date(),
+  options: { readonly note: string | null; readonly requestId: string },
 ): Promise<Notification> {
   const notification = await findNotification(deps.records, id);
   if (notification === null) throw notFound(id);
   await requireAcknowledger(deps, caller, notification);
-  if (notification.acknowledgedAt !== null) return notification;
-  const attributes =
-    note === null || note === ''
-      ? notification.attributes
-      : storedAttributes({ ...shownAttributes(notification.attributes), acknowledge_note: note });
-  const change = { acknowledgedAt: now, acknowledgedBy: caller.userId, attributes };
-  const changed = await notificationsIn(deps.records).update(notification, id, change);
-  if (changed === null) throw notFound(id);
-  return changed;
+  const noted =
+    notification.acknowledgedAt === null
+      ? await noteAcknowledgement(deps, caller, notification, options.note)
+      : notification;
+  const told = await confirmAtTerminal(deps, noted, options.requestId);
+  if (told.version !== notification.version) await deps.notifications.tell([told]);
+  return told;
+}
+
+type AcknowledgeParts = ConfirmParts & { readonly notifications: Pick<Deps['notifications'], 'tell'> };
+
+/** Others change the same record at most now and then. */
+const maxAttempts = 10;
+
+async function noteAcknowledgement(
+  { records }: Store,
+  caller: Caller,
+  notification: Notification,
+  note: string | null,
+): Promise<Notification> {
+  let before = notification;
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    if (before.acknowledgedAt !== null) return before;
+    const attributes =
+      note === null || note === ''
+        ? before.attributes
+        : fittingAttributes({ ...shownAttributes(before.attributes), acknowledge_note: note });
+    const change = { acknowledgedAt: new Date(), acknowledgedBy: caller.userId, attributes };
+    const changed = await changeUnchanged(records, before, change);
+    if (changed !== null) return changed;
+    const now = await findNotification(records, before._id);
+    if (now === null) throw notFound(before._id);
+    before = now;
+  }
+  throw new AppError('state_conflict', 'The notification is changed by others all the time.');
 }
 
 /** To acknowledge ends an alarm at the terminal: whoever may send it commands may do so. */
