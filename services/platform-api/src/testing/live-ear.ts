@@ -1,0 +1,26 @@
+import { type LiveEvent, type LiveEventType, listenFor, liveEvents } from '@fleet/bus';
+import type { Deps } from '../deps.ts';
+
+/** Hears what websockets are told. */
+export class LiveEar {
+  readonly heard: (LiveEvent & { readonly accountId: number })[] = [];
+  readonly #listener: { stop(): void };
+
+  constructor({ bus }: Pick<Deps, 'bus'>) {
+    const onError = (error: unknown) => {
+      throw error;
+    };
+    this.#listener = listenFor(bus, liveEvents, onError, ({ accountId, events }) => {
+      for (const event of events) this.heard.push({ ...event, accountId });
+    });
+  }
+
+  /** What was told of one kind about a vehicle. */
+  of(type: LiveEventType, vehicleId: number): Readonly<Record<string, unknown>>[] {
+    return this.heard.flatMap((event) => (event.type === type && event.vehicleId === vehicleId ? [event.data] : []));
+  }
+
+  stop(): void {
+    this.#listener.stop();
+  }
+}
