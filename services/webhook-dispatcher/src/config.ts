@@ -86,6 +86,11 @@ export const schema = envSchema({
     description: 'what a replica that died was working at is taken over after this time',
   },
   WEBHOOK_SWEEP_MS: { ...milliseconds, default: 1_000, description: 'how often later attempts are looked for' },
+  WEBHOOK_NOTICES_MS: {
+    ...milliseconds,
+    default: 15_000,
+    description: 'how often owners are told again what they could not be told at once',
+  },
   WEBHOOK_REPLAY_PER_SECOND: {
     type: 'integer',
     minimum: 1,

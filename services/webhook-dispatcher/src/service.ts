@@ -173,7 +173,6 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const mendEveryMs = 300_000;
 const mendAfterMs = 600_000;
-const noticesEveryMs = 15_000;
 
 /** What is done again and again. Two replicas at the same do no harm. */
 function startTasks(
@@ -186,7 +185,7 @@ function startTasks(
   };
   const tasks: readonly (readonly [number, () => Promise<unknown>])[] = [
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],
-    [noticesEveryMs, () => tellOwners({ bus, records, health })],
+    [config.WEBHOOK_NOTICES_MS, () => tellOwners({ bus, records, health })],
     [mendEveryMs, mend],
     [hourMs, () => records.prune(Date.now() - config.WEBHOOK_KEEP_DAYS * dayMs)],
   ];

@@ -58,9 +58,9 @@ export class TestReceiver {
     this.port = (server.address() as AddressInfo).port;
   }
 
-  static async start(answer: Answerer = answering(200), { cert, key } = certificate): Promise<TestReceiver> {
+  static async start(answer: Answerer = answering(200), { cert, key } = certificate, port = 0): Promise<TestReceiver> {
     const server = createServer({ cert, key });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     const receiver = new TestReceiver(server, answer);
     server.on('secureConnection', () => {
       receiver.connections += 1;

@@ -1,0 +1,210 @@
+import { call, serve, tellOfWebhook, webhookRequests } from '@fleet/bus';
+import type { WebhookRecord } from '@fleet/storage';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { freePort, until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { answering, TestReceiver } from './testing/receiver.ts';
+import { DispatcherWorld } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(180_000);
+
+let world: DispatcherWorld;
+const receivers: { stop(): Promise<void> }[] = [];
+beforeAll(async () => {
+  world = await DispatcherWorld.open();
+});
+afterEach(async () => {
+  await world.stopDispatchers();
+  await Promise.all(receivers.splice(0).map((each) => each.stop()));
+});
+afterAll(() => world.close());
+
+async function receive(...given: Parameters<typeof TestReceiver.start>): Promise<TestReceiver> {
+  const receiver = await TestReceiver.start(...given);
+  receivers.push(receiver);
+  return receiver;
+}
+
+async function raiseMany(webhook: WebhookRecord, count: number): Promise<number[]> {
+  const ids: number[] = [];
+  for (let i = 0; i < count; i += 1) ids.push(await world.raise(webhook.userId));
+  return ids;
+}
+
+const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].toSorted((a, b) => a - b);
+const cameTo = (receiver: TestReceiver): number[] =>
+  sorted(receiver.received.map(({ notificationId }) => notificationId));
+
+describe('a receiver that is slow', () => {
+  it('has so many attempts at a time, and costs its neighbours nothing', async () => {
+    await world.dispatcher({ WEBHOOK_ATTEMPT_TIMEOUT_MS: '60000' });
+    const waiting: (() => void)[] = [];
+    const slow = await receive((response) => void waiting.push(() => response.end()));
+    const quick = await receive();
+    const slowHook = await world.webhook(slow.url());
+    const slowIds = await raiseMany(slowHook, 150);
+    await until(() => slow.open === 20);
+    const hook = await world.webhook(quick.url());
+    const ids = await raiseMany(hook, 30);
+    // The neighbour has all of its own while not one of the slow receiver's has ended.
+    await world.settled(hook, 30);
+    expect(cameTo(quick)).toEqual(ids);
+    expect([slow.received.length, slow.open]).toEqual([20, 20]);
+    slow.answer = answering(200);
+    for (const end of waiting.splice(0)) end();
+    await world.settled(slowHook, 150);
+    expect(cameTo(slow)).toEqual(slowIds);
+    expect(slow.mostOpen).toBe(20);
+    expect((await world.deliveriesOf(slowHook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
+  });
+});
+
+describe('a receiver that is dead', () => {
+  it('is left alone for a while after ten failures in a row; what is put off does not count', async () => {
+    const waits = '10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10';
+    await world.dispatcher({ WEBHOOK_BREAKER_OPEN_MS: '2500', WEBHOOK_RETRY_WAITS_MS: waits });
+    const receiver = await receive(answering(500));
+    const webhook = await world.webhook(receiver.url());
+    await raiseMany(webhook, 3);
+    await until(() => receiver.received.length >= 10);
+    // What was under way ends, and then nothing comes.
+    await until(async () => (await world.deliveriesOf(webhook)).every(({ runningUntilMs }) => runningUntilMs === 0));
+    const atOpening = receiver.received.length;
+    expect(atOpening).toBeLessThanOrEqual(13);
+    const counted = async () =>
+      (await world.deliveriesOf(webhook)).reduce((sum, { attemptCount }) => sum + attemptCount, 0);
+    await raiseMany(webhook, 5);
+    await until(async () => (await world.deliveriesOf(webhook)).length === 8);
+    expect(await counted()).toBe(receiver.received.length);
+    receiver.answer = answering(200);
+    await world.settled(webhook, 8);
+    const [firstAfter] = receiver.received.slice(atOpening);
+    expect((firstAfter?.atMs ?? 0) - (receiver.received[atOpening - 1]?.atMs ?? 0)).toBeGreaterThan(1_500);
+    expect(await counted()).toBe(receiver.received.length);
+    expect(await world.health(webhook)).toMatchObject({ disabledReason: null });
+  });
+
+  it('costs one attempt a time while it is tried, and its neighbours nothing', async () => {
+    await world.dispatcher({ WEBHOOK_BREAKER_OPEN_MS: '150', WEBHOOK_ATTEMPT_TIMEOUT_MS: '400' });
+    const dead = await world.webhook(`https://127.0.0.1:${await freePort()}/`);
+    const receiver = await receive();
+    const webhook = await world.webhook(receiver.url());
+    await raiseMany(dead, 40);
+    const ids = await raiseMany(webhook, 40);
+    await world.settled(webhook, 40);
+    expect(cameTo(receiver)).toEqual(ids);
+    expect((await world.deliveriesOf(webhook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
+  });
+});
+
+describe('a receiver that comes and goes', () => {
+  it('gets everything, each with its own id alone', async () => {
+    await world.dispatcher({ WEBHOOK_BREAKER_OPEN_MS: '100' });
+    const receiver = await receive((response, received, count) => {
+      const kind = count % 4;
+      if (kind === 0) response.socket?.destroy();
+      else answering(kind === 1 ? 200 : kind === 2 ? 500 : 204)(response, received, count);
+    });
+    const webhook = await world.webhook(receiver.url());
+    const ids = await raiseMany(webhook, 60);
+    await world.settled(webhook, 60);
+    expect(cameTo(receiver)).toEqual(ids);
+    const byId = new Map(receiver.received.map(({ id, notificationId }) => [notificationId, id]));
+    for (const { id, notificationId } of receiver.received) expect(id).toBe(byId.get(notificationId));
+    expect(receiver.ids.size).toBe(60);
+  });
+
+  it('gets what happened while it was down for a day, by itself or by a replay', async () => {
+    // A day in the place of which two seconds stand: the waits are shorter by the same measure.
+    await world.dispatcher({
+      WEBHOOK_RETRY_WAITS_MS: '1,2,3,14,42,167,417,833',
+      WEBHOOK_BREAKER_OPEN_MS: '20',
+      WEBHOOK_REPLAY_PER_SECOND: '200',
+    });
+    const port = await freePort();
+    const webhook = await world.webhook(`https://127.0.0.1:${port}/`);
+    const ids = await raiseMany(webhook, 25);
+    await world.settled(webhook, 25, ['failed']);
+    ids.push(...(await raiseMany(webhook, 5)));
+    const receiver = await TestReceiver.start(answering(200), undefined, port);
+    receivers.push(receiver);
+    await world.settled(webhook, 30, ['failed', 'succeeded']);
+    const replay = { webhookId: webhook._id, sinceMs: 0, untilMs: null, statuses: ['failed' as const] };
+    const { queued } = await call(world.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 });
+    expect(queued).toBeGreaterThanOrEqual(25);
+    await world.settled(webhook, 30);
+    expect(cameTo(receiver)).toEqual(ids);
+    expect(receiver.ids.size).toBe(30);
+  });
+});
+
+describe('a webhook that fails for long', () => {
+  it('is disabled at the end, and its owner told at the half, at nine tenths and then', async () => {
+    const told: unknown[] = [];
+    let failures = 2;
+    const teller = serve(world.bus, tellOfWebhook, { queue: 'x', onError: () => undefined }, async (notice) => {
+      // The first tellings fail: they are repeated.
+      failures -= 1;
+      if (failures >= 0) throw new Error('not now');
+      told.push(notice);
+      return { told: true };
+    });
+    await world.dispatcher({
+      WEBHOOK_DISABLE_AFTER_MS: '6000',
+      WEBHOOK_RETRY_WAITS_MS: Array.from({ length: 50 }, () => 200).join(),
+      WEBHOOK_BREAKER_OPEN_MS: '100',
+      WEBHOOK_NOTICES_MS: '100',
+    });
+    const receiver = await receive(answering(500));
+    const webhook = await world.webhook(receiver.url());
+    await world.raise(webhook.userId, { vehicle_id: 77 });
+    await until(async () => (await world.health(webhook)).disabledReason === 'failing');
+    await until(() => told.length >= 3);
+    const { failingSince } = await world.health(webhook);
+    expect(told).toEqual(
+      [50, 90, 100].map((percent) => ({
+        webhookId: webhook._id,
+        percent,
+        reason: 'failing',
+        failingSinceMs: failingSince?.getTime(),
+        atMs: expect.any(Number),
+        vehicleId: 77,
+      })),
+    );
+    // What it still waits for is kept.
+    await world.settled(webhook, 1, ['skipped']);
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 2, ['skipped']);
+    await teller.stop();
+  });
+});
+
+describe('two dispatchers', () => {
+  it('share the work: each delivery is one attempt', async () => {
+    await Promise.all([world.dispatcher(), world.dispatcher()]);
+    const receiver = await receive();
+    const webhook = await world.webhook(receiver.url());
+    const ids = await raiseMany(webhook, 80);
+    await world.settled(webhook, 80);
+    expect(cameTo(receiver)).toEqual(ids);
+    expect(receiver.received).toHaveLength(80);
+  });
+
+  it('take over what the other has not finished when it stops, once', async () => {
+    const waiting: (() => void)[] = [];
+    const receiver = await receive((response) => void waiting.push(() => response.end()));
+    const first = await world.dispatcher({ WEBHOOK_CONCURRENCY: '5' });
+    const webhook = await world.webhook(receiver.url());
+    const ids = await raiseMany(webhook, 30);
+    await until(() => receiver.open === 5);
+    const stopped = first.stop();
+    await world.dispatcher();
+    // Whatever waits is answered: by the one that stops and by the other.
+    receiver.answer = answering(200);
+    for (const end of waiting.splice(0)) end();
+    await stopped;
+    await world.settled(webhook, 30);
+    expect(cameTo(receiver)).toEqual(ids);
+    expect(receiver.received).toHaveLength(30);
+  });
+});

@@ -1,0 +1,250 @@
+import type { Socket } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { selfSigned } from '../../../libs/service-kit/src/testing/certificate.ts';
+import { freePort, until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { answering, TestReceiver } from './testing/receiver.ts';
+import { DispatcherWorld } from './testing/world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let world: DispatcherWorld;
+const receivers: { stop(): Promise<void> }[] = [];
+/** What names stand for, in the order of the look-ups; the last one stays. */
+const names = new Map<string, string[]>();
+beforeAll(async () => {
+  world = await DispatcherWorld.open();
+  const resolve = async (host: string) => {
+    const addresses = names.get(host) ?? [];
+    const address = addresses.length > 1 ? addresses.shift() : addresses[0];
+    return address === undefined ? [] : [{ address, family: 4 as const }];
+  };
+  const limits = { WEBHOOK_ATTEMPT_TIMEOUT_MS: '700', WEBHOOK_CONNECT_TIMEOUT_MS: '400' };
+  await world.dispatcher({ ...limits, WEBHOOK_RETRY_WAITS_MS: '40,60' }, resolve);
+});
+afterEach(async () => {
+  await Promise.all(receivers.splice(0).map((each) => each.stop()));
+});
+afterAll(() => world.close());
+
+async function receive(...given: Parameters<typeof TestReceiver.start>): Promise<TestReceiver> {
+  const receiver = await TestReceiver.start(...given);
+  receivers.push(receiver);
+  return receiver;
+}
+
+/** A listener that speaks no TLS. */
+async function listening(onConnection: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    onConnection(socket);
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  receivers.push({
+    stop: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  });
+  return port;
+}
+
+/** The attempts of one delivery to an address, once it has failed. */
+async function failedAttempts(url: string) {
+  const webhook = await world.webhook(url);
+  await world.raise(webhook.userId);
+  await world.settled(webhook, 1, ['failed']);
+  const { attempts, attemptCount } = await world.delivery(webhook);
+  expect(attemptCount).toBe(3);
+  expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3]);
+  await until(async () => (await world.health(webhook)).consecutiveFailures === 3);
+  expect(await world.health(webhook)).toMatchObject({ failingSince: expect.any(Date), disabledReason: null });
+  return attempts;
+}
+
+const outcomesOf = (attempts: readonly { statusCode: number | null; errorCode: string | null }[]) =>
+  new Set(attempts.map(({ statusCode, errorCode }) => `${statusCode} ${errorCode}`));
+
+describe('an attempt fails', () => {
+  it.each([
+    ['a redirect, which is not followed', 302, { location: 'https://169.254.169.254/latest/meta-data' }],
+    ['another redirect', 307, { location: 'https://127.0.0.1/' }],
+    ['404', 404, {}],
+    ['500', 500, {}],
+  ])('by %s', async (_name, status, headers) => {
+    const receiver = await receive(answering(status, headers as Record<string, string>, 'body'));
+    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set([`${status} null`]));
+    expect(receiver.received).toHaveLength(3);
+    expect(receiver.ids.size).toBe(1);
+  });
+
+  it('where nobody listens', async () => {
+    const url = `https://127.0.0.1:${await freePort()}/`;
+    expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null connection_refused']));
+  });
+
+  it('by a certificate that nobody vouches for', async () => {
+    const receiver = await receive(answering(200), selfSigned());
+    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set(['null tls_error']));
+    expect(receiver.received).toHaveLength(0);
+  });
+
+  it('by a certificate of another name', async () => {
+    names.set('hooks.fleet.example', ['127.0.0.1']);
+    const receiver = await receive();
+    const url = `https://hooks.fleet.example:${receiver.port}/`;
+    expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null tls_error']));
+    expect(receiver.received).toHaveLength(0);
+  });
+
+  it('by what speaks no TLS', async () => {
+    const port = await listening((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
+    expect(outcomesOf(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null tls_error']));
+  });
+
+  it('by what takes the connection and says nothing', async () => {
+    const port = await listening(() => undefined);
+    expect(outcomesOf(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null connect_timeout']));
+  });
+
+  it('by an answer that takes too long, whether it has begun or not', async () => {
+    const silent = await receive(() => undefined);
+    expect(outcomesOf(await failedAttempts(silent.url()))).toEqual(new Set(['null timeout']));
+    const begun = await receive((response) => void response.writeHead(200).write('x'));
+    expect(outcomesOf(await failedAttempts(begun.url()))).toEqual(new Set(['200 timeout']));
+  });
+
+  it('by a connection that is cut, before the answer or in its middle', async () => {
+    const before = await receive((response) => response.socket?.destroy());
+    expect(outcomesOf(await failedAttempts(before.url()))).toEqual(new Set(['null connection_reset']));
+    const within = await receive((response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('half');
+      setTimeout(() => response.socket?.destroy(), 20);
+    });
+    const attempts = await failedAttempts(within.url());
+    expect(outcomesOf(attempts)).toEqual(new Set(['200 connection_reset']));
+    expect(attempts[0]?.responseBody).toBe('half');
+  });
+
+  it('by a name that stands for nothing, or for an address of the inside', async () => {
+    expect(outcomesOf(await failedAttempts('https://nowhere.fleet.example/'))).toEqual(new Set(['null dns_error']));
+    names.set('inside.fleet.example', ['169.254.169.254']);
+    expect(outcomesOf(await failedAttempts('https://inside.fleet.example/'))).toEqual(
+      new Set(['null blocked_address']),
+    );
+    for (const url of ['https://10.0.0.1/', 'https://[::1]/', 'https://127.0.0.1:22/'])
+      expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null blocked_address']));
+  });
+});
+
+describe('an answer', () => {
+  it('of any 2xx is a success, and a huge one is read up to a limit', async () => {
+    let sent = 0;
+    const huge = Buffer.alloc(16_384, 'a');
+    const receiver = await receive((response) => {
+      const write = (): void => {
+        while (sent < 100_000_000 && !response.destroyed) {
+          sent += huge.length;
+          if (!response.write(huge)) break;
+        }
+      };
+      response.writeHead(202).on('drain', write);
+      write();
+    });
+    const webhook = await world.webhook(receiver.url());
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 1);
+    const [attempt] = (await world.delivery(webhook)).attempts;
+    expect(attempt).toMatchObject({ statusCode: 202, errorCode: null, responseBody: 'a'.repeat(4_096) });
+    await until(() => receiver.open === 0);
+    expect(sent).toBeLessThan(20_000_000);
+  });
+
+  it('that is huge and no success is told so', async () => {
+    const receiver = await receive((response) => void response.writeHead(500).end(Buffer.alloc(70_000, 'a')));
+    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set(['500 response_too_large']));
+  });
+
+  it('of 429 and 503 is waited for as it asks', async () => {
+    for (const status of [429, 503]) {
+      const receiver = await receive((response, received, count) =>
+        answering(count === 1 ? status : 200, { 'retry-after': '1' })(response, received, count),
+      );
+      const webhook = await world.webhook(receiver.url());
+      await world.raise(webhook.userId);
+      await world.settled(webhook, 1);
+      const [first, second] = receiver.received;
+      expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_000);
+      const { attempts } = await world.delivery(webhook);
+      expect(attempts.map(({ statusCode }) => statusCode)).toEqual([status, 200]);
+    }
+  });
+
+  it('of 410 disables the webhook at once; what comes then is kept', async () => {
+    const receiver = await receive(answering(410));
+    const webhook = await world.webhook(receiver.url());
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 1, ['failed']);
+    await until(async () => (await world.health(webhook)).disabledReason === 'gone');
+    expect(receiver.received).toHaveLength(1);
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 2, ['failed', 'skipped']);
+    expect(receiver.received).toHaveLength(1);
+    // Enabled again, nothing counts against it.
+    receiver.answer = answering(200);
+    await world.change(webhook, { healthEpoch: 1 });
+    const third = await world.raise(webhook.userId);
+    await until(() => receiver.received.some(({ notificationId }) => notificationId === third));
+  });
+});
+
+describe('a name', () => {
+  it('that stands for another address at the next attempt is judged anew, whatever connection is open', async () => {
+    const receiver = await receive();
+    // 127.0.0.1 is allowed here, the network of metadata never; the certificate has the name localhost.
+    names.set('localhost', ['127.0.0.1', '127.0.0.1', '169.254.169.254']);
+    const webhook = await world.webhook(`https://localhost:${receiver.port}/`);
+    for (let i = 1; i <= 2; i += 1) {
+      await world.raise(webhook.userId);
+      await world.settled(webhook, i);
+    }
+    // The second one came over the connection of the first.
+    expect(receiver.connections).toBe(1);
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 3, ['succeeded', 'failed']);
+    const failed = (await world.deliveriesOf(webhook)).find(({ status }) => status === 'failed');
+    expect(outcomesOf(failed?.attempts ?? [])).toEqual(new Set(['null blocked_address']));
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  it('is looked up once for an attempt: the connection goes to the address that was checked', async () => {
+    const receiver = await receive();
+    // Were it looked up again for the connection, that would go to the second address.
+    names.set('localhost', ['127.0.0.1', '127.0.0.99']);
+    const webhook = await world.webhook(`https://localhost:${receiver.port}/`);
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 1);
+    expect(receiver.received[0]?.headers.host).toBe(`localhost:${receiver.port}`);
+  });
+});
+
+describe('a kept connection', () => {
+  it('that the receiver has closed meanwhile costs no attempt', async () => {
+    const receiver = await receive((response) => {
+      response.end();
+      // Behind the answer, as servers do that restart.
+      setTimeout(() => response.socket?.destroy(), 5);
+    });
+    const webhook = await world.webhook(receiver.url());
+    for (let i = 1; i <= 5; i += 1) {
+      await world.raise(webhook.userId);
+      await world.settled(webhook, i);
+    }
+    expect((await world.deliveriesOf(webhook)).map(({ attemptCount }) => attemptCount)).toEqual([1, 1, 1, 1, 1]);
+  });
+});
