@@ -2,7 +2,9 @@ import { type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
+import { progressOf, type RouteState, routeRule } from '../../rules/routes/route-rule.ts';
 import type { Scope } from '../../store/account-records.ts';
+import { readStatesOfRedis } from '../../telemetry/states.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
 import { ownVehicle, visibleVehicle } from '../vehicles/visibility.ts';
 import { progressAt } from './rules.ts';
@@ -72,9 +74,25 @@ export async function listLinkedRoutes(
   const { items, total } = await routesIn(deps.records).list(caller, { where: { vehicleIds: vehicleId }, paging });
   const { imei } = vehicle;
   const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
+  const state = imei === null ? undefined : await routeStateIfKnown(deps, imei, vehicleId);
   const shown = items.map((route) => {
-    const progress = location?.gpsValid === true ? progressAt(route, [location.latitude, location.longitude]) : null;
-    return { ...shownRoute(route), progress: shownProgress(progress, nowMs) };
+    const here = location?.gpsValid === true ? progressAt(route, [location.latitude, location.longitude]) : null;
+    // Where a path passes a place twice only the rule knows which time it is.
+    return { ...shownRoute(route), progress: shownProgress(progressOf(route, state) ?? here, nowMs) };
   });
   return { items: shown, total };
+}
+
+async function routeStateIfKnown(
+  { redis, log }: Parts,
+  imei: string,
+  vehicleId: number,
+): Promise<RouteState | undefined> {
+  try {
+    const state = (await readStatesOfRedis(redis, [imei])).get(imei);
+    return state?.vehicleId === vehicleId ? (state.rules[routeRule.name] as RouteState | undefined) : undefined;
+  } catch (error) {
+    log.warn({ err: error }, 'the progress on routes could not be read');
+    return undefined;
+  }
 }

@@ -2,8 +2,11 @@ import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
+import type { Position } from '../../geometry/positions.ts';
+import { routeRule } from '../../rules/routes/route-rule.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { contextOf, routeOf, type Sketch, Watched } from '../../testing/tracks.ts';
 import { writeLastLocation } from '../realtime/store.ts';
 
 jest.setTimeout(60_000);
@@ -260,6 +263,32 @@ describe('routes of vehicles', () => {
     expect(await progress()).toMatchObject({ waypoint_index: 2, off_route: true });
     await at(10.01, 20.01);
     expect(await progress()).toMatchObject({ waypoint_index: 2, distance_remaining_m: 0, off_route: false });
+  });
+
+  it('tell the way there from the way back on the same road, by what the rule remembers', async () => {
+    const car = await vehicle();
+    const there: Position[] = [
+      [10, 20],
+      [10, 20.02],
+      [10, 20],
+    ];
+    const made = await owner.post(path, { name: 'There and back', path: there });
+    await owner.post(`/api/vehicles/${car.id}/link-route`, { route_ids: [made.data.id] });
+    const stored = routeOf(there, { _id: made.data.id, deviationM: 100 });
+    const watched = new Watched(routeRule, contextOf({ routes: [stored] }));
+    watched.report(...[20, 20.01, 20.02, 20.005].map((lng, at): Sketch => ({ at: at * 60, place: [10, lng] })));
+    const { redis } = world.deps;
+    await writeLastLocation(redis, lastLocationOf(car.imei, 10, 20.005));
+    const left = async () => {
+      const answer = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
+      return Number((answer.items[0]?.['progress'] as Record<string, unknown>)['distance_remaining_m']);
+    };
+    expect(Math.round((await left()) / 100)).toBe(38);
+    const state = { vehicleId: car.id, rules: { [routeRule.name]: watched.state } };
+    await redis.set(`rule-state:${car.imei}`, JSON.stringify({ ...state, vehicleId: car.id + 1 }));
+    expect(Math.round((await left()) / 100)).toBe(38);
+    await redis.set(`rule-state:${car.imei}`, JSON.stringify(state));
+    expect(Math.round((await left()) / 100)).toBe(5);
   });
 
   it('go with the vehicle; drivers see those of their own', async () => {
