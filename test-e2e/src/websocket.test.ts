@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import type { SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { WebSocket } from 'ws';
+import { kill, restarted } from './testing/faults.ts';
+import { until } from './testing/until.ts';
+import { getJson, newPhone, startWorld, type World } from './testing/world.ts';
+
+interface Message {
+  readonly type: string;
+  readonly ts: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** A client that keeps what it is told. */
+class Client {
+  readonly ws: WebSocket;
+  readonly messages: Message[] = [];
+  code: number | undefined;
+
+  constructor(url: string) {
+    this.ws = new WebSocket(url);
+    clients.push(this);
+    this.ws.on('message', (data: Buffer) => this.messages.push(JSON.parse(data.toString()) as Message));
+    this.ws.on('close', (code) => {
+      this.code = code;
+    });
+    // The end shows in the code.
+    this.ws.on('error', () => this.ws.terminate());
+  }
+
+  of = (type: string): Message[] => this.messages.filter((message) => message.type === type);
+
+  next = (type: string, isRight: (data: Message['data']) => boolean = () => true): Promise<Message> =>
+    until(`a ${type}`, () => this.of(type).find(({ data }) => isRight(data)), 60_000);
+}
+
+const clients: Client[] = [];
+const password = 'correct horse battery';
+let world: World;
+
+/** Somebody with an account of the own. */
+class Customer {
+  headers: Record<string, string> = { 'content-type': 'application/json' };
+  #vehicles = 0;
+
+  static async register(name: string): Promise<Customer> {
+    const customer = new Customer();
+    const email = `${name}-${process.pid}@fleet.example`;
+    const registered = await customer.ask('/auth/register', { name, email, password, account_name: name });
+    customer.headers['authorization'] = `Bearer ${String(registered['access_token'])}`;
+    customer.headers['x-api-key'] = String((await customer.ask('/api-keys', { name }))['key']);
+    return customer;
+  }
+
+  async ask(path: string, body?: object): Promise<Record<string, unknown>> {
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const answer = await getJson(`${world.product.runtime.base_url}/api${path}`, { headers: this.headers, ...init });
+    expect([200, 201]).toContain(answer.status);
+    const all = answer.body as Record<string, unknown>;
+    return (all['data'] as Record<string, unknown> | undefined) ?? all;
+  }
+
+  async vehicle(imei: string): Promise<number> {
+    this.#vehicles += 1;
+    return Number((await this.ask('/vehicles', { vehicle_no: `LIVE ${this.#vehicles}`, imei }))['id']);
+  }
+
+  /** A connection by the token and the address that the API gives. */
+  async connect(): Promise<Client> {
+    const { token, ws_url: url } = await this.ask('/user/generate-websocket-token');
+    return new Client(`${String(url)}?token=${String(token)}`);
+  }
+}
+
+let ours: Customer;
+let theirs: Customer;
+let terminal: SimulatedTerminal;
+let vehicleId: number;
+
+beforeAll(async () => {
+  world = await startWorld({ RATE_LIMIT_PLATFORM_PER_MINUTE: '100000', RATE_LIMIT_PLATFORM_BURST: '100000' });
+  [ours, theirs] = [await Customer.register('ours'), await Customer.register('theirs')];
+  const phone = newPhone();
+  vehicleId = await ours.vehicle(phone);
+  terminal = await world.terminal({ phone, reportIntervalMs: 500 });
+}, 180_000);
+afterAll(() => world.stop(), 60_000);
+afterEach(() => {
+  for (const { ws } of clients.splice(0)) ws.terminate();
+});
+
+const ofVehicle = (data: Message['data']): boolean => data['vehicle_id'] === vehicleId;
+
+describe('the websocket', () => {
+  it('shows what terminals report, to their own account alone', async () => {
+    const [client, stranger] = [await ours.connect(), await theirs.connect()];
+    expect((await client.next('hello')).data).toMatchObject({ heartbeat_seconds: 30 });
+    await client.next('snapshot', ({ final }) => final === true);
+    const { data } = await client.next('location', ofVehicle);
+    expect(data).toMatchObject({ imei: terminal.phone, latitude: expect.any(Number), longitude: expect.any(Number) });
+    // Twice a second is more than is told.
+    const before = client.of('location').length;
+    const startMs = Date.now();
+    await until('three more', () => client.of('location').length >= before + 3, 60_000);
+    expect(Date.now() - startMs).toBeGreaterThan(1_500);
+    terminal.raiseAlarm('emergency');
+    const { data: told } = await client.next('notification', (each) => each['notification_type'] === 'sos');
+    expect(told).toMatchObject({ vehicle_id: vehicleId, imei: terminal.phone, user: expect.any(Number) });
+    const late = await ours.connect();
+    const snapshot = await late.next('snapshot');
+    expect(snapshot.data['locations']).toMatchObject([{ vehicle_id: vehicleId }]);
+    stranger.ws.send(JSON.stringify({ type: 'ping', id: 1 }));
+    await stranger.next('pong');
+    expect(stranger.messages.map(({ type }) => type)).toEqual(['hello', 'snapshot', 'pong']);
+    expect(stranger.of('snapshot')[0]?.data['locations']).toEqual([]);
+  }, 120_000);
+
+  it('is followed by a share page without credentials', async () => {
+    const link = await ours.ask('/share-links', { vehicle_id: vehicleId, password: 'open sesame' });
+    const url = `${world.product.runtime.base_url}/api/public/share-links/${String(link['slug'])}`;
+    const { body } = await getJson(url, { headers: { 'x-share-password': 'open sesame' } });
+    const page = new Client(String((body as { data: Record<string, unknown> }).data['ws_url']));
+    const { data } = await page.next('location');
+    expect(Object.keys(data)).toEqual(['latitude', 'longitude', 'speed', 'course', 'timestamp']);
+    expect(JSON.stringify(page.messages)).not.toContain(terminal.phone);
+  }, 120_000);
+
+  it('tells after a death of platform-api what was missed, and goes on', async () => {
+    const client = await ours.connect();
+    terminal.raiseAlarm('fatigueDriving');
+    const { data: last } = await client.next('notification', (each) => each['notification_type'] === 'fatigue_driving');
+    const former = kill(world, 'platform-api');
+    await until('the end of the connection', () => client.code !== undefined, 60_000);
+    terminal.raiseAlarm('collision');
+    await restarted(world, 'platform-api', former);
+    const back = await until(
+      'a connection again',
+      async () => {
+        const next = await ours.connect().catch(() => undefined);
+        if (next === undefined) return undefined;
+        await Promise.race([once(next.ws, 'open'), once(next.ws, 'close')]);
+        return next.code === undefined ? next : undefined;
+      },
+      90_000,
+    );
+    await back.next('snapshot', ({ final }) => final === true);
+    back.ws.send(JSON.stringify({ type: 'resume', since: last['id'] }));
+    const { data: missed } = await back.next('notification', (each) => each['notification_type'] === 'collision');
+    expect(missed).toMatchObject({ vehicle_id: vehicleId, user: last['user'] });
+    expect(back.of('notification').filter(({ data }) => data['id'] === last['id'])).toEqual([]);
+    await back.next('location', ofVehicle);
+  }, 240_000);
+});
