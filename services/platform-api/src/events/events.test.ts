@@ -173,7 +173,7 @@ describe('what happens beside locations', () => {
       ...head,
       location,
       data: Buffer.from('ffd8ffd9', 'hex'),
-    } as never);
+    });
     await until(async () => ear.of('media', id).length > 0);
     expect(ear.of('media', id)).toEqual([
       expect.objectContaining({

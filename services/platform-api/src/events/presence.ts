@@ -154,13 +154,23 @@ export class Presence {
   }
 
   async #lookAt(some: readonly (readonly [string, Cause])[]): Promise<void> {
-    for (let at = 0; at < some.length; at += atWork)
-      await Promise.all(some.slice(at, at + atWork).map(([imei, cause]) => this.#lookAtOne(imei, cause)));
+    const failed: unknown[] = [];
+    for (let at = 0; at < some.length; at += atWork) {
+      const looks = some.slice(at, at + atWork).map(([imei, cause]) => this.#lookAtOne(imei, cause));
+      for (const look of await Promise.allSettled(looks)) if (look.status === 'rejected') failed.push(look.reason);
+    }
+    if (failed.length > 0) throw failed[0];
   }
 
   async #lookAtOne(imei: string, cause: Cause): Promise<void> {
-    const isDone = await this.#store.alone(imei, async () => this.#notice(imei, cause));
-    if (!isDone) await this.#store.lookAgain(imei, Date.now() + busyRetryMs);
+    try {
+      if (await this.#store.alone(imei, () => this.#notice(imei, cause))) return;
+    } catch (error) {
+      // It must not stand in the way of the others.
+      await this.#store.lookAgain(imei, Date.now() + busyRetryMs);
+      throw error;
+    }
+    await this.#store.lookAgain(imei, Date.now() + busyRetryMs);
   }
 
   async #notice(imei: string, cause: Cause): Promise<void> {

@@ -122,7 +122,7 @@ export class CommandQueue {
   }
 
   async told(id: number): Promise<void> {
-    await this.#commands.updateOne({ _id: id }, { $set: { isUntold: false } } as object);
+    await this.#commands.updateOne({ _id: id }, { $set: { isUntold: false } });
   }
 
   find(id: number): Promise<Command | null> {

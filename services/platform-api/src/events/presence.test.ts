@@ -1,0 +1,181 @@
+import { announce, sessionChanged } from '@fleet/bus';
+import { releaseDevice } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { writeLastLocation } from '../domains/realtime/store.ts';
+import { lastLocationOf } from '../testing/last-location.ts';
+import { LiveEar } from '../testing/live-ear.ts';
+import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
+import { newImei, Terminals } from '../testing/terminals.ts';
+import { Presence } from './presence.ts';
+import { PresenceStore } from './presence-store.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(90_000);
+
+const minuteMs = 60_000;
+/** No sweep but those that a test asks for. */
+const times = { offlineAfterMs: 10 * minuteMs, sweepEveryMs: 3_600_000 };
+
+describe('who is there', () => {
+  let redis: ServerProcess;
+  let world: PlatformWorld;
+  let api: Client;
+  let ear: LiveEar;
+  let presence: Presence;
+  let terminals: Terminals;
+  let count = 0;
+
+  beforeAll(async () => {
+    // When to look at whom is one list in a Redis.
+    redis = await (await ServerProcess.redis()).start();
+    world = await PlatformWorld.open({
+      REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+      PLATFORM_ROLES: 'api,websocket',
+    });
+    api = world.as(world.ours.owner);
+    ear = new LiveEar(world);
+    presence = new Presence(world.deps, times);
+    terminals = new Terminals(world.deps);
+  });
+  afterAll(async () => {
+    ear.stop();
+    await presence.stop();
+    await terminals.close();
+    await world.close();
+    await redis.remove();
+  });
+
+  const newVehicle = async (): Promise<{ id: number; imei: string }> => {
+    const imei = newImei();
+    count += 1;
+    const made = await api.post('/api/vehicles', { vehicle_no: `THERE${count}`, imei });
+    return { id: made.data.id, imei };
+  };
+  /** The terminal's newest report came so many minutes ago. */
+  const reported = async (imei: string, minutesAgo: number): Promise<number> => {
+    const atMs = Date.now() - minutesAgo * minuteMs;
+    const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: atMs, serverTimestamp: atMs };
+    await writeLastLocation(world.deps.redis, location);
+    return atMs;
+  };
+  const store = () => new PresenceStore(world.deps.redis);
+  const isNoticed = async (imei: string): Promise<boolean> => (await store().noticed(imei)) !== null;
+  const found = async (vehicleId: number, type: string): Promise<readonly Data[]> =>
+    (await api.get(`/api/notifications?type=${type}&limit=100`)).items.filter(({ vehicle_id: id }) => id === vehicleId);
+  const sweepAt = (minutes: number): Promise<void> => presence.sweep(Date.now() + minutes * minuteMs);
+
+  it('a terminal that is silent for ten minutes is offline, once, and online when it is heard of again', async () => {
+    const { id, imei } = await newVehicle();
+    await reported(imei, 0);
+    presence.heard([imei]);
+    await until(() => isNoticed(imei));
+    const lastMs = await reported(imei, 11);
+    // What was noticed is as old as the report.
+    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await sweepAt(11);
+    await sweepAt(30);
+    const [offline, ...more] = await found(id, 'device_offline');
+    expect(more).toEqual([]);
+    expect(offline).toMatchObject({
+      timestamp: lastMs + 10 * minuteMs,
+      location: { latitude: 22.5, longitude: 114.1 },
+      attributes: { last_seen: new Date(lastMs).toISOString() },
+    });
+    expect(ear.of('status', id).at(-1)).toEqual({
+      vehicle_id: id,
+      imei,
+      connected: false,
+      state: 'offline',
+      previous_state: 'stopped',
+      last_seen: new Date(lastMs).toISOString(),
+    });
+
+    const backMs = await reported(imei, 0);
+    presence.heard([imei], Date.now() + 20 * minuteMs);
+    await until(async () => (await found(id, 'device_online')).length > 0);
+    expect((await found(id, 'device_online'))[0]).toMatchObject({
+      timestamp: backMs,
+      attributes: { last_seen: new Date(lastMs).toISOString() },
+    });
+  });
+
+  it('a terminal that is heard of meanwhile is not offline', async () => {
+    const { id, imei } = await newVehicle();
+    await reported(imei, 0);
+    presence.heard([imei]);
+    await until(() => isNoticed(imei));
+    await sweepAt(11);
+    expect(await found(id, 'device_offline')).toEqual([]);
+    expect(await store().due(Date.now() + 11 * minuteMs, 1000)).toContain(imei);
+  });
+
+  it('the first time is no coming back', async () => {
+    const { id, imei } = await newVehicle();
+    await reported(imei, 0);
+    presence.heard([imei]);
+    await until(() => isNoticed(imei));
+    expect(await found(id, 'device_online')).toEqual([]);
+  });
+
+  it('sessions that begin and end are told', async () => {
+    const { id, imei } = await newVehicle();
+    await terminals.connect(imei);
+    await until(async () => {
+      announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      return ear.of('status', id).length > 0;
+    });
+    expect(ear.of('status', id)[0]).toMatchObject({
+      connected: true,
+      state: 'stopped',
+      previous_state: 'never_connected',
+    });
+    await releaseDevice(world.deps.redis, imei, `${imei}-session`);
+    await until(async () => {
+      announce(world.bus, sessionChanged, { imei, isOnline: false, atMs: Date.now() });
+      return ear.of('status', id).some(({ connected }) => connected === false);
+    });
+    const device = (await api.get(`/api/vehicles/${id}`)).data['device'];
+    expect(device).toMatchObject({ protocol: 'jt808-2013', connected: false });
+    expect((device as Record<string, unknown>)['last_seen']).not.toBeNull();
+  });
+
+  it('what a replica was raising when it died is raised by the next one, and once', async () => {
+    const { id, imei } = await newVehicle();
+    const lastMs = await reported(imei, 30);
+    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await store().lookAgain(imei, 0);
+    const raise = jest.spyOn(world.deps.notifications, 'raise');
+    raise.mockRejectedValueOnce(new Error('died'));
+    await expect(presence.sweep()).rejects.toThrow('died');
+    expect((await store().noticed(imei))?.pending?.raised.type).toBe('device_offline');
+    await presence.sweep(Date.now() + minuteMs);
+    raise.mockRestore();
+    expect((await store().noticed(imei))?.pending).toBeUndefined();
+    expect(await found(id, 'device_offline')).toHaveLength(1);
+  });
+
+  it('a lost Redis is filled again from what was on record: who was there is looked at, who was offline comes back', async () => {
+    const [silent, away] = [await newVehicle(), await newVehicle()];
+    for (const { imei } of [silent, away]) {
+      await reported(imei, 0);
+      presence.heard([imei]);
+      await until(() => isNoticed(imei));
+    }
+    const lastMs = await reported(away.imei, 30);
+    await store().notice(away.imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await store().lookAgain(away.imei, 0);
+    await presence.sweep();
+    expect(await found(away.id, 'device_offline')).toHaveLength(1);
+
+    await world.deps.redis.flushAll();
+    await presence.sweep();
+    const due = await store().due(Date.now() + 11 * minuteMs, 1000);
+    expect(due).toContain(silent.imei);
+    expect(due).not.toContain(away.imei);
+    await reported(away.imei, 0);
+    presence.heard([away.imei], Date.now() + 20 * minuteMs);
+    await until(async () => (await found(away.id, 'device_online')).length > 0);
+    expect(await found(silent.id, 'device_online')).toEqual([]);
+  });
+});
