@@ -6,6 +6,7 @@ import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
 import { sweepAddresses } from './domains/geocoding/store.ts';
 import { sweepTimes } from './domains/notifications/record.ts';
+import { removeOldNotifications } from './domains/notifications/retention.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { eraseUsers } from './domains/users/erasure.ts';
@@ -35,6 +36,7 @@ export const sweeps: readonly Sweep[] = [
     everyMs: hourMs,
     run: ({ records }) => removeEntriesBefore(records, new Date(Date.now() - yearMs)),
   },
+  { name: 'notifications', everyMs: 24 * hourMs, run: (deps) => removeOldNotifications(deps) },
   { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
   { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },

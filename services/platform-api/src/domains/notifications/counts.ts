@@ -1,0 +1,20 @@
+import type { Deps } from '../../deps.ts';
+import { notificationsIn } from './store.ts';
+
+/** When what has happened to a vehicle. */
+export interface Happened {
+  readonly type: string;
+  /** Device time, ms. */
+  readonly timestamp: number;
+}
+
+/** What has happened to a vehicle of an account from one moment to another, both included. */
+export const happenedTo = (
+  { records }: Pick<Deps, 'records'>,
+  vehicle: { readonly accountId: number; readonly _id: number },
+  window: { readonly fromMs: number; readonly toMs: number },
+): Promise<Happened[]> =>
+  notificationsIn(records).parts({ accountId: vehicle.accountId }, ['type', 'timestamp'], {
+    vehicleId: vehicle._id,
+    timestamp: { $gte: window.fromMs, $lte: window.toMs },
+  });
