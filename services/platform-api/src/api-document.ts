@@ -17,6 +17,7 @@ const tags = {
   Users: 'People of the account and what they may do.',
   'API keys': 'Keys of the account, which every call carries beside a token.',
   Vehicles: 'Vehicles, their terminals and cameras.',
+  History: 'Where vehicles have been, and their trips.',
   Drivers: 'Drivers and the vehicles that they drive.',
   'Vehicle groups': 'Groups of vehicles, which may have groups in them.',
   Geofences: 'Areas that vehicles enter and leave.',

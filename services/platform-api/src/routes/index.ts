@@ -16,6 +16,7 @@ import { geofenceRoutes } from '../domains/geofences/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
 import { partnerRoutes } from '../domains/partners/routes.ts';
+import { positionRoutes } from '../domains/positions/routes.ts';
 import { preferencesRoutes } from '../domains/preferences/routes.ts';
 import { realtimeRoutes } from '../domains/realtime/routes.ts';
 import { routeRoutes } from '../domains/routes/routes.ts';
@@ -43,6 +44,7 @@ const domains: readonly DomainRoutes[] = [
   accountRoutes,
   auditRoutes,
   (deps) => vehicleRoutes(deps, onVehicleDeleted(deps)),
+  positionRoutes,
   driverRoutes,
   vehicleGroupRoutes,
   geofenceRoutes,

@@ -1,4 +1,8 @@
+import { type Static, Type } from 'typebox';
+import { nullable, recordId, time } from '../../schemas.ts';
+import { timeParameter } from '../../times.ts';
 import type { LastLocation } from '../realtime/schema.ts';
+import { locationShown } from '../realtime/shown.ts';
 
 /** A position of a vehicle that was reported. */
 export interface Point {
@@ -50,3 +54,70 @@ export interface Window {
   readonly fromMs: number;
   readonly toMs: number;
 }
+
+/** Days that one answer looks back over, at most, and points in it. */
+export const maxDays = 31;
+export const maxPoints = 10_000;
+export const maxSimplifyM = 500;
+
+/** The forms in which a history can be had. */
+export const historyFormats = ['json', 'gpx', 'csv'] as const;
+
+const windowQuery = {
+  from: Type.Optional(
+    Type.String({ ...timeParameter, description: 'RFC 3339, or milliseconds since 1970. Default: a day before `to`.' }),
+  ),
+  to: Type.Optional(
+    Type.String({ ...timeParameter, description: 'The same; 31 days after `from` at most. Default: now.' }),
+  ),
+};
+
+export const locationsQuery = Type.Object({
+  ...windowQuery,
+  limit: Type.Integer({
+    minimum: 1,
+    default: maxPoints,
+    description: 'Points in the answer; above 10,000 it is 10,000. What is left begins at `next_from`.',
+  }),
+  simplify_m: Type.Number({
+    minimum: 0,
+    maximum: maxSimplifyM,
+    default: 0,
+    description: 'Leave out points that are no further than this from the line of the others (Douglas-Peucker).',
+  }),
+  format: Type.Union(
+    historyFormats.map((format) => Type.Literal(format)),
+    { default: 'json', description: 'gpx and csv are files.' },
+  ),
+});
+export type LocationsQuery = Static<typeof locationsQuery>;
+
+export const tripsQuery = Type.Object(windowQuery);
+export type TripsQuery = Static<typeof tripsQuery>;
+
+export const historyShown = Type.Object({
+  data: Type.Array(locationShown),
+  meta: Type.Object({
+    truncated: Type.Boolean({ description: 'True where there is more in the window than the answer has.' }),
+    next_from: nullable(Type.Integer({ description: 'Where to go on, as `from`; milliseconds since 1970.' })),
+  }),
+});
+
+export const tripShown = Type.Object(
+  {
+    started_at: time,
+    ended_at: nullable(time),
+    start: locationShown,
+    end: nullable(locationShown),
+    distance_km: Type.Number(),
+    duration_seconds: Type.Integer(),
+    idle_seconds: Type.Integer({ description: 'Standstill within the trip.' }),
+    max_speed: Type.Number({ description: 'km/h' }),
+    average_speed: Type.Number({ description: 'km/h, standstill included.' }),
+    driver_id: nullable(recordId),
+    polyline: Type.String({ description: 'Precision 5.' }),
+    event_counts: Type.Record(Type.String(), Type.Integer(), { description: 'Notifications by type.' }),
+  },
+  { title: 'Trip' },
+);
+export type TripShown = Static<typeof tripShown>;

@@ -1,0 +1,80 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { RequestContext } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { vehicleIdParams } from '../../schemas.ts';
+import { csvFile, gpxFile, type HistoryFile } from './export.ts';
+import { historyShown, locationsQuery, tripShown, tripsQuery } from './schema.ts';
+import { type History, locationsOf, tripsOf } from './use-cases.ts';
+
+const tags = ['History'];
+
+export const positionRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/vehicles/:vehicleId/locations',
+    operationId: 'listVehicleLocations',
+    summary: 'Where a vehicle has been, oldest first',
+    description:
+      'Whatever terminal it had; reports that came late stand at their own time. With format gpx or csv the answer is a file, and the header X-Next-From says where the rest begins.',
+    tags,
+    params: vehicleIdParams,
+    query: locationsQuery,
+    response: historyShown,
+    contentType: ['application/json', 'application/gpx+xml', 'text/csv'],
+    handle: async ({ params, query, context }) => {
+      const history = await locationsOf(deps, callerOf(context), params.vehicleId, query);
+      if (query.format === 'json') return shownHistory(history);
+      await sendFile(context, fileOf(history, query.format), history.nextFromMs);
+      return undefined;
+    },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/vehicles/:vehicleId/trips',
+    operationId: 'listVehicleTrips',
+    summary: 'The trips of a vehicle that began in a window of time, oldest first',
+    description:
+      'A trip ends after 5 minutes of standstill, or with the ignition; under 300 m or 60 seconds it is left out. One that goes on has no end.',
+    tags,
+    params: vehicleIdParams,
+    query: tripsQuery,
+    response: Type.Object({ data: Type.Array(tripShown) }),
+    handle: async ({ params, query, context }) => ({
+      data: await tripsOf(deps, callerOf(context), params.vehicleId, query),
+    }),
+  }),
+];
+
+const shownHistory = ({ points, nextFromMs }: History) => ({
+  data: points,
+  meta: { truncated: nextFromMs !== null, next_from: nextFromMs },
+});
+
+function fileOf({ points, vehicle, window }: History, format: 'gpx' | 'csv'): HistoryFile {
+  const frame = { vehicleNo: vehicle.vehicleNo, name: vehicle.name, ...window };
+  return format === 'gpx' ? gpxFile(points, frame) : csvFile(points, frame);
+}
+
+async function sendFile(
+  { response, request }: RequestContext,
+  file: HistoryFile,
+  nextFromMs: number | null,
+): Promise<void> {
+  response.set({
+    'Content-Type': file.contentType,
+    'Content-Disposition': `attachment; filename="${file.fileName}"`,
+    'Cache-Control': 'private, no-store',
+    ...(nextFromMs === null ? {} : { 'X-Next-From': String(nextFromMs) }),
+  });
+  if (request.method === 'HEAD') return void response.end();
+  try {
+    await pipeline(Readable.from(file.parts), response);
+  } catch (error) {
+    // A reader who goes away has what was read.
+    if (!response.destroyed) throw error;
+  }
+}

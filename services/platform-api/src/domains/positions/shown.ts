@@ -1,0 +1,44 @@
+import { encodePolyline } from '../../geometry/polyline.ts';
+import type { Happened } from '../notifications/counts.ts';
+import { type LocationShown, shownLocation } from '../realtime/shown.ts';
+import { placeOf } from './fixes.ts';
+import type { Point, TripShown } from './schema.ts';
+import type { Trip } from './trips.ts';
+
+/** Whose history it is, and whether the caller may know who drove. */
+export interface HistoryFrame {
+  readonly vehicleId: number;
+  readonly seesDrivers: boolean;
+}
+
+/** A point of the history; its state is that of its own time. */
+export const shownPoint = ({ position, driverId }: Point, { vehicleId, seesDrivers }: HistoryFrame): LocationShown =>
+  shownLocation(position, {
+    vehicleId,
+    driverId: seesDrivers ? driverId : null,
+    nowMs: position.serverTimestamp,
+  });
+
+/** A drive with what has happened in it. */
+export function shownTrip(trip: Trip, frame: HistoryFrame, happened: readonly Happened[]): TripShown {
+  const durationMs = trip.lastAtMs - trip.startedAtMs;
+  const counts: Record<string, number> = {};
+  for (const { type, timestamp } of happened)
+    if (timestamp >= trip.startedAtMs && timestamp <= trip.lastAtMs) counts[type] = (counts[type] ?? 0) + 1;
+  return {
+    started_at: new Date(trip.startedAtMs).toISOString(),
+    ended_at: trip.endedAtMs === null ? null : new Date(trip.endedAtMs).toISOString(),
+    start: shownPoint(trip.start, frame),
+    end: trip.end && shownPoint(trip.end, frame),
+    distance_km: rounded(trip.distanceM / 1_000, 3),
+    duration_seconds: Math.round(durationMs / 1_000),
+    idle_seconds: Math.round(trip.idleMs / 1_000),
+    max_speed: trip.maxSpeedKmh,
+    average_speed: rounded((trip.distanceM / durationMs) * 3_600, 1),
+    driver_id: frame.seesDrivers ? trip.driverId : null,
+    polyline: encodePolyline(trip.line.map(({ position }) => placeOf(position))),
+    event_counts: counts,
+  };
+}
+
+const rounded = (value: number, digits: number): number => Number(value.toFixed(digits));

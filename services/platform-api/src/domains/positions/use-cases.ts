@@ -1,0 +1,137 @@
+import { invalid } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readMoment } from '../../times.ts';
+import { happenedTo } from '../notifications/counts.ts';
+import type { LocationShown } from '../realtime/shown.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
+import { placeOf } from './fixes.ts';
+import {
+  type LocationsQuery,
+  maxDays,
+  maxPoints,
+  type Point,
+  type TripShown,
+  type TripsQuery,
+  type Window,
+} from './schema.ts';
+import { type HistoryFrame, shownPoint, shownTrip } from './shown.ts';
+import { simplified } from './simplify.ts';
+import { readPositions } from './store.ts';
+import { type Trip, TripFinder } from './trips.ts';
+
+type Parts = Pick<Deps, 'records' | 'database'>;
+
+const dayMs = 86_400_000;
+
+/** A part of a vehicle's history, and where the rest begins. */
+export interface History {
+  readonly vehicle: Vehicle;
+  readonly window: Window;
+  readonly points: readonly LocationShown[];
+  /** Null where this is all. */
+  readonly nextFromMs: number | null;
+}
+
+/** Points that are looked at for one answer, at most. */
+const maxRead = 200_000;
+
+/** Where a vehicle has been, oldest first, whatever terminal it had. */
+export async function locationsOf(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number,
+  query: LocationsQuery,
+  nowMs = Date.now(),
+): Promise<History> {
+  const visible = await visibleVehicle(deps, caller, vehicleId);
+  const window = windowOf(query, nowMs);
+  const limit = Math.min(query.limit, maxPoints);
+  // What is thinned is read whole first; otherwise one point more than is asked for tells that there are more.
+  const { points, nextMs } = await readSome(deps, vehicleId, window, query.simplify_m > 0 ? maxRead : limit);
+  const kept = simplified(points, query.simplify_m, ({ position }) => placeOf(position));
+  const frame = frameOf(visible);
+  return {
+    vehicle: visible.vehicle,
+    window,
+    points: kept.slice(0, limit).map((point) => shownPoint(point, frame)),
+    nextFromMs: kept[limit]?.position.timestamp ?? nextMs,
+  };
+}
+
+/** So many points of a window, and the time of the next one. */
+async function readSome(
+  { database }: Parts,
+  vehicleId: number,
+  window: Window,
+  limit: number,
+): Promise<{ points: Point[]; nextMs: number | null }> {
+  const points: Point[] = [];
+  for await (const point of readPositions(database, vehicleId, window)) {
+    if (points.length >= limit) return { points, nextMs: point.position.timestamp };
+    points.push(point);
+  }
+  return { points, nextMs: null };
+}
+
+/** What is looked at before a window, to know a drive that goes on into it, and behind it, to see its end. */
+const marginMs = 12 * 3_600_000;
+
+/** The drives of a vehicle that began in a window, each as a whole, oldest first. They follow from the points, late ones included, whenever they are asked for. */
+export async function tripsOf(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number,
+  query: TripsQuery,
+  nowMs = Date.now(),
+): Promise<TripShown[]> {
+  const visible = await visibleVehicle(deps, caller, vehicleId);
+  const { vehicle, permissions } = visible;
+  const window = windowOf(query, nowMs);
+  const trips = await findTrips(deps, vehicleId, window, nowMs);
+  const [first, last] = [trips[0], trips.at(-1)];
+  const happened =
+    first === undefined || last === undefined || !permissions.includes('notifications')
+      ? []
+      : await happenedTo(deps, vehicle, { fromMs: first.startedAtMs, toMs: last.lastAtMs });
+  const frame = frameOf(visible);
+  return trips.map((trip) => shownTrip(trip, frame, happened));
+}
+
+async function findTrips(
+  { database }: Parts,
+  vehicleId: number,
+  { fromMs, toMs }: Window,
+  nowMs: number,
+): Promise<Trip[]> {
+  const finder = new TripFinder();
+  const found: Trip[] = [];
+  const keep = (trips: readonly Trip[]): void => {
+    found.push(...trips.filter(({ startedAtMs }) => startedAtMs >= fromMs && startedAtMs <= toMs));
+  };
+  const wide = { fromMs: fromMs - marginMs, toMs: toMs + marginMs };
+  for await (const point of readPositions(database, vehicleId, wide)) {
+    if (point.position.timestamp > toMs && !finder.isDriving) break;
+    finder.add(point);
+    keep(finder.take());
+  }
+  keep(finder.end(nowMs));
+  return found;
+}
+
+const frameOf = ({ vehicle, access }: VisibleVehicle): HistoryFrame => ({
+  vehicleId: vehicle._id,
+  // Of a shared vehicle the driver is not told.
+  seesDrivers: access === 'owner',
+});
+
+/** The window that a query asks for: a day up to now, unless it says so. */
+function windowOf(query: { readonly from?: string; readonly to?: string }, nowMs: number): Window {
+  const toMs = readMoment(query.to, 'to')?.getTime() ?? nowMs;
+  const fromMs = readMoment(query.from, 'from')?.getTime() ?? toMs - dayMs;
+  if (fromMs > toMs) throw invalid([{ path: '/from', message: 'must not be after to' }]);
+  if (toMs - fromMs > maxDays * dayMs)
+    throw invalid([{ path: '/to', message: `must not be more than ${maxDays} days after from` }]);
+  return { fromMs, toMs };
+}
