@@ -123,6 +123,8 @@ describe('DELETE /api/accounts/:id', () => {
     );
     await sweepDeletedAccounts(world.deps);
     expect(await accounts().findOne({ _id: accountId })).toMatchObject({ isEnded: true, erasedAt: null });
+    const devices = world.deps.database.collection<{ _id: string; accounts: object }>('partner_devices');
+    await devices.insertOne({ _id: 'a device', accounts: { [accountId]: null, [world.ours.accountId]: null } });
     const personal = ['ERASED', 'erased-', owner.email, String(phone), String(imei), String(slug)];
     const telling = async () => (await everything()).filter(({ text }) => personal.some((part) => text.includes(part)));
     expect((await telling()).length).toBeGreaterThan(0);
@@ -139,6 +141,7 @@ describe('DELETE /api/accounts/:id', () => {
     expect((await telling()).map(({ name, text }) => `${name} ${text}`)).toEqual([]);
     const left = (await everything()).filter(({ document }) => document['accountId'] === accountId);
     expect([...new Set(left.map(({ name }) => name))].toSorted()).toEqual(['audit_log', 'orders']);
+    expect((await devices.findOne({ _id: 'a device' }))?.accounts).toEqual({ [world.ours.accountId]: null });
     // The number and the e-mail are anybody's.
     const again = { name: 'A', email: owner.email, password: testPassword, account_name: 'A' };
     expect((await world.anonymous.post('/api/auth/register', again)).status).toBe(201);

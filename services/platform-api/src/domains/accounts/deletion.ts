@@ -6,6 +6,7 @@ import { removeAccountData, removeUniqueValues } from '../../store/account-data.
 import { endKeysOf } from '../api-keys/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
 import { forgetCustomer } from '../billing/use-cases.ts';
+import { forgetDevices } from '../partners/use-cases.ts';
 import { revokeSessionsOfAccount } from '../sessions/use-cases.ts';
 import { endLinksOfAccount } from '../share-links/use-cases.ts';
 import { endSharesOfUser } from '../sharing/use-cases.ts';
@@ -67,6 +68,7 @@ export async function sweepDeletedAccounts(deps: Deps, now = new Date()): Promis
 async function eraseAccount({ database, records }: Deps, { _id: id }: Account, now: Date): Promise<void> {
   await removeAccountData(database, id, 'in time');
   await forgetCustomer({ database }, { accountId: id });
+  await forgetDevices({ database }, { accountId: id });
   await removeUniqueValues(database, 'accounts', [id]);
   await noteEnd(records, id, { name: 'Deleted account', city: null, country: null, erasedAt: now });
 }

@@ -33,6 +33,12 @@ export class PartnerDevices {
     return (await this.#devices.findOne({ _id: imei }))?.accounts[accountId];
   }
 
+  /** Forgets an account. */
+  async forget(accountId: number): Promise<void> {
+    const field = `accounts.${accountId}`;
+    await this.#devices.updateMany({ [field]: { $exists: true } }, { $unset: { [field]: '' } } as object);
+  }
+
   /** Those of the numbers that came in by partners. */
   async among(imeis: readonly string[]): Promise<string[]> {
     return (await this.#find(imeis)).map(({ _id }) => _id);

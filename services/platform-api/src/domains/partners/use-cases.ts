@@ -3,8 +3,10 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { given } from '../../fields.ts';
 import type { Scope } from '../../store/account-records.ts';
+import { insertWithin } from '../../store/limits.ts';
 import type { Records } from '../../store/records.ts';
 import { audit } from '../audit/use-cases.ts';
+import { PartnerDevices } from './devices-store.ts';
 import { commandAddress, partnerGuard } from './partner-hub.ts';
 import { commandTokenPurpose, newToken, tokenHash } from './rules.ts';
 import type { CreatePartnerBody, Partner, UpdatePartnerBody } from './schema.ts';
@@ -17,18 +19,25 @@ const maxPartners = 100;
 
 /** Makes a partner; its token is seen here alone. */
 export async function createPartner(
-  deps: MakeParts,
+  deps: MakeParts & Pick<Deps, 'database'>,
   caller: Caller,
   body: CreatePartnerBody,
 ): Promise<{ partner: Partner; token: string }> {
   const { name, imei_prefixes: imeiPrefixes = [], ip_allowlist: ipAllowlist = [] } = body;
   checkNetworks(ipAllowlist);
   const channel = await channelOf(deps, caller, body, { commandUrl: null, sealedCommandToken: null });
-  if ((await partnersIn(deps.records).count(caller)) >= maxPartners)
-    throw new AppError('limit_reached', `An account has ${maxPartners} partners at most.`);
   const token = newToken();
   const fields = { name, imeiPrefixes, ipAllowlist, tokenSha256: tokenHash(token), hint: token.slice(-4), ...channel };
-  const partner = await partnersIn(deps.records).insert(caller, fields);
+  const partner = await insertWithin(
+    deps.database,
+    {
+      name: `partners of account ${caller.accountId}`,
+      limit: maxPartners,
+      message: `An account has ${maxPartners} partners at most.`,
+    },
+    () => partnersIn(deps.records).count(caller),
+    () => partnersIn(deps.records).insert(caller, fields),
+  );
   await audit(deps, caller, 'partners.create', { type: 'partners', id: partner._id });
   return { partner, token };
 }
@@ -115,3 +124,7 @@ export async function partnerOfHash(records: Records, tokenSha256: string, addre
   if (partner === null) return null;
   return address === undefined || isAddressAllowed(partner.ipAllowlist, address) ? partner : null;
 }
+
+/** Forgets which devices came in by partners for an account whose personal fields are removed. */
+export const forgetDevices = ({ database }: Pick<Deps, 'database'>, { accountId }: Scope): Promise<void> =>
+  new PartnerDevices(database).forget(accountId);
