@@ -238,15 +238,12 @@ export class WebhookRecords {
       .sort({ dueAtMs: 1 })
       .limit(limit)
       .toArray();
-    const taken: DueDelivery[] = [];
-    for (const due of found) {
-      const { matchedCount } = await this.#due.updateOne(
-        { _id: due._id, dueAtMs: due.dueAtMs },
-        { $set: { dueAtMs: untilMs } },
-      );
-      if (matchedCount === 1) taken.push(due);
-    }
-    return taken;
+    const take = async ({ _id, dueAtMs }: DueDelivery): Promise<boolean> => {
+      const { matchedCount } = await this.#due.updateOne({ _id, dueAtMs }, { $set: { dueAtMs: untilMs } });
+      return matchedCount === 1;
+    };
+    const isTaken = await Promise.all(found.map(take));
+    return found.filter((_due, at) => isTaken[at]);
   }
 
   /** Plans pending deliveries that nobody works at any more, as a crash or a lost stream has left them; answers how many. */

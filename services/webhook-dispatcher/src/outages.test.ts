@@ -42,7 +42,7 @@ describe('a receiver that is slow', () => {
     const slow = await receive((response) => void waiting.push(() => response.end()));
     const quick = await receive();
     const slowHook = await world.webhook(slow.url());
-    const slowIds = await raiseMany(slowHook, 150);
+    const slowIds = await raiseMany(slowHook, 120);
     await until(() => slow.open === 20);
     const hook = await world.webhook(quick.url());
     const ids = await raiseMany(hook, 30);
@@ -52,7 +52,7 @@ describe('a receiver that is slow', () => {
     expect([slow.received.length, slow.open]).toEqual([20, 20]);
     slow.answer = answering(200);
     for (const end of waiting.splice(0)) end();
-    await world.settled(slowHook, 150);
+    await world.settled(slowHook, 120);
     expect(cameTo(slow)).toEqual(slowIds);
     expect(slow.mostOpen).toBe(20);
     expect((await world.deliveriesOf(slowHook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
@@ -85,7 +85,7 @@ describe('a receiver that is dead', () => {
   });
 
   it('costs one attempt a time while it is tried, and its neighbours nothing', async () => {
-    await world.dispatcher({ WEBHOOK_BREAKER_OPEN_MS: '150', WEBHOOK_ATTEMPT_TIMEOUT_MS: '400' });
+    await world.dispatcher({ WEBHOOK_BREAKER_OPEN_MS: '150' });
     const dead = await world.webhook(`https://127.0.0.1:${await freePort()}/`);
     const receiver = await receive();
     const webhook = await world.webhook(receiver.url());

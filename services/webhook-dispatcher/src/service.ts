@@ -26,7 +26,7 @@ import { HealthKeeper } from './store/health-keeper.ts';
 import { Subscribers } from './store/subscribers.ts';
 import { every, untilDone } from './ticker.ts';
 import { Attempts } from './use-cases/attempts.ts';
-import { tellOwner, tellOwners } from './use-cases/notices.ts';
+import { Notices } from './use-cases/notices.ts';
 import type { SendParts } from './use-cases/send-attempt.ts';
 import { Sweep } from './use-cases/sweep.ts';
 
@@ -135,9 +135,11 @@ function dispatch(parts: Parts): void {
     subscribers,
     disableAfterMs: config.WEBHOOK_DISABLE_AFTER_MS,
     onDisabled: (now) => noteDisabled(parts, now),
-    onNotice: (now) => void tellOwner({ bus, records, health }, now).catch(onError),
+    onNotice: ({ _id }) => void notices.tell(_id),
     onError,
   });
+  const notices = new Notices({ bus, records, health, onError });
+  lifecycle.onStop('notices', () => notices.stop());
   lifecycle.onStop('health of webhooks', () => health.stop());
   const lanes = new Lanes({
     concurrency: config.WEBHOOK_CONCURRENCY,
@@ -156,7 +158,7 @@ function dispatch(parts: Parts): void {
   const sweep: Sweep = new Sweep({ records, attempts, lanes, replayPerSecond, onError });
   lifecycle.onStop('lanes', () => lanes.close());
   lifecycle.onStop('attempts under way', () => sweep.stop());
-  startTasks(parts, { sweep, health });
+  startTasks(parts, { sweep, notices });
   const requests = serveRequests({ ...parts, attempts, lanes, sweep, replayPerSecond });
   lifecycle.onStop('bus requests', () => requests.stop());
   const streams = {
@@ -177,7 +179,7 @@ const mendAfterMs = 600_000;
 /** What is done again and again. Two replicas at the same do no harm. */
 function startTasks(
   { config, lifecycle, bus, records, log, onError }: Parts,
-  { sweep, health }: { sweep: Sweep; health: HealthKeeper },
+  { sweep, notices }: { sweep: Sweep; notices: Notices },
 ): void {
   const mend = async (): Promise<void> => {
     const mended = await records.mend(Date.now() - mendAfterMs);
@@ -185,7 +187,7 @@ function startTasks(
   };
   const tasks: readonly (readonly [number, () => Promise<unknown>])[] = [
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],
-    [config.WEBHOOK_NOTICES_MS, () => tellOwners({ bus, records, health })],
+    [config.WEBHOOK_NOTICES_MS, () => notices.tellAll()],
     [mendEveryMs, mend],
     [hourMs, () => records.prune(Date.now() - config.WEBHOOK_KEEP_DAYS * dayMs)],
   ];

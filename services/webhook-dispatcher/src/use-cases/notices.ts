@@ -1,5 +1,5 @@
 import { type Bus, call, tellOfWebhook } from '@fleet/bus';
-import type { WebhookHealth, WebhookRecords } from '@fleet/storage';
+import type { WebhookRecords } from '@fleet/storage';
 import type { HealthKeeper } from '../store/health-keeper.ts';
 
 /** What owners are told with. */
@@ -7,18 +7,47 @@ export interface NoticeParts {
   readonly bus: Bus;
   readonly records: WebhookRecords;
   readonly health: HealthKeeper;
+  readonly onError: (error: unknown) => void;
 }
 
 const askLimitMs = 10_000;
 
-/** Has the owner of a webhook told that it fails, or was disabled; what can not be told now is told later, and once. */
-export async function tellOwner({ bus, health }: NoticeParts, { _id, dueNotice }: WebhookHealth): Promise<void> {
-  if (dueNotice === null) return;
-  await call(bus, tellOfWebhook, { webhookId: _id, ...dueNotice }, { timeoutMs: askLimitMs });
-  await health.change(_id, (now) => (now.dueNotice?.percent === dueNotice.percent ? { ...now, dueNotice: null } : now));
-}
+/** Has owners of webhooks told that these fail, or were disabled. What can not be told now is told later. */
+export class Notices {
+  readonly #parts: NoticeParts;
+  readonly #underWay = new Map<number, Promise<void>>();
 
-/** Tells what has not been told. */
-export async function tellOwners(parts: NoticeParts): Promise<void> {
-  for (const health of await parts.records.withDueNotice()) await tellOwner(parts, health);
+  constructor(parts: NoticeParts) {
+    this.#parts = parts;
+  }
+
+  /** Tells what has not been told of all webhooks. */
+  async tellAll(): Promise<void> {
+    for (const { _id } of await this.#parts.records.withDueNotice()) await this.tell(_id);
+  }
+
+  /** Tells what has not been told of one; one telling at a time, as each may be a mail. */
+  tell(webhookId: number): Promise<void> {
+    const known = this.#underWay.get(webhookId);
+    if (known !== undefined) return known;
+    const telling = this.#tell(webhookId)
+      .catch((error: unknown) => this.#parts.onError(error))
+      .finally(() => this.#underWay.delete(webhookId));
+    this.#underWay.set(webhookId, telling);
+    return telling;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.allSettled(this.#underWay.values());
+  }
+
+  async #tell(webhookId: number): Promise<void> {
+    const { bus, records, health } = this.#parts;
+    const notice = (await records.health(webhookId))?.dueNotice;
+    if (notice === null || notice === undefined) return;
+    await call(bus, tellOfWebhook, { webhookId, ...notice }, { timeoutMs: askLimitMs });
+    await health.change(webhookId, (now) =>
+      now.dueNotice?.percent === notice.percent ? { ...now, dueNotice: null } : now,
+    );
+  }
 }
