@@ -187,7 +187,7 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
       type,
       title: type,
       description: '',
-      category: 'safety',
+      category: 'driving',
       severity: 'warning',
       vehicleId: own.id,
       vehicleNo: 'T',

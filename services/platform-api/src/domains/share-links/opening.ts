@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import { audit } from '../audit/use-cases.ts';
+import { type Track, trackOf } from '../positions/track.ts';
 import { websocketUrl } from '../realtime/websocket-tokens.ts';
 import { isPassword } from '../users/passwords.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -12,6 +13,9 @@ import type { SharedViewShown, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption'>;
+
+/** The time of an arrival goes by the last minutes, also where no track is shown. */
+const paceMinutes = 15;
 
 /** A link that has been opened, with what it leads to. */
 export interface OpenedLink {
@@ -29,7 +33,7 @@ interface Reader {
 
 /** What a link shows, counted as a view; 401 without its password, 404 for no link, 410 for one that has ended. */
 export async function openLink(
-  deps: Parts & Pick<Deps, 'config'>,
+  deps: Parts & Pick<Deps, 'config' | 'database'>,
   slug: string,
   context: RequestContext,
   now = new Date(),
@@ -39,7 +43,8 @@ export async function openLink(
   const { link, vehicle, present } = await open(deps, slug, reader, now);
   const ticket = encodeURIComponent(newTicket(deps, link, now));
   const wsUrl = `${websocketUrl(deps.config)}?share=${slug}&ticket=${ticket}`;
-  return sharedView(link, vehicle, present, { wsUrl, nowMs: now.getTime() });
+  const track = await trackBefore(deps, link, vehicle, now);
+  return sharedView(link, vehicle, present, { wsUrl, track, nowMs: now.getTime() });
 }
 
 /**
@@ -56,6 +61,24 @@ export async function openLinkSocket(
   if (!isTicketOf(deps, link, reader.ticket, now)) return open(deps, slug, reader, now);
   requireLive({ ...link, isUsedUp: false }, now);
   return withVehicle(deps, link, now);
+}
+
+/** What the link shows of the way up to now. While the history can not be read it shows where the vehicle is. */
+async function trackBefore(
+  deps: Parts & Pick<Deps, 'database'>,
+  { historyMinutes, destination, permissions }: ShareLink,
+  { _id: vehicleId }: Vehicle,
+  now: Date,
+): Promise<Track> {
+  const minutes = Math.max(historyMinutes, destination === null ? 0 : paceMinutes);
+  if (minutes === 0 || !permissions.includes('location')) return { points: [], paceKmh: null };
+  const [fromMs, toMs] = [now.getTime() - minutes * 60_000, now.getTime()];
+  try {
+    return await trackOf(deps, vehicleId, { fromMs, toMs });
+  } catch (error) {
+    deps.log.warn({ err: error, vehicleId }, 'the track of a shared vehicle could not be read');
+    return { points: [], paceKmh: null };
+  }
 }
 
 /** Those of opened links that have not ended. */

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '@fleet/service-kit';
 import { distanceM } from '../../geometry/positions.ts';
+import type { Track } from '../positions/track.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { VehicleNow } from '../vehicles/states.ts';
@@ -32,9 +33,9 @@ export function sharedView(
   link: ShareLink,
   vehicle: Pick<Vehicle, 'name' | 'vehicleNo' | 'vehicleType'>,
   now: VehicleNow,
-  more: { readonly wsUrl: string; readonly nowMs: number },
+  more: { readonly wsUrl: string; readonly track: Track; readonly nowMs: number },
 ): SharedViewShown {
-  const { nowMs } = more;
+  const { nowMs, track } = more;
   const seen = link.permissions.includes('location') ? now.location : null;
   const since = nowMs - link.historyMinutes * 60_000;
   return {
@@ -48,12 +49,9 @@ export function sharedView(
       course: seen.course,
       timestamp: seen.timestamp,
     },
-    track:
-      seen !== null && link.historyMinutes > 0 && seen.timestamp >= since
-        ? [[seen.latitude, seen.longitude, seen.timestamp]]
-        : [],
+    track: seen === null || link.historyMinutes === 0 ? [] : trackShown(track, seen, since),
     destination: link.destination,
-    eta: seen && link.destination && new Date(etaMs(seen, link.destination, nowMs)).toISOString(),
+    eta: seen && link.destination && new Date(etaMs(seen, link.destination, nowMs, track.paceKmh)).toISOString(),
     permissions: [...link.permissions],
     stream_url: null,
     ws_url: more.wsUrl,
@@ -61,16 +59,24 @@ export function sharedView(
   };
 }
 
+/** The way since a moment, up to the newest position, which the history may not have yet. */
+function trackShown({ points }: Track, seen: LastLocation, sinceMs: number): [number, number, number][] {
+  const shown = points.filter(([, , atMs]) => atMs >= sinceMs && atMs < seen.timestamp);
+  const newest = [seen.latitude, seen.longitude, seen.timestamp] as const;
+  return [...shown, ...(seen.timestamp >= sinceMs ? [newest] : [])].map(([lat, lng, atMs]) => [lat, lng, atMs]);
+}
+
 /** Roads are so much longer than the straight line. */
 const detour = 1.3;
 const usualSpeedKmh = 40;
 
-/** An estimate for who waits: the straight line with a detour, at the present speed or what is usual in towns, whichever is faster. */
+/** An estimate for who waits: the straight line with a detour, as fast as the vehicle has come along lately; without that, at the present speed or what is usual in towns, whichever is faster. */
 export function etaMs(
   from: Pick<LastLocation, 'latitude' | 'longitude' | 'speed'>,
   to: { readonly latitude: number; readonly longitude: number },
   nowMs: number,
+  paceKmh: number | null = null,
 ): number {
   const km = (detour * distanceM([from.latitude, from.longitude], [to.latitude, to.longitude])) / 1_000;
-  return nowMs + Math.round((km / Math.max(from.speed, usualSpeedKmh)) * 3_600_000);
+  return nowMs + Math.round((km / (paceKmh ?? Math.max(from.speed, usualSpeedKmh))) * 3_600_000);
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
+import { appendPositions } from '../positions/store.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import { writeLastLocation } from '../realtime/store.ts';
 import { etaMs, newSlug, requireLive, slugPattern } from './rules.ts';
@@ -79,6 +80,7 @@ describe('rules', () => {
     expect(etaMs(from, to, 0) / hourMs).toBeCloseTo(3.61, 1);
     expect(etaMs({ ...from, speed: 120 }, to, 0) / hourMs).toBeCloseTo(1.2, 1);
     expect(etaMs(from, from, 5)).toBe(5);
+    expect(etaMs(from, to, 0, 20) / etaMs(from, to, 0, 60)).toBeCloseTo(3);
   });
 });
 
@@ -234,6 +236,40 @@ describe('GET /api/public/share-links/:slug', () => {
     const [recent, long] = [await makeLink(), await makeLink({ history_minutes: 90 })];
     expect((await open(recent['slug'])).data).toMatchObject({ location: { speed: 36 }, track: [] });
     expect((await open(long['slug'])).data['track']).toHaveLength(1);
+  });
+
+  it('shows the track of the last minutes, without jumps, and an arrival at the pace of them', async () => {
+    const now = Date.now();
+    const { accountId } = world.ours;
+    const points = Array.from({ length: 20 }, (_u, i) => ({
+      vehicleId,
+      accountId,
+      driverId: 1,
+      hash: `0${i}`,
+      position: position({
+        timestamp: now - (20 - i) * 60_000,
+        latitude: i === 10 ? 12 : 48 + i / 200,
+        longitude: i % 2 === 0 ? 11.5 : 11.502,
+        speed: 30,
+      }),
+    }));
+    await appendPositions(world.deps.database, points);
+    await writeLastLocation(world.deps.redis, position({ timestamp: now, latitude: 48.1 }));
+    const destination = { latitude: 48.4, longitude: 11.5 };
+    const [long, short, none] = [
+      await makeLink({ destination }),
+      await makeLink({ history_minutes: 5 }),
+      await makeLink({ history_minutes: 0, destination }),
+    ];
+    const { track, eta } = (await open(long['slug'])).data as unknown as { track: number[][]; eta: string };
+    expect(track).toHaveLength(20);
+    expect(track[0]).toEqual([48, 11.5, now - 20 * 60_000]);
+    expect(track.at(-1)).toEqual([48.1, 11.5, now]);
+    expect((await open(short['slug'])).data['track']).toHaveLength(5);
+    const arrival = (await open(none['slug'])).data as unknown as { track: number[][]; eta: string };
+    expect(arrival.track).toEqual([]);
+    // 33 km with detours at 34 km/h, and so 76 minutes.
+    for (const each of [eta, arrival.eta]) expect((Date.parse(each) - now) / 60_000).toBeCloseTo(76, -1);
   });
 
   it('asks for the password, and does not count a wrong one as a view', async () => {

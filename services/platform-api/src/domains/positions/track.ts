@@ -1,0 +1,49 @@
+import type { Deps } from '../../deps.ts';
+import { follow, isFix, placeOf } from './fixes.ts';
+import type { Point, Window } from './schema.ts';
+import { simplified } from './simplify.ts';
+import { readPositions } from './store.ts';
+
+/** Where a vehicle came from, for a map. */
+export interface Track {
+  /** Latitude, longitude and ms since 1970, oldest first. */
+  readonly points: readonly (readonly [number, number, number])[];
+  /** How fast it has come along lately, without its stops; null where it has not. */
+  readonly paceKmh: number | null;
+}
+
+/** Points of a track: so many are read, and so many shown. */
+const maxRead = 90_000;
+const maxShown = 1_000;
+const toleranceM = 5;
+/** What counts as lately, and how little of a way tells nothing. */
+const lateMs = 15 * 60_000;
+const leastWayM = 300;
+const movingFromKmh = 5;
+
+/** The valid fixes of a window, without jumps, and without those that lie on the line of the others. */
+export async function trackOf({ database }: Pick<Deps, 'database'>, vehicleId: number, window: Window): Promise<Track> {
+  const fixes: Point[] = [];
+  const [pace, sinceMs] = [{ wayM: 0, ms: 0 }, window.toMs - lateMs];
+  let believed = null;
+  for await (const point of readPositions(database, vehicleId, window)) {
+    if (!isFix(point.position)) continue;
+    const before = believed;
+    const step = follow(before, point.position);
+    believed = step.believed;
+    if (step.kind === 'jump') continue;
+    fixes.push(point);
+    if (before !== null && before.atMs >= sinceMs && point.position.speed >= movingFromKmh) {
+      pace.wayM += step.distanceM;
+      pace.ms += point.position.timestamp - before.atMs;
+    }
+    if (fixes.length >= maxRead) break;
+  }
+  const line = simplified(fixes, toleranceM, ({ position }) => placeOf(position));
+  const every = Math.ceil(line.length / maxShown);
+  const shown = line.filter((_point, at) => at % every === 0 || at === line.length - 1);
+  return {
+    points: shown.map(({ position }) => [position.latitude, position.longitude, position.timestamp]),
+    paceKmh: pace.wayM < leastWayM ? null : (pace.wayM / pace.ms) * 3_600,
+  };
+}
