@@ -21,6 +21,8 @@ export function flatLine(positions: readonly Position[], isRing: boolean): FlatL
   return { latitudes: Float64Array.from(line, ([latitude]) => latitude), longitudes, middle: (west + east) / 2 };
 }
 
+// Plain variables and loops: all of this runs for each fix near each geofence.
+
 /** Distance to the nearest place of a part of a line, by default all of it. Flat geometry around the position, as `nearestOnSegment`. */
 export function distanceToLineM(
   { latitudes, longitudes, middle }: FlatLine,
@@ -37,12 +39,15 @@ export function distanceToLineM(
   for (let at = from + 1; at <= to; at += 1) {
     const bx = ((longitudes[at] ?? 0) - here) * scale;
     const by = (latitudes[at] ?? 0) - latitude;
-    const [dx, dy] = [bx - ax, by - ay];
+    const dx = bx - ax;
+    const dy = by - ay;
     const square = dx * dx + dy * dy;
     const part = square === 0 ? 0 : Math.max(0, Math.min(1, -(ax * dx + ay * dy) / square));
-    const [px, py] = [ax + part * dx, ay + part * dy];
+    const px = ax + part * dx;
+    const py = ay + part * dy;
     best = Math.min(best, px * px + py * py);
-    [ax, ay] = [bx, by];
+    ax = bx;
+    ay = by;
   }
   return Math.sqrt(best) * degreeM;
 }
@@ -56,9 +61,11 @@ export function isInFlatRing(
   const here = nearLongitude(longitude, middle);
   let isIn = false;
   for (let at = 1; at < latitudes.length; at += 1) {
-    const [y1, y2] = [latitudes[at - 1] ?? 0, latitudes[at] ?? 0];
+    const y1 = latitudes[at - 1] ?? 0;
+    const y2 = latitudes[at] ?? 0;
     if (y1 > latitude === y2 > latitude) continue;
-    const [x1, x2] = [longitudes[at - 1] ?? 0, longitudes[at] ?? 0];
+    const x1 = longitudes[at - 1] ?? 0;
+    const x2 = longitudes[at] ?? 0;
     if (here < x1 + ((latitude - y1) / (y2 - y1)) * (x2 - x1)) isIn = !isIn;
   }
   return isIn;

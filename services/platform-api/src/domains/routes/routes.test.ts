@@ -281,7 +281,7 @@ describe('routes of vehicles', () => {
     await writeLastLocation(redis, lastLocationOf(car.imei, 10, 20.005));
     const left = async () => {
       const answer = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
-      return Number((answer.items[0]?.['progress'] as Record<string, unknown>)['distance_remaining_m']);
+      return Number((answer.items[0]?.['progress'] as Record<string, unknown> | undefined)?.['distance_remaining_m']);
     };
     expect(Math.round((await left()) / 100)).toBe(38);
     const state = { vehicleId: car.id, rules: { [routeRule.name]: watched.state } };

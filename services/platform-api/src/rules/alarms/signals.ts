@@ -25,6 +25,9 @@ export interface AlarmEvent {
   readonly endsOnly?: boolean;
 }
 
+const bits = Array.from({ length: 32 }, (_none, bit) => bit);
+const noBits: readonly number[] = [];
+
 /** Numbers of the bits that are set. */
-export const bitsOf = (mask: number): number[] =>
-  Array.from({ length: 32 }, (_none, bit) => bit).filter((bit) => ((mask >>> bit) & 1) === 1);
+export const bitsOf = (mask: number): readonly number[] =>
+  mask === 0 ? noBits : bits.filter((bit) => ((mask >>> bit) & 1) === 1);

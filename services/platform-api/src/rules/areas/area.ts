@@ -39,6 +39,13 @@ export function areaOf(geofence: Geofence): Area {
   return made;
 }
 
+/** The same as `depthM`, without measuring where a position lies beyond the margin anyway: then it is infinitely far outside. */
+export function depthAt({ bounds, depthM }: Area, latitude: number, longitude: number): number {
+  const isAtLatitude = latitude >= bounds.minLat && latitude <= bounds.maxLat;
+  const isAtLongitude = (longitude >= bounds.minLng && longitude <= bounds.maxLng) || longitude + 360 <= bounds.maxLng;
+  return isAtLatitude && isAtLongitude ? depthM(latitude, longitude) : Number.NEGATIVE_INFINITY;
+}
+
 type Measures = Pick<Area, 'bounds' | 'innerM' | 'depthM'>;
 
 function measuresOf({ type, radiusM, widthM, areaM2 }: Geofence, positions: readonly Position[]): Measures {

@@ -50,8 +50,8 @@ export class Areas {
     const [south, north] = [Math.min(fromLat, toLat), Math.max(fromLat, toLat)];
     const [west, east] = [Math.min(fromLng, end), Math.max(fromLng, end)];
     const found = this.#index.search(west, south, east, north);
-    if (east > 180) found.push(...this.#index.search(west - 360, south, east - 360, north));
-    if (west < -180) found.push(...this.#index.search(west + 360, south, east + 360, north));
+    if (east >= 180) found.push(...this.#index.search(west - 360, south, east - 360, north));
+    if (west <= -180) found.push(...this.#index.search(west + 360, south, east + 360, north));
     if (found.length === 0) return none;
     const touched = found.flatMap((at) => this.#boxes[at] ?? []);
     return touched.length === 1 ? touched : [...new Set(touched)];

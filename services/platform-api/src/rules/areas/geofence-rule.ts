@@ -2,7 +2,7 @@ import type { Geofence, GeofenceEvent } from '../../domains/geofences/schema.ts'
 import type { LastLocation } from '../../domains/realtime/schema.ts';
 import { isOnSchedule } from '../../schedule.ts';
 import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
-import { type Area, codeLength, marginM } from './area.ts';
+import { type Area, codeLength, depthAt, marginM } from './area.ts';
 import { type Areas, areasOf } from './areas.ts';
 import { leadsThrough } from './passing.ts';
 
@@ -102,7 +102,7 @@ function settled(
   for (const area of areas.all) {
     if (isKnown(area)) continue;
     const { _id } = area.geofence;
-    if (area.depthM(fix.latitude, fix.longitude) >= 0) presences[_id] = { isInside: true, sinceMs: fix.ms };
+    if (depthAt(area, fix.latitude, fix.longitude) >= 0) presences[_id] = { isInside: true, sinceMs: fix.ms };
     else delete presences[_id];
   }
   return { state: { ...fix, known: areas.codes, presences }, raised: walk.raised, amended: [], turned: true };
@@ -115,7 +115,8 @@ function codesIn(known: string): Set<string> {
 }
 
 /** The areas on the way and those that the vehicle was in, by id. */
-function withPresent(touched: readonly Area[], { presences }: GeofenceState, areas: Areas): Area[] {
+function withPresent(touched: readonly Area[], { presences }: GeofenceState, areas: Areas): readonly Area[] {
+  if (touched.length === 1 && isEmpty(presences)) return touched;
   const found = new Set(touched);
   for (const id in presences) {
     const area = areas.byId(Number(id));
@@ -144,7 +145,7 @@ function moved(
 function presenceAfter(walk: Walk, area: Area, was: Presence | undefined): Presence | undefined {
   const { from, fix } = walk;
   const wasInside = was?.isInside ?? false;
-  const depthM = area.depthM(fix.latitude, fix.longitude);
+  const depthM = depthAt(area, fix.latitude, fix.longitude);
   const [isIn, isOut] = [depthM >= area.innerM, depthM <= -marginM];
   if (isIn && wasInside) return dwelling(walk, area, settledAgain(was, fix));
   if (!isIn && !wasInside && was?.turn === undefined) {

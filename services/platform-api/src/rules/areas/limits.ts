@@ -1,8 +1,8 @@
-import type { Geofence } from '../../domains/geofences/schema.ts';
 import type { StoredRoute } from '../../domains/routes/schema.ts';
 import { isOnSchedule } from '../../schedule.ts';
 import { isNearPath, routePathOf } from '../routes/path.ts';
 import type { RuleContext } from '../rule.ts';
+import { type Area, depthAt } from './area.ts';
 import { areasOf } from './areas.ts';
 
 /** The speed limit at a place, and whose it is. */
@@ -35,8 +35,8 @@ export function limitBelow(
   for (const route of routes) take(route.speedLimitKmh, 'route', () => holdsOnRoute(route, latitude, longitude, atMs));
   const areas = areasOf(geofences);
   if (speedKmh > areas.lowestLimitKmh)
-    for (const { geofence, depthM } of areas.along(latitude, longitude, latitude, longitude))
-      take(geofence.speedLimitKmh, 'geofence', () => holdsInside(geofence, depthM(latitude, longitude), atMs));
+    for (const area of areas.along(latitude, longitude, latitude, longitude))
+      take(area.geofence.speedLimitKmh, 'geofence', () => holdsInside(area, latitude, longitude, atMs));
   return smallest;
 }
 
@@ -45,5 +45,5 @@ const holdsOnRoute = (route: StoredRoute, latitude: number, longitude: number, a
   isOnSchedule(route.schedule, atMs) &&
   isNearPath(routePathOf(route), latitude, longitude, route.deviationM);
 
-const holdsInside = ({ schedule }: Geofence, depthM: number, atMs: number): boolean =>
-  depthM >= 0 && isOnSchedule(schedule, atMs);
+const holdsInside = (area: Area, latitude: number, longitude: number, atMs: number): boolean =>
+  depthAt(area, latitude, longitude) >= 0 && isOnSchedule(area.geofence.schedule, atMs);

@@ -184,7 +184,8 @@ function search(
       here < (boxes[box + 1] ?? 0) - reachLng ||
       here > (boxes[box + 3] ?? 0) + reachLng;
     if (isAway) passes.end();
-    for (let at = from; at < to && !isAway; at += 1) {
+    const end = isAway ? from : to;
+    for (let at = from; at < end; at += 1) {
       const [startM, endM] = [alongsM[at] ?? 0, alongsM[at + 1] ?? 0];
       const dx = ((longitudes[at + 1] ?? 0) - (longitudes[at] ?? 0)) * scale;
       const dy = (latitudes[at + 1] ?? 0) - (latitudes[at] ?? 0);
