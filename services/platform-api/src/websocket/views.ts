@@ -1,4 +1,5 @@
 import { accessChanged, fleetChanged, keyRevoked, listenFor } from '@fleet/bus';
+import type { Static } from 'typebox';
 import type { Principals } from '../access/principals.ts';
 import type { Deps } from '../deps.ts';
 import { notificationChoices } from '../domains/notifications/preferences.ts';
@@ -88,8 +89,9 @@ const isLive = ({ expiresAt }: SharedVehicle): boolean => expiresAt === null || 
 /** Why a user is not let in. */
 export type Refusal = 'token' | 'suspended';
 
-/** A view is read again when something is said to have changed, and after this time because what was said may have got lost. */
+/** A view is read again when something is said to have changed, and after this time because what was said may have got lost; where there are many, so many in each second. */
 const maxAgeMs = 15_000;
+const oldAtOnce = 10;
 const tickMs = 1_000;
 /** Several changes at once are read once. */
 const gatherMs = 50;
@@ -114,11 +116,7 @@ export class Views {
     this.#heard = [
       listenFor(bus, accessChanged, onError, ({ userId, sessionId }) => this.#reread(whose(userId, sessionId))),
       listenFor(bus, keyRevoked, onError, () => this.#reread(({ holder }) => holder.sessionId === null)),
-      // Preferences are of the user's account, vehicles of that which owns them: of shared ones another hears.
-      listenFor(bus, fleetChanged, onError, ({ accountId, kind }) => {
-        if (kind === 'vehicles' || kind === 'preferences')
-          this.#reread((view) => view.caller.accountId === accountId || sharesOf(view, accountId));
-      }),
+      listenFor(bus, fleetChanged, onError, (change) => this.#reread((view) => concerns(view, change))),
       { stop: () => off() },
     ];
     this.#tick = setInterval(() => this.#rereadOld(), tickMs);
@@ -171,11 +169,16 @@ export class Views {
     }, gatherMs);
   }
 
+  /** The oldest first, and only so many at a time: they are in the order in which they were read. */
   #rereadOld(): void {
     const olderMs = performance.now() - maxAgeMs;
-    for (const view of this.#views.values())
+    let count = 0;
+    for (const view of this.#views.values()) {
+      if (view.readAtMs > olderMs || count === oldAtOnce) break;
+      count += 1;
       if (view.listeners.size === 0) this.release(view);
-      else if (view.readAtMs < olderMs) this.#due.add(view);
+      else this.#due.add(view);
+    }
     this.#work();
   }
 
@@ -193,12 +196,18 @@ export class Views {
 
   async #refresh(view: UserView): Promise<void> {
     view.readAtMs = performance.now();
+    const key = keyOf(view.holder);
+    const isCurrent = (): boolean => this.#views.get(key) === view;
+    if (isCurrent() && this.#views.delete(key)) this.#views.set(key, view);
     try {
       const seen = await read(this.#parts, view.holder);
-      if (seen !== 'token' && seen !== 'suspended') view.update(seen);
-      else for (const listener of view.listeners) listener.viewEnded();
+      if (seen !== 'token' && seen !== 'suspended') return view.update(seen);
+      // Its connections may take their time to end; whoever comes meanwhile is judged anew.
+      if (isCurrent()) this.#views.delete(key);
+      for (const listener of view.listeners) listener.viewEnded();
     } catch (error) {
-      // That nobody could look is no verdict: the next tick looks again.
+      // That nobody could look is no verdict: it is looked again in a moment.
+      setTimeout(() => this.#due.add(view), tickMs).unref();
       this.#parts.log.warn({ err: error, userId: view.holder.userId }, 'what a user sees could not be read again');
     }
   }
@@ -213,8 +222,14 @@ const whose = (userId: number | undefined, sessionId: number | undefined) => (vi
   view.holder.userId === userId ||
   (sessionId !== undefined && view.holder.sessionId === sessionId);
 
-const sharesOf = (view: UserView, accountId: number): boolean =>
-  view.shares.some((share) => share.accountId === accountId);
+/** Vehicles change all the time, and most users see all of their account, whichever there are. */
+function concerns(view: UserView, { accountId, kind }: Static<typeof fleetChanged.schema>): boolean {
+  const { caller, ownIds, shares } = view;
+  const isOwn = caller.accountId === accountId;
+  if (kind === 'preferences') return isOwn;
+  if (kind !== 'vehicles') return false;
+  return (isOwn && (ownIds !== null || shares.length > 0)) || shares.some((share) => share.accountId === accountId);
+}
 
 async function read({ records, principals }: Parts, holder: TokenHolder): Promise<Seen | Refusal> {
   const { accountId, userId, sessionId, keyId } = holder;

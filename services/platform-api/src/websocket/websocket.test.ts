@@ -88,6 +88,20 @@ describe('opening the websocket', () => {
     expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
   });
 
+  it('is not given to who comes while a connection that has lost its access is still ending', async () => {
+    const user = await plainUser();
+    const token = await live.tokenOf(user);
+    const silent = await live.ready(`?token=${token}`);
+    const witness = await live.ready(`?token=${token}`);
+    // It does not even hear that it is closed.
+    silent.socket.pause();
+    await world.as(user).post('/api/auth/logout');
+    await witness.ended();
+    expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
+    silent.socket.resume();
+    expect(await silent.ended()).toMatchObject({ code: 4403 });
+  });
+
   it('is refused to pages of foreign origins, and to nobody without one', async () => {
     const query = `?token=${await live.tokenOf(world.ours.owner)}`;
     expect((await live.connect(query, { origin: 'https://evil.example' })).refused).toBe(403);
