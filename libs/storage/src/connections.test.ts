@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
-import { isDuplicateKey, openDatabase } from './mongo.ts';
+import { isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
 import { openRedis, redisAnswers } from './redis.ts';
 
 // Real servers on a machine that may be busy.
@@ -24,6 +24,24 @@ describe('the database', () => {
       await database.close();
     }
     expect(await database.ping()).toBe(false);
+  });
+
+  it('takes more writes at once than the embedded server has connections', async () => {
+    const url = new URL(testEnv('MONGODB_URL'));
+    url.pathname = `/storage_${randomBytes(6).toString('hex')}`;
+    const database = openDatabase(url.href, { appName: 'storage-test' });
+    try {
+      const things = database.collection<{ _id: number; value: number }>('things');
+      const operations = Array.from({ length: 250 }, (_unused, _id) => ({
+        updateOne: { filter: { _id }, update: { $set: { value: _id } }, upsert: true },
+      }));
+      await writeInBulk(things, operations);
+      await writeInBulk(things, operations);
+      expect(await things.countDocuments()).toBe(250);
+    } finally {
+      await database.db.dropDatabase();
+      await database.close();
+    }
   });
 
   it('may come up after its users, go away and come back', async () => {

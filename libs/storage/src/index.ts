@@ -9,7 +9,7 @@ export {
   releaseDevice,
 } from './device-state.ts';
 export { insertNew } from './insert-new.ts';
-export { type Collection, type Database, type Db, isDuplicateKey, openDatabase } from './mongo.ts';
+export { type Collection, type Database, type Db, isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
 export { dialRedis, openRedis, type Redis, redisAnswers } from './redis.ts';
 export {
   acknowledgeStream,

@@ -1,5 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Collection, type Db, type Document, MongoClient, MongoServerError } from 'mongodb';
+import {
+  type AnyBulkWriteOperation,
+  type Collection,
+  type Db,
+  type Document,
+  MongoClient,
+  MongoServerError,
+} from 'mongodb';
 
 export type { Collection, Db } from 'mongodb';
 
@@ -73,6 +80,18 @@ async function answersInTime(db: Db, timeoutMs: number): Promise<boolean> {
   } finally {
     limit.abort();
   }
+}
+
+/** FerretDB 1 keeps a connection to SQLite for each statement of one command until its end, and has a hundred: a command with more would wait for itself for ever. */
+const statementsAtOnce = 50;
+
+/** Writes many things in no particular order, in commands of a size that every server takes. What has been written before a failure stays. */
+export async function writeInBulk<T extends Document>(
+  collection: Collection<T>,
+  operations: readonly AnyBulkWriteOperation<T>[],
+): Promise<void> {
+  for (let at = 0; at < operations.length; at += statementsAtOnce)
+    await collection.bulkWrite(operations.slice(at, at + statementsAtOnce), { ordered: false });
 }
 
 /** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */

@@ -1,5 +1,5 @@
 import type { Collection, Database, Redis } from '@fleet/storage';
-import { isDuplicateKey } from '@fleet/storage';
+import { isDuplicateKey, writeInBulk } from '@fleet/storage';
 import type { VehicleState } from './state.ts';
 
 /** A state as MongoDB has it: what is looked at stands beside the JSON of all. */
@@ -153,7 +153,7 @@ export async function storeStates(database: Database, states: ReadonlyMap<string
   });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await statesIn(database).bulkWrite(operations, { ordered: false });
+      await writeInBulk(statesIn(database), operations);
       return;
     } catch (error) {
       // Two that make the same document at once: the second finds it there.
