@@ -212,6 +212,13 @@ export const schema = envSchema({
     default: 90,
     description: 'age at which the key that signs access tokens is replaced; the one before stays valid',
   },
+  LOCATIONS_KEPT_DAYS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 36_500,
+    default: 730,
+    description: 'for so long one position in 5 minutes is kept, after the days for which an account keeps all',
+  },
   TELEMETRY_PARTITIONS: {
     type: 'integer',
     minimum: 1,

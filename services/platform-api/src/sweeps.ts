@@ -7,6 +7,7 @@ import { removeOldCommands } from './domains/commands/use-cases.ts';
 import { sweepAddresses } from './domains/geocoding/store.ts';
 import { sweepTimes } from './domains/notifications/record.ts';
 import { removeOldNotifications } from './domains/notifications/retention.ts';
+import { sweepPositions } from './domains/positions/retention.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { eraseUsers } from './domains/users/erasure.ts';
@@ -39,6 +40,7 @@ export const sweeps: readonly Sweep[] = [
   { name: 'notifications', everyMs: 24 * hourMs, run: (deps) => removeOldNotifications(deps) },
   { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
   { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
+  { name: 'positions', everyMs: 10 * minuteMs, run: (deps) => sweepPositions(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },

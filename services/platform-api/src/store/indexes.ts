@@ -26,6 +26,8 @@ export const indexes: readonly Index[] = [
   { collection: 'shares', keys: { accountId: 1, vehicleId: 1 } },
   { collection: 'share_links', keys: { accountId: 1, vehicleId: 1 } },
   { collection: 'share_links', keys: { accountId: 1, userId: 1, _id: -1 } },
+  { collection: 'position_buckets', keys: { accountId: 1 } },
+  { collection: 'position_days', keys: { accountId: 1 } },
   { collection: 'notifications', keys: { accountId: 1, timestamp: -1 } },
   { collection: 'notifications', keys: { accountId: 1, createdAt: 1 } },
   { collection: 'notifications', keys: { vehicleId: 1, timestamp: -1 } },

@@ -46,7 +46,7 @@ export interface VehicleDays {
   readonly days: Readonly<Record<string, DayKind>>;
 }
 
-/** `full`: in buckets of ten minutes; `thin`: one point in five minutes. */
+/** `full`: in buckets of ten minutes; `thin`: one point in five minutes, in one bucket for the day, `<canonical number>:<vehicle id>:<2026-11-21>`. */
 export type DayKind = 'full' | 'thin';
 
 /** From one moment to another, ms of device time; both are part of it. */

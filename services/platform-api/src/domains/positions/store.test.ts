@@ -130,6 +130,15 @@ describe('the history of a vehicle', () => {
     expect(await times(6)).toHaveLength(8);
   });
 
+  it('takes the reports of hundreds of vehicles at once', async () => {
+    const ids = Array.from({ length: 300 }, (_u, i) => 1_000 + i);
+    await appendPositions(
+      database,
+      ids.map((id) => point(id, noon, { imei: String(id) })),
+    );
+    expect(await times(1_299)).toEqual([0]);
+  });
+
   it('refuses what is no terminal', async () => {
     await expect(appendPositions(database, [point(7, noon, { imei: '000' })])).rejects.toThrow(/terminal number/);
   });

@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+import { type Collection, type Database, isDuplicateKey, writeInBulk } from '@fleet/storage';
 import { pack, unpack } from './packing.ts';
 import type { Bucket, NewPoint, Point, VehicleDays, Window } from './schema.ts';
 
@@ -15,6 +15,7 @@ const bucketIdOf = (imei: string, vehicleId: number, startMs: number): string =>
 
 /** Days that this process has seen in the database, so that it writes each once. */
 const maxKnownDays = 200_000;
+const knownForMs = dayMs;
 const knownDays = new WeakMap<Database, Set<string>>();
 
 /**
@@ -27,7 +28,66 @@ export async function appendPositions(database: Database, items: readonly NewPoi
   const operations = [...byBucket(items)].map(([_id, $set]) => ({
     updateOne: { filter: { _id }, update: { $set }, upsert: true },
   }));
-  await untilMade(() => bucketsIn(database).bulkWrite(operations, { ordered: false }));
+  await untilMade(() => writeInBulk(bucketsIn(database), operations));
+}
+
+/** Of which days and terminals there is history of a vehicle. */
+export const daysOf = (database: Database, vehicleId: number): Promise<VehicleDays | null> =>
+  daysIn(database).findOne({ _id: String(vehicleId) });
+
+/** All points of a day of one terminal in one vehicle, in order. */
+export async function readDay(database: Database, vehicleId: number, day: string, imei: string): Promise<Point[]> {
+  const startMs = Date.parse(day);
+  const window = { fromMs: startMs, toMs: startMs + dayMs - 1 };
+  const found: Point[] = [];
+  const whole = { day, imeis: [imei], isFull: true };
+  const others = pointsOf(await bucketsOf(database, idsIn(whole, vehicleId)), window);
+  for await (const point of merged(others, fullPoints(database, whole, vehicleId, window))) found.push(point);
+  return found;
+}
+
+/**
+ * Puts fewer points in the place of a day, in one bucket, the day's own. First that, then the others go: where it stops half-way some points stand twice,
+ * which who reads them does not see, and the next time it is done again.
+ */
+export async function thinDay(
+  database: Database,
+  known: VehicleDays,
+  day: string,
+  imei: string,
+  points: readonly Point[],
+): Promise<void> {
+  const { vehicleId, accountId } = known;
+  const startMs = Date.parse(day);
+  const fields = points.map((point) => [`${point.position.timestamp - startMs}-thin`, pack(point)] as const);
+  const _id = dayIdOf(imei, vehicleId, day);
+  const bucket = { vehicleId, accountId, imei: points[0]?.position.imei ?? imei, points: Object.fromEntries(fields) };
+  await bucketsIn(database).replaceOne({ _id }, bucket, { upsert: true });
+  await daysIn(database).updateOne({ _id: known._id }, { $set: { [`days.${day}:${imei}`]: 'thin' } });
+  await removeBuckets(database, idsOfDay(vehicleId, day, imei).slice(1));
+}
+
+/** Removes a day; what has named it goes last. */
+export async function removeDay(database: Database, known: VehicleDays, day: string, imei: string): Promise<void> {
+  await removeBuckets(database, idsOfDay(known.vehicleId, day, imei));
+  await daysIn(database).updateOne({ _id: known._id }, { $unset: { [`days.${day}:${imei}`]: '' } });
+}
+
+/** One by one for the same reason. */
+async function removeBuckets(database: Database, ids: readonly string[]): Promise<void> {
+  await writeInBulk(
+    bucketsIn(database),
+    ids.map((_id) => ({ deleteOne: { filter: { _id } } })),
+  );
+}
+
+const dayIdOf = (imei: string, vehicleId: number, day: string): string => `${imei}:${vehicleId}:${day}`;
+
+/** The buckets that a day may have: that of a thinned day, then those of ten minutes. */
+function idsOfDay(vehicleId: number, day: string, imei: string): string[] {
+  const startMs = Date.parse(day);
+  const starts = Array.from({ length: dayMs / bucketMs }, (_unused, at) => startMs + at * bucketMs);
+  return [dayIdOf(imei, vehicleId, day), ...starts.map((atMs) => bucketIdOf(imei, vehicleId, atMs))];
 }
 
 /** The fields that each bucket gets. */
@@ -49,6 +109,7 @@ async function recordDays(database: Database, items: readonly NewPoint[]): Promi
   let known = knownDays.get(database);
   if (known === undefined || known.size > maxKnownDays) knownDays.set(database, (known = new Set()));
   const added: string[] = [];
+  const oldest = dayOf(Date.now() - knownForMs);
   const vehicles = new Map<string, Record<string, unknown>>();
   for (const { position, vehicleId, accountId } of items) {
     const day = `${dayOf(position.timestamp)}:${numberOf(position.imei)}`;
@@ -57,13 +118,14 @@ async function recordDays(database: Database, items: readonly NewPoint[]): Promi
     const fields = vehicles.get(String(vehicleId)) ?? { vehicleId, accountId };
     fields[`days.${day}`] = 'full';
     vehicles.set(String(vehicleId), fields);
-    added.push(key);
+    // A day of long ago may be thinned by now, and is full again.
+    if (day >= oldest) added.push(key);
   }
-  if (added.length === 0) return;
+  if (vehicles.size === 0) return;
   const operations = [...vehicles].map(([_id, $set]) => ({
     updateOne: { filter: { _id }, update: { $set }, upsert: true },
   }));
-  await untilMade(() => daysIn(database).bulkWrite(operations, { ordered: false }));
+  await untilMade(() => writeInBulk(daysIn(database), operations));
   for (const key of added) known.add(key);
 }
 
@@ -92,46 +154,102 @@ const readAtOnce = 16;
  * buckets ahead.
  */
 export async function* readPositions(database: Database, vehicleId: number, window: Window): AsyncGenerator<Point> {
-  const known = await daysIn(database).findOne({ _id: String(vehicleId) });
-  for (const group of groupsOf(known, vehicleId, window)) {
-    const buckets = await Promise.all(group.map((_id) => bucketsIn(database).findOne({ _id })));
-    yield* pointsOf(buckets.filter((bucket) => bucket !== null) as Bucket[], window);
+  const known = await daysOf(database, vehicleId);
+  for (const day of daysWithin(known, window)) {
+    // Of a day that was thinned, and then points came late, there are both.
+    const thinned = await bucketsOf(database, idsIn(day, vehicleId));
+    const others = pointsOf(thinned, window);
+    if (!day.isFull) yield* others;
+    else yield* merged(others, fullPoints(database, day, vehicleId, window));
   }
 }
 
-/** Ids of buckets in groups whose times follow one another. */
-function* groupsOf(known: VehicleDays | null, vehicleId: number, window: Window): Generator<string[]> {
-  const imeis = imeisByDay(known);
+/** One by one, as the embedded database looks through the whole collection for more than one `_id`. */
+async function bucketsOf(database: Database, ids: readonly string[]): Promise<Bucket[]> {
+  const found: Bucket[] = [];
+  for (let at = 0; at < ids.length; at += readAtOnce) {
+    const part = ids.slice(at, at + readAtOnce);
+    const buckets = await Promise.all(part.map((_id) => bucketsIn(database).findOne({ _id })));
+    for (const bucket of buckets) if (bucket !== null) found.push(bucket);
+  }
+  return found;
+}
+
+/** A day on which a vehicle has reported. */
+interface Day {
+  readonly day: string;
+  readonly imeis: readonly string[];
+  /** False where all of it is thinned. */
+  readonly isFull: boolean;
+}
+
+const idsIn = ({ day, imeis }: Day, vehicleId: number): string[] => imeis.map((imei) => dayIdOf(imei, vehicleId, day));
+
+/** Those points of a day that are in buckets of ten minutes, a few buckets at a time. */
+async function* fullPoints(
+  database: Database,
+  { day, imeis }: Day,
+  vehicleId: number,
+  window: Window,
+): AsyncGenerator<Point> {
+  const startMs = Date.parse(day);
   let group: string[] = [];
-  for (const [day, ofDay] of imeis) {
-    const startMs = Date.parse(day);
-    if (startMs + dayMs <= window.fromMs || startMs > window.toMs) continue;
-    for (let atMs = startMs; atMs < startMs + dayMs; atMs += bucketMs) {
-      if (atMs + bucketMs <= window.fromMs || atMs > window.toMs) continue;
-      group.push(...ofDay.map((imei) => bucketIdOf(imei, vehicleId, atMs)));
-      if (group.length < readAtOnce) continue;
-      yield group;
-      group = [];
-    }
+  for (let atMs = startMs; atMs < startMs + dayMs; atMs += bucketMs) {
+    const isWithin = atMs + bucketMs > window.fromMs && atMs <= window.toMs;
+    if (isWithin) group.push(...imeis.map((imei) => bucketIdOf(imei, vehicleId, atMs)));
+    if (group.length < readAtOnce && atMs + bucketMs < startMs + dayMs) continue;
+    yield* pointsOf(await bucketsOf(database, group), window);
+    group = [];
   }
-  if (group.length > 0) yield group;
 }
 
-/** Which terminals have reported, by days in their order. */
-function imeisByDay(known: VehicleDays | null): [string, string[]][] {
-  const days = new Map<string, string[]>();
-  for (const key of Object.keys(known?.days ?? {}).toSorted()) {
-    const [day = '', imei = ''] = key.split(':');
-    days.set(day, [...(days.get(day) ?? []), imei]);
+/** Two series of points in the order of their times. */
+async function* merged(some: readonly Point[], others: AsyncIterable<Point>): AsyncGenerator<Point> {
+  let next = 0;
+  for await (const point of others) {
+    for (let each = some[next]; each !== undefined; each = some[next]) {
+      if (each.position.timestamp > point.position.timestamp) break;
+      next += 1;
+      // The point itself, from before it was thinned.
+      if (each.position.timestamp < point.position.timestamp || each.position.imei !== point.position.imei) yield each;
+    }
+    yield point;
   }
-  return [...days];
+  yield* some.slice(next);
+}
+
+/** The days of a vehicle's history that a window touches, in order. */
+function daysWithin(known: VehicleDays | null, { fromMs, toMs }: Window): Day[] {
+  const days = new Map<string, { day: string; imeis: string[]; isFull: boolean }>();
+  for (const [key, kind] of Object.entries(known?.days ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const { day, imei } = dayKey(key);
+    const startMs = Date.parse(day);
+    if (startMs + dayMs <= fromMs || startMs > toMs) continue;
+    const found = days.get(day) ?? { day, imeis: [], isFull: false };
+    found.imeis.push(imei);
+    found.isFull ||= kind === 'full';
+    days.set(day, found);
+  }
+  return [...days.values()];
+}
+
+/** A key of `VehicleDays.days`. */
+export function dayKey(key: string): { readonly day: string; readonly imei: string } {
+  const [day = '', imei = ''] = key.split(':');
+  return { day, imei };
+}
+
+/** When the bucket of an `_id` begins. */
+function startOf(id: string): number {
+  const start = id.split(':').slice(2).join(':');
+  return Date.parse(start.length === 'YYYY-MM-DD'.length ? start : `${start}Z`);
 }
 
 /** The points of some buckets within a window, in order; a report that a terminal has sent twice counts once. */
 function pointsOf(buckets: readonly Bucket[], { fromMs, toMs }: Window): Point[] {
   const found: Point[] = [];
   for (const { _id, imei, points } of buckets) {
-    const startMs = Date.parse(`${_id.slice(-16)}Z`);
+    const startMs = startOf(_id);
     for (const [key, packed] of Object.entries(points)) {
       const atMs = startMs + Number.parseInt(key, 10);
       if (atMs >= fromMs && atMs <= toMs) found.push(unpack(packed, imei, atMs));
@@ -153,9 +271,7 @@ export async function knownPoints(
   if (asked.length === 0) return () => false;
   const startOf = (timestamp: number): number => Math.floor(timestamp / bucketMs) * bucketMs;
   const ids = new Set(asked.map(({ imei, vehicleId, timestamp }) => bucketIdOf(imei, vehicleId, startOf(timestamp))));
-  const buckets = await bucketsIn(database)
-    .find({ _id: { $in: [...ids] } })
-    .toArray();
+  const buckets = await bucketsOf(database, [...ids]);
   const known = new Set<string>();
   for (const { _id, points } of buckets)
     for (const key of Object.keys(points))

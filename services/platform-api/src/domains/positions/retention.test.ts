@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { type Database, openDatabase } from '@fleet/storage';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { loadConfig } from '../../config.ts';
+import { Records } from '../../store/records.ts';
+import { testPosition } from '../../testing/positions.ts';
+import { configOf } from '../preferences/store.ts';
+import type { LastLocation } from '../realtime/schema.ts';
+import { sweepPositions, thinned } from './retention.ts';
+import type { NewPoint, Point } from './schema.ts';
+import { appendPositions, daysOf, readPositions } from './store.ts';
+
+let database: Database;
+let records: Records;
+beforeAll(() => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/positions_${randomBytes(6).toString('hex')}`;
+  database = openDatabase(url.href, { appName: 'test' });
+  records = new Records(database);
+});
+afterAll(async () => {
+  await database.db.dropDatabase();
+  await database.close();
+});
+
+const dayMs = 86_400_000;
+const noon = Date.parse('2026-01-31T12:00:00Z');
+const config = loadConfig({ MONGODB_URL: 'mongodb://x/y', NATS_URL: 'nats://x', REDIS_URL: 'redis://x' });
+const sweep = (days: number) => sweepPositions({ database, records, config }, noon + days * dayMs);
+
+let vehicleId = 0;
+beforeEach(async () => {
+  vehicleId = await records.nextId('vehicles');
+  await database.collection('position_sweeps').deleteMany({});
+});
+
+const point = (seconds: number, more: Partial<LastLocation> = {}, imei = '111'): NewPoint => ({
+  vehicleId,
+  accountId: 1,
+  driverId: 3,
+  hash: 'aa',
+  position: testPosition(imei, { timestamp: noon + seconds * 1_000, slowSinceMs: null, ...more }),
+});
+const minutes = (count: number, imei?: string) =>
+  Array.from({ length: count * 2 }, (_u, i) => point(i * 30, { speed: i }, imei));
+async function read(from = noon - dayMs, to = noon + dayMs): Promise<Point[]> {
+  const found: Point[] = [];
+  for await (const each of readPositions(database, vehicleId, { fromMs: from, toMs: to })) found.push(each);
+  return found;
+}
+const buckets = () => database.collection('position_buckets').countDocuments({ vehicleId });
+
+describe('the history of a vehicle', () => {
+  it('is whole for 180 days, then one point in five minutes, and after two years gone', async () => {
+    await appendPositions(database, minutes(30));
+    await sweep(180);
+    expect(await read()).toHaveLength(60);
+    await sweep(182);
+    const thin = await read();
+    expect(thin.map(({ position }) => (position.timestamp - noon) / 1_000)).toEqual([0, 300, 600, 900, 1200, 1500]);
+    expect(thin[1]).toMatchObject({ driverId: 3, position: { speed: 10, imei: '111' } });
+    expect(await buckets()).toBe(1);
+    await sweep(183);
+    expect(await read()).toEqual(thin);
+    await sweep(729);
+    expect(await read()).toEqual(thin);
+    await sweep(732);
+    expect(await read()).toEqual([]);
+    expect(await buckets()).toBe(0);
+    expect((await daysOf(database, vehicleId))?.days).toEqual({});
+  });
+
+  it('is thinned for each terminal and day by itself, and takes late points afterwards', async () => {
+    await appendPositions(database, [...minutes(10), ...minutes(10, '222'), point(86_400 * 5)]);
+    await sweep(183);
+    expect(await read()).toHaveLength(4);
+    expect(await read(noon, noon + 10 * dayMs)).toHaveLength(5);
+    await appendPositions(database, [point(31), point(0)]);
+    expect((await read()).map(({ position }) => (position.timestamp - noon) / 1_000)).toEqual([0, 0, 31, 300, 300]);
+    await sweep(183);
+    expect(await read()).toHaveLength(4);
+  });
+
+  it('is kept whole for as long as the account says', async () => {
+    const scope = { accountId: 77 };
+    const { _id } = await configOf(records, scope);
+    const json = JSON.stringify({ retention: { locations_days: 300 } });
+    await records.collection('global_config').updateOne({ _id }, { $set: { json } as object });
+    await appendPositions(
+      database,
+      minutes(10).map((each) => ({ ...each, ...scope })),
+    );
+    await sweep(299);
+    expect(await read()).toHaveLength(20);
+    await sweep(302);
+    expect(await read()).toHaveLength(2);
+  });
+});
+
+it('of five minutes the first point with a fix is kept, or the first', () => {
+  const points = [
+    point(0, { gpsValid: false }),
+    point(10),
+    point(20),
+    point(300, { gpsValid: false }),
+    point(310, { gpsValid: false }),
+  ];
+  expect(thinned(points)).toEqual([points[1], points[3]]);
+  expect(thinned([])).toEqual([]);
+});
