@@ -53,7 +53,7 @@ describe('a patch', () => {
   it.each(['x = a * b', 'a + b; a + b'])('refuses %s', (text) => expect(() => patched(text, patch)).toThrow(/patch/));
   it('is a part of what a program is built from', () => {
     expect(sourceFingerprint(ferretDb.module, ferretDb)).not.toBe(
-      sourceFingerprint(ferretDb.module, { ...ferretDb, patch }),
+      sourceFingerprint(ferretDb.module, { ...ferretDb, patches: [patch] }),
     );
   });
 });

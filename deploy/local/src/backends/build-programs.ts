@@ -27,7 +27,7 @@ export interface GoProgram {
   module: string;
   /** The 1.x of the oldest Go that builds the module. */
   goMinor: number;
-  patch?: SourcePatch;
+  patches?: readonly SourcePatch[];
 }
 
 export const natsServer: GoProgram = {
@@ -40,6 +40,16 @@ export const natsServer: GoProgram = {
   goMinor: 24,
 };
 
+/** How FerretDB begins to ask SQLite for a document by its `_id`, where it does not only explain that. */
+const idQuery = (condition: string, types: string): string =>
+  [
+    `\tif ${condition} {`,
+    '\t\tv, _ := params.Filter.Get("_id")',
+    '\t\tswitch v.(type) {',
+    `\t\tcase ${types}:`,
+    '\t\t\twhereClause',
+  ].join('\n');
+
 export const ferretDb: GoProgram = {
   name: 'ferretdb',
   title: 'FerretDB, the MongoDB-compatible server',
@@ -48,13 +58,22 @@ export const ferretDb: GoProgram = {
   advice: 'Install mongod on the PATH or set MONGODB_URL.',
   module: backendsModule,
   goMinor: 24,
-  patch: {
-    // It makes the index of `_id` over `->"_id"` and asks by `->'$._id'`, for which SQLite reads the whole table.
-    module: 'github.com/FerretDB/FerretDB',
-    file: 'internal/backends/sqlite/metadata/metadata.go',
-    from: `IDColumn = DefaultColumn + "->'$._id'"`,
-    to: `IDColumn = DefaultColumn + "->'_id'"`,
-  },
+  patches: [
+    {
+      // It makes the index of `_id` over `->"_id"` and asks by `->'$._id'`, for which SQLite reads the whole table.
+      module: 'github.com/FerretDB/FerretDB',
+      file: 'internal/backends/sqlite/metadata/metadata.go',
+      from: `IDColumn = DefaultColumn + "->'$._id'"`,
+      to: `IDColumn = DefaultColumn + "->'_id'"`,
+    },
+    {
+      // It uses that index for texts alone, and only where the filter has nothing beside the id. What is found is filtered again in any case.
+      module: 'github.com/FerretDB/FerretDB',
+      file: 'internal/backends/sqlite/collection.go',
+      from: idQuery('params.Filter.Len() == 1', 'string, types.ObjectID'),
+      to: idQuery('params.Filter.Len() >= 1', 'string, types.ObjectID, int32, int64'),
+    },
+  ],
 };
 
 /** For the tests of clip storage alone; `npm start` does not build it. */
@@ -116,7 +135,7 @@ async function findGo(program: GoProgram, context: BuildContext): Promise<string
 /** Changes whenever the program could: its sources, versions and build settings. */
 export function sourceFingerprint(moduleDir: string, program: GoProgram): string {
   const hash = createHash('sha256').update([program.package, program.tags, process.platform, process.arch].join('\n'));
-  if (program.patch !== undefined) hash.update(JSON.stringify(program.patch));
+  if (program.patches !== undefined) hash.update(JSON.stringify(program.patches));
   const sources = program.package.startsWith('./') ? readdirSync(join(moduleDir, program.package)).toSorted() : [];
   const files = ['go.mod', 'go.sum', ...sources.map((file) => join(program.package, file))];
   for (const file of files) hash.update(`\n${file}\n`).update(readFileSync(join(moduleDir, file)));
@@ -142,8 +161,9 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
   };
   const title = `Building ${program.title} (once; takes a minute or two)`;
   const outcome = await context.progress.step(title, async () => {
-    const { patch } = program;
-    const modFile = patch && (await patchedModule(go, patch, join(context.cacheDir, 'patched', program.name), options));
+    const { patches } = program;
+    const modFile =
+      patches && (await patchedModule(go, patches, join(context.cacheDir, 'patched', program.name), options));
     const patched = modFile === undefined ? [] : [`-modfile=${modFile}`];
     const settings = ['-trimpath', '-mod=readonly', '-ldflags=-s -w', `-tags=${program.tags}`, ...patched];
     return runCommand(go, ['build', ...settings, '-o', fresh, program.package], options);

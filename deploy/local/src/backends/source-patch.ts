@@ -14,16 +14,16 @@ export interface SourcePatch {
 }
 
 /**
- * Copies the module with the change into a folder, and the building module's go.mod with it in the place of the original; the path of that go.mod, for
+ * Copies the one module of the changes with them into a folder, and the building module's go.mod with that in the place of the original; the path of that go.mod, for
  * `-modfile`. (`-overlay` refuses files of the module cache.)
  */
 export async function patchedModule(
   go: string,
-  patch: SourcePatch,
+  patches: readonly SourcePatch[],
   folder: string,
   options: CommandOptions & { readonly cwd: string },
 ): Promise<string> {
-  const { module, file } = patch;
+  const module = patches[0]?.module ?? '';
   const run = async (...args: string[]): Promise<void> => {
     if ((await runCommand(go, args, options)) === 0) return;
     throw new StartError(`The sources of ${module} could not be had.`, logTail(options.logFile));
@@ -33,7 +33,10 @@ export async function patchedModule(
   const target = resolve(folder, 'module');
   rmSync(folder, { recursive: true, force: true });
   copyFiles((found ?? '').trim(), target);
-  writeFileSync(join(target, file), patched(readFileSync(join(target, file), 'utf8'), patch));
+  for (const patch of patches) {
+    const path = join(target, patch.file);
+    writeFileSync(path, patched(readFileSync(path, 'utf8'), patch));
+  }
   const modFile = resolve(folder, 'patched.mod');
   copyFileSync(join(options.cwd, 'go.mod'), modFile);
   copyFileSync(join(options.cwd, 'go.sum'), resolve(folder, 'patched.sum'));
