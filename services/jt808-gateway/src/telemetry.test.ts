@@ -1,4 +1,12 @@
-import { eventHeaders, eventSubject, readTelemetryBatch, type TelemetryReport } from '@fleet/bus';
+import {
+  eventHeaders,
+  eventSubject,
+  listenFor,
+  readTelemetryBatch,
+  sessionChanged,
+  type TelemetryReport,
+} from '@fleet/bus';
+import { terminalRegistration, tryDecodeBody } from '@fleet/jt808';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, until } from './testing/harness.ts';
@@ -155,6 +163,43 @@ describe('events', () => {
       expect(event?.header.get(eventHeaders.serialNo)).toBe(String(serial));
     },
   );
+
+  it.each(['2011', '2013', '2019'] as const)(
+    'a registration of %s is stored once the terminal is known',
+    async (edition) => {
+      const phone = freePhone(edition);
+      await login(phone, edition);
+      await until(async () => (await eventsOf(phone, 0x0100)).length > 0, 'no registration is stored');
+      const [event, ...others] = await eventsOf(phone, 0x0100);
+      expect(others).toEqual([]);
+      expect(event?.header.get(eventHeaders.edition)).toBe(edition);
+      expect(tryDecodeBody(terminalRegistration, Buffer.from(event?.data ?? []), edition).ok).toBe(true);
+    },
+  );
+
+  it('what a terminal says it is made of is stored, whoever asked', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    terminal.send(0x0107, Buffer.alloc(60, 0x30));
+    await until(async () => (await eventsOf(phone, 0x0107)).length === 1, 'no attributes are stored');
+  });
+
+  it('tell when sessions begin and end', async () => {
+    const heard: { imei: string; isOnline: boolean }[] = [];
+    const onError = (error: unknown) => {
+      throw error;
+    };
+    const listener = listenFor(caller.bus, sessionChanged, onError, (change) => heard.push(change));
+    await caller.bus.nc.flush();
+    const phone = freePhone();
+    const own = () => heard.filter(({ imei }) => imei === keyOf(phone)).map(({ isOnline }) => isOnline);
+    const terminal = await login(phone);
+    await until(() => own().length === 1, 'no beginning is told');
+    terminal.close();
+    await until(() => own().length === 2, 'no end is told');
+    expect(own()).toEqual([true, false]);
+    listener.stop();
+  });
 
   it('outside the standard are stored and answered "not supported"', async () => {
     const phone = freePhone();
