@@ -92,7 +92,10 @@ async function raiseAll(): Promise<void> {
 }
 
 async function killInTurn(): Promise<void> {
-  for (const name of processes) {
+  const order = processes.toSorted(() => Math.random() - 0.5);
+  // What fails can be done again.
+  process.stdout.write(`killed in this order: ${order.join(', ')}\n`);
+  for (const name of order) {
     await restarted(world, name, kill(world, name));
     await healthy(world);
   }
