@@ -5,6 +5,7 @@ import { sweepAuth } from './domains/auth/store.ts';
 import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
 import { sweepAddresses } from './domains/geocoding/store.ts';
+import { syncTerminals } from './domains/geofences/terminal-sync.ts';
 import { sweepTimes } from './domains/notifications/record.ts';
 import { removeOldNotifications } from './domains/notifications/retention.ts';
 import { sweepPositions } from './domains/positions/retention.ts';
@@ -40,6 +41,7 @@ export const sweeps: readonly Sweep[] = [
   { name: 'notifications', everyMs: 24 * hourMs, run: (deps) => removeOldNotifications(deps) },
   { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
   { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
+  { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   { name: 'positions', everyMs: 10 * minuteMs, run: (deps) => sweepPositions(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },

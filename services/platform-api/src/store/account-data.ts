@@ -18,6 +18,8 @@ export const accountData: Readonly<Record<string, Ending>> = {
   drivers: 'in time',
   vehicle_groups: 'in time',
   geofences: 'in time',
+  // Terminals of an account that is deleted forget its areas before that.
+  geofence_terminals: 'in time',
   routes: 'in time',
   shares: 'at once',
   share_links: 'in time',
@@ -72,6 +74,7 @@ export const commonData: readonly string[] = [
   'unique_values',
   'upload_locks',
   'uploads',
+  'webhook_claims',
   'webhook_due',
   'webhook_health',
   'webhook_replays',

@@ -38,6 +38,7 @@ export const indexes: readonly Index[] = [
   { collection: 'push_tokens', keys: { accountId: 1, userId: 1 } },
   { collection: 'webhooks', keys: { accountId: 1, userId: 1, _id: -1 } },
   { collection: 'geofences', keys: { accountId: 1, _id: -1 } },
+  { collection: 'geofence_terminals', keys: { accountId: 1 } },
   { collection: 'routes', keys: { accountId: 1, _id: -1 } },
   { collection: 'routes', keys: { accountId: 1, vehicleIds: 1 } },
   { collection: 'cached_addresses', keys: { accountId: 1, expiresAt: -1 } },

@@ -131,10 +131,16 @@ async function checkedChange(
   const details = detailsOf(body);
   checkDwell({ ...known, ...details });
   await checkLinks(deps, caller, details, known);
-  if (!isOfShape(body)) return details;
+  if (!isOfShape(body)) return isInTerminals(body) ? { ...details, terminalSync: {} } : details;
   // The terminals have another area.
   return { ...details, ...shapeAfter(body, known), terminalSync: {} };
 }
+
+/** What terminals are told of beside the shape. */
+const isInTerminals = (body: GeofenceBody): boolean =>
+  [body.name, body.notify_on, body.speed_limit_kmh, body.schedule, body.push_to_terminal].some(
+    (field) => field !== undefined,
+  );
 
 /** Links are to the account's own vehicles and groups, 404 otherwise; those that were there may have gone since. */
 async function checkLinks(

@@ -1,0 +1,150 @@
+import {
+  type BodyOf,
+  deleteCircleAreas,
+  deletePolygonAreas,
+  deleteRectangleAreas,
+  deleteRoutes,
+  type Edition,
+  encodeBody,
+  type MessageDefinition,
+  setCircleAreas,
+  setPolygonArea,
+  setRectangleAreas,
+  setRoute,
+  unencodableInGbk,
+} from '@fleet/jt808';
+import { pairs } from '../../coordinates.ts';
+import type { Geofence } from './schema.ts';
+
+/** The kinds of areas that a terminal keeps apart, each with ids of its own. */
+export type AreaKind = 'circle' | 'rectangle' | 'polygon' | 'route';
+
+/** A message to a terminal, ready to be sent. */
+export interface AreaMessage {
+  readonly messageId: number;
+  readonly bodyHex: string;
+}
+
+/** What a geofence is in a terminal; null where the standard has no words for it. */
+export interface TerminalArea {
+  readonly kind: AreaKind;
+  readonly message: AreaMessage;
+}
+
+const deletions = {
+  circle: deleteCircleAreas,
+  rectangle: deleteRectangleAreas,
+  polygon: deletePolygonAreas,
+  route: deleteRoutes,
+} as const;
+
+const message = <D extends MessageDefinition>(definition: D, body: BodyOf<D>, edition: Edition): AreaMessage => ({
+  messageId: definition.id,
+  bodyHex: encodeBody(definition, body, edition).toString('hex'),
+});
+
+/** 0x8601, 0x8603, 0x8605 or 0x8607 for one area. */
+export const areaDeletion = (kind: AreaKind, id: number, edition: Edition): AreaMessage =>
+  message(deletions[kind], { ids: [id] }, edition);
+
+/** Added, not in the place of the others that the terminal has. */
+const add = 1;
+/** JT/T 808-2013 table 57: the driver is told, and not the platform, which follows crossings itself. */
+const bit = { speed: 1 << 1, driverOnEntry: 1 << 2, driverOnExit: 1 << 4, south: 1 << 6, west: 1 << 7 } as const;
+const segmentBit = { speed: 1 << 1, south: 1 << 2, west: 1 << 3 } as const;
+/** A byte of metres in 0x8606. */
+const maxWidthM = 255;
+const overspeedSeconds = 10;
+const largestId = 0xffff_ffff;
+
+/**
+ * 0x8600, 0x8602, 0x8604, or 0x8606 for a corridor. Null for what they can not say: days of the week of another time zone, a corridor wider than 255 m, an area on both
+ * sides of the equator or of a meridian where signs change.
+ */
+export function terminalArea(geofence: Geofence, edition: Edition): TerminalArea | null {
+  if (geofence.schedule !== null || geofence._id > largestId) return null;
+  const points = pairs(geofence.points);
+  if (geofence.type === 'corridor') return corridor(geofence, points, edition);
+  const signs = signsOf(points);
+  if (signs === null) return null;
+  const head = {
+    areaId: geofence._id,
+    attributes: attributesOf(geofence) | signs,
+    ...limitOf(geofence),
+    ...nameOf(geofence),
+  };
+  if (geofence.type === 'circle') {
+    const [[latitude, longitude] = [0, 0]] = points;
+    const circle = { ...head, centerLatitudeDeg: latitude, centerLongitudeDeg: longitude };
+    const areas = [{ ...circle, radiusM: Math.round(geofence.radiusM ?? 0) }];
+    return { kind: 'circle', message: message(setCircleAreas, { setAttribute: add, areas }, edition) };
+  }
+  const rectangle = rectangleOf(points);
+  if (rectangle !== null) {
+    const areas = [{ ...head, ...rectangle }];
+    return { kind: 'rectangle', message: message(setRectangleAreas, { setAttribute: add, areas }, edition) };
+  }
+  return { kind: 'polygon', message: message(setPolygonArea, { ...head, vertices: points }, edition) };
+}
+
+function corridor(geofence: Geofence, points: readonly [number, number][], edition: Edition): TerminalArea | null {
+  const widthM = Math.round(geofence.widthM ?? 0);
+  if (widthM > maxWidthM) return null;
+  const hasLimit = geofence.speedLimitKmh !== null;
+  const body = {
+    routeId: geofence._id,
+    attributes: attributesOf(geofence) & ~bit.speed,
+    points: points.map(([latitude, longitude], at) => ({
+      pointId: at + 1,
+      segmentId: at + 1,
+      latitudeDeg: latitude,
+      longitudeDeg: longitude,
+      widthM,
+      attributes:
+        (hasLimit ? segmentBit.speed : 0) |
+        (latitude < 0 ? segmentBit.south : 0) |
+        (longitude < 0 ? segmentBit.west : 0),
+      ...limitOf(geofence),
+    })),
+    ...nameOf(geofence),
+  };
+  return { kind: 'route', message: message(setRoute, body, edition) };
+}
+
+const attributesOf = ({ speedLimitKmh, notifyOn }: Geofence): number =>
+  (speedLimitKmh === null ? 0 : bit.speed) |
+  (notifyOn.includes('enter') ? bit.driverOnEntry : 0) |
+  (notifyOn.includes('exit') ? bit.driverOnExit : 0);
+
+const limitOf = ({ speedLimitKmh }: Geofence) =>
+  speedLimitKmh === null
+    ? {}
+    : { maxSpeedKmh: speedLimitKmh, overspeedDurationS: overspeedSeconds, nightMaxSpeedKmh: speedLimitKmh };
+
+/** Terminals have the signs of GBK alone. */
+const nameOf = ({ name }: Geofence) => ({
+  name: unencodableInGbk(name).reduce((text, sign) => text.replaceAll(sign, '?'), name),
+});
+
+/** The sides of the equator and of Greenwich that all points are on; null where they are on both. */
+function signsOf(points: readonly (readonly [number, number])[]): number | null {
+  const [south, west] = [points.filter(([latitude]) => latitude < 0), points.filter(([, longitude]) => longitude < 0)];
+  const isWhole = [south, west].every(({ length }) => length === 0 || length === points.length);
+  return isWhole ? (south.length > 0 ? bit.south : 0) | (west.length > 0 ? bit.west : 0) : null;
+}
+
+/** The corners of a polygon that is a rectangle of meridians and parallels; null for any other. */
+function rectangleOf(points: readonly (readonly [number, number])[]) {
+  const [latitudes, longitudes] = [points.map(([latitude]) => latitude), points.map(([, longitude]) => longitude)];
+  const isAligned = points.every((point, at) => {
+    const next = points[(at + 1) % points.length] ?? point;
+    return (point[0] === next[0]) !== (point[1] === next[1]);
+  });
+  if (points.length !== 4 || !isAligned || new Set(latitudes).size !== 2 || new Set(longitudes).size !== 2) return null;
+  return {
+    topLeftLatitudeDeg: Math.max(...latitudes),
+    topLeftLongitudeDeg: Math.min(...longitudes),
+    bottomRightLatitudeDeg: Math.min(...latitudes),
+    bottomRightLongitudeDeg: Math.max(...longitudes),
+  };
+}

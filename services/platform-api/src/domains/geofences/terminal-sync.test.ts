@@ -1,0 +1,214 @@
+import { decodeBody, setCircleAreas, setPolygonArea, setRectangleAreas, setRoute } from '@fleet/jt808';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { generally, newImei, Terminals } from '../../testing/terminals.ts';
+import type { Geofence } from './schema.ts';
+import { geofencesIn } from './store.ts';
+import { areaDeletion, terminalArea } from './terminal-areas.ts';
+import { syncTerminals } from './terminal-sync.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+let terminals: Terminals;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterAll(() => world?.close());
+
+const path = '/api/geofences';
+const triangle = [
+  [22.5, 114],
+  [22.5, 114.1],
+  [22.6, 114.1],
+];
+let vehicleId: number;
+let imei: string;
+let accountId: number;
+/** Message ids and area ids that the terminal has got since this was last asked. */
+const got = () =>
+  terminals.seen
+    .splice(0)
+    .map(({ command }) => (command.kind === 'raw' ? command.messageId.toString(16) : command.kind));
+const sync = (minutes = 0) => syncTerminals(world.deps, new Date(Date.now() + minutes * 60_000));
+const stateOf = async (id: number) => (await owner.get(`${path}/${id}`)).data['terminal_sync'];
+const make = async (more: object = {}): Promise<number> => {
+  const body = { name: 'Yard', coordinates: triangle, push_to_terminal: true, vehicles: [vehicleId], ...more };
+  const { status, data } = await owner.post(path, body);
+  expect(status).toBe(201);
+  return data.id;
+};
+
+describe('areas in terminals', () => {
+  beforeEach(async () => {
+    const tenant = await world.tenant('Areas');
+    accountId = tenant.accountId;
+    owner = world.as(tenant.owner);
+    imei = newImei();
+    vehicleId = (await owner.post('/api/vehicles', { vehicle_no: 'AREA 1', imei })).data.id;
+    terminals = new Terminals(world.deps);
+  });
+  afterEach(() => terminals.close());
+
+  it('wait for the terminal, are sent once, and go with their geofence', async () => {
+    const id = await make();
+    await sync();
+    expect(await stateOf(id)).toEqual({ [imei]: 'pending' });
+    await terminals.connect(imei);
+    await sync();
+    expect(got()).toEqual(['8604']);
+    expect(await stateOf(id)).toEqual({ [imei]: 'synced' });
+    await sync();
+    expect(got()).toEqual([]);
+    await owner.delete(`${path}/${id}`);
+    await sync();
+    expect(got()).toEqual(['8605']);
+    await sync();
+    expect(got()).toEqual([]);
+  });
+
+  it('are sent again when they have changed, in the place of the old ones', async () => {
+    await terminals.connect(imei);
+    const id = await make();
+    await sync();
+    got();
+    await owner.put(`${path}/${id}`, { description: 'the same area' });
+    await sync();
+    expect(got()).toEqual([]);
+    await owner.put(`${path}/${id}`, { type: 'circle', coordinates: [[22.5, 114]], radius_m: 300 });
+    expect(await stateOf(id)).toEqual({ [imei]: 'pending' });
+    await sync();
+    expect(got()).toEqual(['8605', '8600']);
+    expect(await stateOf(id)).toEqual({ [imei]: 'synced' });
+    await owner.put(`${path}/${id}`, { push_to_terminal: false });
+    await sync();
+    expect(got()).toEqual(['8601']);
+    expect(await stateOf(id)).toEqual({});
+    await owner.put(`${path}/${id}`, { push_to_terminal: true });
+    expect(await stateOf(id)).toEqual({ [imei]: 'pending' });
+    await sync();
+    expect(got()).toEqual(['8600']);
+  });
+
+  it('leave a terminal whose vehicle the geofence does not hold for any more', async () => {
+    await terminals.connect(imei);
+    const other = (await owner.post('/api/vehicles', { vehicle_no: 'AREA 2' })).data.id;
+    const id = await make();
+    await sync();
+    got();
+    await owner.put(`${path}/${id}`, { vehicles: [other] });
+    await sync();
+    expect(got()).toEqual(['8605']);
+    expect(await stateOf(id)).toEqual({});
+  });
+
+  it('that a terminal does not take are tried again later, those that it does not know are not', async () => {
+    await terminals.connect(imei);
+    terminals.answer = async () => generally(1);
+    const id = await make();
+    await sync();
+    expect(await stateOf(id)).toEqual({ [imei]: 'failed' });
+    got();
+    await sync(5);
+    expect(got()).toEqual([]);
+    terminals.answer = async () => generally(3);
+    await sync(11);
+    expect(got()).toEqual(['8605', '8604']);
+    expect(await stateOf(id)).toEqual({ [imei]: 'unsupported' });
+    await sync(10_000);
+    expect(got()).toEqual([]);
+  });
+
+  it('that the standard has no words for are unsupported', async () => {
+    await terminals.connect(imei);
+    const corridor = { type: 'corridor', coordinates: triangle };
+    const [wide, narrow] = [await make({ ...corridor, width_m: 300 }), await make({ ...corridor, width_m: 200 })];
+    await sync();
+    expect(got()).toEqual(['8606']);
+    expect(await stateOf(wide)).toEqual({ [imei]: 'unsupported' });
+    expect(await stateOf(narrow)).toEqual({ [imei]: 'synced' });
+  });
+});
+
+describe('what a terminal is told', () => {
+  const bodyOf = async (more: object) => {
+    const { accountId: id } = world.ours;
+    accountId = id;
+    owner = world.as(world.ours.owner);
+    const { data } = await owner.post(path, { name: 'Höfe', coordinates: triangle, ...more });
+    return (await geofencesIn(world.records).find({ accountId }, data.id)) as Geofence;
+  };
+  const bytes = (geofence: Geofence, edition: '2013' | '2019' = '2013') => {
+    const area = terminalArea(geofence, edition);
+    if (area === null) throw new Error('no area');
+    return Buffer.from(area.message.bodyHex, 'hex');
+  };
+
+  it('of a polygon', async () => {
+    const geofence = await bodyOf({ speed_limit_kmh: 40, notify_on: ['exit'] });
+    expect(decodeBody(setPolygonArea, bytes(geofence, '2019'), '2019')).toMatchObject({
+      areaId: geofence._id,
+      attributes: 0b1_0010,
+      maxSpeedKmh: 40,
+      nightMaxSpeedKmh: 40,
+      vertices: triangle,
+      name: 'H?fe',
+    });
+  });
+
+  it('of a circle south of the equator and west of Greenwich', async () => {
+    const geofence = await bodyOf({ type: 'circle', coordinates: [[-22.5, -43.2]], radius_m: 250 });
+    const { areas } = decodeBody(setCircleAreas, bytes(geofence), '2013');
+    expect(areas).toMatchObject([
+      {
+        areaId: geofence._id,
+        attributes: 0b1101_0100,
+        centerLatitudeDeg: 22.5,
+        centerLongitudeDeg: 43.2,
+        radiusM: 250,
+      },
+    ]);
+  });
+
+  it('of a rectangle', async () => {
+    const corners = [
+      [22.5, 114],
+      [22.5, 114.1],
+      [22.6, 114.1],
+      [22.6, 114],
+    ];
+    const { areas } = decodeBody(setRectangleAreas, bytes(await bodyOf({ coordinates: corners })), '2013');
+    expect(areas).toMatchObject([
+      {
+        topLeftLatitudeDeg: 22.6,
+        topLeftLongitudeDeg: 114,
+        bottomRightLatitudeDeg: 22.5,
+        bottomRightLongitudeDeg: 114.1,
+      },
+    ]);
+  });
+
+  it('of a corridor', async () => {
+    const geofence = await bodyOf({ type: 'corridor', width_m: 50, speed_limit_kmh: 60 });
+    const { routeId, points } = decodeBody(setRoute, bytes(geofence), '2013');
+    expect(routeId).toBe(geofence._id);
+    expect(points).toHaveLength(3);
+    expect(points[1]).toMatchObject({
+      pointId: 2,
+      latitudeDeg: 22.5,
+      longitudeDeg: 114.1,
+      widthM: 50,
+      maxSpeedKmh: 60,
+    });
+  });
+
+  it('is nothing where it can not be said', async () => {
+    const geofence = await bodyOf({});
+    const across = { ...geofence, points: [1, 1, -1, 1, 1, 2] };
+    expect(terminalArea(across, '2013')).toBeNull();
+    const schedule = { timezone: 'UTC', days: [1], from: '08:00', to: '10:00' };
+    expect(terminalArea({ ...geofence, schedule }, '2013')).toBeNull();
+    expect(areaDeletion('circle', 7, '2013')).toEqual({ messageId: 0x8601, bodyHex: '0100000007' });
+  });
+});

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import type { Edition } from '@fleet/jt808';
+import { type Collection, type Database, readDevice, readDevices } from '@fleet/storage';
+import type { Deps } from '../../deps.ts';
+import { Holders } from './holders.ts';
+import type { Geofence, SyncState } from './schema.ts';
+import { geofencesIn } from './store.ts';
+import { type AreaKind, type AreaMessage, areaDeletion, terminalArea } from './terminal-areas.ts';
+
+type Parts = Pick<Deps, 'database' | 'records' | 'redis' | 'asker' | 'log'>;
+
+/** An area that was sent to a terminal; `_id` is `<canonical number>:<geofence id>`. */
+interface SentArea {
+  readonly _id: string;
+  readonly accountId: number;
+  readonly geofenceId: number;
+  readonly imei: string;
+  /** What the terminal may have, even where it has not answered. */
+  readonly kind: AreaKind | null;
+  /** Of the message that was sent. */
+  readonly digest: string;
+  readonly state: SyncState;
+  readonly attempts: number;
+  readonly retryAt: Date;
+}
+
+/** An area that a terminal should have. */
+interface Wanted {
+  readonly imei: string;
+  readonly geofence: Geofence;
+}
+
+const answerMs = 15_000;
+/** After this long a turn begins nothing more: the next one goes on. */
+const turnMs = 20_000;
+const atOnce = 8;
+const retryMs = 600_000;
+const longestRetryMs = 86_400_000;
+/** A terminal that is gone is not asked to forget for ever. */
+const maxRemovals = 30;
+
+const sentIn = (database: Database): Collection<SentArea> => database.collection<SentArea>('geofence_terminals');
+
+/**
+ * Brings terminals to where geofences want them: sends areas that they lack, or have in another form, and deletes those that they should not have. What is
+ * offline waits for its return. Run by one replica at a time; done twice it changes nothing, as an area is deleted before it is sent again.
+ */
+export async function syncTerminals(deps: Parts, now = new Date()): Promise<void> {
+  const accounts = new Set<number>([
+    ...(await deps.database.collection<Geofence>('geofences').distinct('accountId', { pushToTerminal: true })),
+    ...(await sentIn(deps.database).distinct('accountId')),
+  ]);
+  const untilMs = performance.now() + turnMs;
+  for (const accountId of accounts) {
+    if (performance.now() > untilMs) return;
+    await syncAccount(deps, accountId, now, untilMs);
+  }
+}
+
+async function syncAccount(deps: Parts, accountId: number, now: Date, untilMs: number): Promise<void> {
+  const scope = { accountId };
+  const [holders, geofences, sent] = await Promise.all([
+    Holders.read(deps, scope),
+    geofencesIn(deps.records).all(scope, { pushToTerminal: true }),
+    sentIn(deps.database).find({ accountId }).toArray(),
+  ]);
+  const wanted = new Map<string, Wanted>();
+  for (const geofence of geofences)
+    for (const { imei } of holders.of(geofence))
+      if (imei !== null) wanted.set(`${imei}:${geofence._id}`, { imei, geofence });
+  const known = new Map(sent.map((area) => [area._id, area]));
+  const imeis = [...new Set([...wanted.values(), ...sent].map(({ imei }) => imei))];
+  const online = await readDevices(deps.redis, imeis);
+  // One terminal is asked one thing after another.
+  const queue = imeis.filter((imei) => online.has(imei));
+  const worker = async (): Promise<void> => {
+    for (let imei = queue.shift(); imei !== undefined; imei = queue.shift()) {
+      const edition = online.get(imei)?.edition ?? '2013';
+      const terminal = { imei, edition, deps, now, isOver: () => performance.now() > untilMs };
+      const own = [...wanted.values()].filter((each) => each.imei === imei).map(({ geofence }) => geofence);
+      await syncTerminal(
+        terminal,
+        own,
+        [...known.values()].filter((each) => each.imei === imei),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
+interface Terminal {
+  readonly imei: string;
+  readonly edition: Edition;
+  readonly deps: Parts;
+  readonly now: Date;
+  readonly isOver: () => boolean;
+}
+
+async function syncTerminal(
+  terminal: Terminal,
+  wanted: readonly Geofence[],
+  known: readonly SentArea[],
+): Promise<void> {
+  const wantedIds = new Set(wanted.map(({ _id }) => _id));
+  for (const area of known)
+    if (!wantedIds.has(area.geofenceId) && isDue(area, terminal.now) && !terminal.isOver())
+      await removeArea(terminal, area);
+  for (const geofence of wanted) {
+    if (terminal.isOver()) return;
+    await sendArea(
+      terminal,
+      geofence,
+      known.find(({ geofenceId }) => geofenceId === geofence._id),
+    );
+  }
+}
+
+/** A removal that was tried has no digest: nobody wants to have it as it is. */
+const isDue = ({ digest, retryAt }: SentArea, now: Date): boolean => digest !== '' || retryAt <= now;
+
+async function removeArea(terminal: Terminal, area: SentArea): Promise<void> {
+  const { deps, edition, now } = terminal;
+  const attempts = area.digest === '' ? area.attempts + 1 : 1;
+  const state = area.kind === null ? 'synced' : await ask(terminal, areaDeletion(area.kind, area.geofenceId, edition));
+  if (state === 'synced' || state === 'unsupported' || attempts > maxRemovals) return forget(terminal, area);
+  const retryAt = new Date(now.getTime() + retryMs);
+  await sentIn(deps.database).updateOne({ _id: area._id }, { $set: { attempts, retryAt, digest: '' } });
+}
+
+/** The geofence may still be there, and hold for the terminal again one day. */
+async function forget({ deps, imei }: Terminal, { _id, accountId, geofenceId }: SentArea): Promise<void> {
+  const update = { $unset: { [`terminalSync.${imei}`]: '' } } as object;
+  await deps.database.collection<Geofence>('geofences').updateOne({ _id: geofenceId, accountId }, update);
+  await sentIn(deps.database).deleteOne({ _id });
+}
+
+async function sendArea(terminal: Terminal, geofence: Geofence, known: SentArea | undefined): Promise<void> {
+  const { imei, edition, deps, now } = terminal;
+  const area = terminalArea(geofence, edition);
+  const digest = area === null ? 'none' : createHash('sha256').update(JSON.stringify(area)).digest('base64url');
+  const isSame = known?.digest === digest;
+  if (isSame && (known.state === 'synced' || known.state === 'unsupported' || known.retryAt > now))
+    return geofence.terminalSync[imei] === known.state ? undefined : noteState(terminal, geofence, known.state);
+  const old = known?.kind ?? null;
+  const fields = { accountId: geofence.accountId, geofenceId: geofence._id, imei, digest };
+  const note = async (state: SyncState, kind: AreaKind | null, attempts: number): Promise<void> => {
+    const retryAt = new Date(now.getTime() + Math.min(retryMs * 2 ** Math.max(0, attempts - 1), longestRetryMs));
+    const $set = { ...fields, kind, state, attempts, retryAt: state === 'pending' ? now : retryAt };
+    await sentIn(deps.database).updateOne({ _id: `${imei}:${geofence._id}` }, { $set }, { upsert: true });
+    await noteState(terminal, geofence, state);
+  };
+  if (old !== null && (await ask(terminal, areaDeletion(old, geofence._id, edition))) === 'pending') return;
+  if (area === null) return note('unsupported', null, 0);
+  const attempts = (isSame ? known.attempts : 0) + 1;
+  // Before it is sent: whatever becomes of this process, the terminal may have it.
+  await note('pending', area.kind, attempts);
+  const state = await ask(terminal, area.message);
+  await note(state, area.kind, attempts);
+}
+
+/** What the geofence shows; it is no change of its record by a user. Only while it is what was sent. */
+async function noteState({ imei, deps }: Terminal, geofence: Geofence, state: SyncState): Promise<void> {
+  const { _id, accountId, version } = geofence;
+  const filter = { _id, accountId, version };
+  const update = { $set: { [`terminalSync.${imei}`]: state } } as object;
+  await deps.database.collection<Geofence>('geofences').updateOne(filter, update);
+}
+
+const success = 0;
+const notSupported = 3;
+
+/** Sends one message and says what came of it; `pending` where it was not sent. */
+async function ask({ imei, deps }: Terminal, command: AreaMessage): Promise<SyncState> {
+  const outcome = await deps.asker.ask({
+    imei,
+    command: { kind: 'raw', ...command },
+    correlationId: `geofence-${imei}`,
+    timeoutMs: answerMs,
+    isClaimed: async (claimed) => (await readDevice(deps.redis, claimed)) !== null,
+  });
+  switch (outcome.kind) {
+    case 'answered':
+      if (outcome.answer.result === success) return 'synced';
+      return outcome.answer.result === notSupported ? 'unsupported' : 'failed';
+    case 'notConnected':
+    case 'busy':
+    case 'brokerAway':
+      return 'pending';
+    default:
+      deps.log.info({ imei, messageId: command.messageId, outcome: outcome.kind }, 'a terminal did not take an area');
+      return 'failed';
+  }
+}
