@@ -5,6 +5,7 @@ import { NumberSource } from './number-source.ts';
 import type {
   AttemptRecord,
   AttemptTrigger,
+  DeliveryClaim,
   DeliveryFilter,
   DeliveryRecord,
   DeliveryStats,
@@ -50,13 +51,14 @@ export interface AttemptOutcome {
 }
 
 /**
- * Webhooks, their health, and their deliveries. A delivery is changed by whoever has claimed it; the embedded database has no atomic updates, so that there an attempt
- * may be made twice, which is what at-least-once allows.
+ * Webhooks, their health, and their deliveries. A delivery is changed by whoever has claimed it, by its `_id` alone: with other conditions the embedded database would go
+ * through the whole collection. A claim is an insert, which is safe on every server.
  */
 export class WebhookRecords {
   readonly #webhooks: Collection<WebhookRecord>;
   readonly #health: Collection<WebhookHealth>;
   readonly #deliveries: Collection<DeliveryRecord>;
+  readonly #claims: Collection<DeliveryClaim>;
   readonly #due: Collection<DueDelivery>;
   readonly #replays: Collection<ReplayPart>;
   readonly #numbers: NumberSource;
@@ -65,6 +67,7 @@ export class WebhookRecords {
     this.#webhooks = database.collection<WebhookRecord>('webhooks');
     this.#health = database.collection<WebhookHealth>('webhook_health');
     this.#deliveries = database.collection<DeliveryRecord>('webhook_deliveries');
+    this.#claims = database.collection<DeliveryClaim>('webhook_claims');
     this.#due = database.collection<DueDelivery>('webhook_due');
     this.#replays = database.collection<ReplayPart>('webhook_replays');
     this.#numbers = new NumberSource(database, 'webhook_deliveries');
@@ -77,7 +80,6 @@ export class WebhookRecords {
     await this.#deliveries.createIndex({ webhookId: 1, createdAtMs: 1 });
     await this.#deliveries.createIndex({ status: 1, nextAttemptAtMs: 1 });
     await this.#deliveries.createIndex({ createdAtMs: 1 });
-    await this.#due.createIndex({ webhookId: 1, dueAtMs: 1 });
     await this.#due.createIndex({ dueAtMs: 1 });
     await this.#replays.createIndex({ dueAtMs: 1 });
   }
@@ -128,7 +130,6 @@ export class WebhookRecords {
         version: 1,
         nextAttemptAtMs: isPending ? nowMs : null,
         completedAtMs: null,
-        runningUntilMs: 0,
       });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
@@ -140,78 +141,82 @@ export class WebhookRecords {
     return this.#deliveries.findOne({ _id: id });
   }
 
-  /** Takes the right to make an attempt; null where the delivery is not due, or another attempt is under way. */
-  claim(id: string, untilMs: number, nowMs = Date.now()): Promise<DeliveryRecord | null> {
-    return this.#deliveries.findOneAndUpdate(
-      { _id: id, status: 'pending', runningUntilMs: { $lte: nowMs }, nextAttemptAtMs: { $lte: nowMs } },
-      { $set: { runningUntilMs: untilMs } },
-      { returnDocument: 'after' },
-    );
+  /** Takes the right to make an attempt; false where another one is under way. */
+  async claim(id: string, untilMs: number, nowMs = Date.now()): Promise<boolean> {
+    if (await this.#insertClaim({ _id: id, untilMs })) return true;
+    if ((await this.claimedUntilMs(id)) > nowMs) return false;
+    // Its dispatcher has died.
+    await this.release(id);
+    return this.#insertClaim({ _id: id, untilMs });
   }
 
-  /** Notes what an attempt has led to; false where the delivery was cancelled meanwhile. */
-  async record(claimed: DeliveryRecord, outcome: AttemptOutcome, nowMs = Date.now()): Promise<boolean> {
+  async #insertClaim(claim: DeliveryClaim): Promise<boolean> {
+    try {
+      await this.#claims.insertOne(claim);
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Until when an attempt is under way; 0 for none. */
+  async claimedUntilMs(id: string): Promise<number> {
+    return (await this.#claims.findOne({ _id: id }))?.untilMs ?? 0;
+  }
+
+  async release(id: string): Promise<void> {
+    await this.#claims.deleteOne({ _id: id });
+  }
+
+  /** Notes what an attempt has led to. */
+  async record(claimed: DeliveryRecord, outcome: AttemptOutcome, nowMs = Date.now()): Promise<void> {
     const { status, attempt, request, nextAttemptAtMs } = outcome;
-    const { matchedCount } = await this.#deliveries.updateOne(
-      { _id: claimed._id, status: 'pending' },
-      {
-        $set: {
-          status,
-          attemptCount: attempt.number,
-          roundAttempts: claimed.roundAttempts + 1,
-          attempts: [...claimed.attempts, attempt].slice(-keptAttempts),
-          request,
-          nextAttemptAtMs,
-          trigger: status === 'pending' ? 'schedule' : claimed.trigger,
-          completedAtMs: status === 'pending' ? null : nowMs,
-          updatedAtMs: nowMs,
-          runningUntilMs: 0,
-          version: claimed.version + 1,
-        },
-      },
-    );
-    return matchedCount === 1;
+    await this.#change(claimed._id, {
+      status,
+      attemptCount: attempt.number,
+      roundAttempts: claimed.roundAttempts + 1,
+      attempts: [...claimed.attempts, attempt].slice(-keptAttempts),
+      request,
+      nextAttemptAtMs,
+      trigger: status === 'pending' ? 'schedule' : claimed.trigger,
+      completedAtMs: status === 'pending' ? null : nowMs,
+    });
   }
 
-  /** Ends a pending delivery without an attempt. */
-  async end(id: string, status: 'skipped' | 'canceled', nowMs = Date.now()): Promise<void> {
-    const ended = { status, nextAttemptAtMs: null, runningUntilMs: 0, updatedAtMs: nowMs };
-    await this.#deliveries.updateOne({ _id: id, status: 'pending' }, { $set: ended, $inc: { version: 1 } });
+  /** Ends a claimed delivery without an attempt. */
+  end(id: string, status: 'skipped' | 'canceled'): Promise<void> {
+    return this.#change(id, { status, nextAttemptAtMs: null });
   }
 
-  /** Puts a claimed delivery off: no attempt was made. */
-  async putOff(id: string, nextAttemptAtMs: number): Promise<void> {
-    const change = { nextAttemptAtMs, runningUntilMs: 0, updatedAtMs: Date.now() };
-    await this.#deliveries.updateOne({ _id: id, status: 'pending' }, { $set: change, $inc: { version: 1 } });
+  /** Puts a delivery off: no attempt was made. */
+  putOff(id: string, nextAttemptAtMs: number): Promise<void> {
+    return this.#change(id, { nextAttemptAtMs });
   }
 
-  /** Has a delivery tried again from now on, unless it is in none of the statuses. */
+  /** Has a delivery tried again from then on, unless it is in none of the statuses; answers whether. */
   async renew(
     id: string,
     from: readonly DeliveryStatus[],
     trigger: Exclude<AttemptTrigger, 'test'>,
     atMs: number,
   ): Promise<boolean> {
-    const change = {
-      status: 'pending' as const,
-      trigger,
-      roundAttempts: 0,
-      nextAttemptAtMs: atMs,
-      completedAtMs: null,
-      runningUntilMs: 0,
-      updatedAtMs: Date.now(),
-    };
-    const { matchedCount } = await this.#deliveries.updateOne(
-      { _id: id, status: { $in: [...from] } },
-      { $set: change, $inc: { version: 1 } },
-    );
-    return matchedCount === 1;
+    const found = await this.find(id);
+    if (found === null || !from.includes(found.status)) return false;
+    const anew = { status: 'pending', roundAttempts: 0, nextAttemptAtMs: atMs, completedAtMs: null } as const;
+    await this.#change(id, { ...anew, trigger });
+    return true;
+  }
+
+  async #change(id: string, change: Partial<DeliveryRecord>): Promise<void> {
+    const update = { $set: { ...change, updatedAtMs: Date.now() }, $inc: { version: 1 } };
+    await this.#deliveries.updateOne({ _id: id }, update);
   }
 
   /** Ends everything that a webhook still waits for: it is removed. */
   async cancelAll(webhookId: number, nowMs = Date.now()): Promise<void> {
     await this.#replays.deleteMany({ webhookId });
-    const ended = { status: 'canceled' as const, nextAttemptAtMs: null, runningUntilMs: 0, updatedAtMs: nowMs };
+    const ended = { status: 'canceled' as const, nextAttemptAtMs: null, updatedAtMs: nowMs };
     await this.#deliveries.updateMany({ webhookId, status: 'pending' }, { $set: ended, $inc: { version: 1 } });
     await this.#due.deleteMany({ webhookId });
     await this.#health.deleteOne({ _id: webhookId });
@@ -226,35 +231,22 @@ export class WebhookRecords {
     await this.#due.deleteOne({ _id: id });
   }
 
-  /** Webhooks with attempts that are due. */
-  async webhooksDue(nowMs = Date.now()): Promise<number[]> {
-    return this.#due.distinct('webhookId', { dueAtMs: { $lte: nowMs } });
-  }
-
-  /** Takes attempts that are due, the oldest first: nobody else takes them before `untilMs`. */
-  async takeDue(webhookId: number, limit: number, untilMs: number, nowMs = Date.now()): Promise<DueDelivery[]> {
-    const found = await this.#due
-      .find({ webhookId, dueAtMs: { $lte: nowMs } })
+  /** Attempts that are due, the oldest first, but those of some webhooks. */
+  due(exceptWebhookIds: readonly number[], limit: number, nowMs = Date.now()): Promise<DueDelivery[]> {
+    const others = exceptWebhookIds.length === 0 ? {} : { webhookId: { $nin: [...exceptWebhookIds] } };
+    return this.#due
+      .find({ dueAtMs: { $lte: nowMs }, ...others })
       .sort({ dueAtMs: 1 })
       .limit(limit)
       .toArray();
-    const take = async ({ _id, dueAtMs }: DueDelivery): Promise<boolean> => {
-      const { matchedCount } = await this.#due.updateOne({ _id, dueAtMs }, { $set: { dueAtMs: untilMs } });
-      return matchedCount === 1;
-    };
-    const isTaken = await Promise.all(found.map(take));
-    return found.filter((_due, at) => isTaken[at]);
   }
 
   /** Plans pending deliveries that nobody works at any more, as a crash or a lost stream has left them; answers how many. */
   async mend(beforeMs: number, nowMs = Date.now()): Promise<number> {
-    const lost = this.#deliveries.find(
-      { status: 'pending', nextAttemptAtMs: { $lt: beforeMs }, runningUntilMs: { $lt: beforeMs } },
-      summaryOnly,
-    );
+    const lost = this.#deliveries.find({ status: 'pending', nextAttemptAtMs: { $lt: beforeMs } }, summaryOnly);
     let mended = 0;
     for await (const { _id, webhookId } of lost.limit(1_000)) {
-      if ((await this.#due.findOne({ _id })) !== null) continue;
+      if ((await this.#due.findOne({ _id })) !== null || (await this.claimedUntilMs(_id)) > nowMs) continue;
       await this.schedule({ _id, webhookId, dueAtMs: nowMs });
       mended += 1;
     }

@@ -148,8 +148,6 @@ export interface DeliveryRecord {
   readonly version: number;
   readonly nextAttemptAtMs: number | null;
   readonly completedAtMs: number | null;
-  /** Until then an attempt is under way; 0 for none. A dispatcher that died leaves it to run out. */
-  readonly runningUntilMs: number;
 }
 
 /** A delivery without what is large. */
@@ -160,6 +158,12 @@ export interface DueDelivery {
   readonly _id: string;
   readonly webhookId: number;
   readonly dueAtMs: number;
+}
+
+/** An attempt that is under way: a document of `webhook_claims`, `_id` is that of the delivery. A dispatcher that died leaves it to run out. */
+export interface DeliveryClaim {
+  readonly _id: string;
+  readonly untilMs: number;
 }
 
 /** Deliveries that wait for their turn in a replay, a document of `webhook_replays`. */

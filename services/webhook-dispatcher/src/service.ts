@@ -145,7 +145,7 @@ function dispatch(parts: Parts): void {
     concurrency: config.WEBHOOK_CONCURRENCY,
     breakerOpenMs: config.WEBHOOK_BREAKER_OPEN_MS,
     trust: parts.trust,
-    onFree: (lane: Lane) => void sweep.drain(lane),
+    onFree: (lane: Lane) => sweep.drain(lane),
   });
   metrics.watch('in_flight', () => lanes.inFlight);
   metrics.watch('open', () => lanes.open);
@@ -159,7 +159,7 @@ function dispatch(parts: Parts): void {
   lifecycle.onStop('lanes', () => lanes.close());
   lifecycle.onStop('attempts under way', () => sweep.stop());
   startTasks(parts, { sweep, notices });
-  const requests = serveRequests({ ...parts, attempts, lanes, sweep, replayPerSecond });
+  const requests = serveRequests({ ...parts, sweep, replayPerSecond });
   lifecycle.onStop('bus requests', () => requests.stop());
   const streams = {
     ...parts,

@@ -1,9 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import { type Bus, serve, webhookRequests } from '@fleet/bus';
 import type { WebhookRecords } from '@fleet/storage';
-import type { Lanes } from '../net/lane.ts';
 import type { Subscribers } from '../store/subscribers.ts';
-import type { Attempts } from '../use-cases/attempts.ts';
 import { queueReplay } from '../use-cases/replay.ts';
 import { retryDelivery } from '../use-cases/retry.ts';
 import type { SendParts } from '../use-cases/send-attempt.ts';
@@ -15,8 +13,6 @@ export interface RequestParts {
   readonly bus: Bus;
   readonly records: WebhookRecords;
   readonly subscribers: Subscribers;
-  readonly attempts: Attempts;
-  readonly lanes: Lanes;
   readonly sweep: Sweep;
   readonly send: SendParts;
   readonly trust: SecureContext | undefined;

@@ -7,7 +7,7 @@ export interface LaneSettings {
   readonly concurrency: number;
   readonly breakerOpenMs: number;
   readonly trust: SecureContext | undefined;
-  /** Called when a slot is free and attempts of the webhook wait in the database. */
+  /** Called when a slot has become free. */
   readonly onFree: (lane: Lane) => void;
 }
 
@@ -31,8 +31,6 @@ class AttemptFailed extends Error {
 export class Lane {
   readonly webhookId: number;
   readonly connections: Connections;
-  /** True while attempts that are due stand in the database. */
-  hasBacklog = false;
   usedAtMs = performance.now();
   readonly #settings: LaneSettings;
   readonly #breaker: CircuitBreaker<[() => Promise<boolean>], void>;
@@ -108,7 +106,7 @@ export class Lane {
     const [next] = this.#waiting;
     if (next !== undefined) return next(true);
     this.#inFlight -= 1;
-    if (this.hasBacklog) this.#settings.onFree(this);
+    this.#settings.onFree(this);
   }
 
   /** Makes an attempt, which answers whether it was a success; false where the breaker did not let it. */
@@ -157,6 +155,11 @@ export class Lanes {
 
   get inFlight(): number {
     return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.inFlight, 0);
+  }
+
+  /** Webhooks that could not begin an attempt now. */
+  get withoutSlots(): number[] {
+    return [...this.#lanes.values()].filter((lane) => lane.freeSlots === 0).map(({ webhookId }) => webhookId);
   }
 
   /** Webhooks whose breaker is open. */

@@ -164,6 +164,11 @@ export class DispatcherWorld {
     return this.database.collection<DeliveryRecord>('webhook_deliveries').find({ webhookId: webhook._id }).toArray();
   }
 
+  /** Attempts under way. */
+  claims(): Promise<number> {
+    return this.database.collection('webhook_claims').countDocuments({});
+  }
+
   async delivery(webhook: WebhookRecord): Promise<DeliveryRecord> {
     const [found] = await this.deliveriesOf(webhook);
     if (found === undefined) throw new Error('there is no delivery yet');

@@ -51,7 +51,7 @@ export class Attempts {
 
   /** A later attempt, for which a slot was free. */
   async later(lane: Lane, { _id }: DueDelivery): Promise<void> {
-    if (!(await lane.enter())) return this.#putOff(lane, _id, Date.now(), 'slots');
+    if (!(await lane.enter())) return;
     try {
       if (await this.#attempt(lane, _id)) await this.#parts.records.unschedule(_id);
     } finally {
@@ -61,21 +61,38 @@ export class Attempts {
 
   /** Answers true where no later attempt is planned. */
   async #attempt(lane: Lane, deliveryId: string): Promise<boolean> {
+    const { records } = this.#parts;
+    if (!(await records.claim(deliveryId, this.leaseUntilMs()))) {
+      // Behind the attempt that is under way, should that not end.
+      const dueAtMs = Math.max(await records.claimedUntilMs(deliveryId), Date.now());
+      await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs });
+      return false;
+    }
+    try {
+      return await this.#attemptClaimed(lane, deliveryId);
+    } finally {
+      await records.release(deliveryId);
+    }
+  }
+
+  async #attemptClaimed(lane: Lane, deliveryId: string): Promise<boolean> {
     const { records, subscribers } = this.#parts;
+    const delivery = await records.find(deliveryId);
+    if (delivery === null || delivery.status !== 'pending') return true;
+    const { nextAttemptAtMs } = delivery;
+    if (nextAttemptAtMs !== null && nextAttemptAtMs > Date.now()) {
+      await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs: nextAttemptAtMs });
+      return false;
+    }
     const subscriber = await subscribers.byId(lane.webhookId);
-    if (subscriber === null) {
-      await records.end(deliveryId, 'canceled');
+    if (subscriber === null || (!isOn(subscriber) && delivery.trigger !== 'retry')) {
+      const status = subscriber === null ? 'canceled' : 'skipped';
+      await records.end(deliveryId, status);
+      this.#parts.metrics.deliveries.inc({ status });
       return true;
     }
-    const claimed = await records.claim(deliveryId, this.leaseUntilMs());
-    if (claimed === null) return this.#notClaimed(lane, deliveryId);
-    if (!isOn(subscriber) && claimed.trigger !== 'retry') {
-      await records.end(deliveryId, 'skipped');
-      this.#parts.metrics.deliveries.inc({ status: 'skipped' });
-      return true;
-    }
-    const sent = await this.#send(lane, subscriber, claimed);
-    if (sent !== null) return this.#record(subscriber, claimed, sent);
+    const sent = await this.#send(lane, subscriber, delivery);
+    if (sent !== null) return this.#record(subscriber, delivery, sent);
     await this.#putOff(lane, deliveryId, lane.closedUntilMs ?? Date.now(), 'breaker');
     return false;
   }
@@ -106,26 +123,15 @@ export class Attempts {
     const { _id, webhookId, vehicleId } = claimed;
     if (nextAttemptAtMs !== null) await records.schedule({ _id, webhookId, dueAtMs: nextAttemptAtMs });
     const status = sent.isSuccess ? 'succeeded' : nextAttemptAtMs === null ? 'failed' : 'pending';
-    const isThere = await records.record(claimed, { status, attempt, request, nextAttemptAtMs });
+    await records.record(claimed, { status, attempt, request, nextAttemptAtMs });
     if (sent.isSuccess) health.noteSuccess(webhook._id);
     else health.noteFailure(webhook._id, { isGone, vehicleId });
     if (status !== 'pending') metrics.deliveries.inc({ status });
-    return nextAttemptAtMs === null || !isThere;
-  }
-
-  /** It is done with, or another attempt is under way or planned: then this one comes after it. */
-  async #notClaimed(lane: Lane, deliveryId: string): Promise<boolean> {
-    const { records } = this.#parts;
-    const found = await records.find(deliveryId);
-    if (found === null || found.status !== 'pending') return true;
-    const dueAtMs = Math.max(found.nextAttemptAtMs ?? 0, found.runningUntilMs, Date.now());
-    await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs });
-    return false;
+    return nextAttemptAtMs === null;
   }
 
   async #putOff(lane: Lane, deliveryId: string, untilMs: number, reason: 'breaker' | 'slots'): Promise<void> {
     const { records, metrics } = this.#parts;
-    lane.hasBacklog = true;
     await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs: untilMs });
     // Who waits for a slot alone is due all the same.
     if (reason === 'breaker') await records.putOff(deliveryId, untilMs);

@@ -1,4 +1,4 @@
-import type { WebhookRecords } from '@fleet/storage';
+import type { DueDelivery, WebhookRecords } from '@fleet/storage';
 import type { Lane, Lanes } from '../net/lane.ts';
 import type { Attempts } from './attempts.ts';
 
@@ -11,11 +11,18 @@ export interface SweepParts {
   readonly onError: (error: unknown) => void;
 }
 
+/** Attempts that are read at once, and those of one webhook that wait in memory for its slots. */
+const readLimit = 2_000;
+const queueLimit = 200;
+
 /** Begins the attempts that are due, by the free slots of each webhook: what waits behind them stays in the database, and costs others nothing. */
 export class Sweep {
   readonly #parts: SweepParts;
   readonly #underWay = new Set<Promise<void>>();
-  readonly #draining = new Set<number>();
+  /** By webhook. */
+  readonly #queues = new Map<number, DueDelivery[]>();
+  /** In a queue, or under way. */
+  readonly #known = new Set<string>();
   #isStopped = false;
 
   constructor(parts: SweepParts) {
@@ -26,29 +33,31 @@ export class Sweep {
   async run(): Promise<void> {
     const { records, lanes } = this.#parts;
     await this.#replay();
-    const webhookIds = await records.webhooksDue();
-    await Promise.all(webhookIds.map((id) => this.drain(lanes.of(id))));
+    this.#dropClosed();
+    for (let isMore = true; isMore && !this.#isStopped; ) {
+      const except = new Set([...lanes.withoutSlots, ...this.#queues.keys()]);
+      const due = await records.due([...except], readLimit);
+      const added = due.filter((each) => this.#queue(each));
+      for (const webhookId of new Set(added.map((each) => each.webhookId))) this.drain(lanes.of(webhookId));
+      isMore = due.length === readLimit && added.length > 0;
+    }
     lanes.forgetIdle();
   }
 
-  /** Begins what is due of one webhook, as far as there are slots. */
-  async drain(lane: Lane): Promise<void> {
-    const { records, attempts, onError } = this.#parts;
-    if (this.#isStopped || this.#draining.has(lane.webhookId)) return;
-    this.#draining.add(lane.webhookId);
-    try {
-      for (let slots = lane.freeSlots; slots > 0 && !this.#isStopped; slots = lane.freeSlots) {
-        const due = await records.takeDue(lane.webhookId, slots, attempts.leaseUntilMs());
-        lane.hasBacklog = due.length === slots;
-        for (const each of due) this.#begin(lane, each);
-        if (due.length < slots) return;
-      }
-      lane.hasBacklog = true;
-    } catch (error) {
-      onError(error);
-    } finally {
-      this.#draining.delete(lane.webhookId);
+  /** Begins an attempt as soon as there is a slot, without waiting for the next look. */
+  begin(due: DueDelivery): void {
+    if (this.#queue(due)) this.drain(this.#parts.lanes.of(due.webhookId));
+  }
+
+  /** Begins what waits for the slots of one webhook, as far as there are any. */
+  drain(lane: Lane): void {
+    const queue = this.#queues.get(lane.webhookId);
+    while (queue !== undefined && !this.#isStopped && lane.freeSlots > 0) {
+      const due = queue.shift();
+      if (due === undefined) break;
+      this.#attempt(lane, due);
     }
+    if (queue?.length === 0) this.#queues.delete(lane.webhookId);
   }
 
   /** Begins nothing more, and waits for what is under way. */
@@ -57,15 +66,36 @@ export class Sweep {
     await Promise.allSettled(this.#underWay);
   }
 
-  #begin(lane: Lane, due: Parameters<Attempts['later']>[1]): void {
+  #queue(due: DueDelivery): boolean {
+    const queue = this.#queues.get(due.webhookId) ?? [];
+    if (this.#known.has(due._id) || queue.length >= queueLimit) return false;
+    this.#queues.set(due.webhookId, queue);
+    this.#known.add(due._id);
+    queue.push(due);
+    return true;
+  }
+
+  /** What waits for a webhook that gets nothing now is found again when it does. */
+  #dropClosed(): void {
+    for (const [webhookId, queue] of this.#queues) {
+      if (this.#parts.lanes.of(webhookId).closedUntilMs === null) continue;
+      for (const { _id } of queue) this.#known.delete(_id);
+      this.#queues.delete(webhookId);
+    }
+  }
+
+  #attempt(lane: Lane, due: DueDelivery): void {
     const work = this.#parts.attempts
       .later(lane, due)
       .catch((error: unknown) => this.#parts.onError(error))
-      .finally(() => this.#underWay.delete(work));
+      .finally(() => {
+        this.#known.delete(due._id);
+        this.#underWay.delete(work);
+      });
     this.#underWay.add(work);
   }
 
-  /** Spreads the deliveries of a replay over time. Begun again after a crash, it finds most of them renewed already. */
+  /** Spreads those of a replay's second over it. Begun again after a crash, it finds most of them renewed already. */
   async #replay(): Promise<void> {
     const { records, attempts, replayPerSecond } = this.#parts;
     for (const { _id, webhookId, deliveryIds } of await records.takeReplays(attempts.leaseUntilMs())) {

@@ -62,8 +62,8 @@ const attempt: AttemptRecord = {
 
 async function attempted(id: string, status: 'succeeded' | 'failed', more: Partial<AttemptRecord> = {}): Promise<void> {
   const records = webhookRecordsOf(world.deps);
-  const claimed = await records.claim(id, Date.now() + 1_000);
-  if (claimed === null) throw new Error('not claimed');
+  const claimed = await records.find(id);
+  if (claimed === null) throw new Error('not there');
   const request = { headers: [{ name: 'X-Webhook-Secret', value: '****cret' }], body: '{"date":1}' };
   await records.record(claimed, { status, attempt: { ...attempt, ...more }, request, nextAttemptAtMs: null });
 }
@@ -160,7 +160,8 @@ describe('deliveries', () => {
     await client.delete(at);
     expect(await records.find(waiting)).toMatchObject({ status: 'canceled', nextAttemptAtMs: null });
     expect(await records.find(done)).toMatchObject({ status: 'succeeded' });
-    expect(await records.takeDue(webhookId, 10, 0, Date.now() + 2_000_000)).toEqual([]);
+    const due = await records.due([], 1_000, Date.now() + 2_000_000);
+    expect(due.filter((each) => each.webhookId === webhookId)).toEqual([]);
   });
 
   it('are tried again, unless an attempt is under way', async () => {
