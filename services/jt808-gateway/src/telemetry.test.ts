@@ -130,6 +130,8 @@ describe('locations', () => {
   it('are not acknowledged while the broker hangs or is gone, and are once it has them', async () => {
     const phone = freePhone();
     const terminal = await login(phone);
+    // A broker that is at work takes the report along on its way to the stop.
+    await until(async () => (await eventsOf(phone, 0x0100)).length > 0, 'no registration is stored');
     broker.signal('SIGSTOP');
     const hanging = terminal.send(0x0200, terminal.location(1));
     expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
@@ -182,6 +184,7 @@ describe('events', () => {
     const terminal = await login(phone);
     terminal.send(0x0107, Buffer.alloc(60, 0x30));
     await until(async () => (await eventsOf(phone, 0x0107)).length === 1, 'no attributes are stored');
+    expect((await eventsOf(phone, 0x0107))[0]?.data).toEqual(Buffer.alloc(60, 0x30));
   });
 
   it('tell when sessions begin and end', async () => {
