@@ -8,12 +8,14 @@ import {
   createApp,
   createLogger,
   Encryption,
+  every,
   Lifecycle,
   type Logger,
   listen,
   podId,
   type Running,
   shownConfig,
+  untilDone,
 } from '@fleet/service-kit';
 import { openDatabase, openRedis, type Redis, redisAnswers, type WebhookHealth, WebhookRecords } from '@fleet/storage';
 import { type Config, numbersOf, schema } from './config.ts';
@@ -24,7 +26,6 @@ import { trustOf } from './net/connections.ts';
 import { type Lane, Lanes } from './net/lane.ts';
 import { HealthKeeper } from './store/health-keeper.ts';
 import { Subscribers } from './store/subscribers.ts';
-import { every, untilDone } from './ticker.ts';
 import { Attempts } from './use-cases/attempts.ts';
 import { Notices } from './use-cases/notices.ts';
 import type { SendParts } from './use-cases/send-attempt.ts';

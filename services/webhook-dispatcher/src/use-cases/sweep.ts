@@ -33,7 +33,7 @@ export class Sweep {
   async run(): Promise<void> {
     const { records, lanes } = this.#parts;
     await this.#replay();
-    this.#dropClosed();
+    this.#goOn();
     for (let isMore = true; isMore && !this.#isStopped; ) {
       const except = new Set([...lanes.withoutSlots, ...this.#queues.keys()]);
       const due = await records.due([...except], readLimit);
@@ -75,10 +75,14 @@ export class Sweep {
     return true;
   }
 
-  /** What waits for a webhook that gets nothing now is found again when it does. */
-  #dropClosed(): void {
+  /** What waits for a webhook that gets nothing now is found again when it does; one that may be tried again is. */
+  #goOn(): void {
     for (const [webhookId, queue] of this.#queues) {
-      if (this.#parts.lanes.of(webhookId).closedUntilMs === null) continue;
+      const lane = this.#parts.lanes.of(webhookId);
+      if (lane.closedUntilMs === null) {
+        this.drain(lane);
+        continue;
+      }
       for (const { _id } of queue) this.#known.delete(_id);
       this.#queues.delete(webhookId);
     }
