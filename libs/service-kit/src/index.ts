@@ -55,4 +55,5 @@ export { type Rate, RateLimits } from './rate-limits.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
 export { ShortCache } from './short-cache.ts';
 export { type SignatureVerdict } from './signed-query.ts';
+export { every, untilDone } from './ticker.ts';
 export { compileBody, compileParameters } from './validate.ts';

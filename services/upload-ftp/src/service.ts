@@ -5,12 +5,14 @@ import {
   createApi,
   createApp,
   createLogger,
+  every,
   Lifecycle,
   type Logger,
   listen,
   podId,
   type Running,
   shownConfig,
+  untilDone,
 } from '@fleet/service-kit';
 import { dialRedis, openDatabase, type Redis, readDevice, redisAnswers, UploadRecords } from '@fleet/storage';
 import { type Clips, openClips } from './clips/clips.ts';
@@ -25,7 +27,6 @@ import { OpenUploads } from './receiving/open-uploads.ts';
 import { ClipDirectory, type UploadPlace } from './store/clip-directory.ts';
 import { DiskCheck } from './store/disk-check.ts';
 import { SweepLock } from './store/sweep-lock.ts';
-import { every } from './ticker.ts';
 import { grant } from './use-cases/grant-upload.ts';
 import { logInWith } from './use-cases/log-in.ts';
 import { listedBytes } from './use-cases/prove-complete.ts';
@@ -265,21 +266,3 @@ const ftpOptions = (config: Config) => ({
     isTlsRequired: config.FTP_TLS_REQUIRED,
   },
 });
-
-const retryMs = 1_000;
-
-/** Does something as often as it takes to succeed once. */
-function untilDone(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
-  let isDone = false;
-  const attempt = async (): Promise<void> => {
-    if (isDone) return;
-    await task();
-    isDone = true;
-  };
-  const first = attempt().catch(onError);
-  const stop = every(retryMs, attempt, onError);
-  return async () => {
-    await first;
-    await stop();
-  };
-}

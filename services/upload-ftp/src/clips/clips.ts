@@ -1,10 +1,17 @@
 import { join } from 'node:path';
 import { type Bus, clipSource, removeUploadFiles, serveUseCase } from '@fleet/bus';
-import { type ConfigOf, Gauge, type Lifecycle, type Logger, type Registry, type Route } from '@fleet/service-kit';
+import {
+  type ConfigOf,
+  every,
+  Gauge,
+  type Lifecycle,
+  type Logger,
+  type Registry,
+  type Route,
+} from '@fleet/service-kit';
 import type { UploadRecord, UploadRecords } from '@fleet/storage';
 import { clipRoute } from '../routes/clips.ts';
 import type { ClipDirectory, UploadPlace } from '../store/clip-directory.ts';
-import { every } from '../ticker.ts';
 import { anyPod, ClipKeeper } from './clip-keeper.ts';
 import type { ClipStorage } from './clip-storage.ts';
 import { DirectoryStorage } from './directory-storage.ts';

@@ -23,3 +23,21 @@ export function every(periodMs: number, task: () => Promise<unknown>, onError: (
     await running;
   };
 }
+
+const retryMs = 1_000;
+
+/** Does something as often as it takes to succeed once. */
+export function untilDone(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
+  let isDone = false;
+  const attempt = async (): Promise<void> => {
+    if (isDone) return;
+    await task();
+    isDone = true;
+  };
+  const first = attempt().catch(onError);
+  const stop = every(retryMs, attempt, onError);
+  return async () => {
+    await first;
+    await stop();
+  };
+}
