@@ -1,6 +1,8 @@
-// npm run bench: prepares as npm start does, then measures.
+// npm run bench: prepares as npm start does, then measures: doors beside peers and floors, and events; `-- events`: these alone.
 import './node-version.mjs';
 
 const { prepare } = await import('./prepare.mjs');
 await prepare();
-await import('../deploy/bench/run.mjs');
+const what = process.argv[2] ?? 'all';
+if (what !== 'events') await import('../deploy/bench/run.mjs');
+if (what === 'events' || what === 'all') await import('../deploy/bench/events.mjs');

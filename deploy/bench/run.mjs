@@ -1,14 +1,14 @@
 // `npm run bench`: our gateway, media service and whole command path beside the peers and floors of ../shared/bench, in one run on one machine,
-// in alternation, and the rules of events beside decoding alone (`rules.mjs`). Writes docs/benchmarks.md. Needs Go, and Java with Maven for one of the peers.
+// in alternation. Writes docs/benchmarks.md. Needs Go, and Java with Maven for one of the peers.
 // Settings: ROUNDS (default 2), ONLY (names of servers), WORKLOADS (a regular expression), as run-peers.sh has them.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findFreeOffset, planPorts } from '../local/dist/ports.js';
 import { createProgress } from '../local/dist/progress.js';
 import { startTestBackends } from '../local/dist/test-backends.js';
+import { machine } from './machine.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const tools = resolve(root, '../shared/bench');
@@ -60,26 +60,13 @@ if (result.status !== 0 || result.stdout.trim() === '') {
   console.error('The measurement did not finish; docs/benchmarks.md is unchanged.');
   process.exit(1);
 }
-/** A measurement of our own, as a table; the load tools know only the doors of servers. */
-function table(script) {
-  const run = spawnSync(process.execPath, [join(root, 'deploy/bench', script)], {
-    env: { ...process.env, ROUNDS: rounds },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    encoding: 'utf8',
-  });
-  if (run.status === 0) return run.stdout;
-  console.error(`${script} did not finish; docs/benchmarks.md is unchanged.`);
-  process.exit(1);
-}
-const tables = [result.stdout.trimEnd(), ...(what === 'all' ? [table('rules.mjs').trimEnd()] : [])].join('\n\n');
+const tables = result.stdout.trimEnd();
 console.log(tables);
 
-const cpu = cpus();
-const machine = `${cpu.length} x ${cpu[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node.js ${process.version}`;
 const head = existsSync(target) ? readFileSync(target, 'utf8').split(marker)[0] : '# Benchmarks\n\n';
 const command = `ROUNDS=${rounds} npm run bench${what === 'all' ? '' : ` -- ${what}`}`;
 writeFileSync(
   target,
-  `${head}${marker}\n\nMeasured ${new Date().toISOString().slice(0, 10)} by \`${command}\` on ${machine}; medians of ${rounds} rounds, load tool and server sharing the cores.\n${tables}\n`,
+  `${head}${marker}\n\nMeasured ${new Date().toISOString().slice(0, 10)} by \`${command}\` on ${machine()}; medians of ${rounds} rounds, load tool and server sharing the cores.\n${tables}\n`,
 );
 console.log(`written: ${target}`);

@@ -1,0 +1,140 @@
+// From an alarm at a terminal to a webhook and a websocket, while 1,000 terminals report, through the whole product; beside the floor of the same run, a
+// request to the same receiver from this process. Prints a table.
+// Usage: node deploy/bench/alarms.mjs   Settings: TERMINALS (1000), ALARMS (100), REPORT_SECONDS (10).
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, createServer, request } from 'node:https';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
+import { startProduct } from '../local/dist/product.js';
+import { raisedLimits } from './limits.mjs';
+
+const { WebSocket } = createRequire(new URL('../../services/platform-api/package.json', import.meta.url))('ws');
+const [terminalCount, alarmCount, reportSeconds] = ['TERMINALS', 'ALARMS', 'REPORT_SECONDS'].map((name, at) =>
+  Number(process.env[name] ?? [1000, 100, 10][at]),
+);
+const dir = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
+const [certFile, keyFile] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
+spawnSync(
+  'openssl',
+  `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ${keyFile} -out ${certFile} -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1`.split(
+    ' ',
+  ),
+  { stdio: 'ignore' },
+);
+const cert = readFileSync(certFile);
+
+/** When what came, by what its body names. */
+const came = new Map();
+const receiver = createServer({ cert, key: readFileSync(keyFile) }, (incoming, response) => {
+  const chunks = [];
+  incoming.on('data', (chunk) => chunks.push(chunk));
+  incoming.on('end', () => {
+    const atMs = performance.now();
+    response.end();
+    const envelope = JSON.parse(Buffer.concat(chunks).toString());
+    const { notification } = JSON.parse(envelope.body);
+    if (notification.notification_type === 'sos' || notification.floor) came.set(`hook ${notification.imei}`, atMs);
+  });
+}).listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+const url = `https://127.0.0.1:${receiver.address().port}/hook`;
+
+const product = await startProduct({
+  env: {
+    ...raisedLimits,
+    RATE_LIMIT_PLATFORM_PER_MINUTE: '1000000',
+    RATE_LIMIT_PLATFORM_BURST: '1000000',
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    WEBHOOK_CA_FILE: certFile,
+    LOG_LEVEL: 'warn',
+  },
+});
+const terminals = [];
+try {
+  const { base_url: base, demo, jt808 } = product.runtime;
+  let headers = { 'content-type': 'application/json' };
+  const ask = async (path, body) => {
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const response = await fetch(`${base}/api${path}`, { headers, ...init });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer.data ?? answer;
+  };
+  const { access_token: token } = await ask('/auth/login', { identifier: demo.email, password: demo.password });
+  headers = { ...headers, authorization: `Bearer ${token}`, 'x-api-key': demo.api_key };
+  await ask('/user-webhooks', { url });
+
+  const phones = Array.from({ length: terminalCount }, (_none, at) => String(13_700_000_000 + at).padStart(12, '0'));
+  for (let at = 0; at < phones.length; at += 20)
+    await Promise.all(phones.slice(at, at + 20).map((imei) => ask('/vehicles', { vehicle_no: `B${imei}`, imei })));
+  for (const phone of phones) {
+    const terminal = new SimulatedTerminal({ ...jt808, phone, channels: 0, reportIntervalMs: reportSeconds * 1_000 });
+    terminals.push(terminal);
+    terminal.start();
+    if (terminals.length % 25 === 0) await sleep(100);
+  }
+  await Promise.all(terminals.map((terminal) => terminal.waitUntilOnline(60_000)));
+
+  const opened = await ask('/user/generate-websocket-token');
+  const socket = new WebSocket(`${opened.ws_url}?token=${opened.token}`);
+  socket.on('message', (data) => {
+    const { type, data: shown } = JSON.parse(data.toString());
+    if (type === 'notification' && shown.notification_type === 'sos')
+      came.set(`socket ${shown.imei}`, performance.now());
+  });
+  await once(socket, 'open');
+  await sleep(2 * reportSeconds * 1_000);
+
+  const until = async (name) => {
+    const limit = performance.now() + 60_000;
+    while (!came.has(name)) {
+      if (performance.now() > limit) throw new Error(`${name} never came`);
+      await sleep(1);
+    }
+    return came.get(name);
+  };
+  const [hooks, sockets] = [[], []];
+  for (const terminal of terminals.slice(0, alarmCount)) {
+    const startedMs = performance.now();
+    terminal.raiseAlarm('emergency');
+    hooks.push((await until(`hook ${terminal.phone}`)) - startedMs);
+    sockets.push((await until(`socket ${terminal.phone}`)) - startedMs);
+    await sleep(50);
+  }
+  const agent = new Agent({ ca: cert, keepAlive: true });
+  const floor = [];
+  for (let at = 0; at < alarmCount; at += 1) {
+    const startedMs = performance.now();
+    const body = JSON.stringify({ body: JSON.stringify({ notification: { floor: true, imei: `floor ${at}` } }) });
+    const sent = request(url, { method: 'POST', agent }, (response) => response.resume()).end(body);
+    await once(sent, 'close');
+    floor.push((came.get(`hook floor ${at}`) ?? Number.NaN) - startedMs);
+    await sleep(50);
+  }
+  agent.destroy();
+  socket.terminate();
+  const row = (name, times) => {
+    const sorted = times.toSorted((a, b) => a - b);
+    const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))].toFixed(1);
+    return `| ${name} | ${times.length} | ${at(0.5)} | ${at(0.99)} |`;
+  };
+  const rate = (terminalCount / reportSeconds).toFixed(0);
+  console.log(
+    `From an alarm to whoever is told, with ${terminalCount} terminals that send ${rate} reports a second together:\n`,
+  );
+  console.log('| path | alarms | p50 ms | p99 ms |\n|---|---|---|---|');
+  console.log(row('terminal to webhook receiver (HTTPS)', hooks));
+  console.log(row('terminal to websocket client', sockets));
+  console.log(row('floor: a request of this process to the receiver', floor));
+} finally {
+  await Promise.all(terminals.map((terminal) => terminal.stop()));
+  await product.stop();
+  receiver.closeAllConnections();
+  receiver.close();
+  rmSync(dir, { recursive: true, force: true });
+}

@@ -1,0 +1,31 @@
+// `npm run bench -- events`: reports through the rules on one core, from an alarm to whoever is told, and deliveries to webhooks, each beside a floor of the
+// same run. Writes docs/benchmarks-events.md. Needs nothing that `npm start` does not have; the settings are those of the scripts.
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { machine } from './machine.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const target = join(root, 'docs', 'benchmarks-events.md');
+
+function measured(script) {
+  const run = spawnSync(process.execPath, [join(root, 'deploy', 'bench', script)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+  });
+  if (run.status === 0) return run.stdout.trim();
+  console.error(`${script} did not finish; docs/benchmarks-events.md is unchanged.`);
+  process.exit(1);
+}
+
+const parts = [
+  ['Rules on one core', measured('rules.mjs')],
+  ['From an alarm to whoever is told', measured('alarms.mjs')],
+  ['Deliveries to webhooks', measured('webhooks.mjs')],
+];
+const tables = parts.map(([title, table]) => `## ${title}\n\n${table}\n`).join('\n');
+const head = `# Benchmarks of events\n\nWritten by \`npm run bench -- events\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}. The terminals, the product with its
+embedded backends, and the receivers share the cores: read ratios to the floors, not numbers.\n`;
+writeFileSync(target, `${head}\n${tables}`);
+console.log(`${head}\n${tables}\nwritten: ${target}`);

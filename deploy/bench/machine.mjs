@@ -1,0 +1,8 @@
+import { cpus, totalmem } from 'node:os';
+
+/** What was measured on. */
+export function machine() {
+  const cpu = cpus();
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return `${cpu.length} x ${cpu[0]?.model ?? 'unknown CPU'}, ${memory} GiB, Node.js ${process.version}`;
+}
