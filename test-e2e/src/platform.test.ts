@@ -130,8 +130,6 @@ function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
     ['GET', '/user/generate-websocket-token'],
     ['GET', '/rtt-tracking/get-imei-latest-location'],
     ['GET', `/vehicles/${vehicle.id}/locations?simplify_m=10&limit=100`],
-    ['GET', `/vehicles/${vehicle.id}/locations?format=gpx`],
-    ['GET', `/vehicles/${vehicle.id}/locations?format=csv`],
     ['GET', `/vehicles/${vehicle.id}/trips`],
     ['GET', '/rtt-tracking/get-imei-based-on-vehicle-number'],
     ['POST', '/drivers', { name: 'Another' }, 201],
