@@ -157,6 +157,7 @@ const parameters = {
   channel: { description: 'Only messages of this channel.' },
   ticket: { description: 'From the address of the billing portal.', example: 'eyJhbGciOiJFZERTQSJ9' },
   commandId: { description: 'Id of the command.', example: '0123456789abcdef01234567' },
+  deliveryId: { description: 'Id of the delivery.', example: '0123456789abcdef01234567' },
   gateway: { description: 'Who takes the payment.' },
   provider: { description: 'Who sends it.' },
 };

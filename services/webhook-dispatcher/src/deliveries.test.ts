@@ -38,7 +38,8 @@ describe('a delivery', () => {
     const delivery = await world.delivery(webhook);
     expect(receiver.received).toHaveLength(1);
     expect(received).toMatchObject({ method: 'POST', url: '/a/hook?key=1&b=%20' });
-    const { envelope, headers, raw } = received ?? expect.fail();
+    if (received === undefined) throw new Error('nothing came');
+    const { envelope, headers, raw } = received;
     const inner = {
       notification: {
         title: 'SOS ‒ Ünïcode',
@@ -82,7 +83,7 @@ describe('a delivery', () => {
       'x-tenant': '7',
       'webhook-id': `msg_${delivery._id}`,
       'webhook-attempt': '1',
-      'webhook-signature': sign('top-secret-1', received?.id ?? '', envelope, raw),
+      'webhook-signature': sign('top-secret-1', received.id, envelope, raw),
     });
     expect(delivery).toMatchObject({
       status: 'succeeded',
@@ -137,7 +138,7 @@ describe('a delivery', () => {
     const last = await world.raise(webhook.userId);
     await world.settled(webhook, 2);
     await until(() => receiver.received.length === 2);
-    expect(receiver.received.map(({ notificationId }) => notificationId).toSorted()).toEqual([last, id].toSorted());
+    expect(new Set(receiver.received.map(({ notificationId }) => notificationId))).toEqual(new Set([last, id]));
   });
 
   it('signs with both secrets during a rotation, and sends the old one', async () => {

@@ -71,13 +71,13 @@ const outcomesOf = (attempts: readonly { statusCode: number | null; errorCode: s
   new Set(attempts.map(({ statusCode, errorCode }) => `${statusCode} ${errorCode}`));
 
 describe('an attempt fails', () => {
-  it.each([
+  it.each<[string, number, Record<string, string>]>([
     ['a redirect, which is not followed', 302, { location: 'https://169.254.169.254/latest/meta-data' }],
     ['another redirect', 307, { location: 'https://127.0.0.1/' }],
     ['404', 404, {}],
     ['500', 500, {}],
   ])('by %s', async (_name, status, headers) => {
-    const receiver = await receive(answering(status, headers as Record<string, string>, 'body'));
+    const receiver = await receive(answering(status, headers, 'body'));
     expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set([`${status} null`]));
     expect(receiver.received).toHaveLength(3);
     expect(receiver.ids.size).toBe(1);

@@ -3,7 +3,7 @@ import { type Bus, serve, webhookRequests } from '@fleet/bus';
 /** A webhook-dispatcher that answers as one that has just done what it was asked. `queued` is what a replay counts, `result` what a retry comes to. */
 export function standInForDispatcher(
   bus: Bus,
-  { queued = 0, result = 'queued' as 'queued' | 'running' | 'unknown' } = {},
+  { queued = 0, result = 'queued' }: { queued?: number; result?: 'queued' | 'running' | 'unknown' } = {},
 ): { readonly asked: unknown[]; stop(): Promise<void> } {
   const asked: unknown[] = [];
   const options = {

@@ -51,13 +51,13 @@ export class Sweep {
 
   /** Begins what waits for the slots of one webhook, as far as there are any. */
   drain(lane: Lane): void {
-    const queue = this.#queues.get(lane.webhookId);
-    while (queue !== undefined && !this.#isStopped && lane.freeSlots > 0) {
+    const queue = this.#queues.get(lane.webhookId) ?? [];
+    while (!this.#isStopped && lane.freeSlots > 0) {
       const due = queue.shift();
       if (due === undefined) break;
       this.#attempt(lane, due);
     }
-    if (queue?.length === 0) this.#queues.delete(lane.webhookId);
+    if (queue.length === 0) this.#queues.delete(lane.webhookId);
   }
 
   /** Begins nothing more, and waits for what is under way. */

@@ -1,0 +1,152 @@
+// Deliveries to webhooks a second: `node deploy/bench/webhooks.mjs [DELIVERIES] [WEBHOOKS]`. One dispatcher as a process of its own, with backends of its own; the
+// receivers are HTTPS servers in this process, so that both share the cores. Says how many were delivered a second, and how long each took from being raised.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ensureStreams, headers, notificationSubject, openBus } from '../../libs/bus/dist/index.js';
+import { createLogger, Encryption } from '../../libs/service-kit/dist/index.js';
+import { selfSigned } from '../../libs/service-kit/dist/testing/certificate.js';
+import { openDatabase, webhookSecretPurpose } from '../../libs/storage/dist/index.js';
+import { createProgress } from '../local/dist/progress.js';
+import { startTestBackends } from '../local/dist/test-backends.js';
+
+const deliveries = Number(process.argv[2] ?? 2_000);
+const webhookCount = Number(process.argv[3] ?? 10);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const encryptionKey = 'only-for-measurements-0123456789abcdef';
+const waitLimitMs = 120_000;
+
+const backends = await startTestBackends(createProgress((text) => process.stderr.write(text)));
+const dir = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
+const tls = selfSigned();
+writeFileSync(join(dir, 'ca.pem'), tls.cert);
+const { NATS_URL, REDIS_URL } = backends.env;
+const mongo = new URL(backends.env.MONGODB_URL);
+mongo.pathname = '/bench_webhooks';
+
+/** When each delivery arrived, by the notification's number. */
+const arrivedAt = new Map();
+const receiver = createServer(tls, (request, response) => {
+  const chunks = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    response.writeHead(204).end();
+    const { body } = JSON.parse(Buffer.concat(chunks).toString());
+    arrivedAt.set(JSON.parse(body).notification.id, performance.now());
+  });
+});
+await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+
+const log = createLogger('bench', 'warn');
+const bus = await openBus(NATS_URL, { name: 'bench', log });
+await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
+const database = openDatabase(mongo.href, { appName: 'bench' });
+const encryption = new Encryption(encryptionKey);
+for (let id = 1; id <= webhookCount; id += 1)
+  await database.collection('webhooks').insertOne({
+    _id: id,
+    accountId: 1,
+    userId: id,
+    createdAt: new Date(),
+    updatedAt: new Date(),
+    version: 1,
+    url: `https://127.0.0.1:${receiver.address().port}/${id}`,
+    name: null,
+    enabled: true,
+    notificationTypes: [],
+    vehicleIds: [],
+    headers: [],
+    sealedSecret: encryption.seal('only-for-measurements', webhookSecretPurpose(id)),
+    secretHint: 'ents',
+    sealedOldSecret: null,
+    graceUntil: null,
+    healthEpoch: 0,
+  });
+
+const child = spawn(process.execPath, [join(root, 'services/webhook-dispatcher/dist/main.js')], {
+  env: {
+    ...process.env,
+    NATS_URL,
+    REDIS_URL,
+    MONGODB_URL: mongo.href,
+    HTTP_PORT: '0',
+    LOG_LEVEL: 'warn',
+    ENCRYPTION_KEY: encryptionKey,
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    WEBHOOK_CA_FILE: join(dir, 'ca.pem'),
+  },
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
+
+const raisedAt = new Map();
+async function raise(id) {
+  const notification = {
+    id,
+    title: 'SOS',
+    description: 'The driver pressed the emergency button.',
+    notification_type: 'sos',
+    imei: String(10_000_000_000 + (id % 1_000)),
+    timestamp: Date.now(),
+    server_timestamp: Date.now(),
+    location: { latitude: 22.5, longitude: 114 },
+    vehicle_id: 1 + (id % 1_000),
+    vehicle_no: `B${id % 1_000}`,
+    severity: 'critical',
+    attributes: {},
+    backfilled: false,
+  };
+  const raised = { accountId: 1, ownerUserId: 1 + (id % webhookCount), wantedByOwner: true, notification };
+  raisedAt.set(id, performance.now());
+  const head = headers();
+  head.set('Nats-Msg-Id', `bench-${id}`);
+  await bus.js.publish(notificationSubject(1, notification.imei), JSON.stringify(raised), { headers: head });
+}
+
+async function arrived(count) {
+  const deadline = performance.now() + waitLimitMs;
+  while (arrivedAt.size < count) {
+    if (performance.now() > deadline) throw new Error(`${arrivedAt.size} of ${count} came in time`);
+    await sleep(5);
+  }
+}
+
+const percentile = (values, part) => values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? 0;
+
+try {
+  // Connections, code and caches are warm after these.
+  const warm = 100;
+  await Promise.all(Array.from({ length: warm }, (_unused, at) => raise(at + 1)));
+  await arrived(warm);
+
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: deliveries }, (_unused, at) => raise(warm + at + 1)));
+  await arrived(warm + deliveries);
+  const seconds = (performance.now() - startedAt) / 1_000;
+
+  const quiet = 50;
+  const latencies = [];
+  for (let at = 1; at <= quiet; at += 1) {
+    const id = warm + deliveries + at;
+    await raise(id);
+    await arrived(id);
+    latencies.push(arrivedAt.get(id) - raisedAt.get(id));
+  }
+  console.log('| webhooks | deliveries | deliveries/s | one at a time: p50 ms | p99 ms |');
+  console.log('|---|---|---|---|---|');
+  const shown = [deliveries / seconds, percentile(latencies, 0.5), percentile(latencies, 0.99)].map(Math.round);
+  console.log(`| ${[webhookCount, deliveries, ...shown].join(' | ')} |`);
+} finally {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+  await bus.close();
+  await database.close();
+  receiver.closeAllConnections();
+  receiver.close();
+  await backends.stop();
+  rmSync(dir, { recursive: true, force: true });
+}
