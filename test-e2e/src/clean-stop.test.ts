@@ -71,6 +71,7 @@ const names = [
   'jt1078-media',
   'device-api',
   'platform-api',
+  'platform-telemetry',
   'upload-ftp',
   'webhook-dispatcher',
   'reverse-proxy',

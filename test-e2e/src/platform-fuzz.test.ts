@@ -7,7 +7,13 @@ const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const examples = Number(process.env['PLATFORM_FUZZ_EXAMPLES'] ?? 3);
 
 /** Would end the user, the key or the session of the requests that follow: ids of answers, and methods that a document leaves out, are tried too. */
-const leftOut = ['/api/auth/logout', '/api/users/{id}', '/api/api-keys/{id}', '/api/auth/sessions/{id}'];
+const leftOut = [
+  '/api/auth/logout',
+  '/api/accounts/{id}',
+  '/api/users/{id}',
+  '/api/api-keys/{id}',
+  '/api/auth/sessions/{id}',
+];
 
 interface Parameter {
   name: string;
