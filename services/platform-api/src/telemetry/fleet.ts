@@ -29,7 +29,7 @@ interface Kept<T> {
   readonly untilMs: number;
 }
 
-const knownForMs = 30_000;
+const knownForMs = 60_000;
 /** A vehicle may be recorded at any moment for a terminal that reports already. */
 const unknownForMs = 1_000;
 const maxKept = 200_000;
@@ -37,13 +37,14 @@ const none: readonly never[] = [];
 
 /**
  * The vehicles of terminals and what holds for them, read when first needed and kept until somebody says that the account's records have changed, or for
- * half a minute.
+ * a minute. What was said while the broker was away was not heard: all is read again behind that.
  */
 export class Fleet {
   readonly #deps: Pick<Deps, 'records'>;
   readonly #vehicles = new Map<string, Kept<FleetVehicle | null>>();
   readonly #areas = new Map<number, Kept<Promise<Areas>>>();
   readonly #subscription: { stop(): void };
+  readonly #offReconnect: () => void;
   /** Rises with every change: what was read while one came may be of before. */
   #changes = 0;
 
@@ -51,6 +52,7 @@ export class Fleet {
     this.#deps = deps;
     const onError = (error: unknown): void => deps.log.warn({ err: error }, 'a change of the fleet could not be read');
     this.#subscription = listenFor(deps.bus, fleetChanged, onError, ({ accountId }) => this.forget(accountId));
+    this.#offReconnect = deps.bus.onReconnect(() => this.#forgetAll());
   }
 
   /** Those terminals that are known, by canonical number; null for one without a vehicle. */
@@ -76,6 +78,13 @@ export class Fleet {
 
   stop(): void {
     this.#subscription.stop();
+    this.#offReconnect();
+  }
+
+  #forgetAll(): void {
+    this.#changes += 1;
+    this.#areas.clear();
+    this.#vehicles.clear();
   }
 
   async #read(imeis: readonly string[], found: Map<string, FleetVehicle | null>, nowMs: number): Promise<void> {

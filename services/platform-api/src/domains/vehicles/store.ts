@@ -21,19 +21,18 @@ export async function ownersOfVehicles(records: Records, ids: readonly number[])
   return new Map(found.map(({ _id, ownerUserId }) => [_id, ownerUserId]));
 }
 
-/** The vehicles of terminals by canonical number, of whatever account; terminals without one are left out. */
+const readAtOnce = 32;
+
+/**
+ * The vehicles of terminals by canonical number, of whatever account; terminals without one are left out. One by one, as the embedded database finds single ids by
+ * its index and reads the whole collection for a list of them.
+ */
 export async function findVehiclesByImei(records: Records, imeis: readonly string[]): Promise<Map<string, Vehicle>> {
   const found = new Map<string, Vehicle>();
-  if (imeis.length === 0) return found;
-  const holders = await records.uniqueValues
-    .find({ _id: { $in: imeis.map((imei) => `vehicles.imei:${imei}`) } })
-    .toArray();
-  const vehicles = await records
-    .collection<Vehicle>('vehicles')
-    .find({ _id: { $in: holders.map(({ recordId }) => recordId) } })
-    .toArray();
-  const wanted = new Set(imeis);
-  for (const vehicle of vehicles)
-    if (vehicle.imei !== null && wanted.has(vehicle.imei)) found.set(vehicle.imei, vehicle);
+  for (let at = 0; at < imeis.length; at += readAtOnce) {
+    const part = imeis.slice(at, at + readAtOnce);
+    const vehicles = await Promise.all(part.map((imei) => findVehicleByImei(records, imei)));
+    for (const [index, vehicle] of vehicles.entries()) if (vehicle !== null) found.set(part[index] ?? '', vehicle);
+  }
   return found;
 }
