@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { testEnv } from '../../service-kit/src/testing/server-process.ts';
+import { type Database, openDatabase } from './mongo.ts';
+import { NumberSource } from './number-source.ts';
+import { deliveryIdOf, WebhookRecords } from './webhook-records.ts';
+import { currentHealth, type WebhookHealth } from './webhook-types.ts';
+
+// A real server on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let database: Database;
+let records: WebhookRecords;
+beforeAll(async () => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/webhooks_${randomBytes(6).toString('hex')}`;
+  database = openDatabase(url.href, { appName: 'webhooks-test' });
+  records = new WebhookRecords(database);
+  await records.ensureIndexes();
+});
+afterAll(async () => {
+  await database.db.dropDatabase();
+  await database.close();
+});
+
+let notificationId = 0;
+const add = (webhookId: number, more: { status?: 'pending' | 'skipped'; atMs?: number } = {}): Promise<string> =>
+  records.add(
+    {
+      webhookId,
+      accountId: 1,
+      userId: 1,
+      notificationId: (notificationId += 1),
+      notificationType: 'sos',
+      imei: '013800138000',
+      imeiKey: '13800138000',
+      vehicleId: 5,
+      body: '{}',
+      status: more.status ?? 'pending',
+    },
+    more.atMs,
+  );
+
+describe('numbers', () => {
+  it('are given once each, in the order in which they were asked for', async () => {
+    const source = new NumberSource(database, `numbers_${randomBytes(4).toString('hex')}`);
+    const given = await Promise.all(Array.from({ length: 50 }, () => source.next()));
+    expect(given).toEqual(Array.from({ length: 50 }, (_unused, at) => at + 1));
+    expect(await source.next()).toBe(51);
+  });
+});
+
+describe('deliveries', () => {
+  it('have the id of their webhook and notification, and stay as they are', async () => {
+    const id = await add(1, { atMs: 1_000 });
+    expect(id).toBe(deliveryIdOf(1, notificationId));
+    expect(id).toMatch(/^[0-9a-f]{24}$/);
+    await records.end(id, 'skipped');
+    notificationId -= 1;
+    expect(await add(1)).toBe(id);
+    expect(await records.find(id)).toMatchObject({ status: 'skipped', createdAtMs: 1_000, version: 2 });
+  });
+
+  it('are claimed by one at a time, and taken over from whoever has died', async () => {
+    const id = await add(2);
+    const now = Date.now();
+    expect(await records.claim(id, now + 1_000, now)).toBe(true);
+    expect(await records.claim(id, now + 1_500, now + 999)).toBe(false);
+    expect(await records.claimedUntilMs(id)).toBe(now + 1_000);
+    expect(await records.claim(id, now + 3_000, now + 1_000)).toBe(true);
+    await records.release(id);
+    expect(await records.claimedUntilMs(id)).toBe(0);
+  });
+
+  it('are due by their times, without those of some webhooks', async () => {
+    const [first, second, other] = [await add(3), await add(3), await add(4)];
+    await records.schedule({ _id: second, webhookId: 3, dueAtMs: 2_000 });
+    await records.schedule({ _id: first, webhookId: 3, dueAtMs: 5_000 });
+    await records.schedule({ _id: first, webhookId: 3, dueAtMs: 1_000 });
+    await records.schedule({ _id: other, webhookId: 4, dueAtMs: 1_500 });
+    const due = async (except: number[], nowMs: number) => (await records.due(except, 10, nowMs)).map(({ _id }) => _id);
+    expect(await due([], 2_000)).toEqual([first, other, second]);
+    expect(await due([3], 2_000)).toEqual([other]);
+    expect(await due([], 1_499)).toEqual([first]);
+    for (const id of [first, second, other]) await records.unschedule(id);
+    expect(await due([], 9_000)).toEqual([]);
+  });
+
+  it('that nobody works at any more are planned again', async () => {
+    const [lost, claimed, planned] = [
+      await add(5, { atMs: 1_000 }),
+      await add(5, { atMs: 1_000 }),
+      await add(5, { atMs: 1_000 }),
+    ];
+    await add(5);
+    await records.claim(claimed, Date.now() + 60_000);
+    await records.schedule({ _id: planned, webhookId: 5, dueAtMs: Date.now() + 60_000 });
+    expect(await records.mend(500)).toBe(0);
+    expect(await records.mend(2_000)).toBe(1);
+    expect((await records.due([], 10)).map(({ _id }) => _id)).toEqual([lost]);
+    await records.unschedule(lost);
+  });
+
+  it('that are old are removed', async () => {
+    const old = await add(6, { atMs: 10 });
+    const recent = await add(6);
+    expect(await records.prune(11)).toBe(1);
+    expect(await records.find(old)).toBeNull();
+    expect(await records.find(recent)).not.toBeNull();
+  });
+});
+
+describe('replays', () => {
+  it('are taken part by part, by one', async () => {
+    await records.addReplay([
+      { _id: 'r:0', webhookId: 7, deliveryIds: ['a'], dueAtMs: 1_000 },
+      { _id: 'r:1', webhookId: 7, deliveryIds: ['b'], dueAtMs: 2_000 },
+    ]);
+    expect((await records.takeReplays(9_000, 1_500)).map(({ _id }) => _id)).toEqual(['r:0']);
+    expect(await records.takeReplays(9_000, 1_500)).toEqual([]);
+    // Its dispatcher has died.
+    expect((await records.takeReplays(99_000, 9_000)).map(({ _id }) => _id)).toEqual(['r:0', 'r:1']);
+    await records.cancelAll(7);
+    expect(await records.takeReplays(999_000, 99_000)).toEqual([]);
+  });
+});
+
+describe('health', () => {
+  it('of before a new start holds no longer, but for its times', () => {
+    const stored: WebhookHealth = {
+      _id: 1,
+      epoch: 0,
+      disabledReason: 'gone',
+      failingSince: new Date(1),
+      consecutiveFailures: 9,
+      lastSuccessAt: new Date(2),
+      lastFailureAt: new Date(3),
+      noticedPercent: 100,
+      dueNotice: null,
+    };
+    expect(currentHealth({ _id: 1, healthEpoch: 0 }, stored)).toBe(stored);
+    expect(currentHealth({ _id: 1, healthEpoch: 1 }, stored)).toMatchObject({
+      epoch: 1,
+      disabledReason: null,
+      failingSince: null,
+      consecutiveFailures: 0,
+      lastFailureAt: new Date(3),
+      noticedPercent: 0,
+    });
+    expect(currentHealth({ _id: 1, healthEpoch: 0 }, null)).toMatchObject({ lastSuccessAt: null });
+  });
+});
