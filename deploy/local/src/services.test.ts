@@ -32,10 +32,11 @@ function envOf(name: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 }
 
 describe('what the services are started with', () => {
-  it('are six, each with the backends, a port of its own and no one else’s POD_ID', () => {
+  it('are six, one of them as two processes, each with the backends, a port of its own and no one else’s POD_ID', () => {
     const specs = serviceSpecs(contextOf({ POD_ID: 'shared', HTTP_PORT: '1' }));
-    expect(specs.map(({ name }) => name)).toHaveLength(6);
-    expect(new Set(specs.map(({ env }) => env['HTTP_PORT'])).size).toBe(6);
+    expect(new Set(specs.map(({ args }) => args.at(-1))).size).toBe(6);
+    expect(new Set(specs.map(({ name }) => name)).size).toBe(7);
+    expect(new Set(specs.map(({ env }) => env['HTTP_PORT'])).size).toBe(7);
     for (const { env } of specs) {
       expect(env).toMatchObject({ NATS_URL: 'nats://n', MONGODB_URL: 'mongodb://m/fleet', HOST: '127.0.0.1' });
       expect(env['POD_ID']).not.toBe('shared');
