@@ -42,7 +42,8 @@ function importsOf(each: Package): Import[] {
   return sourceFiles(source).flatMap((path) => {
     const text = readFileSync(path, 'utf8');
     const file = relative(root, path).split(sep).join('/');
-    const isTest = file.endsWith('.test.ts') || file.includes('/testing/');
+    // An example is read, and run by tests; who uses the package goes without it.
+    const isTest = file.endsWith('.test.ts') || file.includes('/testing/') || file.includes('/examples/');
     const found = importShapes.flatMap((shape) => [...text.matchAll(shape)].map((match) => match[1] ?? ''));
     return found.map((from) => ({ file, from, isTest, package: each }));
   });
