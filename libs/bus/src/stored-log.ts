@@ -51,6 +51,7 @@ export class StoredLog {
   readonly #stopped = new AbortController();
   readonly #queue: LogMessage[] = [];
   readonly #running: Promise<unknown>;
+  readonly #offReconnect: () => void;
   #last: number;
   /** Messages that the present consumer has brought. */
   #delivered = 0;
@@ -62,6 +63,8 @@ export class StoredLog {
     this.#bus = bus;
     this.#options = { maxMessages: 256, maxBytes: 1024 * 1024, ...options };
     this.#last = options.after;
+    // What was on its way into the connection that is gone counts as delivered: another consumer reads it.
+    this.#offReconnect = bus.onReconnect(() => this.#messages?.stop());
     this.#running = Promise.all([this.#read(), this.#work()]);
   }
 
@@ -73,6 +76,7 @@ export class StoredLog {
   /** Reads no more and waits for the unit at work; what is queued behind it is forgotten. */
   async stop(): Promise<void> {
     this.#stopped.abort();
+    this.#offReconnect();
     this.#messages?.stop();
     this.#wake?.();
     await this.#running;

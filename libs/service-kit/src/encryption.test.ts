@@ -22,9 +22,9 @@ describe('Encryption', () => {
     expect(new Encryption(`${newKey},${oldKey}`).openBytes(sealed, 'document 1')).toEqual(file);
     expect(encryption.openBytes(encryption.sealBytes(Buffer.alloc(0), 'nothing'), 'nothing')).toEqual(Buffer.alloc(0));
     expect(() => encryption.openBytes(sealed, 'document 2')).toThrow(/authenticate/);
-    expect(() => encryption.openBytes(Buffer.concat([sealed.subarray(0, -1), Buffer.of(7)]), 'document 1')).toThrow(
-      /authenticate/,
-    );
+    const changed = Buffer.from(sealed);
+    changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
+    expect(() => encryption.openBytes(changed, 'document 1')).toThrow(/authenticate/);
     expect(() => encryption.openBytes(file, 'document 1')).toThrow(/unknown form/);
     expect(() => new Encryption(newKey).openBytes(sealed, 'document 1')).toThrow(/lacks the key/);
   });

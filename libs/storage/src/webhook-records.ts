@@ -50,6 +50,9 @@ export interface AttemptOutcome {
   readonly nextAttemptAtMs: number | null;
 }
 
+/** Parts of replays that one look takes: the others' retries do not wait for a large replay. */
+const replaysAtOnce = 100;
+
 /**
  * Webhooks, their health, and their deliveries. A delivery is changed by whoever has claimed it, by its `_id` alone: with other conditions the embedded database would go
  * through the whole collection. A claim is an insert, which is safe on every server.
@@ -278,7 +281,11 @@ export class WebhookRecords {
   /** Takes the parts of replays whose turn it is: nobody else takes them before `untilMs`. */
   async takeReplays(untilMs: number, nowMs = Date.now()): Promise<ReplayPart[]> {
     const taken: ReplayPart[] = [];
-    for (const part of await this.#replays.find({ dueAtMs: { $lte: nowMs } }).toArray()) {
+    const due = this.#replays
+      .find({ dueAtMs: { $lte: nowMs } })
+      .sort({ dueAtMs: 1 })
+      .limit(replaysAtOnce);
+    for (const part of await due.toArray()) {
       const { matchedCount } = await this.#replays.updateOne(
         { _id: part._id, dueAtMs: part.dueAtMs },
         { $set: { dueAtMs: untilMs } },

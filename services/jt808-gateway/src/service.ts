@@ -79,7 +79,13 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
     const opened = await openBus(config.NATS_URL, { name, log });
     bus = opened;
     lifecycle.onStop('bus', () => opened.close());
-    await ensureStreams(await opened.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    const makeStreams = async (): Promise<void> =>
+      ensureStreams(await opened.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    await makeStreams();
+    // A broker that came back empty has no streams: without them no report would ever be acknowledged again.
+    opened.onReconnect(() => {
+      makeStreams().catch((error: unknown) => log.warn({ err: error }, 'the streams could not be looked after'));
+    });
 
     const listener = await startGateway({ config, log, name, lifecycle, metrics, bus: opened, redis });
     const ping = servePing(opened, 'jt808-gateway', {

@@ -2,12 +2,12 @@ import type { Deps } from './deps.ts';
 import { cancelCommandsOf } from './domains/commands/use-cases.ts';
 import { dropVehicleFromGeofences } from './domains/geofences/look-ups.ts';
 import { forgetPreferences } from './domains/notifications/preferences.ts';
-import { forgetLocation } from './domains/realtime/look-ups.ts';
 import { dropVehicleFromRoutes } from './domains/routes/look-ups.ts';
 import { endLinksOfVehicle } from './domains/share-links/use-cases.ts';
 import { endSharesOfVehicle } from './domains/sharing/use-cases.ts';
 import type { VehicleDeleted } from './domains/vehicles/deleted.ts';
 import { dropVehicleFromWebhooks } from './domains/webhooks/use-cases.ts';
+import { forgetTerminal } from './telemetry/states.ts';
 
 /** What the domains do when a vehicle is deleted, a line for each. Each runs even where another failed. */
 export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
@@ -17,6 +17,6 @@ export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
   (vehicle) => cancelCommandsOf(deps, vehicle, vehicle._id),
   (vehicle) => dropVehicleFromWebhooks(deps, vehicle, vehicle._id),
-  (vehicle) => forgetLocation(deps, vehicle.imei),
+  (vehicle) => forgetTerminal(deps, vehicle.imei),
   (vehicle) => forgetPreferences(deps, { vehicleId: vehicle._id }),
 ];

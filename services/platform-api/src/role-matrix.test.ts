@@ -54,6 +54,6 @@ describe('roles and routes', () => {
     expect(may('manager')).toEqual(['self', 'read', 'fleet', 'sharing', 'webhooks', 'commands', 'video']);
     expect(may('viewer')).toEqual(['self', 'read', 'video']);
     expect(may('driver')).toEqual(['self', 'read']);
-    expect(may('dealer')).toEqual(['self', 'read', 'accountDeletion', 'accounts']);
+    expect(may('dealer')).toEqual(['self', 'read', 'accounts']);
   });
 });

@@ -39,7 +39,9 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
     return value;
   };
   const app = createReceiver({
-    secrets: setting('WEBHOOK_SECRETS').split(','),
+    secrets: setting('WEBHOOK_SECRETS')
+      .split(',')
+      .filter((secret) => secret !== ''),
     onNotification: ({ payload: { notification } }) => {
       process.stdout.write(`${notification.notification_type} of ${notification.imei}: ${notification.title}\n`);
     },

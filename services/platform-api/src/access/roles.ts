@@ -23,8 +23,8 @@ export const permissions = {
   /** Users, API keys, configuration, audit log, clearing of data. */
   administration: ['superadmin', 'owner', 'admin'],
   billing: ['superadmin', 'owner'],
-  /** The own account, by its owner; those of customers. */
-  accountDeletion: ['superadmin', 'dealer', 'owner'],
+  /** The own account, by its owner; any, by the operator's staff. */
+  accountDeletion: ['superadmin', 'owner'],
   /** Accounts of customers. */
   accounts: ['superadmin', 'dealer'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;

@@ -177,6 +177,8 @@ const hashOfText = (text: string): string => createHash('sha1').update(text).dig
 
 /** A clock that is this far ahead is wrong: its reports would make all later ones late. */
 const maxAheadMs = 600_000;
+/** One that is this far behind was never set, and begins at the same time with each start of the terminal. */
+const maxBehindMs = 366 * 86_400_000;
 
 /** The instant of a device's time by the terminal's own clock; the time of arrival where it has none that can be. */
 export function instantOf(
@@ -185,5 +187,6 @@ export function instantOf(
 ): number {
   if (typeof deviceTime === 'number') return Math.min(deviceTime, receivedAtMs);
   const instant = deviceTime === null ? Number.NaN : Date.parse(`${deviceTime}${cameraUtcOffset}`);
-  return Number.isNaN(instant) || instant > receivedAtMs + maxAheadMs ? receivedAtMs : instant;
+  const canBe = instant <= receivedAtMs + maxAheadMs && instant >= receivedAtMs - maxBehindMs;
+  return canBe ? instant : receivedAtMs;
 }

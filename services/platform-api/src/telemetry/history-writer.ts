@@ -38,6 +38,11 @@ export class HistoryWriter {
     while (this.#points.length > maxPoints && !this.#isStopped) await this.#begin();
   }
 
+  /** Nobody waits for the database any more: what it does not take is read again from the stream. */
+  release(): void {
+    this.#isStopped = true;
+  }
+
   /** Writes what waits; false where that failed, and it waits for whoever comes next. */
   async stop(): Promise<boolean> {
     this.#isStopped = true;

@@ -60,6 +60,8 @@ export class PartitionConsumer {
   #flush: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
   #isStopped = false;
+  /** Redis has forgotten what it was told, and has not been told again. */
+  #isForgotten = false;
   readonly #opening: Promise<void>;
 
   constructor(partition: number, isHeld: () => boolean, parts: ConsumerParts) {
@@ -75,10 +77,11 @@ export class PartitionConsumer {
     this.#isStopped = true;
     clearInterval(this.#flush);
     await this.#opening;
+    this.#history.release();
     await this.#log?.stop();
     await this.#history.stop();
     await this.#flushing;
-    if (this.#isHeld()) await this.#storeAll();
+    await this.#storeAll();
   }
 
   async #open(): Promise<void> {
@@ -119,6 +122,13 @@ export class PartitionConsumer {
     return Math.min(applied, history?.stream === stream ? history.seq : 0);
   }
 
+  /** A Redis that was emptied gets back what is known here, and of the silent vehicles what MongoDB knows. */
+  async #remind(): Promise<void> {
+    await restoreStates(this.#parts.deps.redis, await this.#present([...this.#states]));
+    await this.#restore();
+    this.#isForgotten = false;
+  }
+
   /** Redis was emptied: what MongoDB knows of this partition's terminals is put there again. */
   async #restore(): Promise<void> {
     const { redis, database, config, log } = this.#parts.deps;
@@ -129,11 +139,19 @@ export class PartitionConsumer {
       part.push(entry);
       count += 1;
       if (part.length < 500) continue;
-      await restoreStates(redis, part);
+      await restoreStates(redis, await this.#present(part));
       part = [];
     }
-    await restoreStates(redis, part);
+    await restoreStates(redis, await this.#present(part));
     log.warn({ partition: this.#partition, count }, 'redis knew nothing: states were restored from the database');
+  }
+
+  /** Of terminals that are in the same vehicle still. */
+  async #present(
+    states: readonly (readonly [string, VehicleState])[],
+  ): Promise<readonly (readonly [string, VehicleState])[]> {
+    const vehicles = await this.#parts.fleet.vehiclesOf(states.map(([imei]) => imei));
+    return states.filter(([imei, { vehicleId }]) => vehicles.get(imei)?.vehicle._id === vehicleId);
   }
 
   #read(after: number): StoredLog {
@@ -152,6 +170,7 @@ export class PartitionConsumer {
     const { deps, stream, metrics, onHeard } = this.#parts;
     const place = { stream, seq: messages.at(-1)?.sequence ?? 0 };
     const unit = await this.#judge(messages);
+    this.#requireHeld();
     // In no order among each other: all of it is the same when it is done again.
     await Promise.all([
       deps.notifications.raise(unit.raised).then(() => deps.notifications.amend(unit.amended)),
@@ -160,6 +179,7 @@ export class PartitionConsumer {
     this.#requireHeld();
     // Messages that are read again for the history alone have their place behind them.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
+    if (this.#isForgotten) await this.#remind();
     tellOfPositions(deps.bus, unit.moved.values());
     onHeard(unit.moved.keys());
     metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
@@ -174,7 +194,8 @@ export class PartitionConsumer {
     const { deps, fleet, judges, settings, stream, metrics } = this.#parts;
     const arrived = arrivedIn(messages, (fault) => this.#fault(fault));
     const imeis = [...new Set(arrived.map(({ report }) => report.imei))];
-    const [vehicles, states] = await Promise.all([fleet.vehiclesOf(imeis), this.#statesOf(imeis)]);
+    const vehicles = await fleet.vehiclesOf(imeis);
+    const states = await this.#statesOf(imeis.filter((imei) => vehicles.get(imei)));
     metrics.unknown(arrived.filter(({ report }) => !vehicles.get(report.imei)).length);
     const isKnown = await knownPoints(deps.database, lateOnes(arrived, vehicles, states));
     return judgeUnit(arrived, vehicles, states, { stream, settings, judges: { ...judges, isKnown } });
@@ -192,18 +213,17 @@ export class PartitionConsumer {
     return states;
   }
 
-  async #write(place: PartitionPlace, { moved, turned }: Unit): Promise<void> {
-    const { redis } = this.#parts.deps;
+  async #write(place: PartitionPlace, { moved }: Unit): Promise<void> {
     const states = new Map([...moved].map(([imei, { state }]) => [imei, state]));
     const written = await this.#writeOver(place, states);
     this.#place = place;
     if (this.#states.size > maxStates) this.#states.clear();
     for (const [imei, state] of states) {
       this.#states.set(imei, state);
-      if (turned.has(imei)) this.#unstored.delete(imei);
-      else this.#unstored.set(imei, state);
+      // Those that have turned, too: an older one of the same vehicle may be on its way into MongoDB.
+      this.#unstored.set(imei, state);
     }
-    if (written === 'emptied') await restoreStates(redis, this.#states);
+    if (written === 'emptied') this.#isForgotten = true;
   }
 
   /** A Redis that came back with what it had a moment ago gets all that is known here; where another replica has gone on, this one begins again from there. */
@@ -225,6 +245,8 @@ export class PartitionConsumer {
 
   /** Brings to MongoDB what is in Redis alone, and then how far that goes. */
   async #storeAll(): Promise<void> {
+    // One that was frozen would write over what another has stored since.
+    if (!this.#isHeld()) return;
     const { database } = this.#parts.deps;
     const place = this.#place;
     const states = this.#unstored;

@@ -34,10 +34,12 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   const settings = ruleSettingsOf(config);
   const { onHeard } = options;
   let share: PartitionShare | undefined;
-  const begun = new UntilDone(log, async () => {
+  let read = '';
+  const begin = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     const stream = await streamMadeAt(bus, 'TELEMETRY');
     if (stream === null) throw new Error('there is no stream TELEMETRY yet');
+    read = stream;
     const judges = { rules, odometer: advanceOdometer };
     const parts = { deps, fleet, judges, settings, metrics, stream, onHeard };
     const consumers = new Map<number, PartitionConsumer>();
@@ -55,10 +57,28 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
         },
       },
     });
+  };
+  // Numbers of a stream that was made anew mean nothing: all begins again. Looked after when the broker comes back, as it can only have happened then.
+  const beginAgain = async (): Promise<void> => {
+    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    if (share === undefined || (await streamMadeAt(bus, 'TELEMETRY')) === read) return;
+    log.warn('the stream TELEMETRY was made anew: it is read from its beginning');
+    await share.stop();
+    share = undefined;
+    await begin();
+  };
+  const begun = new UntilDone(log, begin);
+  let looking: Promise<void> = Promise.resolve();
+  const offReconnect = bus.onReconnect(() => {
+    looking = looking
+      .then(beginAgain)
+      .catch((error: unknown) => log.error({ err: error }, 'telemetry could not begin again'));
   });
   lifecycle.onStop('fleet', () => fleet.stop());
   lifecycle.onStop('telemetry', async () => {
+    offReconnect();
     await begun.stop();
+    await looking;
     await share?.stop();
   });
   return { partitions: () => share?.own ?? new Set() };

@@ -19,6 +19,7 @@ const stateKey = (imei: string): string => `rule-state:${imei}`;
 const locationKey = (imei: string): string => `last-location:${imei}`;
 const placeKey = (partition: number): string => `telemetry-place:${partition}`;
 const readAtOnce = 500;
+const findAtOnce = 32;
 
 /** How far a partition has been applied. */
 export interface PartitionPlace {
@@ -96,10 +97,14 @@ export async function* allStoredStates(database: Database): AsyncGenerator<reado
     yield [_id, JSON.parse(state) as VehicleState];
 }
 
-/** Forgets what is known of a terminal: it is in another vehicle, or in none. */
-export async function forgetStates(redis: Redis, database: Database, imei: string): Promise<void> {
+/** Forgets what is known of a terminal that leaves its vehicle: the next one with its number learns nothing of where it was. */
+export async function forgetTerminal(
+  { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
+  imei: string | null,
+): Promise<void> {
+  if (imei === null) return;
+  await statesIn(records.database).deleteOne({ _id: imei });
   await redis.del([stateKey(imei), locationKey(imei)]);
-  await statesIn(database).deleteOne({ _id: imei });
 }
 
 /** The states of terminals by canonical number: from Redis, and from MongoDB what Redis does not have. */
@@ -132,12 +137,11 @@ export async function readStoredStates(
   imeis: readonly string[],
 ): Promise<Map<string, VehicleState>> {
   const found = new Map<string, VehicleState>();
-  for (let at = 0; at < imeis.length; at += readAtOnce) {
-    const part = imeis.slice(at, at + readAtOnce);
-    const stored = await statesIn(database)
-      .find({ _id: { $in: [...part] } })
-      .toArray();
-    for (const { _id, state } of stored) found.set(_id, JSON.parse(state) as VehicleState);
+  for (let at = 0; at < imeis.length; at += findAtOnce) {
+    // One by one: for a list of ids the embedded database reads the whole collection.
+    const part = imeis.slice(at, at + findAtOnce);
+    const stored = await Promise.all(part.map((_id) => statesIn(database).findOne({ _id })));
+    for (const each of stored) if (each !== null) found.set(each._id, JSON.parse(each.state) as VehicleState);
   }
   return found;
 }

@@ -132,7 +132,7 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: '/accounts/:id',
     operationId: 'deleteAccount',
-    summary: 'Delete the own account, or one below',
+    summary: 'Delete the own account',
     description:
       'Sessions, API keys and share links end at once; vehicles go, and their terminals are free. Personal fields are removed within 30 days. There is no way back.',
     tags,

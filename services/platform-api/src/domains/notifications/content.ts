@@ -16,6 +16,9 @@ export interface ToRaise {
   readonly raised: Raised;
 }
 
+/** What makes a notification the same one when it is raised again; vehicles without a terminal are told apart by their ids. */
+export const keyOf = ({ imei, id }: RaisedFor, raised: Raised): string => dedupeKeyOf(imei ?? `vehicle-${id}`, raised);
+
 const attributesLimitBytes = 8 * 1024;
 
 /** The notification that something found becomes. */
@@ -25,7 +28,7 @@ export function contentOf({ vehicle, raised }: ToRaise, language: string, shownI
   const place = placeOf(raised);
   return {
     accountId: vehicle.accountId,
-    dedupeKey: dedupeKeyOf(vehicle.imei, raised),
+    dedupeKey: keyOf(vehicle, raised),
     type: kind.type,
     title: texts.title,
     description: raised.description ?? texts.description,

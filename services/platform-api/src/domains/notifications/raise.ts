@@ -11,11 +11,13 @@ import {
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
-import { type Amended, dedupeKeyOf } from '../../rules/rule.ts';
+import type { Amended } from '../../rules/rule.ts';
+import { AgedCache } from '../../senders/aged-cache.ts';
+import { isLetIn } from '../accounts/standing.ts';
 import { vehicleStates } from '../vehicles/states.ts';
 import { ownersOfVehicles } from '../vehicles/store.ts';
 import { amendAll } from './amend.ts';
-import { contentOf, type RaisedFor, type ToRaise } from './content.ts';
+import { contentOf, keyOf, type RaisedFor, type ToRaise } from './content.ts';
 import { Languages } from './languages.ts';
 import { recordAll } from './record.ts';
 import type { Notification } from './schema.ts';
@@ -35,6 +37,9 @@ const maxLive = 50;
 /** What was on record for longer than a crash takes to be mended was told of then. */
 const tellAgainMs = 5 * 60_000;
 
+/** Who is suspended, or let in again, is so after this time. */
+const standingMaxAgeMs = 5_000;
+
 const encoder = new TextEncoder();
 
 interface Waiting {
@@ -48,7 +53,9 @@ export class Notifications {
   readonly wishes: Wishes;
   readonly #parts: Parts;
   readonly #languages: Languages;
+  readonly #letIn = new AgedCache<number, boolean>(standingMaxAgeMs);
   readonly #publisher: StoredPublisher;
+  readonly #offReconnect: () => void;
   #waiting: Waiting[] = [];
   #isRecording = false;
   #streams: Promise<void> | undefined;
@@ -58,6 +65,10 @@ export class Notifications {
     this.wishes = new Wishes(parts);
     this.#languages = new Languages(parts.records);
     const onRefused = (detail: string): void => parts.log.warn({ detail }, 'notifications are not stored yet');
+    // A broker that came back empty has no streams.
+    this.#offReconnect = parts.bus.onReconnect(() => {
+      this.#streams = undefined;
+    });
     this.#publisher = new StoredPublisher(parts.bus, { giveUpAfterMs, onRefused });
   }
 
@@ -85,6 +96,7 @@ export class Notifications {
   }
 
   stop(): void {
+    this.#offReconnect();
     this.wishes.stop();
     this.#publisher.stop();
   }
@@ -138,15 +150,16 @@ export class Notifications {
 
   async #publish(items: readonly ToRaise[], recorded: readonly Notification[]): Promise<void> {
     await this.#ensureStreams();
-    const vehicles = new Map(items.map(({ vehicle, raised }) => [dedupeKeyOf(vehicle.imei, raised), vehicle]));
+    const vehicles = new Map(items.map(({ vehicle, raised }) => [keyOf(vehicle, raised), vehicle]));
     const wishes = await this.wishes.ofVehicles(items.map(({ vehicle }) => vehicle.id));
+    const letIn = await this.#areLetIn(recorded);
     const stored = recorded.map((notification) => {
       const { imei, ownerUserId, id } = vehicles.get(notification.dedupeKey) as RaisedFor;
-      const wantedByOwner = wishes.get(id)?.wants(ownerUserId, notification.type) ?? true;
+      const isWanted = wishes.get(id)?.wants(ownerUserId, notification.type) ?? true;
       const payload: NotificationRaised = {
         accountId: notification.accountId,
         ownerUserId,
-        wantedByOwner,
+        wantedByOwner: isWanted && letIn.get(notification.accountId) === true,
         notification: shownNotification(notification),
       };
       return this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload);
@@ -154,6 +167,14 @@ export class Notifications {
     await Promise.all(stored);
     const recent = recorded.filter(({ createdAt }) => Date.now() - createdAt.getTime() < tellAgainMs);
     this.#announce(recent, new Map([...vehicles.values()].map(({ id, ownerUserId }) => [id, ownerUserId])));
+  }
+
+  /** Nothing of an account that is suspended goes out to webhooks. */
+  async #areLetIn(notifications: readonly Notification[]): Promise<ReadonlyMap<number, boolean>> {
+    const { records } = this.#parts;
+    const ids = [...new Set(notifications.map(({ accountId }) => accountId))];
+    const known = ids.map(async (id) => [id, await this.#letIn.get(id, () => isLetIn(records, id))] as const);
+    return new Map(await Promise.all(known));
   }
 
   #store(subject: string, dedupeKey: string, payload: NotificationRaised): Promise<void> {

@@ -9,7 +9,6 @@ import {
 } from '@fleet/bus';
 import { AppError, type Running } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
-import { accountOf } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
 import { commandTypes } from '../commands/params.ts';
 import { queueForVehicle } from '../commands/use-cases.ts';
@@ -40,7 +39,6 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
       const partner = await partnerOfHash(deps.records, tokenSha256, address);
       if (partner === null) return { valid: false as const };
       const { _id: partnerId, accountId } = partner;
-      if ((await accountOf(deps.records, accountId))?.status === 'suspended') return { valid: false as const };
       return { valid: true as const, partnerId, accountId };
     }),
     serve(deps.bus, admitPartnerCommand, options, async ({ proNo, ...command }) => {

@@ -5,6 +5,7 @@ import { given } from '../../fields.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { insertWithin } from '../../store/limits.ts';
 import type { Records } from '../../store/records.ts';
+import { isLetIn } from '../accounts/standing.ts';
 import { audit } from '../audit/use-cases.ts';
 import { PartnerDevices } from './devices-store.ts';
 import { commandAddress, partnerGuard } from './partner-hub.ts';
@@ -121,7 +122,7 @@ export async function partnerOf(records: Records, token: string, address?: strin
 /** The same by the SHA-256 of the token, which is all that leaves device-api. Guessing at hashes is hopeless, so their comparison tells nothing by its time. */
 export async function partnerOfHash(records: Records, tokenSha256: string, address?: string): Promise<Partner | null> {
   const partner = await findPartnerByToken(records, tokenSha256);
-  if (partner === null) return null;
+  if (partner === null || !(await isLetIn(records, partner.accountId))) return null;
   return address === undefined || isAddressAllowed(partner.ipAllowlist, address) ? partner : null;
 }
 

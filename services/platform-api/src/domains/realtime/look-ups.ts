@@ -1,7 +1,7 @@
 import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import type { LastLocation } from './schema.ts';
-import { readLastLocations, removeLastLocation } from './store.ts';
+import { readLastLocations } from './store.ts';
 
 /** What other domains ask of positions. */
 
@@ -26,8 +26,3 @@ export async function lastLocation({ redis }: Pick<Deps, 'redis'>, imei: string)
     throw new AppError('unavailable', 'Positions can not be read at the moment.', { cause });
   }
 }
-
-/** A vehicle is deleted: whoever has its terminal next is not told where it was. */
-export const forgetLocation = async ({ redis }: Pick<Deps, 'redis'>, imei: string | null): Promise<void> => {
-  if (imei !== null) await removeLastLocation(redis, imei);
-};

@@ -25,6 +25,3 @@ export async function writeLastLocation(redis: Redis, location: LastLocation): P
   if (imei === null) throw new Error(`${location.imei} is no terminal number`);
   await redis.set(keyOf(imei), JSON.stringify(location));
 }
-
-/** Forgets the position of a terminal by its canonical number. */
-export const removeLastLocation = (redis: Redis, imei: string): Promise<number> => redis.del(keyOf(imei));

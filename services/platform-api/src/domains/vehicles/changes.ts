@@ -3,6 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
 import type { Change, Scope } from '../../store/account-records.ts';
+import { forgetTerminal } from '../../telemetry/states.ts';
 import { accountOf } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
@@ -71,7 +72,17 @@ export async function updateVehicle(
   const change = { ...fields, ...(await odometerChange(deps, known, fields)) };
   const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
+  if (known.imei !== vehicle.imei) await forgetFormer(deps, known);
   return asWritten(await shownOwn(deps, caller, vehicle), body);
+}
+
+/** Whoever has the terminal next, perhaps in another account, is not to see where it was. */
+async function forgetFormer(deps: ChangeParts, { _id, imei }: Vehicle): Promise<void> {
+  try {
+    await forgetTerminal(deps, imei);
+  } catch (error) {
+    deps.log.error({ err: error, vehicleId: _id }, 'what is known of a former terminal could not be forgotten');
+  }
 }
 
 /** Names the user whose webhooks and preferences count for the vehicle; the user is of the same account. */

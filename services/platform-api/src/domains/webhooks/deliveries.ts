@@ -101,6 +101,7 @@ export async function replayDeliveries(
   context: RequestContext,
 ): Promise<number> {
   const webhook = await getWebhook(deps, caller, id);
+  await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const health = currentHealth(webhook, await webhookRecordsOf(deps).health(id));
   if (statusOf(webhook, health) === 'disabled')
     throw new AppError('state_conflict', 'The webhook is disabled: enable it first.');
