@@ -80,9 +80,16 @@ describe('clipKey', () => {
       { storageType: 1 },
       { alarmFlags: '18446744073709551615' },
     ];
-    const keys = [clip, ...others.map((other) => ({ ...clip, ...other }))].map(clipKey);
+    const keys = [clip, ...others.map((other) => ({ ...clip, ...other }))].map((one) => clipKey(one));
     expect(new Set(keys).size).toBe(keys.length);
     expect(clipKey({ ...clip })).toBe(clipKey(clip));
+  });
+
+  it('differs by account', () => {
+    const clip = clipOf('1');
+    expect(new Set([clipKey(clip), clipKey(clip, 1), clipKey(clip, 2)]).size).toBe(3);
+    expect(clipKey(clip, null)).toBe(clipKey(clip));
+    expect(recordOf(clip, {}).clipKey).toBe(clipKey(clip));
   });
 });
 
@@ -307,6 +314,7 @@ describe('the indexes', () => {
     const made = indexes.map(({ name, unique }) => [name, unique ?? false] as const);
     expect(Object.fromEntries(made)).toEqual({
       _id_: false,
+      accountId_1: false,
       clipKey_1: true,
       'clip.imei_1': false,
       status_1: false,

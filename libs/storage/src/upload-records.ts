@@ -37,9 +37,11 @@ export interface UploadedFile {
 export interface UploadRecord {
   /** 24 hex digits: the interface's `video_id`. */
   readonly _id: string;
-  /** `clipKey()` of the clip; unique. */
+  /** `clipKey()` of the clip and the account; unique. */
   readonly clipKey: string;
   readonly clip: Clip;
+  /** Whose device it was when the upload was requested, and whose the clip stays; null, and absent on older records: nobody's. */
+  readonly accountId?: number | null;
   /** The terminal's number as it sends it, or as the caller wrote it while it is not known. */
   readonly shownImei: string;
   /** The number as the caller wrote it who requested the upload: answers about one upload repeat it. */
@@ -84,8 +86,8 @@ interface UploadLock {
   readonly reservedUntilMs: number;
 }
 
-/** The identity of a clip as one string. */
-export const clipKey = (clip: Clip): string =>
+/** The identity of a clip as one string; accounts that have a device one after the other each have clips of their own. */
+export const clipKey = (clip: Clip, accountId: number | null = null): string =>
   [
     clip.imei,
     clip.channel,
@@ -95,12 +97,13 @@ export const clipKey = (clip: Clip): string =>
     clip.streamType,
     clip.storageType,
     clip.alarmFlags,
+    ...(accountId === null ? [] : [`account-${accountId}`]),
   ].join(':');
 
 /** What a reservation says beside its clip; nothing has been sent and nobody has answered yet. */
 export type Reservation = Pick<
   UploadRecord,
-  'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
+  'accountId' | 'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
 >;
 
 /** The record of a clip that is about to be asked for, under an id of its own. */
@@ -108,7 +111,7 @@ export function newReservation(clip: Clip, reservation: Reservation): UploadReco
   const nowMs = Date.now();
   return {
     _id: randomBytes(12).toString('hex'),
-    clipKey: clipKey(clip),
+    clipKey: clipKey(clip, reservation.accountId),
     clip,
     ...reservation,
     status: 'reserved',
@@ -178,6 +181,15 @@ export class UploadRecords {
     const filter: Filter<UploadRecord> = { 'clip.imei': imei, status: { $ne: 'reserved' } };
     if (channel !== undefined) filter['clip.channel'] = channel;
     return this.#uploads.find(filter).sort({ createdAtMs: -1 }).toArray();
+  }
+
+  /** Uploads of an account in any status, reservations too, by id from behind `afterId`. */
+  listOfAccount(accountId: number, limit: number, afterId = ''): Promise<UploadRecord[]> {
+    return this.#uploads
+      .find({ accountId, _id: { $gt: afterId } })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .toArray();
   }
 
   /** The newest reservation of a device whose camera may still answer, or null. */
@@ -309,6 +321,7 @@ export class UploadRecords {
     await this.#uploads.createIndex({ clipKey: 1 }, { unique: true });
     await this.#uploads.createIndex({ 'clip.imei': 1 });
     await this.#uploads.createIndex({ status: 1 });
+    await this.#uploads.createIndex({ accountId: 1 });
   }
 
   async #update(filter: Filter<UploadRecord>, fields: Partial<UploadRecord>): Promise<UploadRecord | null> {

@@ -68,6 +68,54 @@ describe('with keys', () => {
     expect((await remove(own, id)).status).toBe(200);
   });
 
+  it('an upload stays with the account that it was requested in, whoever has the device next', async () => {
+    const camera = await uploads.camera();
+    accounts.set(camera.imei, 1);
+    const [own, other] = [as(keys.own), as(keys.other)];
+    const id = await uploading(own, camera);
+    expect(await uploads.record(id)).toMatchObject({ accountId: 1 });
+    const refusals = async (): Promise<unknown[]> => [
+      (await other.get(`/videos?video_id=${id}`)).status,
+      (await other.get(`/videos/file?video_id=${id}`)).status,
+      (await control(other, id, 2)).status,
+      (await remove(other, id)).status,
+      (await other.get(`/videos/list?imei=${camera.imei}`)).body,
+    ];
+    const refused = [404, 404, 404, 404, { total: 0, videos: [] }];
+    // The vehicle is deleted, and then registered by another account.
+    accounts.delete(camera.imei);
+    expect(await refusals()).toEqual(refused);
+    accounts.set(camera.imei, 2);
+    expect(await refusals()).toEqual(refused);
+    expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 1 });
+    // Its camera is no longer the first account's to command.
+    expect((await control(own, id, 2)).status).toBe(404);
+    expect(camera.actions).toEqual([]);
+
+    // The same clip is one of the other account's own, and answers nothing about the first.
+    await uploads.records.transition(id, ['uploading'], 'completed');
+    const theirs = await uploading(other, camera);
+    expect(theirs).not.toBe(id);
+    expect(camera.requests).toBe(2);
+    expect((await other.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({
+      total: 1,
+      videos: [{ video_id: theirs }],
+    });
+    expect((await own.get(`/videos?video_id=${theirs}`)).status).toBe(404);
+    expect((await remove(own, id)).status).toBe(200);
+  });
+
+  it('an upload of before, without an account, goes with its device', async () => {
+    const camera = await uploads.camera();
+    const [own, other] = [as(keys.own), as(keys.other)];
+    const id = await uploading(own, camera);
+    accounts.set(camera.imei, 2);
+    expect((await own.get(`/videos?video_id=${id}`)).status).toBe(404);
+    expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 0 });
+    expect((await other.get(`/videos?video_id=${id}`)).status).toBe(200);
+    expect(await uploading(other, camera)).toBe(id);
+  });
+
   it('a device of no account is open to every key', async () => {
     const camera = await uploads.camera();
     const id = await uploading(as(keys.own), camera);

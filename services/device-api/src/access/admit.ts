@@ -17,9 +17,13 @@ export function canonicalImei(imei: string): string {
 /** Checks and counts by the device that a request is about, or whose upload it is about: its account, the commands to it, the openings of its channel. */
 export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'>, limits: RateLimits) {
   const admitToUpload = async (uploadId: string, route: Route, context: RequestContext): Promise<void> => {
-    const { clip } = await findUpload({ uploads }, uploadId.toLowerCase());
-    await guard.checkDevice(clip.imei, route, context, noSuchUpload);
-    if (route.bucket === 'command') await limits.consume('command', clip.imei, context);
+    const upload = await findUpload({ uploads }, uploadId.toLowerCase());
+    const { imei } = upload.clip;
+    if ((await guard.ownUploads(imei, [upload], route, context)).length === 0) throw noSuchUpload();
+    if (route.bucket !== 'command') return;
+    // The clip may be the caller's still when the camera is not.
+    await guard.checkDevice(imei, route, context, notConnected);
+    await limits.consume('command', imei, context);
   };
   return async (route: Route, input: { query: unknown; params: unknown }, context: RequestContext): Promise<void> => {
     const { video_id: uploadId } = input.query as { video_id?: string };

@@ -1,5 +1,6 @@
 import { BusError, call, findDevice } from '@fleet/bus';
 import { AppError, isAddressAllowed, type RequestContext, type Route } from '@fleet/service-kit';
+import type { UploadRecord } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import type { KeyCache, KeyOwner } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -44,6 +45,22 @@ export class Guard {
       call(this.#deps.bus, findDevice, { imei }, { timeoutMs: findLimitMs, correlationId: context.requestId }),
     );
     return accountId !== null && accountId !== owner.accountId;
+  }
+
+  /**
+   * Those of a device's uploads that are the caller's: requested while the device was of the caller's account, whosever it is now. One that was requested of a
+   * device of no account goes with its device.
+   */
+  async ownUploads<T extends Pick<UploadRecord, 'accountId'>>(
+    imei: string,
+    uploads: readonly T[],
+    route: Pick<Route, 'errors'>,
+    context: RequestContext,
+  ): Promise<readonly T[]> {
+    const owner = this.#owners.get(context);
+    if (owner === undefined) return uploads;
+    const isForeign = await this.isForeign(imei, route, context);
+    return uploads.filter(({ accountId = null }) => (accountId === null ? !isForeign : accountId === owner.accountId));
   }
 
   async #authenticate(route: Route, context: RequestContext): Promise<void> {

@@ -35,7 +35,7 @@ export const videosList = (deps: Deps) => {
     handle: async ({ query, context }) => {
       const wanted = { imei: canonicalImei(query.imei), channel: query.channel };
       // Of a foreign device as of one that never uploaded: nothing is told.
-      const videos = (await deps.guard.isForeign(wanted.imei, route, context)) ? [] : await listUploads(deps, wanted);
+      const videos = await deps.guard.ownUploads(wanted.imei, await listUploads(deps, wanted), route, context);
       return { total: videos.length, videos: videos.map(listedUpload) };
     },
   });

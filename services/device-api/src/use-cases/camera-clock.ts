@@ -25,14 +25,23 @@ export class CameraClocks {
     context: { correlationId: string },
     unavailable: 'unavailable' | 'internal' = 'unavailable',
   ): Promise<UtcOffset> {
-    const nowMs = performance.now();
     const known = this.#known.get(imei);
-    if (known !== undefined && known.untilMs > nowMs) return known.offset;
+    if (known !== undefined && known.untilMs > performance.now()) return known.offset;
+    return (await this.recordOf(imei, context, unavailable)).offset;
+  }
+
+  /** The clock of a device and the account that it is of, as they are on record now. */
+  async recordOf(
+    imei: string,
+    context: { correlationId: string },
+    unavailable: 'unavailable' | 'internal' = 'unavailable',
+  ): Promise<{ readonly offset: UtcOffset; readonly accountId: number | null }> {
+    const nowMs = performance.now();
     try {
       const options = { timeoutMs: findLimitMs, correlationId: context.correlationId };
-      const { cameraUtcOffset } = await call(this.#bus, findDevice, { imei }, options);
+      const { cameraUtcOffset, accountId } = await call(this.#bus, findDevice, { imei }, options);
       this.#keep(imei, cameraUtcOffset, nowMs);
-      return cameraUtcOffset;
+      return { offset: cameraUtcOffset, accountId };
     } catch (cause) {
       if (!(cause instanceof BusError)) throw cause;
       throw new AppError(unavailable, "The camera's UTC offset can not be looked up at the moment.", { cause });

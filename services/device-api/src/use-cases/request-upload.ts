@@ -66,21 +66,31 @@ export async function requestUpload(
 ): Promise<UploadAnswer> {
   const { config } = deps;
   checkAllowed(wanted.host, { host: config.MEDIA_PUBLIC_HOST, allowlist: config.DEVICE_HOST_ALLOWLIST });
-  const offset = await deps.clocks.offsetOf(wanted.imei, context);
+  const { offset, accountId } = await deps.clocks.recordOf(wanted.imei, context);
   const span = cameraSpan(wanted.startMs, wanted.endMs, offset);
   const clip = clipOf(wanted);
   while (performance.now() < context.deadlineAtMs) {
-    const known = await stored(deps.uploads.findByClip(clipKey(clip)));
+    const known = await uploadOf(deps, clip, accountId);
     if (known !== null && isVisible(known)) return answer(known, known.status);
     if (known !== null) {
       const shared = await unlessStopped(deps.stopped, answerOfOther(deps, known, context));
       if (shared !== undefined) return shared;
       continue;
     }
-    const reservation = await reservationOf(deps, wanted, clip, offset);
+    const reservation = await reservationOf(deps, wanted, clip, { offset, accountId });
     if (await stored(deps.uploads.reserve(reservation))) return lead(deps, reservation, wanted, span, context);
   }
   throw timedOut();
+}
+
+/** The upload that the account has of a clip, or one from before the device was of an account. */
+async function uploadOf(
+  deps: Pick<Deps, 'uploads'>,
+  clip: Clip,
+  accountId: number | null,
+): Promise<UploadRecord | null> {
+  const own = await stored(deps.uploads.findByClip(clipKey(clip, accountId)));
+  return own === null && accountId !== null ? stored(deps.uploads.findByClip(clipKey(clip))) : own;
 }
 
 const answer = (upload: UploadRecord, result: UploadAnswer['result']): UploadAnswer => ({
@@ -104,12 +114,13 @@ async function reservationOf(
   deps: Pick<Deps, 'config' | 'redis'>,
   wanted: RequestUpload,
   clip: Clip,
-  cameraUtcOffset: UtcOffset,
+  { offset, accountId }: { readonly offset: UtcOffset; readonly accountId: number | null },
 ): Promise<UploadRecord> {
   return newReservation(clip, {
     shownImei: await numberAsSent(deps, wanted),
     askedImei: wanted.askedImei,
-    cameraUtcOffset,
+    cameraUtcOffset: offset,
+    accountId,
     reservedUntilMs: Date.now() + deps.config.DEVICE_REPLY_TIMEOUT_MS + afterAnswerMs,
     mobileNetwork: mayUseMobileNetwork(wanted.conditions),
   });

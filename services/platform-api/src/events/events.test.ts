@@ -211,6 +211,22 @@ describe('what happens beside locations', () => {
       atMs: Date.parse('2026-01-31T03:00:00Z'),
     });
 
+    it('of another account are not told to whoever has the terminal now', async () => {
+      const { id, imei } = await newVehicle();
+      const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
+      const accountIds = [world.theirs.accountId, world.ours.accountId];
+      const records = accountIds.map((accountId) =>
+        newReservation(clip(imei), { ...reservation, mobileNetwork: false, accountId }),
+      );
+      await world.deps.database.collection<(typeof records)[number]>('uploads').insertMany(records);
+      for (const { _id } of records)
+        await world.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(change(imei, _id, 'completed')));
+      // In their order: when the second is told, the first has been left out.
+      await until(async () => ear.of('upload', id).length > 0);
+      expect(ear.of('upload', id)).toMatchObject([{ video_id: records[1]?._id }]);
+      expect(await raised(id, 'video_upload_completed')).toHaveLength(1);
+    });
+
     it.each([
       ['completed', 'video_upload_completed'],
       ['failed', 'video_upload_failed'],

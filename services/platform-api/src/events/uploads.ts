@@ -64,6 +64,7 @@ async function tellOfEnd(parts: EventParts, change: Change): Promise<void> {
   const vehicle = await findVehicleByImei(parts.records, change.imei);
   if (vehicle === null) return;
   const record = await new UploadRecords(parts.database).find(change.uploadId);
+  if (isOfAnother(vehicle, record)) return;
   const type = types[change.status];
   const { channel, filesize, filename, status, uploadId, atMs } = change;
   if (type !== undefined) {
@@ -83,8 +84,13 @@ async function tellOfEnd(parts: EventParts, change: Change): Promise<void> {
 async function tellOfProgress(parts: EventParts, change: Change): Promise<void> {
   const vehicle = await findVehicleByImei(parts.records, change.imei);
   if (vehicle === null) return;
-  tell(parts, vehicle, change, await new UploadRecords(parts.database).find(change.uploadId));
+  const record = await new UploadRecords(parts.database).find(change.uploadId);
+  if (!isOfAnother(vehicle, record)) tell(parts, vehicle, change, record);
 }
+
+/** Requested while the terminal was in a vehicle of another account: whoever has it now is not told. */
+const isOfAnother = ({ accountId }: Vehicle, record: UploadRecord | null): boolean =>
+  (record?.accountId ?? accountId) !== accountId;
 
 /** The interface's `UploadedVideo`, and whose it is. */
 function tell({ bus }: EventParts, vehicle: Vehicle, change: Change, record: UploadRecord | null): void {

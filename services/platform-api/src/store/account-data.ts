@@ -3,9 +3,15 @@ import type { UniqueValue } from './records.ts';
 
 /**
  * What becomes of an account's documents in a collection when the account is deleted. `at once`: removed, as they act by themselves or hold numbers that others
- * may want; `in time`: removed when personal fields are; an object: they stay without these fields; `stays`: there is nothing personal in them.
+ * may want; `in time`: removed when personal fields are; an object: they stay without these fields; `with files`: removed in
+ * time too, by what removes their files first; `stays`: there is nothing personal in them.
  */
-export type Ending = 'at once' | 'in time' | 'stays' | { readonly without: Readonly<Record<string, unknown>> };
+export type Ending =
+  | 'at once'
+  | 'in time'
+  | 'with files'
+  | 'stays'
+  | { readonly without: Readonly<Record<string, unknown>> };
 
 /** Every collection whose documents belong to accounts, a line for each as in `indexes.ts`; a test finds what is missing here. */
 export const accountData: Readonly<Record<string, Ending>> = {
@@ -46,6 +52,7 @@ export const accountData: Readonly<Record<string, Ending>> = {
   documents: 'in time',
   document_files: 'in time',
   erasures: 'in time',
+  uploads: 'with files',
 };
 
 /** Collections that belong to no account; those of devices and webhooks go by what they belong to. */
@@ -73,7 +80,6 @@ export const commonData: readonly string[] = [
   'toll_gates',
   'unique_values',
   'upload_locks',
-  'uploads',
   'webhook_claims',
   'webhook_due',
   'webhook_health',

@@ -16,6 +16,7 @@ import { removeWebhooksOfUser } from '../webhooks/use-cases.ts';
 import { tellStandingChanged, visibleAccount } from './manage.ts';
 import type { Account } from './schema.ts';
 import { accountsMadeBy, findDeleted, noteEnd, updateAccount } from './store.ts';
+import { removeUploadsOf } from './uploads.ts';
 
 /**
  * Deletes an account, by its owner or from above. From now on it is there for nobody: sessions, keys and links end at once, vehicles and what goes on with them
@@ -65,10 +66,13 @@ export async function sweepDeletedAccounts(deps: Deps, now = new Date()): Promis
   for (const account of await findDeleted(deps.records, { before })) await eraseAccount(deps, account, now);
 }
 
-async function eraseAccount({ database, records }: Deps, { _id: id }: Account, now: Date): Promise<void> {
+async function eraseAccount(deps: Deps, { _id: id }: Account, now: Date): Promise<void> {
+  const { database, records } = deps;
   await removeAccountData(database, id, 'in time');
   await forgetCustomer({ database }, { accountId: id });
   await forgetDevices({ database }, { accountId: id });
   await removeUniqueValues(database, 'accounts', [id]);
-  await noteEnd(records, id, { name: 'Deleted account', city: null, country: null, erasedAt: now });
+  await noteEnd(records, id, { name: 'Deleted account', city: null, country: null });
+  // Clips that can not be removed now are tried again by the next sweep.
+  if (await removeUploadsOf(deps, id)) await noteEnd(records, id, { erasedAt: now });
 }

@@ -1,0 +1,81 @@
+import { removeUploadFiles, serveUseCase } from '@fleet/bus';
+import { newReservation, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { PlatformWorld } from '../../testing/platform-world.ts';
+import { sweepDeletedAccounts } from './deletion.ts';
+import type { Account } from './schema.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let world: PlatformWorld;
+let records: UploadRecords;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  records = new UploadRecords(world.deps.database);
+});
+afterAll(() => world.close());
+
+const podId = `pod-${process.pid}-erasure`;
+let lastStartMs = 0;
+
+async function clip(accountId: number | null, more: Partial<UploadRecord> = {}): Promise<string> {
+  lastStartMs += 1_000;
+  const imei = '100000000001';
+  const times = { startMs: lastStartMs, endMs: lastStartMs + 1_000 };
+  const record: UploadRecord = {
+    ...newReservation(
+      { imei, channel: 1, ...times, mediaType: 0, streamType: 0, storageType: 0, alarmFlags: '0' },
+      {
+        accountId,
+        shownImei: imei,
+        askedImei: imei,
+        cameraUtcOffset: '+08:00',
+        reservedUntilMs: 0,
+        mobileNetwork: false,
+      },
+    ),
+    status: 'completed',
+    server: { podId, httpUrl: 'http://127.0.0.1:1' },
+    ...more,
+  };
+  expect(await records.reserve(record)).toBe(true);
+  return record._id;
+}
+
+it('the clips of a deleted account are removed with their files, once their server answers', async () => {
+  const { accountId } = await world.tenant('Clips');
+  const kept = [await clip(world.ours.accountId), await clip(null)];
+  const withFiles = [await clip(accountId), await clip(accountId, { status: 'paused' })];
+  const without = await clip(accountId, { status: 'failed', server: null });
+  const accounts = world.records.collection<Account>('accounts');
+  await accounts.updateOne({ _id: accountId }, { $set: { deletedAt: new Date(), isEnded: false } });
+  await sweepDeletedAccounts(world.deps);
+  const later = new Date(Date.now() + world.deps.config.ERASURE_DAYS * 86_400_000);
+
+  // The pod is away: nothing of its files may be forgotten.
+  await sweepDeletedAccounts(world.deps, later);
+  expect(await accounts.findOne({ _id: accountId })).toMatchObject({ name: 'Deleted account', erasedAt: null });
+  expect(await records.find(without)).toBeNull();
+  expect((await records.statusesOf(withFiles)).size).toBe(2);
+
+  const removed: string[] = [];
+  const pod = serveUseCase(
+    world.bus,
+    removeUploadFiles(podId),
+    { queue: podId, onError: () => undefined },
+    async ({ uploadId }) => {
+      removed.push(uploadId);
+      return {};
+    },
+  );
+  await world.bus.nc.flush();
+  try {
+    await sweepDeletedAccounts(world.deps, later);
+  } finally {
+    await pod.stop();
+  }
+  expect(removed.toSorted()).toEqual(withFiles.toSorted());
+  expect((await records.statusesOf([...withFiles, ...kept])).size).toBe(kept.length);
+  expect(await accounts.findOne({ _id: accountId })).toMatchObject({ erasedAt: expect.any(Date) });
+});

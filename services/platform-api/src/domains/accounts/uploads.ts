@@ -1,0 +1,41 @@
+import { announce, callUseCase, removeUploadFiles, uploadRevoked } from '@fleet/bus';
+import { type UploadRecord, UploadRecords, uploadStatuses } from '@fleet/storage';
+import type { Deps } from '../../deps.ts';
+
+const atOnce = 100;
+const removeLimitMs = 10_000;
+
+/** Removes the clips of an account: the files first, so that none is ever left without a record. False when some could not be removed; it may run again. */
+export async function removeUploadsOf(
+  deps: Pick<Deps, 'bus' | 'database' | 'log'>,
+  accountId: number,
+): Promise<boolean> {
+  const records = new UploadRecords(deps.database);
+  let areAllRemoved = true;
+  let lastId = '';
+  for (;;) {
+    const uploads = await records.listOfAccount(accountId, atOnce, lastId);
+    for (const upload of uploads) {
+      lastId = upload._id;
+      try {
+        await removeUpload(deps, records, upload);
+      } catch (error) {
+        areAllRemoved = false;
+        deps.log.warn({ err: error, accountId, uploadId: lastId }, 'a clip of a deleted account could not be removed');
+      }
+    }
+    if (uploads.length < atOnce) return areAllRemoved;
+  }
+}
+
+async function removeUpload(
+  { bus }: Pick<Deps, 'bus'>,
+  records: UploadRecords,
+  { _id: uploadId, clip, server }: UploadRecord,
+): Promise<void> {
+  if (server !== null)
+    await callUseCase(bus, removeUploadFiles(server.podId), { uploadId }, { timeoutMs: removeLimitMs });
+  await records.remove(uploadId, ['reserved', ...uploadStatuses]);
+  await records.returnCamera(clip.imei, uploadId);
+  announce(bus, uploadRevoked, { uploadId });
+}
