@@ -208,6 +208,28 @@ describe('raise', () => {
       return wanted[0] === false && wanted[1] === true;
     });
   });
+
+  it('has nobody of a suspended account want it, until the account is let in again', async () => {
+    const { accountId, owner } = world.theirs;
+    const body = { vehicle_no: 'R suspended', imei: '013800138004' };
+    const { data } = await world.as(owner).post('/api/vehicles', body);
+    const [vehicleNo, imei] = [body.vehicle_no, '13800138004'];
+    const own = { id: data.id, accountId, ownerUserId: owner.id, vehicleNo, imei, driverId: null };
+    const isWanted = async (): Promise<boolean | undefined> => {
+      const item = sos({}, own);
+      await world.deps.notifications.raise([item]);
+      return (await storedOf([item]))[0]?.wantedByOwner;
+    };
+    expect(await isWanted()).toBe(true);
+    const accounts = world.records.collection<{ _id: number; status: string }>('accounts');
+    for (const [status, wanted] of [
+      ['suspended', false],
+      ['active', true],
+    ] as const) {
+      await accounts.updateOne({ _id: accountId }, { $set: { status } });
+      await until(async () => (await isWanted()) === wanted);
+    }
+  });
 });
 
 describe('a crash', () => {

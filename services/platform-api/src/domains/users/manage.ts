@@ -6,6 +6,8 @@ import { userRemovals } from '../../removals.ts';
 import type { Change } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeSessionsOf, tellAccessChanged } from '../sessions/use-cases.ts';
+import { endLinksOfUser } from '../share-links/use-cases.ts';
+import { turnOffWebhooksOfUser } from '../webhooks/use-cases.ts';
 import { planErasure } from './erasure.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 import { checkTimezone, givenBy, newUser, readContact } from './rules.ts';
@@ -88,12 +90,19 @@ export async function editUser(
   if (changed === null) return null;
   if (endsSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
   else tellAccessChanged(deps, { userId: id });
+  await endWhatGoesOn(deps, changed);
   await audit(deps, caller, 'users.update', { type: 'users', id }, { fields: Object.keys(given) });
   return changed;
 }
 
 /** What takes access away ends sessions; another role is only looked up again. */
 const endsSessions = (change: Change<User>): boolean => change.disabled === true || change.passwordHash !== undefined;
+
+/** What works without a session of the user goes on otherwise. */
+async function endWhatGoesOn(deps: Parts, user: User): Promise<void> {
+  if (user.disabled || !may(user.role, 'webhooks')) await turnOffWebhooksOfUser(deps, user, user._id);
+  if (user.disabled || !may(user.role, 'sharing')) await endLinksOfUser(deps, user, user._id);
+}
 
 function checkMayEdit(caller: Caller, user: User, given: GivenChange): void {
   if (!may(caller.role, 'administration')) throw refuse(`The role ${caller.role} does not allow this.`);

@@ -163,6 +163,15 @@ export const noted = (
 
 const notFound = (): AppError => new AppError('not_found', 'There is no such webhook.');
 
+/** Turns off the webhooks of a user who may have none any more; who may again turns them on again. */
+export async function turnOffWebhooksOfUser(
+  { records }: Pick<Deps, 'records'>,
+  scope: Scope,
+  userId: number,
+): Promise<void> {
+  await webhooksOf(records).updateMany(scope, { userId, enabled: true }, { $set: { enabled: false } });
+}
+
 /** Removes the webhooks of a user who is removed. */
 export async function removeWebhooksOfUser(
   deps: Pick<Deps, 'records' | 'database'>,
