@@ -293,6 +293,8 @@ export const schema = envSchema({
   RATE_LIMIT_PARTNER_PER_SECOND: { ...count, default: 100, description: 'requests of a partner token' },
   RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: { ...count, default: 10, description: 'tests and manual retries of a webhook' },
   RATE_LIMIT_CAPTURE_PER_MINUTE: { ...count, default: 6, description: 'media captures of a vehicle' },
+  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands to one device, as in device-api' },
+  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'commands to one device at once' },
 });
 
 export type Config = ConfigOf<typeof schema>;

@@ -13,10 +13,11 @@ export type Bucket =
   | 'shareLink'
   | 'partner'
   | 'webhookTest'
-  | 'capture';
+  | 'capture'
+  | 'command';
 
 /** The limits of the Platform API. */
-export type RateLimits = SharedRateLimits<Bucket>;
+export type RateLimits = Pick<SharedRateLimits<Bucket>, 'consume'>;
 
 /** By what the guard counts a bucket; domains count the others themselves, with what they have read from the request. */
 export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'address'>>> = {
@@ -30,7 +31,7 @@ export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'addres
 
 const minute = (count: number): Rate => ({ burst: count, perSecond: count / 60 });
 
-const ratesOf = (config: Config): Record<Bucket, Rate> => ({
+const ratesOf = (config: Config): Record<Exclude<Bucket, 'command'>, Rate> => ({
   platform: { burst: config.RATE_LIMIT_PLATFORM_BURST, perSecond: config.RATE_LIMIT_PLATFORM_PER_MINUTE / 60 },
   login: minute(config.RATE_LIMIT_LOGIN_PER_MINUTE),
   codes: { burst: config.RATE_LIMIT_CODES_PER_HOUR, perSecond: config.RATE_LIMIT_CODES_PER_HOUR / 3600 },
@@ -43,5 +44,17 @@ const ratesOf = (config: Config): Record<Bucket, Rate> => ({
   capture: minute(config.RATE_LIMIT_CAPTURE_PER_MINUTE),
 });
 
-export const platformRateLimits = (config: Config, redis: Redis): RateLimits =>
-  new SharedRateLimits(ratesOf(config), redis, 'rate-limit:platform-api');
+const commandRate = (config: Config): Rate => ({
+  burst: config.RATE_LIMIT_COMMANDS_BURST,
+  perSecond: config.RATE_LIMIT_COMMANDS_PER_MINUTE / 60,
+});
+
+export function platformRateLimits(config: Config, redis: Redis): RateLimits {
+  const own = new SharedRateLimits(ratesOf(config), redis, 'rate-limit:platform-api');
+  // A device has one bucket for its commands, whichever service sends them: device-api's.
+  const devices = new SharedRateLimits({ command: commandRate(config) }, redis, 'rate-limit');
+  return {
+    consume: (bucket, key, context) =>
+      bucket === 'command' ? devices.consume(bucket, key, context) : own.consume(bucket, key, context),
+  };
+}

@@ -183,6 +183,8 @@ const limitNames = [
   'PARTNER_PER_SECOND',
   'WEBHOOK_TEST_PER_MINUTE',
   'CAPTURE_PER_MINUTE',
+  'COMMANDS_PER_MINUTE',
+  'COMMANDS_BURST',
 ];
 
 let passwordHash: Promise<string> | undefined;

@@ -1,6 +1,6 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { shownNotification } from '../domains/notifications/shown.ts';
+import { shownNotification, withoutDriver } from '../domains/notifications/shown.ts';
 
 /** A message as it goes over the wire: `{ type, ts, data }`. */
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
@@ -56,15 +56,6 @@ type Data = Readonly<Record<string, unknown>>;
 function shownTo(audience: Audience, type: LiveEventType, data: Data): Data {
   if (audience === 'own') return data;
   return audience === 'shared' ? withoutDriver(data) : publicPart(type, data);
-}
-
-/** Drivers are of the account that owns the vehicle, and not for those it is shared with. */
-export function withoutDriver(data: Data): Data {
-  const shown: Record<string, unknown> = 'driver_id' in data ? { ...data, driver_id: null } : { ...data };
-  const { attributes } = data;
-  if (typeof attributes === 'object' && attributes !== null && !Array.isArray(attributes))
-    shown['attributes'] = Object.fromEntries(Object.entries(attributes).filter(([name]) => !/^driver(_|$)/.test(name)));
-  return shown;
 }
 
 const publicFields: Readonly<Partial<Record<LiveEventType, readonly string[]>>> = {

@@ -7,7 +7,7 @@ import { mergeAttributes } from './amend.ts';
 import type { Notification } from './schema.ts';
 
 /** What telling a terminal needs. */
-export type ConfirmParts = Pick<Deps, 'records' | 'redis' | 'asker' | 'log'>;
+export type ConfirmParts = Pick<Deps, 'records' | 'redis' | 'asker' | 'limits' | 'log'>;
 
 /** Bits of the alarm word that a terminal keeps up until somebody has seen them (platform-contract.md, section 13.2). */
 const confirmedBits = new Set([0, 3, 20, 21, 22, 27, 28, 31]);
@@ -40,6 +40,8 @@ async function ask(parts: ConfirmParts, notification: Notification, bit: number,
   // The terminal is in another vehicle now, perhaps another account's.
   if (vehicle?._id !== notification.vehicleId || vehicle.accountId !== notification.accountId) return false;
   try {
+    // A terminal that gets too many commands counts as one that is away: what is acknowledged stays so.
+    await parts.limits.consume('command', imei);
     const outcome = await parts.asker.ask({
       imei,
       // Serial 0: all alarms of the type, as several may have been folded into one notification.

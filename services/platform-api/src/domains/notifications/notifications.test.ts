@@ -2,8 +2,9 @@ import { type LiveEvent, listenFor, liveEvents } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import type { NewAccountRecord } from '../../store/account-records.ts';
-import { type Answer, type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { type Answer, type Client, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
+import type { AuditEntry } from '../audit/schema.ts';
 import { wantedNotifications } from './preferences.ts';
 import { pushTokensOf } from './push-tokens.ts';
 import { defaultTypes } from './rules.ts';
@@ -208,6 +209,48 @@ describe('GET /api/notifications', () => {
   });
 });
 
+describe('the driver of a notification', () => {
+  const attributes = JSON.stringify({
+    count: 2,
+    driver_name: 'Ann',
+    previous_driver_id: 8,
+    driver: 'Ann',
+    card_number: 'C 1',
+    drivers: 1,
+  });
+  const shownOf = ({ driver_id, attributes: shown }: Data) => ({ driver_id, attributes: shown });
+  const whole = { driver_id: 9, attributes: JSON.parse(attributes) };
+  const without = { driver_id: null, attributes: { count: 2, drivers: 1 } };
+
+  it('is for those who own the vehicle, and not for those it is shared with', async () => {
+    const at = Date.parse('2025-06-06T00:00:00Z');
+    const id = await record('driver_change', at, { driverId: 9, attributes });
+    const between = `?from=${at}&to=${at + 1}`;
+    const lists = [`${base}${between}`, `${base}/vehicle-notifications/${vehicleId}${between}`];
+    const seenBy = async (client: Client): Promise<unknown[]> => {
+      const answers = await Promise.all(lists.map((path) => client.get(path)));
+      return answers.flatMap(({ items }) => items.map(shownOf));
+    };
+    const guest = await world.user('manager', world.theirs);
+    await share(guest, ['notifications', 'commands']);
+    expect(await seenBy(world.as(guest))).toEqual([without, without]);
+    expect(await seenBy(owner)).toEqual([whole, whole]);
+    expect(shownOf((await world.as(guest).post(`${base}/${id}/acknowledge`)).data)).toEqual(without);
+    expect(shownOf((await owner.post(`${base}/${id}/acknowledge`)).data)).toEqual(whole);
+  });
+
+  it('is for drivers where the vehicle is their own', async () => {
+    const at = Date.parse('2025-06-07T00:00:00Z');
+    await record('driver_change', at, { driverId: 9, attributes });
+    const driver = await world.user('driver');
+    await share(driver, ['notifications']);
+    const seen = async () => (await world.as(driver).get(`${base}?from=${at}&to=${at + 1}`)).items.map(shownOf);
+    expect(await seen()).toEqual([without]);
+    await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
+    expect(await seen()).toEqual([whole]);
+  });
+});
+
 describe('recordNotification', () => {
   it('records an event once', async () => {
     const at = Date.now();
@@ -281,6 +324,47 @@ describe('POST /api/notifications/:id/acknowledge', () => {
       });
       expect(terminals.seen).toHaveLength(2);
     } finally {
+      await terminals.close();
+    }
+  });
+
+  it('is in the audit log of the vehicle’s account', async () => {
+    const id = await record('sos', Date.now());
+    const guest = await world.user('manager', world.theirs);
+    await share(guest, ['notifications', 'commands']);
+    await acknowledge(id, {}, world.as(guest));
+    const entries = world.records.collection<AuditEntry>('audit_log').find({ 'target.id': id });
+    expect(await entries.toArray()).toMatchObject([
+      {
+        accountId: world.ours.accountId,
+        userId: guest.id,
+        action: 'notifications.acknowledge',
+        target: { type: 'notifications', id },
+        detail: { vehicle_id: vehicleId, type: 'sos' },
+      },
+    ]);
+  });
+
+  it('counts as a command to the device, in the bucket that device-api counts too, and is no command above that', async () => {
+    const terminals = new Terminals(world.deps);
+    const imei = newImei();
+    vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
+    const bucket = `rate-limit:command:${imei}`;
+    try {
+      await terminals.connect(imei);
+      const id = await record('sos', Date.now(), { imei, attributes: '{"bit":0}' });
+      // All of it is spent, by a clock that lets nothing come back for a minute.
+      await world.deps.redis.set(bucket, `1000000.0000:${Date.now() + 60_000}`);
+      expect(await acknowledge(id)).toMatchObject({
+        status: 200,
+        data: { acknowledged_by: world.ours.owner.id, attributes: { terminal_confirmed: false } },
+      });
+      expect(terminals.seen).toEqual([]);
+      await world.deps.redis.del(bucket);
+      expect((await acknowledge(id)).data).toMatchObject({ attributes: { terminal_confirmed: true } });
+      expect(await world.deps.redis.get(bucket)).toMatch(/^1\.0+:/);
+    } finally {
+      await world.deps.redis.del(bucket);
       await terminals.close();
     }
   });

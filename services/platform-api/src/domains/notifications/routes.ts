@@ -10,6 +10,7 @@ import { registerPushToken, removePushTokens } from './push-tokens.ts';
 import {
   acknowledgeBody,
   listQuery,
+  type NotificationShown,
   notificationShown,
   preferencesBody,
   preferencesShown,
@@ -18,9 +19,9 @@ import {
   typeShown,
   vehicleListQuery,
 } from './schema.ts';
-import { shownKind, shownNotification } from './shown.ts';
+import { shownKind } from './shown.ts';
 import { notificationKinds } from './types.ts';
-import { acknowledge, listAll, listOfVehicle } from './use-cases.ts';
+import { acknowledge, listAll, listOfVehicle, shownNotifications } from './use-cases.ts';
 
 const base = '/notifications';
 const tags = ['Notifications'];
@@ -43,7 +44,7 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
       const { items, total } = await listAll(deps, callerOf(context), query, paging);
-      return pageEnvelope({ items: items.map(shownNotification), total }, paging);
+      return pageEnvelope({ items: await shownNotifications(deps, callerOf(context), items), total }, paging);
     },
   }),
   platformRoute({
@@ -70,7 +71,7 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
       const { items, total } = await listOfVehicle(deps, callerOf(context), params.vehicleId, query, paging);
-      return pageEnvelope({ items: items.map(shownNotification), total }, paging);
+      return pageEnvelope({ items: await shownNotifications(deps, callerOf(context), items), total }, paging);
     },
   }),
   platformRoute({
@@ -86,7 +87,9 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(notificationShown),
     handle: async ({ params, body, context }) => {
       const options = { note: body.note ?? null, requestId: context.requestId };
-      return { data: shownNotification(await acknowledge(deps, callerOf(context), params.id, options)) };
+      const acknowledged = await acknowledge(deps, callerOf(context), params.id, options);
+      const [shown] = await shownNotifications(deps, callerOf(context), [acknowledged]);
+      return { data: shown as NotificationShown };
     },
   }),
 ];

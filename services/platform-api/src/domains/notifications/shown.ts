@@ -34,3 +34,23 @@ export const shownNotification = (notification: Notification): NotificationShown
   acknowledged_at: shownTime(notification.acknowledgedAt),
   acknowledged_by: notification.acknowledgedBy,
 });
+
+/** The driver, and the card that the driver was known by. */
+const ofDriver = /(^|_)driver(_|$)|^card_number$/;
+
+/** Drivers are of the account that owns the vehicle, and not for those it is shared with. */
+export function withoutDriver<T extends object>(data: T): T {
+  const { attributes } = data as { attributes?: unknown };
+  const hasAttributes = typeof attributes === 'object' && attributes !== null && !Array.isArray(attributes);
+  return {
+    ...data,
+    ...('driver_id' in data ? { driver_id: null } : {}),
+    ...(hasAttributes
+      ? { attributes: Object.fromEntries(Object.entries(attributes).filter(([name]) => !ofDriver.test(name))) }
+      : {}),
+  };
+}
+
+/** A notification as it is shown to who owns its vehicle, or does not. */
+export const shownTo = (owns: boolean, notification: Notification): NotificationShown =>
+  owns ? shownNotification(notification) : withoutDriver(shownNotification(notification));

@@ -5,11 +5,13 @@ import type { Deps } from '../../deps.ts';
 import { shownAttributes } from '../../fields.ts';
 import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
 import { readMoment } from '../../times.ts';
+import { audit } from '../audit/use-cases.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
 import { fittingAttributes } from './content.ts';
 import { dayAt, readRecordDate, windowOfDay } from './rules.ts';
-import type { ListQuery, Notification, VehicleListQuery } from './schema.ts';
+import type { ListQuery, Notification, NotificationShown, VehicleListQuery } from './schema.ts';
+import { shownTo } from './shown.ts';
 import {
   changeUnchanged,
   findNotification,
@@ -65,6 +67,19 @@ export async function listAll(
   return listNotifications(deps.records, await visibleNotifications(deps, caller), where, paging);
 }
 
+/** Notifications as the caller is shown them: without the driver where their vehicle is only shared with the caller. */
+export async function shownNotifications(
+  deps: Store,
+  caller: Caller,
+  notifications: readonly Notification[],
+): Promise<NotificationShown[]> {
+  const own = caller.role === 'driver' ? new Set(await ownVehicleIds(deps, caller)) : null;
+  return notifications.map((notification) => {
+    const { accountId, vehicleId } = notification;
+    return shownTo(accountId === caller.accountId && (own === null || own.has(vehicleId)), notification);
+  });
+}
+
 /** Notes who has seen to a notification; the first one stays. The note goes into its free data. Where the terminal keeps the alarm up until then, it is told. */
 export async function acknowledge(
   deps: AcknowledgeParts,
@@ -79,6 +94,10 @@ export async function acknowledge(
     notification.acknowledgedAt === null
       ? await noteAcknowledgement(deps, caller, notification, options.note)
       : notification;
+  const { accountId, vehicleId, type } = notification;
+  const target = { type: 'notifications', id } as const;
+  // In the log of the vehicle's account: the terminal that may be told is its own.
+  await audit(deps, { ...caller, accountId }, 'notifications.acknowledge', target, { vehicle_id: vehicleId, type });
   const told = await confirmAtTerminal(deps, noted, options.requestId);
   if (told.version !== notification.version) await deps.notifications.tell([told]);
   return told;
