@@ -119,7 +119,8 @@ describe('replays', () => {
     expect((await records.takeReplays(9_000, 1_500)).map(({ _id }) => _id)).toEqual(['r:0']);
     expect(await records.takeReplays(9_000, 1_500)).toEqual([]);
     // Its dispatcher has died.
-    expect((await records.takeReplays(99_000, 9_000)).map(({ _id }) => _id)).toEqual(['r:0', 'r:1']);
+    // What has waited longest comes first.
+    expect((await records.takeReplays(99_000, 9_000)).map(({ _id }) => _id)).toEqual(['r:1', 'r:0']);
     await records.cancelAll(7);
     expect(await records.takeReplays(999_000, 99_000)).toEqual([]);
   });

@@ -43,7 +43,7 @@ export class Attempts {
     if (closedUntilMs !== null) return this.#putOff(lane, deliveryId, closedUntilMs, 'breaker');
     if (!(await lane.enter())) return this.#putOff(lane, deliveryId, Date.now(), 'slots');
     try {
-      await this.#attempt(lane, deliveryId);
+      await this.#attempt(lane, deliveryId, false);
     } finally {
       lane.leave();
     }
@@ -53,28 +53,31 @@ export class Attempts {
   async later(lane: Lane, { _id }: DueDelivery): Promise<void> {
     if (!(await lane.enter())) return;
     try {
-      if (await this.#attempt(lane, _id)) await this.#parts.records.unschedule(_id);
+      await this.#attempt(lane, _id, true);
     } finally {
       lane.leave();
     }
   }
 
-  /** Answers true where no later attempt is planned. */
-  async #attempt(lane: Lane, deliveryId: string): Promise<boolean> {
+  /** `isPlanned`: it stands among what is due, until no later attempt is planned. */
+  async #attempt(lane: Lane, deliveryId: string, isPlanned: boolean): Promise<void> {
     const { records } = this.#parts;
     if (!(await records.claim(deliveryId, this.leaseUntilMs()))) {
       // Behind the attempt that is under way, should that not end.
       const dueAtMs = Math.max(await records.claimedUntilMs(deliveryId), Date.now());
       await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs });
-      return false;
+      return;
     }
     try {
-      return await this.#attemptClaimed(lane, deliveryId);
+      const isOver = await this.#attemptClaimed(lane, deliveryId);
+      // Before the claim ends: whoever retries it by hand behind that plans anew.
+      if (isOver && isPlanned) await records.unschedule(deliveryId);
     } finally {
       await records.release(deliveryId);
     }
   }
 
+  /** Answers true where no later attempt is planned. */
   async #attemptClaimed(lane: Lane, deliveryId: string): Promise<boolean> {
     const { records, subscribers } = this.#parts;
     const delivery = await records.find(deliveryId);
