@@ -2,10 +2,11 @@ import { type Bus, type LiveEvent, listenFor, liveEvents, type NotificationRaise
 import type { Database } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { dedupeKeyOf, type Raised } from '../../rules/rule.ts';
+import type { Raised } from '../../rules/rule.ts';
 import { Records } from '../../store/records.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
-import type { RaisedFor, ToRaise } from './content.ts';
+import type { Account } from '../accounts/schema.ts';
+import { keyOf as keyOfRaised, type RaisedFor, type ToRaise } from './content.ts';
 import { Notifications } from './raise.ts';
 import { sweepTimes } from './record.ts';
 import type { Notification } from './schema.ts';
@@ -50,7 +51,7 @@ const found = (more: Partial<Raised> = {}): Raised => {
 };
 const sos = (more: Partial<Raised> = {}, of = vehicle): ToRaise => ({ vehicle: of, raised: found(more) });
 
-const keyOf = ({ vehicle: { imei }, raised }: ToRaise): string => dedupeKeyOf(imei, raised);
+const keyOf = ({ vehicle: of, raised }: ToRaise): string => keyOfRaised(of, raised);
 
 const onRecord = (items: readonly ToRaise[]): Promise<Notification[]> =>
   world.records
@@ -221,7 +222,7 @@ describe('raise', () => {
       return (await storedOf([item]))[0]?.wantedByOwner;
     };
     expect(await isWanted()).toBe(true);
-    const accounts = world.records.collection<{ _id: number; status: string }>('accounts');
+    const accounts = world.records.collection<Account>('accounts');
     for (const [status, wanted] of [
       ['suspended', false],
       ['active', true],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { webhooksOf } from '../webhooks/store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -22,9 +23,7 @@ async function managerWithBoth() {
   const link = await client.post('/api/share-links', { vehicle_id: vehicleId, expires_in_hours: 2 });
   expect([webhook.status, link.status]).toEqual([201, 201]);
   const standing = async () => ({
-    webhook: (
-      await world.records.collection<{ _id: number; enabled: boolean }>('webhooks').findOne({ _id: webhook.data.id })
-    )?.enabled,
+    webhook: (await webhooksOf(world.records).find(world.ours, webhook.data.id))?.enabled,
     link: (await world.anonymous.get(`/api/public/share-links/${String(link.data['slug'])}`)).status,
   });
   return { path: `/api/users/${user.id}`, standing };
