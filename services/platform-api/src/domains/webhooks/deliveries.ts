@@ -101,7 +101,6 @@ export async function replayDeliveries(
   context: RequestContext,
 ): Promise<number> {
   const webhook = await getWebhook(deps, caller, id);
-  await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const health = currentHealth(webhook, await webhookRecordsOf(deps).health(id));
   if (statusOf(webhook, health) === 'disabled')
     throw new AppError('state_conflict', 'The webhook is disabled: enable it first.');
@@ -111,6 +110,7 @@ export async function replayDeliveries(
     untilMs: readMoment(until, 'until')?.getTime() ?? null,
     statuses: [...new Set(statuses ?? replayedStatuses)],
   };
+  await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const { queued } = await answered(call(deps.bus, webhookRequests.replay, asked, optionsOf(context, askLimitMs)));
   await noted(deps, caller, 'webhooks.replay', webhook);
   return queued;
