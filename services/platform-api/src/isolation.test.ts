@@ -63,6 +63,8 @@ const refusedAtHome: Readonly<Record<string, readonly number[]>> = {
   getBillingPage: [401],
   takeGatewayEvent: [401],
   verifyPayment: [409],
+  // The account is that of a customer, which its owner or the operator deletes.
+  deleteAccount: [404],
   // Its vehicle has not reported where it is.
   generateRoute: [404],
 };
@@ -85,7 +87,8 @@ const credentialsOf = ({ operationId }: Operation) => routes.get(operationId)?.a
 /** Who of a tenant may do most there: its owner, or its dealer user where accounts of customers are asked for. */
 function userFor({ operationId, path }: Operation, { tenant, dealer }: TenantData): TestUser {
   const permission: Permission = routes.get(operationId)?.access.permission ?? 'read';
-  return may('owner', permission) && !path.startsWith('/api/accounts') ? tenant.owner : dealer;
+  const isOfCustomers = path.startsWith('/api/accounts') && permission !== 'accountDeletion';
+  return may('owner', permission) && !isOfCustomers ? tenant.owner : dealer;
 }
 
 function clientFor(operation: Operation, data: TenantData): Client {
