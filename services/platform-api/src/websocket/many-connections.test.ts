@@ -81,7 +81,7 @@ describe('five thousand connections to one process', () => {
     }
     await until(() => clients.total('snapshot') === connections);
     // Both ends are in this process.
-    expect((process.memoryUsage().rss - before) / connections).toBeLessThan(0.25 * mebibyte);
+    expect((process.memoryUsage().rss - before) / connections).toBeLessThan(0.15 * mebibyte);
     live.publish(vehicle.id, [live.location(vehicle), live.notification(vehicle.id), live.location(vehicle)]);
     await until(() => clients.total('location') >= 2 * connections && clients.total('notification') >= connections);
     expect(clients.range('snapshot')).toEqual([1, 1]);
