@@ -129,7 +129,7 @@ describe('an SOS at a terminal', () => {
   it('goes nowhere but into the history where the owner has silenced it', async () => {
     const { id, imei, terminal } = await vehicle('SOS 3');
     await client.data(`/notifications/update-preferences/${id}`, { notification_types: ['collision'] });
-    // Those that are open hear of it a moment later.
+    // One that is open hears of it a moment later.
     const told: LiveMessage[] = [];
     await listen(told);
     terminal.raiseAlarm('emergency');

@@ -42,6 +42,8 @@ export class UserView {
   readonly listeners = new Set<ViewListener>();
   readAtMs = performance.now();
   #seen: Seen;
+  #reads = 0;
+  #shownRead = 0;
 
   constructor(holder: TokenHolder, seen: Seen) {
     this.holder = holder;
@@ -75,7 +77,16 @@ export class UserView {
     return this.#seen.wants(vehicleId, type);
   }
 
-  update(seen: Seen): void {
+  /** Numbers a reading that begins now. */
+  beginRead(): number {
+    this.#reads += 1;
+    return this.#reads;
+  }
+
+  /** Takes what a reading has found, unless one that began later has ended before it. */
+  update(seen: Seen, read: number): void {
+    if (read < this.#shownRead) return;
+    this.#shownRead = read;
     const before = this.#seen.shares;
     this.#seen = seen;
     const shared = [...seen.shares.keys()].filter((id) => !before.has(id));
@@ -107,6 +118,7 @@ export class Views {
   readonly #tick: NodeJS.Timeout;
   #gathering: NodeJS.Timeout | undefined;
   #reading = 0;
+  #changes = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -123,11 +135,19 @@ export class Views {
     this.#tick.unref();
   }
 
-  /** What the user of a token sees; the same view for all connections of a session. The caller adds a listener at once. */
+  /**
+   * What the user of a token sees now; the same view for all connections of a session. It is read again for each that opens: what was changed before counts for it. The
+   * caller adds a listener at once.
+   */
   async open(holder: TokenHolder): Promise<UserView | Refusal> {
     const key = keyOf(holder);
+    await this.#opening.get(key);
     const known = this.#views.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      const seen = await this.#read(known);
+      if (seen === 'token' || seen === 'suspended') return seen;
+      if (this.#views.get(key) === known) return known;
+    }
     const opening = this.#opening.get(key) ?? this.#open(key, holder);
     this.#opening.set(key, opening);
     return opening;
@@ -149,11 +169,14 @@ export class Views {
   }
 
   async #open(key: string, holder: TokenHolder): Promise<UserView | Refusal> {
+    const changes = this.#changes;
     try {
       const seen = await read(this.#parts, holder);
       if (seen === 'token' || seen === 'suspended') return seen;
       const view = new UserView(holder, seen);
       this.#views.set(key, view);
+      // Something was said to have changed while it was read.
+      if (changes !== this.#changes) this.#reread((each) => each === view);
       return view;
     } finally {
       this.#opening.delete(key);
@@ -161,6 +184,7 @@ export class Views {
   }
 
   #reread(which: (view: UserView) => boolean): void {
+    this.#changes += 1;
     for (const view of this.#views.values()) if (which(view)) this.#due.add(view);
     if (this.#due.size === 0) return;
     this.#gathering ??= setTimeout(() => {
@@ -197,19 +221,28 @@ export class Views {
   async #refresh(view: UserView): Promise<void> {
     view.readAtMs = performance.now();
     const key = keyOf(view.holder);
-    const isCurrent = (): boolean => this.#views.get(key) === view;
-    if (isCurrent() && this.#views.delete(key)) this.#views.set(key, view);
+    if (this.#views.get(key) === view && this.#views.delete(key)) this.#views.set(key, view);
     try {
-      const seen = await read(this.#parts, view.holder);
-      if (seen !== 'token' && seen !== 'suspended') return view.update(seen);
-      // Its connections may take their time to end; whoever comes meanwhile is judged anew.
-      if (isCurrent()) this.#views.delete(key);
-      for (const listener of view.listeners) listener.viewEnded();
+      await this.#read(view);
     } catch (error) {
       // That nobody could look is no verdict: it is looked again in a moment.
       setTimeout(() => this.#due.add(view), tickMs).unref();
       this.#parts.log.warn({ err: error, userId: view.holder.userId }, 'what a user sees could not be read again');
     }
+  }
+
+  /** Reads a view again; one of a user who is not let in any more ends. */
+  async #read(view: UserView): Promise<Seen | Refusal> {
+    const number = view.beginRead();
+    const seen = await read(this.#parts, view.holder);
+    if (seen !== 'token' && seen !== 'suspended') view.update(seen, number);
+    else {
+      // Its connections may take their time to end; whoever comes meanwhile is judged anew.
+      const key = keyOf(view.holder);
+      if (this.#views.get(key) === view) this.#views.delete(key);
+      for (const listener of view.listeners) listener.viewEnded();
+    }
+    return seen;
   }
 }
 

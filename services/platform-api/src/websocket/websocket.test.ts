@@ -223,6 +223,22 @@ describe('who is told what', () => {
     );
   });
 
+  it('a choice counts at once for what is opened behind it, beside a connection that was open', async () => {
+    const user = await plainUser();
+    const first = await live.as(user);
+    const path = `/api/notifications/update-preferences/${vehicleId}`;
+    // Several, as the one that is open hears of each a moment later.
+    for (const wanted of ['ignition_on', 'ignition_off', 'ignition_on', 'ignition_off']) {
+      expect((await world.as(user).post(path, { notification_types: [wanted] })).status).toBe(200);
+      const second = await live.as(user);
+      publish([notification('sos'), notification('ignition_on'), notification('ignition_off')]);
+      await second.next('notification');
+      await second.settle();
+      expect(second.of('notification').map(({ data }) => data['notification_type'])).toEqual([wanted]);
+      await first.settle();
+    }
+  });
+
   it.each([
     ['is disabled', (user: TestUser) => owner.put(`/api/users/${user.id}`, { disabled: true })],
     ['is removed', (user: TestUser) => owner.delete(`/api/users/${user.id}`)],
