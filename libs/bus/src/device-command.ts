@@ -139,6 +139,16 @@ export const deviceCommand = Type.Union([
   Type.Object({ kind: Type.Literal('queryLocation') }),
   /** 0x8203, not before 2013; serial 0: all alarms of the types, which are bits of the alarm word of 0x0200. */
   Type.Object({ kind: Type.Literal('confirmAlarm'), alarmSerialNo: port, alarmTypes: dword }),
+  /** 0x9208 of T/JSATL 12-2017: the attachments of an alarm; the tag as the alarm had it. */
+  Type.Object({
+    kind: Type.Literal('requestAttachments'),
+    server: address,
+    tcpPort: port,
+    udpPort: port,
+    tagHex: hexBytes(64),
+    /** 32 characters. */
+    alarmNo: Type.String({ pattern: '^[0-9a-f]{32}$' }),
+  }),
   /** 0x8500 for the doors, which editions tell in opposite ways. */
   Type.Object({ kind: Type.Literal('controlDoors'), isLocked: Type.Boolean() }),
   /** Any message of the platform, as it is. */

@@ -28,6 +28,18 @@ export {
   type Outcome,
 } from './device-command.ts';
 export {
+  type AttachmentsWanted,
+  attachmentsWanted,
+  attachmentsWantedSubject,
+  expectAttachments,
+  type MediaStored,
+  mediaFileKinds,
+  mediaFileSources,
+  mediaStored,
+  mediaStoredSubject,
+  removeMediaFile,
+} from './media-files.ts';
+export {
   deliveryDue,
   deliveryDueSubject,
   fleetChanged,

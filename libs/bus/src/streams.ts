@@ -46,6 +46,21 @@ const streams: readonly Partial<StreamConfig>[] = [
     retention: RetentionPolicy.Workqueue,
     duplicate_window: nanos(hour),
   },
+  {
+    name: 'MEDIA',
+    subjects: ['media-file.*.stored'],
+    description: 'files of terminals that are stored: pictures, attachments of alarms',
+    max_age: nanos(7 * day),
+    duplicate_window: nanos(hour),
+  },
+  {
+    name: 'ATTACHMENTS',
+    subjects: ['attachments.wanted.*'],
+    description: 'alarms whose attachments terminals are to be asked for',
+    retention: RetentionPolicy.Workqueue,
+    max_age: nanos(3 * day),
+    duplicate_window: nanos(hour),
+  },
 ];
 
 /** Makes the streams that are missing; those that exist keep what an operator has set. Idempotent, any service may call it. */

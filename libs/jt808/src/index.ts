@@ -6,7 +6,7 @@ export * from './errors.ts';
 export * from './extras.ts';
 export type { CanItem, ControlItem } from './fields/lists.ts';
 export { LOCATION_BASE_BYTES, type LocationReport, readLocation } from './fields/location.ts';
-export type { AlarmTag } from './fields/tag.ts';
+export { type AlarmTag, readAlarmTag } from './fields/tag.ts';
 export * from './frame.ts';
 export * from './frame-splitter.ts';
 export * from './general-reply.ts';

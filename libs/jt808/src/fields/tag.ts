@@ -1,5 +1,5 @@
-import { EncodeError } from '../errors.ts';
-import type { Reader } from '../reader.ts';
+import { BodyError, EncodeError } from '../errors.ts';
+import { Reader } from '../reader.ts';
 import { gbkLength } from '../text.ts';
 import { describeFields, type Field, readFields, snakeCase, type ValuesOf, writeFields } from './field.ts';
 import { u8 } from './integers.ts';
@@ -26,7 +26,21 @@ const LONG_TAG = Object.entries(longTagFields);
 export interface AlarmTag extends Omit<ValuesOf<typeof tagFields>, 'reserved'> {
   reserved: Buffer;
   terminalIdLength?: 7 | 30 | undefined;
+  /** The tag as it came, to be sent back as it is whatever a vendor has put into it; it is written in the place of the fields. */
+  raw?: Buffer | undefined;
 }
+
+/** Reads a tag of 16, 38, 39 or 40 bytes; a BodyError for another size. */
+export function readAlarmTag(raw: Buffer): AlarmTag {
+  if (!TAG_SIZES.some((size) => size === raw.length)) throw new BodyError(`a tag has no ${raw.length} bytes`);
+  const terminalIdLength = raw.length >= 38 ? 30 : 7;
+  const tag = readFields(terminalIdLength === 30 ? LONG_TAG : TAG, new Reader(raw), '2013');
+  return withRaw({ reserved: Buffer.alloc(0), ...tag, terminalIdLength }, raw);
+}
+
+/** Not enumerable, so that two tags with the same fields are alike. */
+const withRaw = (tag: object, raw: Buffer): AlarmTag =>
+  Object.defineProperty(tag, 'raw', { value: raw }) as unknown as AlarmTag;
 
 /** Alarm tag whose size follows from what is left; `sizeOf` answers it. */
 export function tagField(
@@ -49,11 +63,14 @@ export function tagField(
     read(reader, scope) {
       const size = sizeOf(reader);
       const terminalIdLength = size >= 38 ? 30 : 7;
-      const tag = readFields(terminalIdLength === 30 ? LONG_TAG : TAG, reader.part(size), scope.edition);
-      return { reserved: Buffer.alloc(0), ...tag, terminalIdLength } as unknown as AlarmTag;
+      const part = reader.part(size);
+      const raw = part.bytes.subarray(part.at, part.end);
+      const tag = readFields(terminalIdLength === 30 ? LONG_TAG : TAG, part, scope.edition);
+      return withRaw({ reserved: Buffer.alloc(0), ...tag, terminalIdLength }, raw);
     },
     write(writer, value, scope) {
       if (value === undefined) throw new EncodeError('missing');
+      if (value.raw !== undefined) return writer.put(value.raw);
       const fitting = value.reserved.length === 1 && gbkLength(value.terminalId) <= 7 ? 7 : 30;
       const isLong = (value.terminalIdLength ?? fitting) === 30;
       writeFields(isLong ? LONG_TAG : TAG, writer, { ...value }, scope.edition);

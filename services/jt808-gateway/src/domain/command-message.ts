@@ -1,5 +1,6 @@
 import type { DeviceCommand, DeviceCommandOf } from '@fleet/bus';
 import {
+  alarmAttachmentUpload,
   type BodyOf,
   cameraShoot,
   confirmAlarm,
@@ -20,6 +21,7 @@ import {
   queryParameters,
   queryParametersByIds,
   queryResourceList,
+  readAlarmTag,
   setParameters,
   terminalControl,
   textMessage,
@@ -75,6 +77,8 @@ export function commandMessage(command: DeviceCommand, edition: Edition): Comman
       return message(queryLocation, {}, edition);
     case 'confirmAlarm':
       return message(confirmAlarm, { ...command, alarmSerial: command.alarmSerialNo }, edition);
+    case 'requestAttachments':
+      return message(alarmAttachmentUpload, attachmentRequest(command), edition);
     case 'controlDoors':
       return message(vehicleControl, doorBody(command.isLocked, edition), edition);
     case 'raw':
@@ -96,6 +100,13 @@ const shootBody = ({ count, intervalSeconds, isStored, ...picture }: DeviceComma
   command: count,
   intervalS: intervalSeconds,
   saveFlag: isStored ? 1 : 0,
+});
+
+const attachmentRequest = ({ server, tagHex, ...request }: DeviceCommandOf<'requestAttachments'>) => ({
+  ...request,
+  serverIp: server,
+  tag: readAlarmTag(Buffer.from(tagHex, 'hex')),
+  reserved: Buffer.alloc(16),
 });
 
 /** Flag bit 0 set locks before 2019; there it is an item, whose 0 locks (JT/T 808-2013 table 53, JT/T 808-2019 table 58). */
