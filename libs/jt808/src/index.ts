@@ -1,3 +1,4 @@
+export * from './attachment-splitter.ts';
 export type { CameraDate, CameraTime, ClockTime, RawBcd } from './bcd.ts';
 export * from './describe.ts';
 export * from './edition.ts';
