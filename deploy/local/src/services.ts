@@ -54,6 +54,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
     ROAD_NETWORK_FILE: options.env['ROAD_NETWORK_FILE'] ?? join(sampleDir, 'sample-roads.geojson'),
     TOLL_GATES_FILE: options.env['TOLL_GATES_FILE'] ?? join(sampleDir, 'sample-toll-gates.csv'),
     PUBLIC_BASE_URL: options.env['PUBLIC_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,
+    VIDEO_BASE_URL: options.env['VIDEO_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.video}`,
   };
   return [
     {

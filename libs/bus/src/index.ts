@@ -86,7 +86,10 @@ export {
   mediaControl,
   mediaControlSubject,
   mediaStreamOn,
+  notStreaming,
   revokeKey,
+  type StreamChanged,
+  streamChanged,
   verifyKey,
 } from './requests.ts';
 export { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { defineAnnouncement, defineRequest } from './contract.ts';
 import { textMessage } from './device-command.ts';
 import { uploadUseCases } from './upload-requests.ts';
@@ -106,6 +106,51 @@ export const mediaControl = defineAnnouncement({
 
 /** Where one media pod hears of changes to its streams. */
 export const mediaControlSubject = (podId: string): string => `media.${podId}.control`;
+
+/** How a live stream goes on, for whoever shows it: each change of a field is told. Lost when the broker is away. */
+export const streamChanged = defineAnnouncement({
+  subject: 'stream.changed',
+  schema: Type.Object({
+    /** Canonical number. */
+    imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
+    channel: Type.Integer({ minimum: 0, maximum: 255 }),
+    /** starting: the camera has agreed and has not sent anything yet. */
+    status: Type.Union([Type.Literal('starting'), Type.Literal('streaming'), Type.Literal('stopped')]),
+    /** As in 0x9101: 0 main stream, 1 sub stream. */
+    streamType: Type.Integer({ minimum: 0, maximum: 255 }),
+    /** Null while no key frame has come. */
+    video: Type.Union([
+      Type.Object({
+        codec: Type.Union([Type.Literal('h264'), Type.Literal('h265')]),
+        width: Type.Integer({ minimum: 0 }),
+        height: Type.Integer({ minimum: 0 }),
+      }),
+      Type.Null(),
+    ]),
+    audioCodec: Type.Union([Type.String(), Type.Null()]),
+    viewers: Type.Integer({ minimum: 0 }),
+    startedAtMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  }),
+});
+
+/** Payload of `streamChanged`. */
+export type StreamChanged = Static<typeof streamChanged.schema>;
+
+/** What is told of a stream that has not begun, or never did. */
+export const notStreaming = (
+  { imei, channel }: Pick<StreamChanged, 'imei' | 'channel'>,
+  status: 'starting' | 'stopped',
+  streamType = 0,
+): StreamChanged => ({
+  imei,
+  channel,
+  status,
+  streamType,
+  video: null,
+  audioCodec: null,
+  viewers: 0,
+  startedAtMs: null,
+});
 
 /** Asks the media pod that has claimed a stream whether it runs there: a pod that died leaves its claim behind until that expires. */
 export const mediaStreamOn = (podId: string) =>

@@ -28,6 +28,7 @@ import { every } from './ticker.ts';
 import { Transcoders } from './transcode/transcoders.ts';
 import { commandCamera } from './use-cases/command-camera.ts';
 import { endOverdueStreams } from './use-cases/end-overdue-streams.ts';
+import { StreamTeller } from './use-cases/tell-streams.ts';
 
 /** A running media service and the ports it listens on. */
 export interface MediaService extends Running {
@@ -90,11 +91,13 @@ async function assemble(config: Config, pod: string, parts: Parts): Promise<Medi
   const { redis, bus, transcoders, lifecycle, log } = parts;
   const owner = { podId: pod, url: config.MEDIA_HTTP_URL ?? '' };
   const claims = new StreamClaims({ redis, owner, acceptUnsolicited: config.MEDIA_ACCEPT_UNSOLICITED, log });
+  const teller = new StreamTeller(bus);
   const registry = new StreamRegistry({
     claims,
     limits: streamLimits(config),
     transcoders,
     stopCamera: (id, reason) => commandCamera(parts, id, 'stop', reason),
+    onEnd: (stream, reason) => teller.ended(stream, reason),
     log,
   });
   const counters: IngestCounters = { connections: 0, unsolicited: 0, badSims: 0, droppedPending: 0 };
@@ -136,8 +139,9 @@ async function assemble(config: Config, pod: string, parts: Parts): Promise<Medi
   const onError = (error: unknown): void => log.error({ err: error }, 'a regular task failed');
   for (const [name, periodMs, task] of [
     ['timers', TICK_MS, () => tick(registry, [live, history])],
+    ['streams told', TICK_MS, () => teller.tell(registry.streams)],
     ['claims', KEEP_CLAIMS_EVERY_MS, () => registry.keepClaims()],
-    ['overdue requests', SWEEP_EVERY_MS, () => endOverdueStreams(parts, claims)],
+    ['overdue requests', SWEEP_EVERY_MS, () => endOverdueStreams(parts, claims, teller)],
   ] as const)
     lifecycle.onStop(name, every(periodMs, task, onError));
   const control = listenForMediaControl(bus, pod, { registry, log });

@@ -78,6 +78,12 @@ export const schema = envSchema({
     pattern: '^wss?://[^\\s]+$',
     description: 'address of the websocket as clients reach it; without it /ws of PUBLIC_BASE_URL',
   },
+  VIDEO_BASE_URL: {
+    type: 'string',
+    default: 'http://127.0.0.1:8081',
+    pattern: '^https?://[^\\s]+[^/\\s]$',
+    description: 'base URL under which players reach the video service, for the URLs of streams',
+  },
   WEBHOOK_ALLOW_HTTP: {
     type: 'boolean',
     default: false,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DeviceCommand, Outcome } from '@fleet/bus';
+import { announce, type DeviceCommand, notStreaming, type Outcome, streamChanged } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import {
   acknowledgeStream,
@@ -105,7 +105,9 @@ async function ask(
     if (!start.address.isForeign) await unlessStopped(deps.stopped, waitForMediaTier(deps.bus));
     outcome = await askRenewing(deps, start, request, context);
     // False when the camera was faster than its answer and has connected: the stream runs, nothing is left to do.
-    if (isAccepted(outcome)) await state(acknowledgeStream(redis, id, request.requestId));
+    const isExpected = isAccepted(outcome) && (await state(acknowledgeStream(redis, id, request.requestId)));
+    if (isExpected && id.kind === 'live' && !request.isForeign)
+      announce(deps.bus, streamChanged, notStreaming(id, 'starting', request.streamType));
   } finally {
     if (outcome === undefined || !isAccepted(outcome)) await forget(redis, id, request.requestId, outcome, context);
   }

@@ -1,4 +1,4 @@
-import { announce, mediaControl, mediaControlSubject } from '@fleet/bus';
+import { announce, mediaControl, mediaControlSubject, notStreaming, streamChanged } from '@fleet/bus';
 import { dropStreamRequest, readStream, type StreamId } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import type { Pace } from '../domain/playback.ts';
@@ -33,9 +33,13 @@ export async function tellMedia(
 }
 
 async function tell(deps: TellDeps, id: StreamId, changes: readonly StreamChange[]): Promise<void> {
-  if (changes.some(({ change }) => change === 'ended')) await dropStreamRequest(deps.redis, id);
+  const isEnd = changes.some(({ change }) => change === 'ended');
+  const wasAwaited = isEnd && (await dropStreamRequest(deps.redis, id));
   const { claim } = await readStream(deps.redis, id);
-  if (claim === null) return;
+  if (claim === null) {
+    if (wasAwaited && id.kind === 'live') announce(deps.bus, streamChanged, notStreaming(id, 'stopped'));
+    return;
+  }
   for (const change of changes)
     announce(deps.bus, mediaControl, { ...id, ...change }, mediaControlSubject(claim.podId));
 }

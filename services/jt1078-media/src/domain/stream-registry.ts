@@ -41,6 +41,7 @@ export class StreamRegistry {
   readonly #limits: StreamLimits;
   readonly #transcoders: Transcoders;
   readonly #stopCamera: (id: StreamId, reason: string) => Promise<void>;
+  readonly #onEnd: (stream: MediaStream, reason: EndReason) => void;
   readonly #log: Logger;
   readonly #streams = new Map<string, MediaStream>();
   /** Viewers of ended streams who still take what was queued for them. */
@@ -53,12 +54,14 @@ export class StreamRegistry {
     limits: StreamLimits;
     transcoders: Transcoders;
     stopCamera: (id: StreamId, reason: string) => Promise<void>;
+    onEnd: (stream: MediaStream, reason: EndReason) => void;
     log: Logger;
   }) {
     this.#claims = options.claims;
     this.#limits = options.limits;
     this.#transcoders = options.transcoders;
     this.#stopCamera = options.stopCamera;
+    this.#onEnd = options.onEnd;
     this.#log = options.log;
   }
 
@@ -131,6 +134,7 @@ export class StreamRegistry {
     this.#log.info({ stream: name, reason, viewers: viewers.length, ...stream.counters }, 'stream ended');
     // The command goes out before the claim: a start that finds the channel free can only come after it.
     if (STOPS_CAMERA.has(reason)) void this.#stopCamera(stream.id, reason);
+    this.#onEnd(stream, reason);
     stream.end(reason);
     for (const viewer of viewers) if (!viewer.isGone) this.#draining.add(viewer);
     if (reason !== 'takenOver') void this.#claims.release(stream.id, stream.claim);

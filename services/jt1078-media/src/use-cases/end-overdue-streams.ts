@@ -1,10 +1,15 @@
 import type { StreamId } from '@fleet/storage';
 import { commandCamera } from './command-camera.ts';
+import type { StreamTeller } from './tell-streams.ts';
 
 /** Stops the cameras that said yes and did not come: they hold state for the request, and the next one may otherwise get a silent connection. */
 export async function endOverdueStreams(
   deps: Parameters<typeof commandCamera>[0],
   claims: { takeOverdue(): Promise<StreamId[]> },
+  teller: StreamTeller,
 ): Promise<void> {
-  for (const id of await claims.takeOverdue()) void commandCamera(deps, id, 'stop', 'no packet came');
+  for (const id of await claims.takeOverdue()) {
+    teller.neverBegan(id);
+    void commandCamera(deps, id, 'stop', 'no packet came');
+  }
 }

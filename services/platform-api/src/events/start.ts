@@ -6,6 +6,7 @@ import { keepDriverCards } from './driver-cards.ts';
 import { keepMedia, keepMediaEvents } from './media.ts';
 import type { EventParts } from './parts.ts';
 import { Presence, type PresenceTimes } from './presence.ts';
+import { followStreams } from './streams.ts';
 import { consumeTerminalMessages } from './terminal-messages.ts';
 import { followUploads } from './uploads.ts';
 
@@ -33,6 +34,8 @@ export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: Pre
     await begun.stop();
     await Promise.all(consumers.map((consumer) => consumer.stop()));
   });
+  const streams = followStreams(parts);
+  lifecycle.onStop('streams', () => streams.stop());
   const presence = new Presence(parts, times);
   lifecycle.onStop('presence', () => presence.stop());
   return { heard: (imeis) => presence.heard(imeis) };

@@ -1,0 +1,69 @@
+import { listenFor, type StreamChanged, streamChanged } from '@fleet/bus';
+import type { AccessUnit } from '@fleet/jt1078';
+import type { StreamId } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CameraVoice, stream, TcpCamera, testCard } from '../testing/camera.ts';
+import { fakeGateway, startWorld, type World, waitFor } from '../testing/harness.ts';
+import { Player } from '../testing/player.ts';
+
+jest.setTimeout(60_000);
+
+describe('what is told of streams', () => {
+  let world: World;
+  let card: AccessUnit[];
+  let ear: { stop(): void };
+  const told: StreamChanged[] = [];
+
+  beforeAll(async () => {
+    card = await testCard();
+    world = await startWorld({ MEDIA_IDLE_STOP_MS: '1000' });
+    const onError = (error: unknown) => {
+      throw error;
+    };
+    ear = listenFor(world.bus, streamChanged, onError, (change) => told.push(change));
+    await world.bus.nc.flush();
+  });
+  afterAll(async () => {
+    ear.stop();
+    await world.stop();
+  });
+
+  const of = ({ imei }: StreamId): StreamChanged[] => told.filter((change) => change.imei === imei);
+
+  it('is their beginning, what they are, who watches, and their end, each once', async () => {
+    const id = await world.ask({ dataType: 1 });
+    const gateway = fakeGateway(world.bus, id.imei);
+    const camera = new TcpCamera(world.service.livePort);
+    const feed = stream(camera, new CameraVoice(id), card);
+    await waitFor('the picture size', () => of(id).some(({ video }) => video !== null));
+    const player = await Player.open(world.url(id));
+    await waitFor('the viewer', () => of(id).some(({ viewers }) => viewers === 1));
+    player.close();
+    await waitFor('the end', () => of(id).some(({ status }) => status === 'stopped'));
+    feed.stop();
+    camera.close();
+    await gateway.stop();
+    const [first, last] = [of(id)[0], of(id).at(-1)];
+    expect(first).toMatchObject({ channel: id.channel, status: 'streaming', streamType: 0, viewers: 0 });
+    expect(first?.startedAtMs).toBeGreaterThan(Date.now() - 60_000);
+    const { video } = last ?? {};
+    expect(video).toMatchObject({ codec: 'h264', width: expect.any(Number), height: expect.any(Number) });
+    expect(last).toMatchObject({ status: 'stopped', viewers: 0 });
+    const texts = of(id).map((change) => JSON.stringify(change));
+    expect(texts.filter((text, at) => text === texts[at - 1])).toEqual([]);
+  });
+
+  it('is nothing of recordings', async () => {
+    const id = await world.ask({ kind: 'history', dataType: 2 });
+    const camera = new TcpCamera(world.service.historyPort);
+    const feed = stream(camera, new CameraVoice(id), card);
+    const player = await Player.open(world.url(id));
+    await waitFor('pictures', () => player.video.length > 10);
+    feed.stop();
+    camera.close();
+    await waitFor('its end', async () => (await world.find(id)) === undefined);
+    await world.bus.nc.flush();
+    expect(of(id)).toEqual([]);
+    player.close();
+  });
+});

@@ -1,0 +1,53 @@
+import { announce, type Bus, notStreaming, type StreamChanged, streamChanged } from '@fleet/bus';
+import type { StreamId } from '@fleet/storage';
+import type { EndReason, MediaStream } from '../domain/media-stream.ts';
+import { streamName } from '../domain/stream-key.ts';
+
+/** Tells whoever shows live streams how those of this pod go on: when they begin, what they are, how many watch, and their end. */
+export class StreamTeller {
+  readonly #bus: Bus;
+  readonly #told = new Map<string, string>();
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+  }
+
+  /** Tells what has changed since the last call; to be called several times a second. */
+  tell(streams: Iterable<MediaStream>): void {
+    for (const stream of streams) {
+      if (stream.id.kind !== 'live') continue;
+      const state = stateOf(stream, 'streaming');
+      const text = JSON.stringify(state);
+      const name = streamName(stream.id);
+      if (this.#told.get(name) === text) continue;
+      this.#told.set(name, text);
+      announce(this.#bus, streamChanged, state);
+    }
+  }
+
+  /** A stream has ended here; one that another pod has taken over goes on there. */
+  ended(stream: MediaStream, reason: EndReason): void {
+    if (stream.id.kind !== 'live') return;
+    this.#told.delete(streamName(stream.id));
+    if (reason !== 'takenOver') announce(this.#bus, streamChanged, { ...stateOf(stream, 'stopped'), viewers: 0 });
+  }
+
+  /** The camera said yes and did not come. */
+  neverBegan(id: StreamId): void {
+    if (id.kind === 'live') announce(this.#bus, streamChanged, notStreaming(id, 'stopped'));
+  }
+}
+
+function stateOf({ id, claim, muxer, viewers }: MediaStream, status: StreamChanged['status']): StreamChanged {
+  const { video, audio } = muxer;
+  return {
+    imei: id.imei,
+    channel: id.channel,
+    status,
+    streamType: claim.request?.streamType ?? 0,
+    video: video === null ? null : { codec: video.codec, width: video.width, height: video.height },
+    audioCodec: audio?.codec ?? null,
+    viewers: viewers.size,
+    startedAtMs: claim.startedAtMs,
+  };
+}

@@ -1,0 +1,66 @@
+import { announce, notStreaming, type StreamChanged, streamChanged } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { LiveEar } from '../testing/live-ear.ts';
+import { type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { newImei } from '../testing/terminals.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+describe('live streams', () => {
+  let world: PlatformWorld;
+  let api: Client;
+  let ear: LiveEar;
+
+  beforeAll(async () => {
+    world = await PlatformWorld.open({
+      PLATFORM_ROLES: 'api,websocket,telemetry',
+      VIDEO_BASE_URL: 'https://video.fleet.example',
+    });
+    api = world.as(world.ours.owner);
+    ear = new LiveEar(world);
+  });
+  afterAll(async () => {
+    ear.stop();
+    await world.close();
+  });
+
+  it('are told to the vehicle of their terminal as they go on, and to nobody else', async () => {
+    const [imei, stranger] = [newImei(), newImei()];
+    const made = await api.post('/api/vehicles', { vehicle_no: 'STREAM 1', imei });
+    const { id } = made.data;
+    const startedAtMs = Date.parse('2026-01-31T02:00:00Z');
+    const running: StreamChanged = {
+      ...notStreaming({ imei, channel: 2 }, 'starting', 1),
+      status: 'streaming',
+      video: { codec: 'h264', width: 352, height: 288 },
+      audioCodec: 'G.711A',
+      viewers: 3,
+      startedAtMs,
+    };
+    announce(world.bus, streamChanged, notStreaming({ imei: stranger, channel: 2 }, 'starting'));
+    announce(world.bus, streamChanged, notStreaming({ imei, channel: 2 }, 'starting', 1));
+    await until(() => ear.of('stream', id).length > 0);
+    announce(world.bus, streamChanged, running);
+    await until(() => ear.of('stream', id).length > 1);
+    const shared = {
+      vehicle_id: id,
+      imei,
+      channel_id: 2,
+      stream_type: 'LOW',
+      stream_url: `https://video.fleet.example/${imei}/2/stream.flv`,
+      ws_flv_url: null,
+      hls_url: null,
+      token_expires_at: null,
+      auto_stop_seconds: 60,
+    };
+    const nothing = { video_codec: null, audio_codec: null, width: null, height: null, viewers: 0, started_at: null };
+    const something = { video_codec: 'h264', audio_codec: 'G.711A', width: 352, height: 288, viewers: 3 };
+    expect(ear.of('stream', id)).toEqual([
+      { ...shared, ...nothing, status: 'starting' },
+      { ...shared, ...something, status: 'streaming', started_at: '2026-01-31T02:00:00.000Z' },
+    ]);
+    expect(ear.heard.filter(({ type }) => type === 'stream')).toHaveLength(2);
+  });
+});

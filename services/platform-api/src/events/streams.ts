@@ -1,0 +1,51 @@
+import { listenFor, type StreamChanged, streamChanged } from '@fleet/bus';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { findVehicleByImei } from '../domains/vehicles/store.ts';
+import { tellLive } from './live.ts';
+import type { EventParts } from './parts.ts';
+
+/** A live stream that nobody watches is ended after this time (platform-contract.md, section 27). */
+const autoStopSeconds = 60;
+
+/** Tells websockets how live streams go on, each change once. */
+export function followStreams(parts: EventParts): { stop(): void } {
+  const { bus, log } = parts;
+  const onError = (error: unknown): void => log.warn({ err: error }, 'a change of a stream could not be told');
+  const tell = async (change: StreamChanged): Promise<void> => {
+    const vehicle = await findVehicleByImei(parts.records, change.imei);
+    if (vehicle === null) return;
+    const data = shownStream(vehicle, change, parts.config.VIDEO_BASE_URL);
+    tellLive(bus, vehicle.accountId, [{ type: 'stream', vehicleId: vehicle._id, data }]);
+  };
+  return listenFor(
+    bus,
+    streamChanged,
+    onError,
+    (change) => void tell(change).catch(onError),
+    undefined,
+    'platform-streams',
+  );
+}
+
+/** The `Stream` of platform-contract.md, section 27; its URL has no token: viewers bring credentials of their own. */
+function shownStream(vehicle: Vehicle, change: StreamChanged, videoBaseUrl: string) {
+  const { imei, channel, status, streamType, video, audioCodec, viewers, startedAtMs } = change;
+  return {
+    vehicle_id: vehicle._id,
+    imei: vehicle.recordedImei ?? imei,
+    channel_id: channel,
+    stream_type: streamType === 0 ? 'HIGH' : 'LOW',
+    status,
+    stream_url: `${videoBaseUrl}/${imei}/${channel}/stream.flv`,
+    ws_flv_url: null,
+    hls_url: null,
+    token_expires_at: null,
+    video_codec: video?.codec ?? null,
+    audio_codec: audioCodec,
+    width: video?.width ?? null,
+    height: video?.height ?? null,
+    viewers,
+    started_at: startedAtMs === null ? null : new Date(startedAtMs).toISOString(),
+    auto_stop_seconds: autoStopSeconds,
+  };
+}
