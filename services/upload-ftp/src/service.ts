@@ -21,6 +21,7 @@ import { FtpError } from './ftp/ftp-error.ts';
 import { type RunningFtp, startFtp } from './ftp/server.ts';
 import { consumeUploadResults } from './handlers/upload-results.ts';
 import { serveUploads } from './handlers/uploads.ts';
+import { MediaFiles } from './media/media-files.ts';
 import { type UploadMetrics, uploadMetrics } from './metrics.ts';
 import type { OpenFile } from './receiving/open-upload.ts';
 import { OpenUploads } from './receiving/open-uploads.ts';
@@ -57,6 +58,8 @@ interface Parts {
   readonly clips: ClipDirectory;
   /** What becomes of clips that are completed. */
   readonly stored: Clips;
+  /** Pictures and attachments of alarms. */
+  readonly media: MediaFiles;
   readonly disk: DiskCheck;
   readonly httpUrl: string;
 }
@@ -105,7 +108,9 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     bus = opened;
     lifecycle.onStop('bus', () => opened.close());
     stored.serve(opened, { pod, httpUrl, sweepMs: config.UPLOAD_SWEEP_MS });
-    const parts = { config, pod, lifecycle, log, metrics, records, redis, bus: opened, clips, stored, disk, httpUrl };
+    const media = new MediaFiles();
+    const backends = { records, redis, bus: opened };
+    const parts = { config, pod, lifecycle, log, metrics, ...backends, clips, stored, media, disk, httpUrl };
     ftp = await assemble(parts, overrides);
     log.info({ httpPort: http.port, ftpPort: ftp.port, httpUrl }, 'started');
     return { httpPort: http.port, ftpPort: ftp.port, stop: () => lifecycle.stop() };

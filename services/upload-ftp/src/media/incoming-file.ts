@@ -1,0 +1,63 @@
+import { type FileHandle, open, rm } from 'node:fs/promises';
+
+/** A file of a terminal that is being received: nothing until `MediaFiles.keep` has taken it. */
+export class IncomingFile {
+  /** Canonical number of its terminal. */
+  readonly imei: string;
+  /** Where its bytes can be read, until it is kept or discarded. */
+  readonly path: string;
+  readonly #handle: FileHandle;
+  readonly #onEnd: () => void;
+  #bytesWritten = 0;
+  #sizeBytes = 0;
+  #ended: Promise<void> | undefined;
+
+  private constructor(imei: string, path: string, handle: FileHandle, onEnd: () => void) {
+    this.imei = imei;
+    this.path = path;
+    this.#handle = handle;
+    this.#onEnd = onEnd;
+  }
+
+  /** `path` must not be there yet; `onEnd` is called once nothing is written any more. */
+  static async create(imei: string, path: string, onEnd: () => void): Promise<IncomingFile> {
+    return new IncomingFile(imei, path, await open(path, 'wx', 0o640), onEnd);
+  }
+
+  /** Bytes written in all, those that were written twice counted twice. */
+  get bytesWritten(): number {
+    return this.#bytesWritten;
+  }
+
+  /** End of the last byte; what was left out before it reads as zeros. */
+  get sizeBytes(): number {
+    return this.#sizeBytes;
+  }
+
+  /** Writes bytes to their place, in any order. */
+  async write(data: Uint8Array, atOffset: number): Promise<void> {
+    for (let done = 0; done < data.length; ) {
+      const { bytesWritten } = await this.#handle.write(data, done, data.length - done, atOffset + done);
+      done += bytesWritten;
+      this.#bytesWritten += bytesWritten;
+      this.#sizeBytes = Math.max(this.#sizeBytes, atOffset + done);
+    }
+  }
+
+  /** Brings every byte to the disk and ends the writing. */
+  async finish(): Promise<void> {
+    if (this.#ended === undefined) await this.#handle.sync();
+    await this.#end();
+  }
+
+  /** Removes it; what was kept already stays. */
+  async discard(): Promise<void> {
+    await this.#end();
+    await rm(this.path, { force: true });
+  }
+
+  #end(): Promise<void> {
+    this.#ended ??= this.#handle.close().finally(this.#onEnd);
+    return this.#ended;
+  }
+}
