@@ -31,13 +31,13 @@ function split(reads: readonly Uint8Array[], options: AttachmentSplitterOptions 
       onData: (packet, offset, data) => {
         const last = seen.at(-1);
         if (latest === packet && last?.kind === 'data') {
-          expect(offset).toBe(last.offset + last.data.length / 2);
+          if (offset !== last.offset + last.data.length / 2) throw new Error('a piece does not follow the one before');
           last.data += data.toString('hex');
           return;
         }
         latest = packet;
         packets.push(packet);
-        expect(offset).toBe(packet.offset);
+        if (offset !== packet.offset) throw new Error('a packet does not begin where it says');
         seen.push({ kind: 'data', name: packet.name, offset, data: data.toString('hex') });
       },
     });
