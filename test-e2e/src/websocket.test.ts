@@ -126,6 +126,27 @@ describe('the websocket', () => {
     expect(JSON.stringify(page.messages)).not.toContain(terminal.phone);
   }, 120_000);
 
+  it('tells how a live stream goes on to whoever has asked for it', async () => {
+    const [client, other] = [await ours.connect(), await ours.connect()];
+    await other.next('hello');
+    client.ws.send(JSON.stringify({ type: 'subscribe', vehicles: [vehicleId], events: ['stream'] }));
+    await client.next('subscribed');
+    const query = `imei=${terminal.phone}&channel=1`;
+    expect(await world.get(`/realtime/start-stream?${query}`)).toMatchObject({ status: 200 });
+    const { data } = await client.next('stream', ({ status, width }) => status === 'streaming' && width !== null);
+    expect(data).toMatchObject({ vehicle_id: vehicleId, imei: terminal.phone, channel_id: 1, stream_type: 'HIGH' });
+    expect(data).toMatchObject({ video_codec: 'h264', viewers: 0, started_at: expect.stringMatching(/Z$/) });
+    const url = `${world.product.runtime.video_url}/${terminal.phone}/1/stream.flv`;
+    expect(data['stream_url']).toBe(url);
+    const { body } = await fetch(url);
+    await client.next('stream', ({ viewers }) => viewers === 1);
+    await body?.cancel();
+    await until('nobody to watch', () => client.of('stream').at(-1)?.data['viewers'] === 0);
+    expect(await world.get(`/realtime/control-stream?${query}&ctrl_instruction=0`)).toMatchObject({ status: 200 });
+    await client.next('stream', ({ status }) => status === 'stopped');
+    expect(other.of('stream')).toEqual([]);
+  }, 120_000);
+
   it('tells after a death of platform-api what was missed, and goes on', async () => {
     const client = await ours.connect();
     terminal.raiseAlarm('fatigueDriving');
