@@ -51,10 +51,12 @@ export {
   type Sorting,
   sortParameter,
 } from './paging.ts';
+export { pipeUpstream, type Upstream, upstreamUnreachable } from './pipe-upstream.ts';
 export { compilePlatformBody, ignoredFieldsOf, invalid } from './platform-body.ts';
 export { type Rate, RateLimits } from './rate-limits.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
 export { ShortCache } from './short-cache.ts';
-export { type SignatureVerdict } from './signed-query.ts';
+export { type SignatureVerdict, signQuery, verifyQuery } from './signed-query.ts';
 export { every, untilDone } from './ticker.ts';
 export { compileBody, compileParameters } from './validate.ts';
+export { videoTypeOf, videoTypes } from './video-types.ts';

@@ -1,37 +1,18 @@
-import { extname, posix } from 'node:path';
-
-const byExtension: Readonly<Record<string, string>> = {
-  '.mp4': 'video/mp4',
-  '.m4v': 'video/mp4',
-  '.mov': 'video/quicktime',
-  '.flv': 'video/x-flv',
-  '.avi': 'video/x-msvideo',
-  '.mkv': 'video/x-matroska',
-  '.ts': 'video/mp2t',
-  '.ps': 'video/mpeg',
-  '.mpg': 'video/mpeg',
-  '.mpeg': 'video/mpeg',
-  '.vob': 'video/mpeg',
-  '.264': 'video/h264',
-  '.h264': 'video/h264',
-  '.avc': 'video/h264',
-  '.265': 'video/h265',
-  '.h265': 'video/h265',
-  '.hevc': 'video/h265',
-};
+import { posix } from 'node:path';
+import { videoTypeOf, videoTypes } from '@fleet/service-kit';
 
 /** What is said of bytes that nobody knows; never a type that a browser would run. */
 export const unknownType = 'application/octet-stream';
 
 /** Every content type that a clip may have. */
-export const clipContentTypes: readonly string[] = [...new Set(Object.values(byExtension)), unknownType];
+export const clipContentTypes: readonly string[] = [...videoTypes, unknownType];
 
 /** How many bytes of the beginning `contentTypeOf` looks at. */
 export const sniffedBytes = 600;
 
 /** The content type of a file by its name; by its beginning where the name says nothing. */
 export function contentTypeOf(path: string, beginning: () => Promise<Buffer>): Promise<string> {
-  const known = byExtension[extname(path).toLowerCase()];
+  const known = videoTypeOf(path);
   return known === undefined ? beginning().then(typeByContent) : Promise.resolve(known);
 }
 
