@@ -7,6 +7,7 @@ import {
   readEnv,
 } from '@fleet/service-kit';
 import { partnerSettings } from './domains/partners/settings.ts';
+import { attachmentSettings } from './events/attachment-settings.ts';
 import { checkMapSettings, mapSettings } from './maps/settings.ts';
 import { ruleSettings } from './rules/settings.ts';
 import { checkSenderSettings, senderSettings } from './senders/settings.ts';
@@ -284,6 +285,7 @@ export const schema = envSchema({
     description: 'CSV or JSON of toll gates, loaded at the start whenever it has changed; without it there are none',
   },
   ...ruleSettings,
+  ...attachmentSettings,
   RATE_LIMIT_PLATFORM_PER_MINUTE: { ...count, default: 600, description: 'requests of an API key' },
   RATE_LIMIT_PLATFORM_BURST: { ...count, default: 100, description: 'requests of an API key at once' },
   RATE_LIMIT_LOGIN_PER_MINUTE: { ...count, default: 20, description: 'log-ins of an address, and with an identifier' },

@@ -7,6 +7,7 @@ import { endLinksOfVehicle } from './domains/share-links/use-cases.ts';
 import { endSharesOfVehicle } from './domains/sharing/use-cases.ts';
 import type { VehicleDeleted } from './domains/vehicles/deleted.ts';
 import { dropVehicleFromWebhooks } from './domains/webhooks/use-cases.ts';
+import { forgetAttachments } from './events/attachment-requests.ts';
 import { forgetTerminal } from './telemetry/states.ts';
 
 /** What the domains do when a vehicle is deleted, a line for each. Each runs even where another failed. */
@@ -18,5 +19,6 @@ export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => cancelCommandsOf(deps, vehicle, vehicle._id),
   (vehicle) => dropVehicleFromWebhooks(deps, vehicle, vehicle._id),
   (vehicle) => forgetTerminal(deps, vehicle.imei),
+  (vehicle) => forgetAttachments(deps, vehicle),
   (vehicle) => forgetPreferences(deps, { vehicleId: vehicle._id }),
 ];

@@ -32,6 +32,7 @@ import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { serveVehicles } from './domains/vehicles/handlers.ts';
 import { serveWebhooks } from './domains/webhooks/handlers.ts';
+import { startAttachments } from './events/attachments.ts';
 import { announceChanges } from './events/record-changes.ts';
 import { startEvents } from './events/start.ts';
 import { MapServices } from './maps/map-services.ts';
@@ -123,6 +124,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   if (roles.has('websocket')) startWebsocket(deps, lifecycle, http.server, { principals, origins, metrics });
   if (roles.has('telemetry')) {
     const { heard } = startEvents(deps, lifecycle);
+    startAttachments(deps, lifecycle, { registry: metrics });
     startSenders(deps, lifecycle, { registry: metrics });
     startTelemetry(deps, lifecycle, { registry: metrics, onHeard: heard });
   }

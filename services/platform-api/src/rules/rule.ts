@@ -62,12 +62,23 @@ export interface Amended {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
+/** Files that the terminal holds of an alarm (T/JSATL 12-2017), to be asked for. */
+export interface Attached {
+  /** Of the notification that the alarm has become, or was counted in. */
+  readonly dedupeKey: string;
+  /** The alarm's tag as it came. */
+  readonly tagHex: string;
+  readonly count: number;
+  readonly atMs: number;
+}
+
 /** What a rule says of one report. */
 export interface Outcome<S> {
   /** JSON; kept between reports of a vehicle. Undefined: nothing to keep. */
   readonly state: S | undefined;
   readonly raised: readonly Raised[];
   readonly amended: readonly Amended[];
+  readonly attached?: readonly Attached[];
   /** True where the state has changed by more than times and counters that the next reports would bring again: it is then kept durably before the report is acknowledged. */
   readonly turned: boolean;
 }

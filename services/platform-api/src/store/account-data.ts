@@ -34,6 +34,7 @@ export const accountData: Readonly<Record<string, Ending>> = {
   notifications: 'in time',
   notification_preferences: 'at once',
   push_tokens: 'at once',
+  attachment_requests: 'at once',
   user_preferences: 'at once',
   global_config: 'in time',
   webhooks: 'at once',

@@ -31,6 +31,8 @@ export const indexes: readonly Index[] = [
   { collection: 'notifications', keys: { accountId: 1, timestamp: -1 } },
   { collection: 'notifications', keys: { accountId: 1, createdAt: 1 } },
   { collection: 'notifications', keys: { vehicleId: 1, timestamp: -1 } },
+  { collection: 'attachment_requests', keys: { accountId: 1 } },
+  { collection: 'attachment_requests', keys: { nextAtMs: 1 } },
   { collection: 'notification_times', keys: { takenAt: 1 } },
   { collection: 'notification_sends', keys: { at: 1 } },
   { collection: 'notification_preferences', keys: { userId: 1 } },

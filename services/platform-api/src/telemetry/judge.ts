@@ -1,7 +1,7 @@
 import type { OdometerState, OdometerStep } from '../domains/positions/odometer.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { currentAlarms } from '../rules/index.ts';
-import type { Amended, Raised, Rule, RuleContext } from '../rules/rule.ts';
+import type { Amended, Attached, Raised, Rule, RuleContext } from '../rules/rule.ts';
 import { type DecodedReport, instantOf } from './decode.ts';
 import type { Report } from './report.ts';
 import { recentReports, type VehicleState } from './state.ts';
@@ -17,6 +17,7 @@ export interface Judged {
   readonly hash: string;
   readonly raised: readonly Raised[];
   readonly amended: readonly Amended[];
+  readonly attached: readonly Attached[];
   readonly turned: boolean;
 }
 
@@ -59,7 +60,7 @@ export function judge(
     before !== null && (before.recent.includes(key) || (isLate && judges.isKnown(report.position, decoded.hash)));
   if (isRepeated) {
     const state = { ...before, ...place };
-    return { state, position: null, hash: decoded.hash, raised: [], amended: [], turned: false };
+    return { state, position: null, hash: decoded.hash, raised: [], amended: [], attached: [], turned: false };
   }
   return passed(before, report, key, context, place, judges);
 }
@@ -76,6 +77,7 @@ function passed(
   const states: Record<string, unknown> = { ...before?.rules };
   const raised: Raised[] = [];
   const amended: Amended[] = [];
+  const attached: Attached[] = [];
   let turned = before === null;
   for (const rule of rules) {
     if (report.isLate && !rule.takesLate) continue;
@@ -84,6 +86,7 @@ function passed(
     else states[rule.name] = outcome.state;
     raised.push(...outcome.raised);
     amended.push(...outcome.amended);
+    attached.push(...(outcome.attached ?? []));
     turned ||= outcome.turned;
   }
   const state: VehicleState = {
@@ -95,7 +98,7 @@ function passed(
     odometer: counted === null ? before?.odometer : counted.state,
     rules: states,
   };
-  return { state, position: report.position, hash: report.hash, raised, amended, turned };
+  return { state, position: report.position, hash: report.hash, raised, amended, attached, turned };
 }
 
 function reportOf(before: VehicleState | null, decoded: DecodedReport, timestamp: number, isLate: boolean): Report {

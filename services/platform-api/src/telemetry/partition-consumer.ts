@@ -2,6 +2,7 @@ import { type LogMessage, partitionOf, StoredLog, telemetrySubject } from '@flee
 import type { Deps } from '../deps.ts';
 import { knownPoints } from '../domains/positions/store.ts';
 import type { RuleSettings } from '../rules/settings.ts';
+import type { AttachmentsQueue } from './attachments-queue.ts';
 import type { Fleet } from './fleet.ts';
 import { HistoryWriter } from './history-writer.ts';
 import type { Judges } from './judge.ts';
@@ -30,6 +31,8 @@ export interface ConsumerParts {
   readonly judges: Pick<Judges, 'rules' | 'odometer'>;
   readonly settings: RuleSettings;
   readonly metrics: TelemetryMetrics;
+  /** Null where attachments of alarms are not asked for. */
+  readonly attachments: AttachmentsQueue | null;
   /** When the stream TELEMETRY was made. */
   readonly stream: string;
   /** Terminals have been heard of, by canonical number. */
@@ -172,10 +175,7 @@ export class PartitionConsumer {
     const unit = await this.#judge(messages);
     this.#requireHeld();
     // In no order among each other: all of it is the same when it is done again.
-    await Promise.all([
-      deps.notifications.raise(unit.raised).then(() => deps.notifications.amend(unit.amended)),
-      storeStates(deps.database, unit.turned),
-    ]);
+    await Promise.all([this.#tell(unit), storeStates(deps.database, unit.turned)]);
     this.#requireHeld();
     // Messages that are read again for the history alone have their place behind them.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
@@ -184,6 +184,13 @@ export class PartitionConsumer {
     onHeard(unit.moved.keys());
     metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
     await this.#history.take(unit.points, place);
+  }
+
+  /** Attachments are wanted for what is on record. */
+  async #tell({ raised, amended, attached }: Unit): Promise<void> {
+    const { deps, attachments } = this.#parts;
+    await deps.notifications.raise(raised);
+    await Promise.all([deps.notifications.amend(amended), attachments?.store(attached)]);
   }
 
   #requireHeld(): void {

@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
 import { rules } from '../rules/index.ts';
 import { ruleSettingsOf } from '../rules/settings.ts';
+import { AttachmentsQueue } from './attachments-queue.ts';
 import { Fleet } from './fleet.ts';
 import { TelemetryMetrics } from './metrics.ts';
 import { PartitionConsumer } from './partition-consumer.ts';
@@ -33,6 +34,8 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   const metrics = new TelemetryMetrics(options.registry);
   const settings = ruleSettingsOf(config);
   const { onHeard } = options;
+  const attachments = config.ATTACHMENTS_ENABLED ? new AttachmentsQueue(deps) : null;
+  lifecycle.onStop('queue of attachments', () => attachments?.stop());
   let share: PartitionShare | undefined;
   let read = '';
   const begin = async (): Promise<void> => {
@@ -41,7 +44,7 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     if (stream === null) throw new Error('there is no stream TELEMETRY yet');
     read = stream;
     const judges = { rules, odometer: advanceOdometer };
-    const parts = { deps, fleet, judges, settings, metrics, stream, onHeard };
+    const parts = { deps, fleet, judges, settings, metrics, attachments, stream, onHeard };
     const consumers = new Map<number, PartitionConsumer>();
     share = new PartitionShare(database, {
       name: 'telemetry',

@@ -1,4 +1,4 @@
-import { type LogMessage, readTelemetryBatch } from '@fleet/bus';
+import { type AttachmentsWanted, type LogMessage, readTelemetryBatch } from '@fleet/bus';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { odometerOf } from '../domains/positions/odometer.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
@@ -31,6 +31,8 @@ export interface Unit {
   readonly turned: Map<string, VehicleState>;
   readonly raised: ToRaise[];
   readonly amended: Amended[];
+  /** Alarms that count files. */
+  readonly attached: AttachmentsWanted[];
   /** For the history, those of messages that were applied before as well. */
   readonly points: NewPoint[];
 }
@@ -82,7 +84,7 @@ export function judgeUnit(
   states: ReadonlyMap<string, VehicleState>,
   { stream, settings, judges }: UnitParts,
 ): Unit {
-  const unit: Unit = { moved: new Map(), turned: new Map(), raised: [], amended: [], points: [] };
+  const unit: Unit = { moved: new Map(), turned: new Map(), raised: [], amended: [], attached: [], points: [] };
   for (const { report, seq } of arrived) {
     const known = vehicles.get(report.imei);
     if (known === null || known === undefined) continue;
@@ -117,6 +119,8 @@ function step(
   if (judged.turned || unit.turned.has(imei)) unit.turned.set(imei, judged.state);
   for (const raised of judged.raised) unit.raised.push({ vehicle: context.vehicle, raised });
   unit.amended.push(...judged.amended);
+  for (const attached of judged.attached)
+    unit.attached.push({ ...attached, accountId: vehicle.accountId, vehicleId: vehicle._id, imei });
   if (judged.position !== null) unit.points.push(newPoint(known, judged.position, judged.hash));
 }
 

@@ -1,7 +1,7 @@
 import { type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { terminalAlarms } from './terminal-alarms.ts';
-import { notificationsOf, run, type Sketch, shortOf, startMs } from './testing.ts';
+import { context, notificationsOf, reportOf, run, type Sketch, shortOf, startMs } from './testing.ts';
 
 const tag = { terminalId: '0000001', time: null, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
 const place = {
@@ -342,3 +342,68 @@ it.each([0x64, 0x65, 0x66, 0x67, 0x70, 0x14, 0x15, 0x16, 0x17, 0x18, 0x11, 0x12,
     }
   },
 );
+
+describe('files that a terminal holds of an alarm', () => {
+  /** As Guangdong has it, with bytes in it that no field of ours stands for. */
+  const tagOf = (attachmentCount: number, seq = 0) => ({
+    ...tag,
+    raw: Buffer.from(
+      `${'07'.repeat(30)}260131100000${[seq, attachmentCount, 0xab, 0xcd].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`,
+      'hex',
+    ),
+  });
+  const hexOf = (attachmentCount: number, seq = 0): string => tagOf(attachmentCount, seq).raw.toString('hex');
+  const attachedBy = (...sketches: readonly (readonly [number, ...Extra[]])[]) =>
+    runAt(...sketches).map(({ attached = [] }) =>
+      attached.map(({ dedupeKey, tagHex, count }) => [dedupeKey.split(':').slice(1).join(':'), tagHex, count]),
+    );
+
+  it.each([
+    ['adas', adas, 'adas_forward_collision:1'],
+    ['dsm', dsm, 'dsm_fatigue:1'],
+    ['bsd', bsd, 'bsd_rear:1'],
+    ['tpms', tpms, 'tyre_pressure:tyre:0'],
+    ['an unknown code', (values: object) => adas({ ...values, type: 99 }), 'unknown_alarm:adas:99:1'],
+  ])('%s: the tag goes on in the bytes in which it came', (_case, item, named) => {
+    expect(attachedBy([0, item({ tag: tagOf(3) })])).toEqual([[[`${named}:${startMs}`, hexOf(3), 3]]]);
+  });
+
+  it('none are wanted where none are counted', () => {
+    expect(attachedBy([0, adas()])).toEqual([[]]);
+  });
+
+  it('an alarm that is folded, repeated or ended wants them for the notification that it belongs to', () => {
+    const named = `adas_forward_collision:1:${startMs}`;
+    const start = adas({ flag: 1, tag: tagOf(1) });
+    const end = adas({ flag: 2, tag: tagOf(3) });
+    expect(attachedBy([0, start], [5, start], [40, end], [41, end])).toEqual([
+      [[named, hexOf(1), 1]],
+      [[named, hexOf(1), 1]],
+      [[named, hexOf(3), 3]],
+      [[named, hexOf(3), 3]],
+    ]);
+    expect(attachedBy([0, adas({ tag: tagOf(1, 1) })], [5, adas({ tag: tagOf(1, 2) })])).toEqual([
+      [[named, hexOf(1, 1), 1]],
+      [[named, hexOf(1, 2), 1]],
+    ]);
+  });
+
+  it('those of one item are wanted once, although several tyres are notifications of their own', () => {
+    const item = tpms({ wheels: [wheel(0, 4), wheel(1, 4)], tag: tagOf(2) });
+    expect(attachedBy([0, item])).toEqual([[[`tyre_pressure:tyre:0:${startMs}`, hexOf(2), 2]]]);
+  });
+
+  it('an end of tyres whose start nobody knows wants none', () => {
+    expect(attachedBy([0, tpms({ flag: 2, wheels: [wheel(0, 0)], tag: tagOf(2) })])).toEqual([[]]);
+  });
+
+  it.each([
+    ['23 hours', 23, 1],
+    ['25 hours', 25, 0],
+  ])('an alarm that comes %s late', (_case, hours, wanted) => {
+    const report = reportOf({ at: 0, extras: [adas({ tag: tagOf(1) })], isLate: true, backfilled: true });
+    const position = { ...report.position, serverTimestamp: startMs + hours * 3_600_000 };
+    const { raised, attached = [] } = terminalAlarms.step(undefined, { ...report, position }, context);
+    expect([raised.length, attached.length]).toEqual([1, wanted]);
+  });
+});

@@ -61,6 +61,7 @@ function adas(extra: Extra, report: Report, offset: string): AlarmEvent[] {
       ...named('adas', item.type, item.alarmId),
       ...placeOf(item, report, offset),
       ...gravity(item.level),
+      ...filesOf(item.tag),
       phase: phaseOf(item.flag),
       attributes: {
         ...codeAttributes('adas', item.type, extra),
@@ -85,6 +86,7 @@ function dsm(extra: Extra, report: Report, offset: string): AlarmEvent[] {
       ...named('dsm', item.type, item.alarmId),
       ...placeOf(item, report, offset),
       ...gravity(item.level),
+      ...filesOf(item.tag),
       phase: phaseOf(item.flag),
       attributes: {
         ...codeAttributes('dsm', item.type, extra),
@@ -104,6 +106,7 @@ function bsd(extra: Extra, report: Report, offset: string): AlarmEvent[] {
     {
       ...named('bsd', item.type, item.alarmId),
       ...placeOf(item, report, offset),
+      ...filesOf(item.tag),
       phase: phaseOf(item.flag),
       attributes: { ...codeAttributes('bsd', item.type, extra), alarm_id: item.alarmId, ...attachments(item.tag) },
     },
@@ -130,7 +133,7 @@ function intenseDriving(extra: Extra, report: Report): AlarmEvent[] {
 function tyres(extra: Extra, report: Report, offset: string): AlarmEvent[] {
   const item = readExtra(extraDefinitions.tpmsAlarm, extra);
   if (item === undefined) return [];
-  const shared = { ...placeOf(item, report, offset), phase: phaseOf(item.flag) };
+  const shared = { ...placeOf(item, report, offset), ...filesOf(item.tag), phase: phaseOf(item.flag) };
   const base = { alarm_id: item.alarmId, ...attachments(item.tag) };
   if (item.wheels.length === 0) {
     return [
@@ -188,6 +191,10 @@ const gravity = (level: number): Pick<AlarmEvent, 'severity'> => (level === crit
 /** How many files the terminal holds of the alarm. */
 const attachments = ({ attachmentCount }: AlarmTag): Readonly<Record<string, unknown>> =>
   attachmentCount > 0 ? { attachment_count: attachmentCount } : {};
+
+/** By what they are asked for: the tag in the bytes in which it came. */
+const filesOf = ({ attachmentCount: count, raw }: AlarmTag): Pick<AlarmEvent, 'tag'> =>
+  count > 0 && raw !== undefined ? { tag: { hex: raw.toString('hex'), count } } : {};
 
 const reportPlace = ({ position }: Report): Place => ({
   atMs: position.timestamp,

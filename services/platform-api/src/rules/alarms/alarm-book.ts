@@ -1,6 +1,6 @@
 import { kindOf } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
-import { type Amended, dedupeKeyOf, type Outcome, type Raised, type RuleContext } from '../rule.ts';
+import { type Amended, type Attached, dedupeKeyOf, type Outcome, type Raised, type RuleContext } from '../rule.ts';
 import {
   type AlarmState,
   type Condition,
@@ -15,6 +15,9 @@ import type { AlarmEvent, HeldAlarm } from './signals.ts';
 type Found = Pick<Raised, 'type' | 'subject' | 'atMs' | 'latitude' | 'longitude' | 'gpsValid' | 'attributes'> &
   Pick<Raised, 'severity'>;
 
+/** Files of an alarm that is reported so late are not asked for. */
+const maxAttachedAgeMs = 86_400_000;
+
 const keyOf = ({ type, subject }: { readonly type: string; readonly subject: string }): string => `${type}|${subject}`;
 
 /** What a report does to the alarms of its vehicle: a copy of their state to write in, and what came of it. */
@@ -27,6 +30,8 @@ export class AlarmBook {
   readonly #other: Slice | undefined;
   readonly #raised: Raised[] = [];
   readonly #amended: Amended[] = [];
+  /** By tag: the alarms of one item have one. */
+  readonly #attached = new Map<string, Attached>();
   #firsts: readonly First[];
   #turned = false;
 
@@ -71,26 +76,11 @@ export class AlarmBook {
 
   /** An event, or the start or the end of an alarm. */
   take(event: AlarmEvent): void {
-    const key = keyOf(event);
-    const known = this.#open.get(key);
-    if (event.phase === 'event') {
-      this.#announce(event);
-      return;
-    }
-    if (event.phase === 'end') {
-      this.#end(key, event, known ?? this.#other?.open[key]);
-      return;
-    }
-    const { rearmMs, foldMs } = this.#context.settings;
-    if (known !== undefined && !known.ended && this.#isWithin(known.seenMs, rearmMs)) {
-      // Terminals repeat the start while the alarm lasts.
-      if (this.#isWithin(known.sinceMs, foldMs)) this.#fold(event);
-      this.#keepOpen(key, { ...known, seenMs: this.#atMs });
-      return;
-    }
-    // Ended before, or its end was lost: this is another.
-    this.#turned = true;
-    this.#keepOpen(key, { dedupeKey: this.#announce(event), sinceMs: this.#atMs, seenMs: this.#atMs, ended: false });
+    const dedupeKey = this.#taken(event);
+    const { tag, atMs } = event;
+    if (dedupeKey === undefined || tag === undefined || this.#attached.has(tag.hex)) return;
+    if (this.#report.position.serverTimestamp - atMs > maxAttachedAgeMs) return;
+    this.#attached.set(tag.hex, { dedupeKey, tagHex: tag.hex, count: tag.count, atMs });
   }
 
   outcome(): Outcome<AlarmState> {
@@ -105,8 +95,29 @@ export class AlarmBook {
       state: tidied(next, this.#atMs, isLate, this.#context.settings.foldMs),
       raised: this.#raised,
       amended: this.#amended,
+      ...(this.#attached.size === 0 ? {} : { attached: [...this.#attached.values()] }),
       turned: this.#turned,
     };
+  }
+
+  /** The dedupe key of the notification that it has become or belongs to; undefined where it means nothing. */
+  #taken(event: AlarmEvent): string | undefined {
+    const key = keyOf(event);
+    const known = this.#open.get(key);
+    if (event.phase === 'event') return this.#announce(event);
+    if (event.phase === 'end') return this.#end(key, event, known ?? this.#other?.open[key]);
+    const { rearmMs, foldMs } = this.#context.settings;
+    if (known !== undefined && !known.ended && this.#isWithin(known.seenMs, rearmMs)) {
+      // Terminals repeat the start while the alarm lasts.
+      if (this.#isWithin(known.sinceMs, foldMs)) this.#fold(event);
+      this.#keepOpen(key, { ...known, seenMs: this.#atMs });
+      return known.dedupeKey;
+    }
+    // Ended before, or its end was lost: this is another.
+    this.#turned = true;
+    const dedupeKey = this.#announce(event);
+    this.#keepOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: false });
+    return dedupeKey;
   }
 
   /** A bit whose detail is left out after the first report is about what it was about before. */
@@ -147,20 +158,21 @@ export class AlarmBook {
     return condition !== undefined && condition.firstMs <= this.#atMs && this.#atMs <= condition.lastMs;
   }
 
-  #end(key: string, event: AlarmEvent, known: OpenAlarm | undefined): void {
+  #end(key: string, event: AlarmEvent, known: OpenAlarm | undefined): string | undefined {
     const endedAt = new Date(event.atMs).toISOString();
     if (known === undefined) {
-      if (event.endsOnly === true) return;
+      if (event.endsOnly === true) return undefined;
       // Its start was lost.
       const dedupeKey = this.#announce({ ...event, attributes: { ...event.attributes, ended_at: endedAt } });
       this.#turned = true;
       this.#keepOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: true });
-      return;
+      return dedupeKey;
     }
-    if (known.ended && this.#isWithin(known.seenMs, this.#context.settings.rearmMs)) return;
+    if (known.ended && this.#isWithin(known.seenMs, this.#context.settings.rearmMs)) return known.dedupeKey;
     this.#amended.push({ dedupeKey: known.dedupeKey, attributes: { ended_at: endedAt } });
     this.#turned = true;
     this.#keepOpen(key, { ...known, seenMs: this.#atMs, ended: true });
+    return known.dedupeKey;
   }
 
   /** The newest stand last: they are the ones that stay when there are too many. */

@@ -21,6 +21,8 @@ export interface AlarmEvent {
   readonly gpsValid: boolean;
   readonly severity?: Severity;
   readonly attributes: Readonly<Record<string, unknown>>;
+  /** Names the files that the terminal holds of it, where there are some. */
+  readonly tag?: { readonly hex: string; readonly count: number };
   /** An end that means nothing unless its start is known. */
   readonly endsOnly?: boolean;
 }

@@ -1,0 +1,116 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import {
+  type AttachmentsWanted,
+  attachmentsWanted,
+  attachmentsWantedSubject,
+  decodeJson,
+  ensureStreams,
+  type MediaStored,
+  mediaStored,
+  mediaStoredSubject,
+  StoredConsumer,
+  type StoredMessage,
+} from '@fleet/bus';
+import { Counter, type Lifecycle, type Registry } from '@fleet/service-kit';
+import { UntilDone } from '../bootstrap.ts';
+import type { Deps } from '../deps.ts';
+import { claimed } from '../domains/notifications/record.ts';
+import { findNotification } from '../domains/notifications/store.ts';
+import { AttachmentAsker } from './attachment-asker.ts';
+import { AttachmentRequests } from './attachment-requests.ts';
+import { type AttachmentTimes, attachmentTimes } from './attachment-settings.ts';
+
+/** What tests put in the place of the usual. */
+export interface AttachmentOptions {
+  readonly registry?: Registry;
+  readonly times?: Partial<AttachmentTimes>;
+}
+
+type Parts = Deps & { readonly times: AttachmentTimes; readonly requests: AttachmentRequests };
+
+/** Asks terminals for the files that their alarms count, until they have come. Any number of replicas share it. */
+export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: AttachmentOptions = {}): void {
+  const { bus, config, log } = deps;
+  if (!config.ATTACHMENTS_ENABLED) return;
+  const results = new Counter({
+    name: 'platform_attachments_total',
+    help: 'alarms whose files terminals were asked for, by what became of it',
+    labelNames: ['result'],
+    registers: options.registry === undefined ? [] : [options.registry],
+  });
+  const times = { ...attachmentTimes(config), ...options.times };
+  const requests = new AttachmentRequests(deps);
+  const parts = { ...deps, times, requests };
+  const asker = new AttachmentAsker({ ...parts, count: (result) => results.inc({ result }) });
+  const onError = (error: unknown): void => log.warn({ err: error }, 'attachments are not looked after yet');
+  const secret = secretOf(config.ENCRYPTION_KEY);
+  const consumers: StoredConsumer[] = [];
+  const begun = new UntilDone(log, async () => {
+    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    consumers.push(
+      new StoredConsumer(bus, {
+        stream: 'ATTACHMENTS',
+        durable: 'platform-attachments',
+        subject: attachmentsWantedSubject('*'),
+        onError,
+        handler: (message) => takeWanted(parts, asker, secret, message),
+      }),
+      new StoredConsumer(bus, {
+        stream: 'MEDIA',
+        durable: 'platform-attachments-arrived',
+        subject: mediaStoredSubject('*'),
+        onError,
+        handler: async ({ data }) => {
+          const file = readAs<MediaStored>(mediaStored, data);
+          if (file?.attachment) await asker.arrived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
+        },
+      }),
+    );
+  });
+  lifecycle.onStop('attachments', async () => {
+    await begun.stop();
+    await Promise.all(consumers.map((consumer) => consumer.stop()));
+    await asker.stop();
+  });
+}
+
+async function takeWanted(parts: Parts, asker: AttachmentAsker, secret: Buffer, message: StoredMessage): Promise<void> {
+  const { log, records, requests, times } = parts;
+  const wanted = readAs<AttachmentsWanted>(attachmentsWanted, message.data);
+  if (wanted === null) return log.warn({ subject: message.subject }, 'wanted attachments can not be read');
+  const { dedupeKey, imei, tagHex } = wanted;
+  if (Date.now() - wanted.atMs > times.giveUpMs)
+    return log.info({ imei, dedupeKey }, 'attachments are wanted too late');
+  const notificationId = (await claimed(records, [dedupeKey])).get(dedupeKey);
+  const notification = notificationId === undefined ? null : await findNotification(records, notificationId);
+  // Deleted meanwhile.
+  if (notification === null) return log.info({ imei, dedupeKey }, 'attachments of no notification');
+  const _id = requestId(imei, alarmNoOf(secret, notification._id, tagHex));
+  if ((await requests.arrivedFiles(_id)) >= wanted.count) return;
+  await asker.take({ ...wanted, _id, notificationId: notification._id, asked: 0, missed: 0 });
+}
+
+const requestId = (imei: string, alarmNo: string): string => `${imei}:${alarmNo}`;
+
+function readAs<T>(announcement: { readonly check: (body: unknown) => unknown }, data: Uint8Array): T | null {
+  try {
+    const body = decodeJson(data);
+    return announcement.check(body) === true ? (body as T) : null;
+  } catch {
+    return null;
+  }
+}
+
+const firstOf = (keys: string): string =>
+  keys
+    .split(',')
+    .map((key) => key.trim())
+    .find((key) => key !== '') ?? '';
+
+/** The first key of the setting; what was asked for under another one keeps its number. */
+const secretOf = (encryptionKey: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', firstOf(encryptionKey), '', 'fleet numbers of alarms', 32));
+
+/** Unguessable, as whoever knows it may send files, and the same whenever it is made. */
+const alarmNoOf = (secret: Buffer, notificationId: number, tagHex: string): string =>
+  createHmac('sha256', secret).update(`attachments/${notificationId}/${tagHex}`).digest('hex').slice(0, 32);

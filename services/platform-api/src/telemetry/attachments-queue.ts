@@ -1,0 +1,38 @@
+import { type AttachmentsWanted, attachmentsWantedSubject, encodeJson, headers, StoredPublisher } from '@fleet/bus';
+import { AppError } from '@fleet/service-kit';
+import type { Deps } from '../deps.ts';
+
+/** A broker that has not stored something by then is away. */
+const giveUpAfterMs = 10_000;
+
+/** Puts alarms that count files into the work queue ATTACHMENTS. */
+export class AttachmentsQueue {
+  readonly #publisher: StoredPublisher;
+
+  constructor({ bus, log }: Pick<Deps, 'bus' | 'log'>) {
+    const onRefused = (detail: string): void => log.warn({ detail }, 'wanted attachments are not stored yet');
+    this.#publisher = new StoredPublisher(bus, { giveUpAfterMs, onRefused });
+  }
+
+  /** Resolves once all are stored; rejects otherwise, and is then to be called again with the same: each is stored once. */
+  async store(items: readonly AttachmentsWanted[]): Promise<void> {
+    await Promise.all(items.map((item) => this.#store(item)));
+  }
+
+  stop(): void {
+    this.#publisher.stop();
+  }
+
+  #store(item: AttachmentsWanted): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const head = headers();
+      // The end of an alarm may count files that its start did not.
+      head.set('Nats-Msg-Id', `${item.dedupeKey}:${item.tagHex}`);
+      const done = (isStored: boolean): void => {
+        if (isStored) resolve();
+        else reject(new AppError('unavailable', 'Wanted attachments can not be stored at the moment.'));
+      };
+      if (!this.#publisher.publish(attachmentsWantedSubject(item.imei), encodeJson(item), done, head)) done(false);
+    });
+  }
+}
