@@ -94,6 +94,7 @@ export {
 } from './requests.ts';
 export { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
 export { RetryLater, StoredConsumer, type StoredConsumerOptions, type StoredMessage } from './stored-consumer.ts';
+export { readStoredEvent, type StoredEvent } from './stored-event.ts';
 export { type LogMessage, StoredLog, type StoredLogOptions, streamMadeAt } from './stored-log.ts';
 export { StoredPublisher, type StoredPublisherOptions } from './stored-publisher.ts';
 export { ensureStreams } from './streams.ts';

@@ -1,5 +1,17 @@
 import { Counter, createMetrics, Gauge, type Registry } from '@fleet/service-kit';
 
+/** Files that terminals send on their own. */
+export interface MediaMetrics {
+  readonly kept: Counter<'kind' | 'source'>;
+  readonly keptBytes: Counter;
+  /** On disk, but not yet in object storage or told of. */
+  readonly delayed: Counter;
+  readonly picturesDropped: Counter<'reason'>;
+  readonly picturesWaiting: Counter;
+  /** Shows how many files are yet to be told of. */
+  watchUntold(read: () => Promise<number>): void;
+}
+
 export interface UploadMetrics {
   readonly registry: Registry;
   readonly logins: Counter<'result'>;
@@ -9,6 +21,7 @@ export interface UploadMetrics {
   readonly results: Counter<'outcome'>;
   readonly passiveExhausted: Counter;
   readonly saveFailures: Counter;
+  readonly media: MediaMetrics;
   /** Shows a number of the moment. */
   watch(name: 'sessions' | 'transfers' | 'free_bytes', read: () => number | Promise<number>): void;
 }
@@ -17,12 +30,27 @@ const gauges = {
   sessions: ['upload_ftp_sessions', 'FTP control connections'],
   transfers: ['upload_ftp_transfers_active', 'files being received'],
   free_bytes: ['upload_ftp_free_bytes', 'free space where clips are stored'],
+  untold: ['upload_ftp_media_files_untold', 'files of terminals that are yet to be told of'],
 } as const;
+
+type CounterOf = <L extends string>(name: string, help: string, labelNames?: L[]) => Counter<L>;
 
 export function uploadMetrics(): UploadMetrics {
   const registry = createMetrics('upload-ftp');
-  const counter = <L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> =>
+  const counter: CounterOf = (name, help, labelNames = []) =>
     new Counter({ name, help, labelNames, registers: [registry] });
+  const watch = (name: keyof typeof gauges, read: () => number | Promise<number>): void => {
+    const [metric, help] = gauges[name];
+    const gauge = new Gauge({
+      name: metric,
+      help,
+      registers: [],
+      async collect() {
+        this.set(await read());
+      },
+    });
+    registry.registerMetric(gauge);
+  };
   return {
     registry,
     logins: counter('upload_ftp_logins_total', 'FTP logins: accepted, refused, failed for a reason of ours', [
@@ -36,17 +64,19 @@ export function uploadMetrics(): UploadMetrics {
     ]),
     passiveExhausted: counter('upload_ftp_passive_exhausted_total', 'PASV and EPSV without a free port'),
     saveFailures: counter('upload_ftp_save_failures_total', 'progress that could not be saved at once'),
-    watch: (name, read) => {
-      const [metric, help] = gauges[name];
-      const gauge = new Gauge({
-        name: metric,
-        help,
-        registers: [],
-        async collect() {
-          this.set(await read());
-        },
-      });
-      registry.registerMetric(gauge);
-    },
+    media: mediaMetrics(counter, (read) => watch('untold', read)),
+    watch,
   };
 }
+
+const mediaMetrics = (counter: CounterOf, watchUntold: MediaMetrics['watchUntold']): MediaMetrics => ({
+  kept: counter('upload_ftp_media_files_total', 'files of terminals that were kept', ['kind', 'source']),
+  keptBytes: counter('upload_ftp_media_bytes_total', 'their bytes'),
+  delayed: counter(
+    'upload_ftp_media_delayed_total',
+    'files that were on disk, but could not be moved or told of at once',
+  ),
+  picturesDropped: counter('upload_ftp_pictures_dropped_total', '0x0801 without a file: unreadable, empty', ['reason']),
+  picturesWaiting: counter('upload_ftp_pictures_waiting_total', 'tries to keep a picture without room for it'),
+  watchUntold,
+});

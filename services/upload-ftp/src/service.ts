@@ -21,12 +21,14 @@ import { FtpError } from './ftp/ftp-error.ts';
 import { type RunningFtp, startFtp } from './ftp/server.ts';
 import { consumeUploadResults } from './handlers/upload-results.ts';
 import { serveUploads } from './handlers/uploads.ts';
-import { MediaFiles } from './media/media-files.ts';
+import { openMedia } from './media/media.ts';
+import type { MediaFiles } from './media/media-files.ts';
 import { type UploadMetrics, uploadMetrics } from './metrics.ts';
 import type { OpenFile } from './receiving/open-upload.ts';
 import { OpenUploads } from './receiving/open-uploads.ts';
 import { ClipDirectory, type UploadPlace } from './store/clip-directory.ts';
 import { DiskCheck } from './store/disk-check.ts';
+import { openObjectStore } from './store/object-store.ts';
 import { SweepLock } from './store/sweep-lock.ts';
 import { grant } from './use-cases/grant-upload.ts';
 import { logInWith } from './use-cases/log-in.ts';
@@ -85,7 +87,10 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     });
     lifecycle.onStop('redis', () => redis.destroy());
     const records = new UploadRecords(database);
-    const stored = openClips({ config, directory: clips, records, lifecycle, metrics: metrics.registry, log });
+    const objects = openObjectStore(config);
+    lifecycle.onStop('object storage', () => objects?.close());
+    const stored = openClips({ config, directory: clips, objects, records, lifecycle, metrics: metrics.registry, log });
+    const files = await openMedia({ config, pod, objects, disk, lifecycle, metrics: metrics.media, log });
 
     let bus: Bus | undefined;
     let ftp: RunningFtp | undefined;
@@ -98,7 +103,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
         upload_server: async () => ftp?.isListening() === true && (await disk.obstacle()) === null,
       }),
     );
-    app.use(createApi({ log, routes: stored.routes, bodyLimitBytes: 1024 }), ...apiErrors(log));
+    app.use(createApi({ log, routes: [...stored.routes, ...files.routes], bodyLimitBytes: 1024 }), ...apiErrors(log));
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
     // A download goes on where it was, elsewhere.
     lifecycle.onStop('http', () => http.close(config.FTP_STOP_GRACE_MS));
@@ -108,7 +113,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     bus = opened;
     lifecycle.onStop('bus', () => opened.close());
     stored.serve(opened, { pod, httpUrl, sweepMs: config.UPLOAD_SWEEP_MS });
-    const media = new MediaFiles();
+    const media = files.serve(opened);
     const backends = { records, redis, bus: opened };
     const parts = { config, pod, lifecycle, log, metrics, ...backends, clips, stored, media, disk, httpUrl };
     ftp = await assemble(parts, overrides);

@@ -1,5 +1,5 @@
-import { eventHeaders, eventSubject, StoredConsumer, type StoredMessage } from '@fleet/bus';
-import { type BodyOf, EDITIONS, type Edition, type MessageDefinition, tryDecodeBody } from '@fleet/jt808';
+import { eventSubject, readStoredEvent, StoredConsumer, type StoredMessage } from '@fleet/bus';
+import { type BodyOf, type Edition, type MessageDefinition, tryDecodeBody } from '@fleet/jt808';
 import type { EventParts } from './parts.ts';
 
 /** A message that a terminal has sent on its own, read. */
@@ -46,11 +46,7 @@ function readMessage<D extends MessageDefinition>(
   definition: D,
   message: StoredMessage,
 ): TerminalMessage<BodyOf<D>> | null {
-  const stated = message.header(eventHeaders.edition);
-  const edition = EDITIONS.find((known) => known === stated) ?? '2013';
-  const body = tryDecodeBody(definition, Buffer.from(message.data), edition);
-  const imei = message.subject.split('.')[1];
-  if (!body.ok || imei === undefined) return null;
-  const receivedAtMs = Number(message.header(eventHeaders.receivedAtMs)) || message.storedAtMs;
-  return { imei, edition, body: body.body, receivedAtMs };
+  const event = readStoredEvent(message);
+  const read = tryDecodeBody(definition, event.body, event.edition);
+  return read.ok ? { ...event, body: read.body } : null;
 }

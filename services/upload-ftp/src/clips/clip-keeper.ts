@@ -1,6 +1,7 @@
 import type { Logger } from '@fleet/service-kit';
 import type { UploadRecord, UploadRecords } from '@fleet/storage';
 import type { ClipDirectory, UploadPlace } from '../store/clip-directory.ts';
+import { Turns } from '../store/turns.ts';
 import { placeOf } from './clip-content.ts';
 import { contentTypeOf } from './content-type.ts';
 import type { DirectoryStorage } from './directory-storage.ts';
@@ -24,8 +25,8 @@ export interface ClipKeeperOptions {
  */
 export class ClipKeeper {
   readonly #options: ClipKeeperOptions;
-  /** The last thing under way for each upload: moving and removing never overlap. */
-  readonly #last = new Map<string, Promise<void>>();
+  /** Moving and removing an upload never overlap. */
+  readonly #turns = new Turns();
   #isStopped = false;
   #httpUrl = '';
 
@@ -41,13 +42,13 @@ export class ClipKeeper {
   /** Moves the files of an upload if it is completed; call it once it is. */
   keep(place: UploadPlace): Promise<void> {
     if (this.#options.shared === null) return Promise.resolve();
-    return this.#inTurn(place.id, () => this.#keep(place));
+    return this.#turns.take(place.id, () => this.#keep(place));
   }
 
   /** Removes an upload's files wherever they are, all or none: those of the directory last and in one step. */
   remove(place: UploadPlace): Promise<void> {
     const { shared, records, directory } = this.#options;
-    return this.#inTurn(place.id, async () => {
+    return this.#turns.take(place.id, async () => {
       // Nothing but completed uploads ever goes to object storage, which may be away just now.
       const status = shared === null ? null : ((await records.find(place.id))?.status ?? 'completed');
       if (status === 'completed') await shared?.remove(place.id);
@@ -74,7 +75,7 @@ export class ClipKeeper {
   /** Waits for what is under way. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.allSettled(this.#last.values());
+    await this.#turns.whenIdle();
   }
 
   async #keep(place: UploadPlace): Promise<void> {
@@ -107,14 +108,5 @@ export class ClipKeeper {
       await shared?.put(place, 'mp4', file, 'video/mp4');
     }
     return true;
-  }
-
-  #inTurn(id: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#last.get(id) ?? Promise.resolve();
-    const mine = before.then(work, work).finally(() => {
-      if (this.#last.get(id) === mine) this.#last.delete(id);
-    });
-    this.#last.set(id, mine);
-    return mine;
   }
 }

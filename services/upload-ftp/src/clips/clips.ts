@@ -12,6 +12,7 @@ import {
 import type { UploadRecord, UploadRecords } from '@fleet/storage';
 import { clipRoute } from '../routes/clips.ts';
 import type { ClipDirectory, UploadPlace } from '../store/clip-directory.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 import { anyPod, ClipKeeper } from './clip-keeper.ts';
 import type { ClipStorage } from './clip-storage.ts';
 import { DirectoryStorage } from './directory-storage.ts';
@@ -24,6 +25,8 @@ type Settings = ConfigOf<typeof clipSettings>;
 export interface ClipsParts {
   readonly config: Settings;
   readonly directory: ClipDirectory;
+  /** Null where clips stay in the directory. */
+  readonly objects: ObjectStore | null;
   readonly records: UploadRecords;
   readonly lifecycle: Lifecycle;
   readonly metrics: Registry;
@@ -42,9 +45,8 @@ export interface Clips {
 }
 
 /** Opens the storage that the settings name. Nothing is asked of it yet. */
-export function openClips({ config, directory, records, lifecycle, metrics, log }: ClipsParts): Clips {
-  const shared = sharedStorage(config);
-  lifecycle.onStop('object storage', () => shared?.close());
+export function openClips({ config, directory, objects, records, lifecycle, metrics, log }: ClipsParts): Clips {
+  const shared = objects === null ? null : new S3Storage(objects);
   const local = new DirectoryStorage(directory);
   const keeper = new ClipKeeper({ directory, local, shared, records, log });
   lifecycle.onStop('clip keeper', () => keeper.stop());
@@ -71,7 +73,7 @@ export function openClips({ config, directory, records, lifecycle, metrics, log 
     serve: (bus, { pod, httpUrl, sweepMs }) => {
       keeper.serveAt(httpUrl);
       // Uploads are taken all the same: they stay here until it is there.
-      shared
+      objects
         ?.check()
         .catch((error: unknown) =>
           log.error({ err: error, bucket: config.CLIPS_S3_BUCKET }, 'the bucket can not be reached'),
@@ -100,20 +102,6 @@ const serveRemovals = (bus: Bus, keeper: ClipKeeper, records: UploadRecords, onE
     if (record !== null) await keeper.remove({ imei: record.clip.imei, id: uploadId });
     return {};
   });
-
-function sharedStorage(config: Settings): S3Storage | null {
-  const { CLIPS_S3_BUCKET: bucket, CLIPS_S3_ACCESS_KEY_ID: accessKeyId } = config;
-  const secretAccessKey = config.CLIPS_S3_SECRET_ACCESS_KEY;
-  if (bucket === undefined) return null;
-  return new S3Storage({
-    endpoint: config.CLIPS_S3_ENDPOINT,
-    region: config.CLIPS_S3_REGION,
-    bucket,
-    prefix: config.CLIPS_S3_PREFIX,
-    credentials:
-      accessKeyId === undefined || secretAccessKey === undefined ? undefined : { accessKeyId, secretAccessKey },
-  });
-}
 
 function watch(maker: Mp4Maker, metrics: Registry): void {
   const gauge = new Gauge({

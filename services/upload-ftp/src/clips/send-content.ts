@@ -4,7 +4,7 @@ import { AppError, type RequestContext } from '@fleet/service-kit';
 import { type ByteRange, byteRange } from './byte-range.ts';
 import type { ClipContent } from './clip-content.ts';
 
-/** Answers a GET or HEAD with a clip, or with the range of it that was asked for; no faster than the caller reads, and no longer than it stays. */
+/** Answers a GET or HEAD with a clip or another file, or with the range of it that was asked for; no faster than the caller reads, and no longer than it stays. */
 export async function sendContent(content: ClipContent, { request, response, log }: RequestContext): Promise<void> {
   const range = rangeOf(content, request.get('range'), request.get('if-range'));
   const sent = range === 'whole' ? { start: 0, end: content.sizeBytes - 1 } : range;
@@ -18,7 +18,7 @@ export async function sendContent(content: ClipContent, { request, response, log
     'Accept-Ranges': 'bytes',
     ETag: content.etag,
     'Cache-Control': 'private, no-cache',
-    // A clip is never a page, whatever its bytes say.
+    // A file of a terminal is never a page, whatever its bytes say.
     'Content-Security-Policy': "default-src 'none'; sandbox",
     ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${sent.start}-${sent.end}/${content.sizeBytes}` }),
   });
@@ -27,7 +27,7 @@ export async function sendContent(content: ClipContent, { request, response, log
     else await pipeline(inTurn(opened, others), response);
   } catch (error) {
     // The caller went, or the disk failed: an answer that has begun can only be cut.
-    log.info({ err: error }, 'a clip was cut');
+    log.info({ err: error }, 'an answer was cut');
     response.destroy();
   }
 }
@@ -43,12 +43,8 @@ function rangeOf(content: ClipContent, header: string | undefined, ifRange: stri
   if (ifRange !== undefined && ifRange !== content.etag) return 'whole';
   const range = byteRange(header, content.sizeBytes);
   if (range === 'unsatisfiable')
-    throw new AppError(
-      'range_not_satisfiable',
-      `The clip has ${content.sizeBytes} bytes: none of the range is there.`,
-      {
-        headers: { 'Content-Range': `bytes */${content.sizeBytes}`, 'Accept-Ranges': 'bytes' },
-      },
-    );
+    throw new AppError('range_not_satisfiable', `It has ${content.sizeBytes} bytes: none of the range is there.`, {
+      headers: { 'Content-Range': `bytes */${content.sizeBytes}`, 'Accept-Ranges': 'bytes' },
+    });
   return range;
 }

@@ -1,5 +1,5 @@
-import { type Bus, eventHeaders, eventSubject, RetryLater, StoredConsumer, type StoredMessage } from '@fleet/bus';
-import { EDITIONS, fileUploadResult, tryDecodeBody } from '@fleet/jt808';
+import { type Bus, eventSubject, RetryLater, readStoredEvent, StoredConsumer, type StoredMessage } from '@fleet/bus';
+import { fileUploadResult, tryDecodeBody } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
 import type { UploadMetrics } from '../metrics.ts';
 import { applyResult, type ResultParts, type UploadResult } from '../use-cases/apply-result.ts';
@@ -37,11 +37,7 @@ export function consumeUploadResults(
 }
 
 function readResult(message: StoredMessage): UploadResult | null {
-  const stated = message.header(eventHeaders.edition);
-  const edition = EDITIONS.find((known) => known === stated) ?? '2013';
-  const body = tryDecodeBody(fileUploadResult, Buffer.from(message.data), edition);
-  const imei = message.subject.split('.')[1];
-  if (!body.ok || imei === undefined) return null;
-  const receivedAtMs = Number(message.header(eventHeaders.receivedAtMs)) || message.storedAtMs;
-  return { imei, commandSerialNo: body.body.replySerial, code: body.body.result, receivedAtMs };
+  const { imei, edition, body, receivedAtMs } = readStoredEvent(message);
+  const read = tryDecodeBody(fileUploadResult, body, edition);
+  return read.ok ? { imei, commandSerialNo: read.body.replySerial, code: read.body.result, receivedAtMs } : null;
 }

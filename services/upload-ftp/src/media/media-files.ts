@@ -1,7 +1,24 @@
-import type { MediaStored } from '@fleet/bus';
-import type { IncomingFile } from './incoming-file.ts';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import {
+  type Bus,
+  decodeJson,
+  headers,
+  type MediaStored,
+  mediaStored,
+  mediaStoredSubject,
+  StoredPublisher,
+} from '@fleet/bus';
+import type { Logger } from '@fleet/service-kit';
+import { anyPod } from '../clips/clip-keeper.ts';
+import type { MediaMetrics } from '../metrics.ts';
+import type { DiskCheck } from '../store/disk-check.ts';
+import type { MediaDirectory, MediaPlace } from '../store/media-directory.ts';
+import type { ObjectStore } from '../store/object-store.ts';
+import { Turns } from '../store/turns.ts';
+import { IncomingFile } from './incoming-file.ts';
 
-export type { IncomingFile } from './incoming-file.ts';
+export { IncomingFile } from './incoming-file.ts';
 
 /** What is known of a file beside its bytes. */
 export type MediaAbout = Omit<MediaStored, 'fileId' | 'server' | 'sizeBytes'> & {
@@ -14,11 +31,55 @@ export class NoSpaceError extends Error {
   override readonly name = 'NoSpaceError';
 }
 
-/** Files that terminals send: received, kept, and told of in the stream MEDIA. */
+export interface MediaFilesParts {
+  readonly bus: Bus;
+  readonly pod: string;
+  readonly directory: MediaDirectory;
+  /** Null where files stay in the directory. */
+  readonly objects: ObjectStore | null;
+  readonly disk: Pick<DiskCheck, 'obstacle'>;
+  readonly metrics: MediaMetrics;
+  readonly log: Logger;
+}
+
+type Untold = Omit<MediaStored, 'server'>;
+
+/** Whoever sends a file waits no longer for the broker. */
+const tellLimitMs = 10_000;
+/** Between noting that a file is to be told of and moving it to its place, where another pod of the volume may look. */
+const placingLimitMs = 600_000;
+
+export const mediaKey = ({ imei, fileId }: MediaPlace): string => `media/${imei}/${fileId}`;
+
+/**
+ * Files that terminals send: received, kept, and told of in the stream MEDIA. In an order that no crash can harm: a note on disk of what is to be told, the file's
+ * place, object storage (where there is one), MEDIA, and only then the note goes. `sweep` does what was interrupted.
+ */
 export class MediaFiles {
+  readonly #parts: MediaFilesParts;
+  readonly #publisher: StoredPublisher;
+  readonly #turns = new Turns();
+  #isStopped = false;
+
+  constructor(parts: MediaFilesParts) {
+    this.#parts = parts;
+    this.#publisher = new StoredPublisher(parts.bus, {
+      giveUpAfterMs: tellLimitMs,
+      onRefused: (detail) => parts.log.debug({ detail }, 'a file could not be told of yet'),
+    });
+  }
+
   /** Begins to receive a file; a NoSpaceError where the disk takes no more. */
-  async open(_imei: string): Promise<IncomingFile> {
-    throw new NoSpaceError('not there yet');
+  async open(imei: string): Promise<IncomingFile> {
+    const obstacle = await this.#parts.disk.obstacle();
+    if (obstacle !== null) throw new NoSpaceError(obstacle);
+    const { path, release } = this.#parts.directory.incoming();
+    try {
+      return await IncomingFile.create(imei, path, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   /**
@@ -26,7 +87,124 @@ export class MediaFiles {
    * (where there is one) and in MEDIA, too; what could not be reached is reached later. The same file again (imei, seed, bytes) is the same one.
    * Whether it succeeds or throws, the incoming file is gone afterwards.
    */
-  async keep(_file: IncomingFile, _about: MediaAbout): Promise<MediaStored> {
-    throw new NoSpaceError('not there yet');
+  async keep(file: IncomingFile, { fileIdSeed, ...about }: MediaAbout): Promise<MediaStored> {
+    try {
+      if (file.imei !== about.imei) throw new RangeError('a file of another terminal');
+      const { sizeBytes } = file;
+      await file.finish();
+      const fileId = fileIdOf(about.imei, fileIdSeed, await sha256Of(file.path));
+      const untold: Untold = { ...about, fileId, sizeBytes };
+      const stored = this.#storedOf(untold);
+      if (!mediaStored.check(stored)) throw new RangeError('what is known of a file can not be told');
+      await this.#turns.take(fileId, async () => {
+        await this.#parts.directory.noteUntold(untold, JSON.stringify(untold));
+        await this.#parts.directory.take(file.path, untold);
+        await this.#settle(untold).catch((error: unknown) => this.#onError(error, fileId));
+      });
+      this.#parts.metrics.kept.inc({ kind: about.kind, source: about.source });
+      this.#parts.metrics.keptBytes.inc(sizeBytes);
+      return stored;
+    } finally {
+      await file.discard();
+    }
   }
+
+  /** Removes a file wherever it is; removing what is not there succeeds. */
+  remove(place: MediaPlace): Promise<void> {
+    const { directory, objects } = this.#parts;
+    return this.#turns.take(place.fileId, async () => {
+      await directory.noteTold(place);
+      await objects?.remove(mediaKey(place));
+      await directory.remove(place);
+    });
+  }
+
+  /** Does what a crash or an outage has left: files go to object storage and are told of. */
+  async sweep(): Promise<void> {
+    for (const place of await this.#parts.directory.untoldPlaces()) {
+      if (this.#isStopped) return;
+      try {
+        await this.#turns.take(place.fileId, () => this.#sweepOne(place));
+      } catch (error) {
+        // Most likely a backend is away: the others would wait for it one after the other.
+        this.#onError(error, place.fileId);
+        return;
+      }
+    }
+  }
+
+  /** Waits for what is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#turns.whenIdle();
+    this.#publisher.stop();
+  }
+
+  async #sweepOne(place: MediaPlace): Promise<void> {
+    const { directory, log } = this.#parts;
+    const noted = await directory.untold(place);
+    if (noted === null) return;
+    const untold = readNote(noted.note);
+    if (untold === null) {
+      log.error(place, 'a note of a file can not be read');
+      return directory.noteTold(place);
+    }
+    if (await this.#settle(untold)) return;
+    // It never came to its place: its sender was told so, or cut off.
+    if (noted.ageMs > placingLimitMs) await directory.noteTold(place);
+  }
+
+  /** Brings a file from its place in the directory to where it stays, and tells of it; false when it is nowhere. */
+  async #settle(untold: Untold): Promise<boolean> {
+    const { directory, objects } = this.#parts;
+    const isHere = (await directory.sizeOf(untold)) !== null;
+    if (objects !== null) {
+      const key = mediaKey(untold);
+      if (isHere) await objects.put(key, directory.path(untold), untold.mimeType);
+      else if ((await objects.find(key)) === null) return false;
+    } else if (!isHere) return false;
+    await this.#tell(this.#storedOf(untold));
+    if (objects !== null) await directory.remove(untold);
+    await directory.noteTold(untold);
+    return true;
+  }
+
+  #tell(stored: MediaStored): Promise<void> {
+    const head = headers();
+    head.set('Nats-Msg-Id', stored.fileId);
+    const payload = Buffer.from(JSON.stringify(stored));
+    return new Promise((resolve, reject) => {
+      const done = (isStored: boolean): void =>
+        isStored ? resolve() : reject(new Error('the broker has not stored that a file is there'));
+      if (!this.#publisher.publish(mediaStoredSubject(stored.imei), payload, done, head)) done(false);
+    });
+  }
+
+  #storedOf(untold: Untold): MediaStored {
+    return { ...untold, server: this.#parts.objects === null ? this.#parts.pod : anyPod };
+  }
+
+  #onError(error: unknown, fileId: string): void {
+    this.#parts.metrics.delayed.inc();
+    this.#parts.log.warn({ err: error, fileId }, 'a file is on disk only, and told of later');
+  }
+}
+
+function readNote(note: string): Untold | null {
+  try {
+    const read = decodeJson(Buffer.from(note)) as Untold;
+    return mediaStored.check({ ...read, server: anyPod }) ? read : null;
+  } catch {
+    // A disk that lost bytes.
+    return null;
+  }
+}
+
+const fileIdOf = (...parts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24);
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) hash.update(chunk as Buffer);
+  return hash.digest('hex');
 }

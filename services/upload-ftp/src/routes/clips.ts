@@ -14,6 +14,7 @@ import { type ClipContent, mp4Content, originalContent } from '../clips/clip-con
 import { ClipGoneError, type ClipStorage } from '../clips/clip-storage.ts';
 import type { Mp4Maker } from '../clips/mp4-maker.ts';
 import { sendContent } from '../clips/send-content.ts';
+import { authorise } from './signed.ts';
 
 export interface ClipRouteDeps {
   readonly records: Pick<UploadRecords, 'find'>;
@@ -56,22 +57,10 @@ export const clipRoute = (deps: ClipRouteDeps) =>
     },
     handle: async ({ params, query, context }) => {
       const path: ClipPath = { uploadId: params.uploadId, format: params.format };
-      authorise(deps.signingSecret, path, query);
+      authorise(verifyClipPath(deps.signingSecret, path, query), 'a clip');
       await sendContent(await contentOf(deps, path, context), context);
     },
   });
-
-function authorise(
-  secret: string,
-  path: ClipPath,
-  query: { readonly expires?: string; readonly signature?: string },
-): void {
-  const verdict = verifyClipPath(secret, path, query);
-  if (verdict === 'valid') return;
-  if (verdict === 'missing') throw new AppError('api_key_missing', 'The URL of a clip has to be signed.');
-  const fault = verdict === 'expired' ? 'The URL has expired.' : 'The signature of the URL is not valid.';
-  throw new AppError('permission_denied', fault);
-}
 
 /** Between the look at the record and the look at the files they may have been moved to object storage: so it looks twice. */
 async function contentOf(deps: ClipRouteDeps, path: ClipPath, context: RequestContext): Promise<ClipContent> {

@@ -21,6 +21,7 @@ import { testEnv } from '../../../../libs/service-kit/src/testing/server-process
 import { type Clips, openClips } from '../clips/clips.ts';
 import { clipSettings } from '../clips/settings.ts';
 import { ClipDirectory } from '../store/clip-directory.ts';
+import { openObjectStore } from '../store/object-store.ts';
 
 const secret = clipSettings.CLIPS_SIGNING_SECRET.default;
 
@@ -57,7 +58,9 @@ export class ClipWorld {
     const database = beside?.database ?? openTestDatabase(lifecycle);
     const records = new UploadRecords(database);
     const config = readEnv(clipSettings, { FFMPEG_PATH: testEnv('FFMPEG_PATH'), ...env });
-    const clips = openClips({ config, directory, records, lifecycle, metrics: createMetrics('test'), log });
+    const objects = openObjectStore(config);
+    lifecycle.onStop('object storage', () => objects?.close());
+    const clips = openClips({ config, directory, objects, records, lifecycle, metrics: createMetrics('test'), log });
     const app = createApp();
     app.use(createApi({ log, routes: clips.routes, bodyLimitBytes: 1024 }), ...apiErrors(log));
     const http = await listen(app, { host: '127.0.0.1', port: 0 });

@@ -1,0 +1,61 @@
+import { AppError, defineRoute, type FilePath, type RequestContext, verifyFilePath } from '@fleet/service-kit';
+import { Type } from 'typebox';
+import { ClipGoneError } from '../clips/clip-storage.ts';
+import { sendContent } from '../clips/send-content.ts';
+import { type MediaSources, mediaContent } from '../media/media-content.ts';
+import { authorise } from './signed.ts';
+
+export interface FileRouteDeps {
+  readonly sources: MediaSources;
+  readonly signingSecret: string;
+}
+
+const params = Type.Object({
+  imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
+  fileId: Type.String({ pattern: '^[0-9a-f]{24}$' }),
+});
+const query = Type.Object({
+  expires: Type.Optional(Type.String({ description: 'Unix seconds' })),
+  signature: Type.Optional(Type.String({ description: 'hex HMAC-SHA256 of file/<imei>/<fileId>/<expires>' })),
+});
+
+/** GET /files/<imei>/<fileId>: a picture of a terminal or an attachment of an alarm, for services that have signed the URL. */
+export const fileRoute = ({ sources, signingSecret }: FileRouteDeps) =>
+  defineRoute({
+    method: 'get',
+    path: '/files/:imei/:fileId',
+    operationId: 'getFile',
+    summary: 'A file that a terminal has sent',
+    params,
+    query,
+    contentType: 'application/octet-stream',
+    otherSuccesses: { 206: 'the range that was asked for' },
+    errors: {
+      401: 'no signature',
+      403: 'bad signature',
+      404: 'there is no such file here',
+      416: 'nothing of the range is there',
+    },
+    handle: async ({ params, query, context }) => {
+      authorise(verifyFilePath(signingSecret, params, query), 'a file');
+      await sendFile(sources, params, context);
+    },
+  });
+
+/** Between the look at a file and its first byte it may have moved to object storage: so it looks twice. */
+async function sendFile(sources: MediaSources, path: FilePath, context: RequestContext): Promise<void> {
+  for (const isLast of [false, true]) {
+    const content = await mediaContent(sources, path).catch(orMoved(isLast));
+    if (content === null) throw new AppError('not_found', 'There is no such file.');
+    const isSent = content !== 'moved' && (await sendContent(content, context).catch(orMoved(isLast))) !== 'moved';
+    if (isSent) return;
+  }
+}
+
+const orMoved =
+  (isLast: boolean) =>
+  (error: unknown): 'moved' => {
+    if (!(error instanceof ClipGoneError)) throw error;
+    if (isLast) throw new AppError('not_found', 'There is no such file.', { cause: error });
+    return 'moved';
+  };

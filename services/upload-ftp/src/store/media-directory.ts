@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { ByteRange } from '../clips/byte-range.ts';
+import { isMissing } from './clip-directory.ts';
+
+/** Which file of a terminal is meant. */
+export interface MediaPlace {
+  /** Canonical terminal number. */
+  readonly imei: string;
+  readonly fileId: string;
+}
+
+const imeiShape = /^[1-9][0-9A-F]{0,19}$/;
+const fileIdShape = /^[0-9a-f]{24}$/;
+/** Names that no terminal number has. */
+const incomingName = '.incoming';
+const untoldName = '.untold';
+
+/** What another pod on the same volume has not touched for so long was left by it. */
+const foreignLeftoverMs = 24 * 3_600_000;
+
+/**
+ * Where files that terminals send on their own lie: `<root>/<imei>/<fileId>`, beside the clips. Files that are being received lie in `.incoming`, under names
+ * that begin with their pod's; `.untold` has one small file for each file that is here and that MEDIA may not know of.
+ */
+export class MediaDirectory {
+  readonly root: string;
+  readonly #pod: string;
+  readonly #inUse = new Set<string>();
+
+  constructor(clipsDir: string, pod: string) {
+    this.root = join(resolve(clipsDir), '.media');
+    this.#pod = pod;
+  }
+
+  path({ imei, fileId }: MediaPlace): string {
+    if (!imeiShape.test(imei) || !fileIdShape.test(fileId)) throw new RangeError('no place of a media file');
+    return join(this.root, imei, fileId);
+  }
+
+  /** Makes the directories, and removes what this pod was receiving when it ended. */
+  async prepare(): Promise<void> {
+    for (const name of [incomingName, untoldName]) await makeDir(join(this.root, name));
+    await this.removeLeftovers();
+  }
+
+  /** A path for a file that is being received; `release` once that has ended. */
+  incoming(): { readonly path: string; readonly release: () => void } {
+    const name = `${this.#pod}.${randomBytes(12).toString('hex')}`;
+    this.#inUse.add(name);
+    return { path: join(this.root, incomingName, name), release: () => this.#inUse.delete(name) };
+  }
+
+  /** Removes what was being received when its pod ended. */
+  async removeLeftovers(): Promise<void> {
+    const dir = join(this.root, incomingName);
+    for (const name of await readdir(dir)) {
+      if (this.#inUse.has(name)) continue;
+      const isMine = name.startsWith(`${this.#pod}.`);
+      if (isMine || (await ageMs(join(dir, name))) > foreignLeftoverMs) await rm(join(dir, name), { force: true });
+    }
+  }
+
+  /** Moves a received file, whose bytes are on disk, to its place for good. */
+  async take(from: string, place: MediaPlace): Promise<void> {
+    const to = this.path(place);
+    await makeDir(dirname(to));
+    await rename(from, to);
+    await syncDir(dirname(to));
+  }
+
+  /** Bytes of a file; null when it is not here. */
+  async sizeOf(place: MediaPlace): Promise<number | null> {
+    try {
+      const found = await stat(this.path(place));
+      return found.isFile() ? found.size : null;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  /** Opens bytes of a file; null when it is not here. */
+  async read(place: MediaPlace, range: ByteRange): Promise<Readable | null> {
+    try {
+      const file = await open(this.path(place));
+      return file.createReadStream({ ...range, highWaterMark: 256 * 1024 });
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  async remove(place: MediaPlace): Promise<void> {
+    await rm(this.path(place), { force: true });
+  }
+
+  /** Notes what has to be told of a file, so that no crash forgets it. */
+  async noteUntold(place: MediaPlace, note: string): Promise<void> {
+    const { path, release } = this.incoming();
+    try {
+      const file = await open(path, 'wx', 0o640);
+      try {
+        await file.writeFile(note);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(path, this.#untoldPath(place));
+      await syncDir(join(this.root, untoldName));
+    } finally {
+      await rm(path, { force: true }).finally(release);
+    }
+  }
+
+  /** What `noteUntold` has noted, and for how long; null when it is told. */
+  async untold(place: MediaPlace): Promise<{ readonly note: string; readonly ageMs: number } | null> {
+    const path = this.#untoldPath(place);
+    try {
+      return { note: await readFile(path, 'utf8'), ageMs: await ageMs(path) };
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  async noteTold(place: MediaPlace): Promise<void> {
+    await rm(this.#untoldPath(place), { force: true });
+  }
+
+  /** Files of which something has to be told. */
+  async untoldPlaces(): Promise<MediaPlace[]> {
+    return (await readdir(join(this.root, untoldName))).flatMap((name) => {
+      const [imei = '', fileId = ''] = name.split('.');
+      return imeiShape.test(imei) && fileIdShape.test(fileId) ? [{ imei, fileId }] : [];
+    });
+  }
+
+  #untoldPath(place: MediaPlace): string {
+    this.path(place);
+    return join(this.root, untoldName, `${place.imei}.${place.fileId}`);
+  }
+}
+
+async function ageMs(path: string): Promise<number> {
+  try {
+    return Date.now() - (await stat(path)).mtimeMs;
+  } catch (error) {
+    if (isMissing(error)) return 0;
+    throw error;
+  }
+}
+
+/** Makes a directory that a crash does not take away again. */
+async function makeDir(dir: string): Promise<void> {
+  const first = await mkdir(dir, { recursive: true, mode: 0o750 });
+  if (first !== undefined) await syncDir(dirname(first));
+}
+
+async function syncDir(dir: string): Promise<void> {
+  const handle = await open(dir, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

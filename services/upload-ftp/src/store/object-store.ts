@@ -1,0 +1,154 @@
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import {
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  NotFound,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import type { ConfigOf } from '@fleet/service-kit';
+import type { ByteRange } from '../clips/byte-range.ts';
+import type { clipSettings } from '../clips/settings.ts';
+
+export interface ObjectStoreOptions {
+  /** Absent: that of AWS for the region. */
+  readonly endpoint: string | undefined;
+  readonly region: string;
+  readonly bucket: string;
+  /** Before each key, such as `clips/`. */
+  readonly prefix: string;
+  /** Absent: what the SDK finds (environment, role of the machine). */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
+}
+
+export interface StoredObject {
+  readonly sizeBytes: number;
+  /** Another one whenever the bytes may be others. */
+  readonly version: string;
+}
+
+/** Memory of one transfer: parts of this size, two at a time. */
+const partSizeBytes = 8 * 1024 * 1024;
+const connectLimitMs = 5_000;
+/** A server that says nothing for so long in an answer. */
+const silenceLimitMs = 30_000;
+
+/** A bucket of S3-compatible object storage, which all pods share; keys are those behind the prefix. */
+export class ObjectStore {
+  readonly #client: S3Client;
+  readonly #options: ObjectStoreOptions;
+
+  constructor(options: ObjectStoreOptions) {
+    this.#options = options;
+    this.#client = new S3Client({
+      region: options.region,
+      // Servers other than AWS seldom have a name for each bucket.
+      ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint, forcePathStyle: true }),
+      ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
+      maxAttempts: 3,
+      requestHandler: { connectionTimeout: connectLimitMs, requestTimeout: silenceLimitMs },
+      // Many compatible servers do not know the checksums that AWS has added.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+    });
+  }
+
+  /** Fails where the bucket can not be reached or is not there. */
+  async check(): Promise<void> {
+    await this.#client.send(new HeadBucketCommand({ Bucket: this.#options.bucket }));
+  }
+
+  /** Null when it is not there. */
+  async find(key: string): Promise<StoredObject | null> {
+    try {
+      const found = await this.#client.send(new HeadObjectCommand(this.#object(key)));
+      return { sizeBytes: found.ContentLength ?? 0, version: found.ETag ?? '' };
+    } catch (error) {
+      if (isAbsent(error)) return null;
+      throw error;
+    }
+  }
+
+  /** Opens bytes of an object; null when it is not there. */
+  async read(key: string, range: ByteRange): Promise<Readable | null> {
+    try {
+      const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${range.start}-${range.end}` });
+      const { Body } = await this.#client.send(command);
+      if (Body instanceof Readable) return Body;
+      throw new Error('the object storage answered without a body');
+    } catch (error) {
+      if (isAbsent(error)) return null;
+      throw error;
+    }
+  }
+
+  /** Stores a local file, in parts where it is large; what an interrupted transfer leaves is not visible. */
+  async put(key: string, localFile: string, contentType: string): Promise<void> {
+    const upload = new Upload({
+      client: this.#client,
+      params: { ...this.#object(key), Body: createReadStream(localFile), ContentType: contentType },
+      partSize: partSizeBytes,
+      queueSize: 2,
+    });
+    await upload.done();
+  }
+
+  /** Removes an object; removing what is not there succeeds. */
+  remove(key: string): Promise<void> {
+    return this.#delete([`${this.#options.prefix}${key}`]);
+  }
+
+  /** Removes everything whose key begins so. */
+  async removeAll(start: string): Promise<void> {
+    const { bucket: Bucket, prefix } = this.#options;
+    for (;;) {
+      const { Contents = [] } = await this.#client.send(
+        new ListObjectsV2Command({ Bucket, Prefix: `${prefix}${start}`, MaxKeys: 1000 }),
+      );
+      const keys = Contents.flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
+      if (keys.length === 0) return;
+      await this.#delete(keys);
+    }
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  async #delete(keys: readonly string[]): Promise<void> {
+    const Delete = { Objects: keys.map((Key) => ({ Key })), Quiet: true };
+    const { Errors = [] } = await this.#client.send(new DeleteObjectsCommand({ Bucket: this.#options.bucket, Delete }));
+    if (Errors[0] !== undefined) throw new Error(`the object storage did not delete a file: ${Errors[0].Code}`);
+  }
+
+  #object(key: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#options.bucket, Key: `${this.#options.prefix}${key}` };
+  }
+}
+
+/** HEAD has no body that could say more than 404. */
+const isAbsent = (error: unknown): boolean =>
+  error instanceof NoSuchKey ||
+  error instanceof NotFound ||
+  (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404 && error.name !== 'NoSuchBucket');
+
+/** The object storage that the settings name; null where files stay in the directory. */
+export function openObjectStore(config: ConfigOf<typeof clipSettings>): ObjectStore | null {
+  const { CLIPS_S3_BUCKET: bucket, CLIPS_S3_ACCESS_KEY_ID: accessKeyId } = config;
+  const secretAccessKey = config.CLIPS_S3_SECRET_ACCESS_KEY;
+  if (bucket === undefined) return null;
+  return new ObjectStore({
+    endpoint: config.CLIPS_S3_ENDPOINT,
+    region: config.CLIPS_S3_REGION,
+    bucket,
+    prefix: config.CLIPS_S3_PREFIX,
+    credentials:
+      accessKeyId === undefined || secretAccessKey === undefined ? undefined : { accessKeyId, secretAccessKey },
+  });
+}
