@@ -153,7 +153,8 @@ describe('the local start', () => {
     const ports = [runtime.base_url, runtime.video_url, ...Object.values(runtime.health)].map(
       (url) => new URL(url).port,
     );
-    for (const port of [...ports, runtime.jt808.port, runtime.jt1078.live_port, runtime.ftp.port])
+    const { jt808, jt1078, ftp, attachments } = runtime;
+    for (const port of [...ports, jt808.port, jt1078.live_port, ftp.port, attachments.port])
       expect(await takesConnections(Number(port))).toBe(false);
   }, 90_000);
 });

@@ -15,6 +15,7 @@ const runtime: Runtime = {
   jt808: { host: '127.0.0.1', port: 7908 },
   jt1078: { host: '127.0.0.1', live_port: 7178, history_port: 7179 },
   ftp: { host: '127.0.0.1', port: 2221 },
+  attachments: { host: '127.0.0.1', port: 7181 },
   demo: { email: 'demo@fleet.example', password: 'p', api_key: 'fk_abc' },
   chat: { generic_secret: 'g' },
   backends: { nats_url: '', redis_url: '', mongodb_url: '', ffmpeg: '' },

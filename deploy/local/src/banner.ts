@@ -45,6 +45,7 @@ export function banner(runtime: Runtime): string {
       `${runtime.jt1078.host}:${runtime.jt1078.live_port} live, ${runtime.jt1078.history_port} history (TCP and UDP)`,
     ],
     ['FTP', `${runtime.ftp.host}:${runtime.ftp.port}`],
+    ['Alarm attachments', `${runtime.attachments.host}:${runtime.attachments.port}`],
     ['API key', `${runtime.demo.api_key} (${auth})`],
     ['Demo account', `${runtime.demo.email}, password ${runtime.demo.password}`],
     ['For scripts', `${runtime.data_dir}/runtime.json; logs in ${runtime.data_dir}/logs`],

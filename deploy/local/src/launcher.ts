@@ -74,6 +74,7 @@ function describeRuntime(context: ServicesContext, processes: Record<string, num
     jt808: { host, port: ports.jt808 },
     jt1078: { host, live_port: ports.mediaLive, history_port: ports.mediaHistory },
     ftp: { host, port: ports.ftp },
+    attachments: { host, port: ports.attachments },
     demo: { email: demoEmail, password: secrets.demoPassword, api_key: secrets.demoApiKey },
     chat: { generic_secret: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret },
     backends: {

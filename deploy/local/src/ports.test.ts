@@ -21,6 +21,7 @@ describe('planPorts', () => {
       jt808: 7808,
       mediaLive: 7078,
       ftp: 2121,
+      attachments: 7081,
       nats: 14_222,
     });
   });
@@ -50,12 +51,12 @@ describe('claimPorts', () => {
     expect(loopback.toSorted((a, b) => a - b)).toEqual([8082, 8087, 8088, 16_379]);
   });
 
-  it('claims the camera ports for TCP and UDP, and every passive FTP port', () => {
+  it('claims the camera ports for TCP and UDP, that of attachments and every passive FTP port', () => {
     const of = (port: number): string[] =>
       claims.filter((claim) => claim.port === port).map(({ protocol }) => protocol);
     expect(of(7078).toSorted()).toEqual(['tcp', 'udp']);
     expect(of(7079).toSorted()).toEqual(['tcp', 'udp']);
-    expect([30_000, 30_050, 30_099].map(of)).toEqual([['tcp'], ['tcp'], ['tcp']]);
+    expect([7081, 30_000, 30_050, 30_099].map(of)).toEqual([['tcp'], ['tcp'], ['tcp'], ['tcp']]);
   });
 
   it('claims no port twice for one protocol', () => {

@@ -15,6 +15,7 @@ const defaults = {
   jt808: 7808,
   mediaLive: 7078,
   mediaHistory: 7079,
+  attachments: 7081,
   ftp: 2121,
   ftpPasvMin: 30_000,
   ftpPasvMax: 30_099,
@@ -75,6 +76,7 @@ const publicDoors: [PortName, string][] = [
   ['mediaLive', 'JT/T 1078 live'],
   ['mediaHistory', 'JT/T 1078 history'],
   ['ftp', 'FTP'],
+  ['attachments', 'attachments of alarms'],
 ];
 
 const loopbackDoors: [PortName, string][] = [

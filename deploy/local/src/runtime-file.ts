@@ -23,6 +23,7 @@ export interface Runtime {
   jt808: { host: string; port: number };
   jt1078: { host: string; live_port: number; history_port: number };
   ftp: { host: string; port: number };
+  attachments: { host: string; port: number };
   demo: { email: string; password: string; api_key: string };
   /** Of the provider `generic` of the SMS and voice receivers. */
   chat: { generic_secret: string };

@@ -109,6 +109,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
         FTP_PUBLIC_HOST: told('FTP_PUBLIC_HOST'),
         FTP_PASV_MIN: String(ports.ftpPasvMin),
         FTP_PASV_MAX: String(ports.ftpPasvMax),
+        ATTACHMENT_PORT: String(ports.attachments),
         CLIPS_DIR: join(options.dataDir, 'clips'),
         CLIPS_SIGNING_SECRET: secrets.clipsSigningSecret,
         UPLOAD_HTTP_URL: `http://${reached}:${ports.ftpHttp}`,

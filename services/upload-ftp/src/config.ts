@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
+import { attachmentSettings } from './attachments/settings.ts';
 import { clipSettingFaults, clipSettings } from './clips/settings.ts';
 
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
@@ -98,6 +99,7 @@ export const schema = envSchema({
     description: 'copies of streams that are made here',
   },
   ...clipSettings,
+  ...attachmentSettings,
 });
 
 export type Config = ConfigOf<typeof schema>;

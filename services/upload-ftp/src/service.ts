@@ -9,12 +9,12 @@ import {
   Lifecycle,
   type Logger,
   listen,
-  podId,
   type Running,
   shownConfig,
   untilDone,
 } from '@fleet/service-kit';
 import { dialRedis, openDatabase, type Redis, readDevice, redisAnswers, UploadRecords } from '@fleet/storage';
+import { type RunningAttachments, startAttachments } from './attachments/attachments.ts';
 import { type Clips, openClips } from './clips/clips.ts';
 import { type Config, readTls, schema } from './config.ts';
 import { FtpError } from './ftp/ftp-error.ts';
@@ -29,6 +29,7 @@ import { OpenUploads } from './receiving/open-uploads.ts';
 import { ClipDirectory, type UploadPlace } from './store/clip-directory.ts';
 import { DiskCheck } from './store/disk-check.ts';
 import { openObjectStore } from './store/object-store.ts';
+import { ownPod } from './store/own-pod.ts';
 import { SweepLock } from './store/sweep-lock.ts';
 import { grant } from './use-cases/grant-upload.ts';
 import { logInWith } from './use-cases/log-in.ts';
@@ -41,6 +42,7 @@ import { mendOwnFiles, sweep } from './use-cases/sweep.ts';
 export interface UploadFtp extends Running {
   readonly httpPort: number;
   readonly ftpPort: number;
+  readonly attachmentPort: number;
 }
 
 export interface Overrides {
@@ -69,14 +71,14 @@ interface Parts {
 /** Starts the service: health answers from the first moment; it is ready once its backends and the FTP port are there. */
 export async function create(config: Config, overrides: Overrides = {}): Promise<UploadFtp> {
   const log = overrides.log ?? createLogger('upload-ftp', config.LOG_LEVEL);
-  const pod = podId(config.POD_ID);
   const lifecycle = new Lifecycle(log);
   const metrics = uploadMetrics();
-  log.info({ ...shownConfig(schema, config), podId: pod }, 'starting');
+  log.info(shownConfig(schema, config), 'starting');
   try {
     readTls(config);
     const clips = new ClipDirectory(config.CLIPS_DIR);
     await clips.prepare();
+    const pod = await takePod(config, clips, lifecycle, log);
     const disk = new DiskCheck(clips.root, config.CLIPS_MIN_FREE_BYTES);
     metrics.watch('free_bytes', () => disk.freeBytes());
     const database = openDatabase(config.MONGODB_URL, { appName: pod });
@@ -94,13 +96,15 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
 
     let bus: Bus | undefined;
     let ftp: RunningFtp | undefined;
+    let attachments: RunningAttachments | undefined;
+    const isListening = (): boolean => ftp?.isListening() === true && attachments?.isListening() === true;
     const app = createApp();
     app.use(
       adminRoutes(lifecycle, metrics.registry, {
         message_broker: () => bus?.isUp() ?? false,
         database: () => database.ping(),
         state_store: () => redisAnswers(redis),
-        upload_server: async () => ftp?.isListening() === true && (await disk.obstacle()) === null,
+        upload_server: async () => isListening() && (await disk.obstacle()) === null,
       }),
     );
     app.use(createApi({ log, routes: [...stored.routes, ...files.routes], bodyLimitBytes: 1024 }), ...apiErrors(log));
@@ -117,12 +121,27 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     const backends = { records, redis, bus: opened };
     const parts = { config, pod, lifecycle, log, metrics, ...backends, clips, stored, media, disk, httpUrl };
     ftp = await assemble(parts, overrides);
-    log.info({ httpPort: http.port, ftpPort: ftp.port, httpUrl }, 'started');
-    return { httpPort: http.port, ftpPort: ftp.port, stop: () => lifecycle.stop() };
+    attachments = await startAttachments({ ...parts, database, metrics: metrics.registry });
+    const ports = { httpPort: http.port, ftpPort: ftp.port, attachmentPort: attachments.port };
+    log.info({ ...ports, httpUrl }, 'started');
+    return { ...ports, stop: () => lifecycle.stop() };
   } catch (error) {
     await lifecycle.stop();
     throw error;
   }
+}
+
+async function takePod(config: Config, clips: ClipDirectory, lifecycle: Lifecycle, log: Logger): Promise<string> {
+  const pod = await ownPod(config.POD_ID, clips.root, {
+    onError: (error) => log.warn({ err: error }, 'the lock of CLIPS_DIR could not be renewed'),
+    onLost: () => {
+      log.fatal('another pod has taken CLIPS_DIR over: this one stops');
+      void lifecycle.stop();
+    },
+  });
+  lifecycle.onStop('pod', () => pod.release());
+  log.info({ podId: pod.id }, 'this pod');
+  return pod.id;
 }
 
 async function assemble(parts: Parts, overrides: Overrides): Promise<RunningFtp> {

@@ -118,6 +118,7 @@ export class World {
       CLIPS_DIR: this.clipsDir,
       HTTP_PORT: '0',
       FTP_PORT: '0',
+      ATTACHMENT_PORT: '0',
       FTP_PASV_MIN: String(firstPort),
       FTP_PASV_MAX: String(firstPort + 60),
       POD_ID: this.podId,

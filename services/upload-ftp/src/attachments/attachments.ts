@@ -1,0 +1,109 @@
+import { type Bus, expectAttachments, serveUseCase } from '@fleet/bus';
+import {
+  AppError,
+  type ConfigOf,
+  every,
+  type Lifecycle,
+  type Logger,
+  type Registry,
+  untilDone,
+} from '@fleet/service-kit';
+import type { Database } from '@fleet/storage';
+import type { MediaFiles } from '../media/media-files.ts';
+import type { DiskCheck } from '../store/disk-check.ts';
+import { Alarms } from './alarms.ts';
+import { Expectations } from './expectations.ts';
+import { attachmentMetrics } from './metrics.ts';
+import { AttachmentServer } from './server.ts';
+import type { attachmentSettings } from './settings.ts';
+
+type Settings = ConfigOf<typeof attachmentSettings> & { readonly HOST: string; readonly FTP_PUBLIC_HOST: string };
+
+export interface AttachmentParts {
+  readonly config: Settings;
+  readonly bus: Bus;
+  readonly database: Database;
+  readonly media: MediaFiles;
+  readonly disk: DiskCheck;
+  readonly metrics: Registry;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+}
+
+export interface RunningAttachments {
+  readonly port: number;
+  isListening(): boolean;
+}
+
+/** Listens for terminals that bring attachments of alarms, and answers over the bus where that is. */
+export async function startAttachments(parts: AttachmentParts): Promise<RunningAttachments> {
+  const { config, bus, database, media, disk, lifecycle, log } = parts;
+  const onError = (error: unknown): void =>
+    log.warn({ err: error }, 'a task for attachments failed and is tried again');
+  const metrics = attachmentMetrics(parts.metrics);
+  const expectations = new Expectations(database);
+  const alarms = new Alarms({ media, expectations, log, limits: limitsOf(config) });
+  metrics.watch('open_files', () => alarms.openFiles);
+  const server = new AttachmentServer({
+    host: config.HOST,
+    port: config.ATTACHMENT_PORT,
+    maxConnections: config.ATTACHMENT_MAX_CONNECTIONS,
+    connectionsPerAddress: config.ATTACHMENT_CONNECTIONS_PER_ADDRESS,
+    loginLimitMs: config.ATTACHMENT_LOGIN_LIMIT_MS,
+    idleMs: config.ATTACHMENT_IDLE_MS,
+    maxPacketBytes: config.ATTACHMENT_MAX_FILE_BYTES,
+    alarms,
+    findExpectation: (alarmNo) => expectations.find(alarmNo),
+    obstacle: () => disk.obstacle(),
+    metrics,
+    log,
+  });
+  await server.start();
+  lifecycle.onStop(
+    'attachment indexes',
+    untilDone(() => expectations.ensureIndexes(), onError),
+  );
+  lifecycle.onStop('attachments', async () => {
+    await server.stop();
+    await alarms.stop();
+  });
+  const sweep = async (): Promise<void> => {
+    await alarms.sweep();
+    await expectations.sweep();
+  };
+  lifecycle.onStop('attachment sweep', every(config.ATTACHMENT_SWEEP_MS, sweep, onError));
+  lifecycle.onStop('attachments under way', () => server.drain(config.ATTACHMENT_STOP_GRACE_MS));
+  // Stopped before: nothing is promised while files are waited for.
+  serve(bus, { expectations, config, disk, lifecycle, onError, port: () => server.port });
+  return { port: server.port, isListening: () => server.isListening };
+}
+
+const limitsOf = (config: Settings) => ({
+  maxFiles: config.ATTACHMENT_MAX_FILES,
+  maxFileBytes: config.ATTACHMENT_MAX_FILE_BYTES,
+  maxAlarmBytes: config.ATTACHMENT_MAX_ALARM_BYTES,
+  maxOpenFiles: config.ATTACHMENT_MAX_OPEN_FILES,
+  resumeMs: config.ATTACHMENT_RESUME_MS,
+});
+
+function serve(
+  bus: Bus,
+  parts: Pick<AttachmentParts, 'config' | 'disk' | 'lifecycle'> & {
+    readonly expectations: Expectations;
+    readonly onError: (error: unknown) => void;
+    readonly port: () => number;
+  },
+): void {
+  const { config, disk, expectations, onError, port } = parts;
+  const requests = serveUseCase(bus, expectAttachments, { queue: 'upload-ftp', onError }, async (request) => {
+    const obstacle = await disk.obstacle();
+    if (obstacle !== null) throw new AppError('unavailable', obstacle);
+    const { alarmNo, lifetimeMs, ...alarm } = request;
+    await expectations.expect({ _id: alarmNo, ...alarm, expiresAtMs: Date.now() + lifetimeMs });
+    return {
+      host: config.ATTACHMENT_PUBLIC_HOST ?? config.FTP_PUBLIC_HOST,
+      tcpPort: config.ATTACHMENT_PUBLIC_PORT ?? port(),
+    };
+  });
+  parts.lifecycle.onStop('attachment requests', () => requests.stop());
+}

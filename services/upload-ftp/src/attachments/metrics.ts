@@ -1,0 +1,41 @@
+import { Counter, Gauge, type Registry } from '@fleet/service-kit';
+
+export interface AttachmentMetrics {
+  readonly lists: Counter<'result'>;
+  readonly files: Counter<'result'>;
+  readonly bytes: Counter;
+  readonly closed: Counter<'reason'>;
+  readonly dropped: Counter<'kind'>;
+  /** Shows a number of the moment. */
+  watch(name: 'connections' | 'open_files', read: () => number): void;
+}
+
+const gauges = {
+  connections: 'connections of terminals that send attachments of alarms',
+  open_files: 'attachments of which something has come and something is missing',
+} as const;
+
+export function attachmentMetrics(registry: Registry): AttachmentMetrics {
+  const counter = <L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> =>
+    new Counter({ name: `upload_ftp_attachment_${name}_total`, help, labelNames, registers: [registry] });
+  return {
+    lists: counter('lists', '0x1210: accepted, refused, unreadable, or failed for a reason of ours', ['result']),
+    files: counter('files', '0x1212: kept, known before, incomplete, refused, or failed for a reason of ours', [
+      'result',
+    ]),
+    bytes: counter('bytes', 'bytes of attachments written'),
+    closed: counter('closed', 'connections for attachments by what ended them', ['reason']),
+    dropped: counter('dropped', 'what came and was of no use, by kind', ['kind']),
+    watch: (name, read) => {
+      const gauge = new Gauge({
+        name: `upload_ftp_attachment_${name}`,
+        help: gauges[name],
+        registers: [],
+        collect() {
+          this.set(read());
+        },
+      });
+      registry.registerMetric(gauge);
+    },
+  };
+}
