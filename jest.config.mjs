@@ -13,6 +13,8 @@ const shared = {
 };
 
 export default {
+  // No test is about these seconds: what asserts a time does so itself. Jest's own five are too few on a machine that is busy.
+  testTimeout: 30_000,
   // Two cores: the backends and the system under test need one of them.
   maxWorkers: 2,
   projects: [

@@ -274,7 +274,8 @@ describe('a command to a terminal', () => {
     server.close(imei);
     const startedAt = performance.now();
     expect(await asked).toEqual({ kind: 'notConnected' });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    // Far from the five seconds of a terminal that is claimed.
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
     await server.stop();
   });
 

@@ -134,11 +134,11 @@ describe('commands around the death of the broker', () => {
     await bothDown();
     const startedAt = performance.now();
     expect(await ask()).toEqual({ kind: 'brokerAway' });
-    expect(performance.now() - startedAt).toBeLessThan(3_500);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     await until(() => callerBus.downForMs() > 2_000);
     const laterAt = performance.now();
     expect(await ask()).toEqual({ kind: 'brokerAway' });
-    expect(performance.now() - laterAt).toBeLessThan(1_000);
+    expect(performance.now() - laterAt).toBeLessThan(1_900);
     expect(await sent).toEqual({ kind: 'timedOut' });
     expect(asker.inFlight).toBe(0);
   }, 20_000);

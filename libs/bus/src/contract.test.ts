@@ -108,7 +108,8 @@ describe('request and reply by contract', () => {
     await expect(call(other, contract, { number: 1 }, { timeoutMs: 5_000 })).rejects.toMatchObject({
       kind: 'noResponders',
     });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    // Far from the five seconds that nobody answering takes.
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
     const silent = bus.nc.subscribe(contract.subject, { callback: () => undefined });
     await bus.nc.flush();
     await expect(call(other, contract, { number: 1 }, { timeoutMs: 100 })).rejects.toMatchObject({ kind: 'timedOut' });
@@ -208,7 +209,7 @@ describe('a bus whose broker goes away', () => {
       const startedAt = performance.now();
       await served.stop();
       await Promise.all([bus.close(), server.close()]);
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      expect(performance.now() - startedAt).toBeLessThan(3_000);
       await expect(call(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
         kind: 'disconnected',
       });

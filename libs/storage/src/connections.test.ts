@@ -51,7 +51,7 @@ describe('the database', () => {
     try {
       const startedAt = performance.now();
       expect(await database.ping(300)).toBe(false);
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
       await expect(things.findOne({ _id: 'a' })).rejects.toThrow(/ECONNREFUSED|closed/);
       await server.start();
       await until(() => database.ping());
@@ -72,7 +72,7 @@ describe('the database', () => {
     const database = openDatabase(`mongodb://127.0.0.1:${server.port}/never`, { appName: 'storage-test' });
     const startedAt = performance.now();
     await database.close();
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     await server.remove();
   });
 });
@@ -92,7 +92,7 @@ describe('Redis', () => {
       const startedAt = performance.now();
       await expect(redis.get('a')).rejects.toThrow(/offline|closed/i);
       expect(await redisAnswers(redis)).toBe(false);
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      expect(performance.now() - startedAt).toBeLessThan(3_000);
       await until(() => faults.length > 0);
       await server.start();
       await until(() => redisAnswers(redis));

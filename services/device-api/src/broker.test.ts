@@ -90,7 +90,7 @@ describe('a broker that dies', () => {
     const startedAt = performance.now();
     const early = await api.get(`/wakeup?imei=${quick}`);
     expect(early).toMatchObject({ status: 503, body: { status: 503, error: expect.stringContaining('broker') } });
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect(performance.now() - startedAt).toBeLessThan(6_000);
 
     const later = performance.now();
     for (const path of [
@@ -99,7 +99,8 @@ describe('a broker that dies', () => {
       `/wakeup?imei=${randomImei()}`,
     ])
       expect((await api.get(path)).status).toBe(503);
-    expect(performance.now() - later).toBeLessThan(1_500);
+    // Three times two seconds, if each waited again.
+    expect(performance.now() - later).toBeLessThan(4_000);
     expect(await api.get('/health')).toMatchObject({ status: 503, body: { components: { message_broker: false } } });
     expect((await fetch(`${api.base}/readyz`)).status).toBe(503);
     expect((await fetch(`${api.base}/livez`)).status).toBe(200);

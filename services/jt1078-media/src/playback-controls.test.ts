@@ -10,6 +10,9 @@ import { decodeErrors, isKeyFrame, Player, statusOf } from './testing/player.ts'
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
+/** A clock by arrival stands for as long as a busy machine lets pictures wait. */
+const busyMs = 4_000;
+
 let world: World;
 /** Three seconds, a key frame each second. */
 let card: AccessUnit[];
@@ -190,14 +193,15 @@ describe('another speed', () => {
     await control(playback.id, { change: 'restarting', pace: 'arrival' }, { change: 'resumed' });
     await control(playback.id, { change: 'restarted', pace: 'arrival' });
     const startedMs = performance.now();
-    // Four times: twelve seconds of recording in three.
-    for (let i = 0; i < 4; i += 1) await playback.send(card, { everyMs: 10 });
+    // Ten times as fast, or as fast as the machine can.
+    for (let i = 0; i < 4; i += 1) await playback.send(card, { everyMs: 10, stepMs: 120 });
     const tookMs = performance.now() - startedMs;
     await playback.arrive();
-    const recordedMs = 4 * card.length * 40;
-    expect(recordedMs).toBeGreaterThan(1.5 * tookMs);
+    const arrivedMs = performance.now() - startedMs;
+    const recordedMs = 4 * card.length * 120;
+    expect(recordedMs).toBeGreaterThan(1.5 * arrivedMs);
     expect(spanMs(playback.player, slowAt)).toBeGreaterThan(0.8 * tookMs);
-    expect(spanMs(playback.player, slowAt)).toBeLessThan(1.2 * tookMs);
+    expect(spanMs(playback.player, slowAt)).toBeLessThan(1.2 * arrivedMs);
     const normalAt = playback.sent;
     await control(playback.id, { change: 'restarting', pace: 'device' }, { change: 'resumed' });
     await control(playback.id, { change: 'restarted', pace: 'device' });
@@ -205,7 +209,7 @@ describe('another speed', () => {
     await playback.send(card);
     await playback.arrive();
     expect(spanMs(playback.player, normalAt)).toBe((card.length - 1) * 40);
-    expect(await playback.finish({ maxStepMs: 1_500 })).toBe('');
+    expect(await playback.finish({ maxStepMs: busyMs })).toBe('');
   });
 
   it('backwards goes forward for the viewer, at the pace of arrival', async () => {
@@ -223,19 +227,20 @@ describe('another speed', () => {
     }
     const tookMs = performance.now() - startedMs;
     await playback.arrive();
+    const arrivedMs = performance.now() - startedMs;
     expect(spanMs(playback.player, rewindAt)).toBeGreaterThan(0.7 * tookMs);
-    expect(spanMs(playback.player, rewindAt)).toBeLessThan(1.2 * tookMs);
-    expect(await playback.finish({ maxStepMs: 2_000 })).toBe('');
+    expect(spanMs(playback.player, rewindAt)).toBeLessThan(1.2 * arrivedMs);
+    expect(await playback.finish({ maxStepMs: busyMs })).toBe('');
   });
 
   it('from the beginning counts by arrival', async () => {
     const playback = await Playback.watched({ pace: 'arrival' });
     const startedMs = performance.now();
     await playback.send(card.slice(1), { everyMs: 10 });
-    const tookMs = performance.now() - startedMs;
     await playback.arrive();
-    expect(spanMs(playback.player, 1)).toBeLessThan(1.2 * tookMs);
-    expect(await playback.finish({ maxStepMs: 2_000 })).toBe('');
+    const arrivedMs = performance.now() - startedMs;
+    expect(spanMs(playback.player, 1)).toBeLessThan(1.2 * arrivedMs);
+    expect(await playback.finish({ maxStepMs: busyMs })).toBe('');
   });
 });
 

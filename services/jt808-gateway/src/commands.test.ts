@@ -115,7 +115,7 @@ describe('a command', () => {
   it('times out when the terminal says nothing, and a late answer reaches nobody', async () => {
     const phone = freePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive, 300);
+    const asked = caller.ask(keyOf(phone), startLive, 1_000);
     const first = await terminal.next(0x9101);
     expect(await asked).toEqual({ kind: 'timedOut' });
     const second = caller.ask(keyOf(phone), startLive);
@@ -222,7 +222,7 @@ describe('a command', () => {
   it('in flight when its session is lost for good times out', async () => {
     const phone = freePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive, 700);
+    const asked = caller.ask(keyOf(phone), startLive, 1_500);
     await terminal.next(0x9101);
     terminal.close();
     expect(await asked).toEqual({ kind: 'timedOut' });

@@ -20,7 +20,7 @@ beforeAll(async () => {
     const address = addresses.length > 1 ? addresses.shift() : addresses[0];
     return address === undefined ? [] : [{ address, family: 4 as const }];
   };
-  const limits = { WEBHOOK_ATTEMPT_TIMEOUT_MS: '700', WEBHOOK_CONNECT_TIMEOUT_MS: '400' };
+  const limits = { WEBHOOK_ATTEMPT_TIMEOUT_MS: '2000', WEBHOOK_CONNECT_TIMEOUT_MS: '1200' };
   await world.dispatcher({ ...limits, WEBHOOK_RETRY_WAITS_MS: '40,60' }, resolve);
 });
 afterEach(async () => {

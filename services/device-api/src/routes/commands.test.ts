@@ -42,15 +42,16 @@ describe.each(paths)('GET %s', (path, messageId) => {
     const startedAt = performance.now();
     const { status, body } = await api.get(`${path}imei=${randomImei()}`);
     expect({ status, body }).toEqual({ status: 404, body: { status: 404, error: 'The device is not connected.' } });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    // Where a gateway claims the device, it is looked for during five seconds.
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
   });
 
   it('answers 504 when the device has not replied in the time that it was given', async () => {
-    const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '300' });
+    const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '1000' });
     const imei = await world.device(never);
     const { status, body } = await quick.get(`${path}imei=${imei}`);
     expect({ status, body }).toEqual({ status: 504, body: { status: 504, error: expect.any(String) } });
-    expect(world.commandsOf(imei)[0]?.timeoutMs).toBeLessThanOrEqual(300);
+    expect(world.commandsOf(imei)[0]?.timeoutMs).toBeLessThanOrEqual(1_000);
     expect(world.commandsOf(imei)[0]?.timeoutMs).toBeGreaterThan(100);
   });
 
