@@ -39,7 +39,8 @@ function damaged(packets: readonly Buffer[], random: () => number): Buffer[] {
 
 describe('damaged packets', () => {
   it.each(['tcp', 'udp'] as const)('over %s give FLV that ffprobe reads, whose times never go back', async (way) => {
-    const seed = Math.floor(Math.random() * 2 ** 32);
+    // FUZZ_SEED: another look at the same.
+    const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
     const random = numbersFrom(seed);
     const id = await world.ask();
     const { livePort } = world.service;

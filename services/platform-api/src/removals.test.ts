@@ -65,11 +65,11 @@ describe('a vehicle that is deleted', () => {
 describe('shares that have ended', () => {
   it('are removed', async () => {
     const { user, foreignId } = await userWithAll();
-    const expires_at = new Date(Date.now() + 1_000).toISOString();
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
     const body = { secondaryUser: user.id, vehicles: [foreignId], expires_at };
     expect((await world.as(world.theirs.owner).post('/api/vehicle/share-vehicles', body)).status).toBe(200);
     expect(await removeEndedShares(world)).toBe(0);
-    expect(await removeEndedShares(world, new Date(Date.now() + 2_000))).toBe(1);
+    expect(await removeEndedShares(world, new Date(Date.now() + 7_200_000))).toBe(1);
     expect(await sharedVehicles(world, { userId: user.id }, new Date(0))).toEqual([]);
   });
 });

@@ -217,13 +217,15 @@ describe('a delivery', () => {
   });
 
   it('is not tried again while an attempt is under way', async () => {
-    const receiver = await receive((response) => void setTimeout(() => response.end(), 1_500));
+    const waiting: (() => void)[] = [];
+    const receiver = await receive((response) => void waiting.push(() => response.end()));
     const webhook = await world.webhook(receiver.url());
     await world.raise(webhook.userId);
     await until(() => receiver.open === 1);
     const retry = { webhookId: webhook._id, deliveryId: (await world.delivery(webhook))._id };
     const answer = await call(world.bus, webhookRequests.retry, retry, { timeoutMs: 10_000 });
     expect(answer).toEqual({ result: 'running' });
+    for (const end of waiting) end();
     await world.settled(webhook, 1);
     expect(receiver.received).toHaveLength(1);
   });
