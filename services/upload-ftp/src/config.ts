@@ -73,7 +73,7 @@ export const schema = envSchema({
   CLIPS_MIN_FREE_BYTES: {
     ...bytes,
     default: 256 * 1024 ** 2,
-    description: 'with less free space no upload is promised',
+    description: 'with less free space no upload is promised, and pictures wait in EVENTS',
   },
   UPLOAD_CREDENTIAL_MS: { ...durationMs, default: 30 * day, description: 'validity of a credential' },
   UPLOAD_SILENCE_MS: { ...durationMs, default: 10 * minute, description: 'connected time without a byte; then failed' },

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { type BodyOf, type Edition, encodeBody, multimediaData } from '@fleet/jt808';
+import { describe, expect, it } from '@jest/globals';
+import { type Picture, readPicture } from './picture.ts';
+
+const jpeg = Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), randomBytes(100)]);
+const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(100)]);
+const receivedAtMs = Date.UTC(2026, 0, 31, 8, 30);
+
+const located = (more: object = {}) => ({
+  alarm: 0,
+  status: 3,
+  latitudeDeg: 22.5,
+  longitudeDeg: 114.25,
+  altitudeM: 0,
+  speedKmh: 0,
+  directionDeg: 0,
+  time: '2026-01-31T16:29:58',
+  ...more,
+});
+
+type Body = BodyOf<typeof multimediaData>;
+const bodyOf = (more: Partial<Body> = {}, edition: Edition = '2013'): Buffer =>
+  encodeBody(
+    multimediaData,
+    {
+      multimediaId: 9,
+      type: 0,
+      format: 0,
+      eventCode: 0,
+      channel: 3,
+      ...(edition === '2011' ? { totalParts: 1, partId: 1 } : {}),
+      data: jpeg,
+      ...more,
+    },
+    edition,
+  );
+const read = (body: Buffer, edition: Edition = '2013', atMs = receivedAtMs): Picture =>
+  readPicture({ imei: '13800000001', edition, body, receivedAtMs: atMs });
+function wanted(picture: Picture) {
+  if (typeof picture === 'string') throw new Error(picture);
+  return picture;
+}
+const aboutOf = (more: Partial<Body> = {}) => wanted(read(bodyOf(more))).about;
+
+describe('a picture (0x0801)', () => {
+  it('is what its terminal says of it, with the place and time of its location block', () => {
+    const { data, about } = wanted(read(bodyOf({ location: located() })));
+    expect(data.equals(jpeg)).toBe(true);
+    expect(about).toEqual({
+      imei: '13800000001',
+      kind: 'image',
+      mimeType: 'image/jpeg',
+      channel: 3,
+      source: 'capture',
+      multimediaId: 9,
+      takenAt: '2026-01-31T16:29:58',
+      receivedAtMs,
+      place: { latitude: 22.5, longitude: 114.25 },
+      attachment: null,
+      fileIdSeed: '9/3/0/2026-01-31T16:29:58',
+    });
+  });
+
+  it('in the south and west has a place there', () => {
+    const bytes = bodyOf({ location: located({ status: 0b1111 }) });
+    bytes.writeUInt32BE(0b1111, 12);
+    expect(wanted(read(bytes)).about.place).toEqual({ latitude: -22.5, longitude: -114.25 });
+  });
+
+  it.each([
+    ['zeros', { latitudeDeg: 0, longitudeDeg: 0 }],
+    ['what is on no map', { latitudeDeg: 100, longitudeDeg: 20 }],
+  ])('without a fix has no place: %s', (_case, more) => {
+    expect(aboutOf({ location: located(more) }).place).toBeNull();
+  });
+
+  it('whose clock is not set has no time', () => {
+    expect(aboutOf({ location: located({ time: null }) }).takenAt).toBeNull();
+    const bytes = bodyOf({ location: located() });
+    bytes.fill(0xff, 30, 36);
+    expect(wanted(read(bytes)).about.takenAt).toBeNull();
+  });
+
+  it.each([
+    [0, 'capture'],
+    [1, 'timer'],
+    [2, 'alarm'],
+    [7, 'alarm'],
+    [200, 'alarm'],
+  ])('with event code %d is of the source %s', (eventCode, source) => {
+    expect(aboutOf({ eventCode }).source).toBe(source);
+  });
+
+  it.each([
+    ['2011', jpeg, 'image/jpeg'],
+    ['2013', jpeg, 'image/jpeg'],
+    ['2013', png, 'image/png'],
+    ['2019', png, 'image/png'],
+  ] as const)('of a unit that sends no location is whole (%s)', (edition, data, mimeType) => {
+    const picture = wanted(read(bodyOf({ data }, edition), edition));
+    expect(picture.data.equals(data)).toBe(true);
+    expect(picture.about).toMatchObject({ mimeType, place: null, takenAt: null });
+  });
+
+  it('behind a location whose bytes look like a file is not taken for one that has none', () => {
+    const location = located({ alarm: 0x89504e47, status: 0x0d0a1a0a });
+    const picture = wanted(read(bodyOf({ location, data: jpeg })));
+    expect(picture.data.equals(jpeg)).toBe(true);
+    expect(picture.about.takenAt).toBe('2026-01-31T16:29:58');
+  });
+
+  it('that is really a film is told as one', () => {
+    const film = Buffer.from('0000002066747970', 'hex');
+    expect(aboutOf({ data: film, location: located() })).toMatchObject({ kind: 'video', mimeType: 'video/mp4' });
+  });
+
+  it('that is cut short can not be read, and without data is empty', () => {
+    expect(read(Buffer.alloc(0))).toBe('unreadable');
+    expect(read(bodyOf().subarray(0, 7))).toBe('unreadable');
+    expect(read(bodyOf({ data: Buffer.alloc(0) }))).toBe('empty');
+    expect(read(bodyOf({ data: Buffer.alloc(0), location: located() }))).toBe('empty');
+  });
+
+  it('sent again is the same one, and another that has the same bytes is not', () => {
+    const seedAt = (atMs: number, more: Partial<Body> = {}) =>
+      wanted(read(bodyOf(more), '2013', atMs)).about.fileIdSeed;
+    const day = 86_400_000;
+    const location = located();
+    expect(seedAt(receivedAtMs + day, { location })).toBe(seedAt(receivedAtMs, { location }));
+    expect(seedAt(receivedAtMs + 60_000)).toBe(seedAt(receivedAtMs));
+    const seeds = [
+      seedAt(receivedAtMs, { location }),
+      seedAt(receivedAtMs, { location: located({ time: '2026-01-31T16:29:59' }) }),
+      seedAt(receivedAtMs, { location, multimediaId: 10 }),
+      seedAt(receivedAtMs, { location, channel: 4 }),
+      seedAt(receivedAtMs),
+      seedAt(receivedAtMs + day),
+    ];
+    expect(new Set(seeds).size).toBe(seeds.length);
+  });
+});
