@@ -79,7 +79,7 @@ export class MediaBroker {
     const manager = await this.bus.jetstreamManager();
     const { state } = await manager.streams.info('MEDIA');
     const told: MediaStored[] = [];
-    for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+    for (let seq = Math.max(1, state.first_seq); seq <= state.last_seq; seq += 1) {
       const message = await manager.streams.getMessage('MEDIA', { seq });
       if (message.subject === `media-file.${imei}.stored`) told.push(message.json<MediaStored>());
     }

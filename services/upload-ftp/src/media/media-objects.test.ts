@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CreateBucketCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess, s3Keys, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { jpeg, MediaBroker, MediaWorld, newImei } from '../testing/media-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const bucket = 'fleet-media';
+let server: ServerProcess;
+let client: S3Client;
+let broker: MediaBroker;
+let env: Record<string, string>;
+beforeAll(async () => {
+  server = await (await ServerProcess.s3()).start();
+  const endpoint = `http://127.0.0.1:${server.port}`;
+  client = new S3Client({ region: 'us-east-1', endpoint, forcePathStyle: true, credentials: s3Keys });
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  broker = await MediaBroker.start();
+  env = {
+    CLIPS_S3_BUCKET: bucket,
+    CLIPS_S3_ENDPOINT: endpoint,
+    CLIPS_S3_ACCESS_KEY_ID: s3Keys.accessKeyId,
+    CLIPS_S3_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
+  };
+});
+afterAll(async () => {
+  client.destroy();
+  await broker.stop();
+  await server.remove();
+});
+
+let world: MediaWorld;
+let imei: string;
+beforeEach(async () => {
+  imei = newImei();
+  world = await MediaWorld.open(broker, env);
+});
+afterEach(() => world.close());
+
+async function keys(): Promise<string[]> {
+  const { Contents = [] } = await client.send(
+    new ListObjectsV2Command({ Bucket: bucket, Prefix: `clips/media/${imei}/` }),
+  );
+  return Contents.map(({ Key = '' }) => Key);
+}
+
+describe('files of terminals in object storage', () => {
+  const content = jpeg(9_000_000);
+
+  it('are there once they are kept, and nothing of them on disk; every pod hands them out', async () => {
+    const stored = await world.keep(imei, content);
+    expect(stored.server).toBe('any');
+    expect(await broker.told(imei)).toEqual([stored]);
+    const key = `clips/media/${imei}/${stored.fileId}`;
+    expect(await keys()).toEqual([key]);
+    const object = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
+    expect([object.ContentType, object.ContentLength]).toEqual(['image/jpeg', content.length]);
+    expect([await world.files(imei), await world.files('.untold'), await world.files('.incoming')]).toEqual([
+      [],
+      [],
+      [],
+    ]);
+    const other = await MediaWorld.open(broker, env);
+    try {
+      const whole = await other.get(stored);
+      expect(whole.body.equals(content)).toBe(true);
+      expect(whole.headers).toMatchObject({ 'content-type': 'image/jpeg', etag: `"${stored.fileId}"` });
+      const part = await other.get(stored, { range: 'bytes=8999990-' });
+      expect([part.status, part.body.equals(content.subarray(8_999_990))]).toEqual([206, true]);
+      expect((await other.get(stored, {}, 'HEAD')).headers['content-length']).toBe('9000000');
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('are the same object when they come again', async () => {
+    const stored = await world.keep(imei, content);
+    expect(await world.keep(imei, content)).toEqual(stored);
+    expect(await keys()).toHaveLength(1);
+    expect(await broker.told(imei)).toHaveLength(1);
+    expect(await world.files(imei)).toEqual([]);
+  });
+
+  it('are removed by any pod, also a second time', async () => {
+    const other = await MediaWorld.open(broker, env);
+    try {
+      const stored = await world.keep(imei, content);
+      const kept = await world.keep(imei, jpeg());
+      expect(await other.remove('any', stored)).toEqual({});
+      expect(await world.remove(world.pod, stored)).toEqual({});
+      expect(await keys()).toEqual([`clips/media/${imei}/${kept.fileId}`]);
+      expect((await world.get(stored)).status).toBe(404);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('wait on disk while it is away, are read there by nobody else, and are moved and told of when it is back', async () => {
+    const before = await world.keep(imei, jpeg());
+    await server.kill();
+    try {
+      const stored = await world.keep(imei, content);
+      expect(await world.files(imei)).toEqual([stored.fileId]);
+      expect(await broker.told(imei)).toEqual([before]);
+      expect((await world.get(stored)).body.equals(content)).toBe(true);
+      expect((await world.get(before)).status).toBe(500);
+      expect(await world.metric('upload_ftp_media_delayed_total')).not.toMatch(/ 0$/);
+    } finally {
+      await server.start();
+    }
+    await until(async () => (await broker.told(imei)).length === 2);
+    await until(async () => (await world.files(imei)).length === 0);
+    expect((await broker.told(imei))[1]?.server).toBe('any');
+    expect(await keys()).toHaveLength(2);
+  });
+
+  it('that a crash has left half way are moved and told of at the start', async () => {
+    const told = await world.keep(imei, content);
+    const { server: _server, ...about } = told;
+    const beforePut = { ...about, fileId: randomBytes(12).toString('hex') };
+    const folder = join(world.dir, '.media');
+    await world.end();
+    await mkdir(join(folder, imei), { recursive: true });
+    // Put and told of, but still here; and never put.
+    for (const each of [about, beforePut]) {
+      await writeFile(join(folder, imei, each.fileId), content);
+      await writeFile(join(folder, '.untold', `${imei}.${each.fileId}`), JSON.stringify(each));
+    }
+    world = await MediaWorld.open(broker, env, world);
+    await until(async () => (await world.files('.untold')).length === 0);
+    expect(await world.files(imei)).toEqual([]);
+    expect(await broker.told(imei)).toEqual([told, { ...beforePut, server: 'any' }]);
+    expect(await keys()).toHaveLength(2);
+  });
+
+  it('that a crash has left behind their move are told of from there', async () => {
+    const stored = await world.keep(imei, content);
+    const { server: _server, ...about } = stored;
+    await world.end();
+    await writeFile(join(world.dir, '.media', '.untold', `${imei}.${stored.fileId}`), JSON.stringify(about));
+    world = await MediaWorld.open(broker, env, world);
+    await until(async () => (await world.files('.untold')).length === 0);
+    expect(await broker.told(imei)).toEqual([stored]);
+  });
+
+  it('are those that were kept since: older ones stay with their pod', async () => {
+    await world.end();
+    world = await MediaWorld.open(broker, {}, world);
+    const older = await world.keep(imei, content);
+    await world.end();
+    world = await MediaWorld.open(broker, env, world);
+    expect(older.server).toBe(world.pod);
+    expect((await world.get(older)).body.equals(content)).toBe(true);
+    expect(await world.remove(world.pod, older)).toEqual({});
+    expect((await world.get(older)).status).toBe(404);
+  });
+});
