@@ -104,6 +104,27 @@ describe('leniency of the reference', () => {
     expect(jt.encodeBody(jt.alarmAttachmentInfo, body as never).toString('hex')).toBe(hex.replaceAll(' ', ''));
   });
 
+  it.each([
+    [7, ''],
+    [7, 'aa'],
+    [30, ''],
+    [30, 'aa'],
+    [30, 'aabb'],
+  ])(
+    'reads an attachment list with an id of %d bytes and tag reserve "%s", whose names have as many characters as their first one says',
+    (idLength, reserved) => {
+      const names = [
+        `00_65_6502_0_${'0123456789abcdef'.repeat(2)}.jpg`,
+        `11_65_6502_1_${'0123456789abcdef'.repeat(2)}.wav`,
+      ];
+      const files = names.map((name) => `31 ${text(name)} 00000010`).join('');
+      const hex = `${nul('T', idLength)} ${nul('T', 30)} ${TIME} 01 02 ${reserved} ${nul('N1', 32)} 00 02 ${files}`;
+      const body = decode(jt.alarmAttachmentInfo, hex);
+      expect(body).toMatchObject({ terminalId: 'T', alarmNo: 'N1', files: names.map((name) => ({ name, size: 16 })) });
+      expect(jt.encodeBody(jt.alarmAttachmentInfo, body as never).toString('hex')).toBe(hex.replaceAll(' ', ''));
+    },
+  );
+
   it('reads the attributes of 2019 behind a short header, and those of 2013 behind a long one', () => {
     const ends = '89860012345678901234 01 48 01 46 03 20';
     const wide = `0001 ${text('MAKER')} ${nul('M', 30)} ${nul('I', 30)} ${ends}`;

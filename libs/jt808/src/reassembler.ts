@@ -128,6 +128,14 @@ export class Reassembler {
     return this.#store(terminal, id, transfer, no, { serial, bytes: Buffer.from(body) });
   }
 
+  /** Forgets that a message was joined, as it could not be stored: parts of it that are sent again begin it anew, and are no late duplicates. */
+  reopen(terminalKey: string, { messageId, total }: Pick<JoinedMessage, 'messageId' | 'total'>): void {
+    const terminal = this.#terminals.get(terminalKey);
+    if (terminal === undefined) return;
+    terminal.done.delete(messageId * 0x1_0000 + total);
+    this.#forgetIfIdle(terminalKey, terminal);
+  }
+
   /** What is due now: requests for missing parts and transfers given up. Call it about once a second. */
   poll(): TransferEvent[] {
     const now = this.#now();

@@ -38,8 +38,10 @@ function filesFit(reader: Reader, head: number): boolean {
   if (at >= end) return false;
   const count = body[at] as number;
   at += 1;
-  for (let i = 0; i < count && at < end; i += 1) at += 1 + (body[at] as number) + 4;
-  return at === end;
+  let files = 0;
+  for (; files < count && at < end; files += 1) at += 1 + (body[at] as number) + 4;
+  // A start that is off by one falls into step with names of 48 to 57 characters, which begin with a digit: only the count tells.
+  return at === end && files === count;
 }
 
 /** Layouts in use: Jiangsu first, then those with long ids. */
