@@ -1,5 +1,6 @@
 import type { Edition } from '@fleet/jt808';
 import type { SimBytes } from '@fleet/jt1078';
+import type { AttachmentOptions } from './attachments/attachment-options.ts';
 import type { PlatformMessage } from './frame-log.ts';
 import type { Clip } from './media/clip.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
@@ -46,7 +47,7 @@ export interface CameraCodecs {
 }
 
 /** Settings of a simulated terminal; only the address and the number are needed. */
-export interface TerminalOptions extends UploadOptions, ListOptions {
+export interface TerminalOptions extends UploadOptions, AttachmentOptions, ListOptions {
   host: string;
   port: number;
   /** 12 or 20 digits. */

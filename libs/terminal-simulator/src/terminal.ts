@@ -2,6 +2,8 @@ import { EventEmitter } from 'node:events';
 import { decodeBody, type Extra, platformGeneralResponse, terminalLogout } from '@fleet/jt808';
 import type { AlarmName } from './alarms.ts';
 import { messageOf, type TerminalContext } from './answers/answering.ts';
+import { Attachments, type SafetyAlarmRecord } from './attachments/attachments.ts';
+import type { SafetyAlarm } from './attachments/safety-alarms.ts';
 import { type Behaviour, BehaviourTable } from './behaviour.ts';
 import { Cameras } from './cameras.ts';
 import { Commander } from './commander.ts';
@@ -42,6 +44,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   readonly cameras: Cameras;
   readonly parameters: ParameterStore;
   readonly uploads: Uploads;
+  readonly attachments: Attachments;
   readonly behaviours = new BehaviourTable();
   /** What is on the disk; may be changed at any time. */
   readonly recordings: Recording[];
@@ -74,6 +77,10 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
       transmit: (message) => this.send(message),
     });
     this.uploads = new Uploads(resolved, this.cameras, (message) => this.sendReliably(message));
+    this.attachments = new Attachments(resolved, {
+      location: () => this.vehicle.location(),
+      report: (extras) => this.report(extras),
+    });
     this.#commander = this.#newCommander();
   }
 
@@ -198,6 +205,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     this.#reporter.stop();
     this.#commander.stop();
     this.uploads.close();
+    this.attachments.close();
     this.cameras.closeAll('terminalStopped');
     await this.#session.stop();
   }
@@ -265,6 +273,11 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     return this.report();
   }
 
+  /** Raises an alarm of active safety, with files that the terminal sends when it is asked for them (0x9208), and reports at once. */
+  raiseSafetyAlarm(alarm: SafetyAlarm): SafetyAlarmRecord {
+    return this.attachments.raise(alarm);
+  }
+
   /** Ends an alarm whose condition lasts, and reports at once. */
   clearAlarm(alarm: AlarmName | number): ReportRecord {
     this.vehicle.alarms.clear(alarm);
@@ -286,6 +299,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
       cameras: this.cameras,
       parameters: this.parameters,
       uploads: this.uploads,
+      attachments: this.attachments,
       recordings: this.recordings,
       send: (message) => void this.send(message),
       sendAgain: (frames) => void this.#session.transmitFrames(frames),

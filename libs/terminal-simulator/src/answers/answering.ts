@@ -8,6 +8,7 @@ import {
   ReplyResult,
   terminalGeneralResponse,
 } from '@fleet/jt808';
+import type { Attachments } from '../attachments/attachments.ts';
 import type { Cameras } from '../cameras.ts';
 import type { PlatformMessage } from '../frame-log.ts';
 import type { OutgoingFrame } from '../outbox.ts';
@@ -24,6 +25,7 @@ export interface TerminalContext {
   readonly cameras: Cameras;
   readonly parameters: ParameterStore;
   readonly uploads: Uploads;
+  readonly attachments: Attachments;
   readonly recordings: Recording[];
   /** Sends a message of the terminal's own. */
   send(message: TerminalMessage): void;

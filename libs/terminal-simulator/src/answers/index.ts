@@ -1,12 +1,19 @@
 import { BodyError, messageById, ReplyResult } from '@fleet/jt808';
 import type { PlatformMessage } from '../frame-log.ts';
 import { type Handlers, type Handling, refuse, type TerminalContext } from './answering.ts';
+import { attachmentHandlers } from './attachments.ts';
 import { driverHandlers } from './driver.ts';
 import { pictureHandlers } from './pictures.ts';
 import { settingsHandlers } from './settings.ts';
 import { videoHandlers } from './video.ts';
 
-const handlers: Handlers = { ...settingsHandlers, ...driverHandlers, ...pictureHandlers, ...videoHandlers };
+const handlers: Handlers = {
+  ...settingsHandlers,
+  ...driverHandlers,
+  ...pictureHandlers,
+  ...videoHandlers,
+  ...attachmentHandlers,
+};
 
 /**
  * What a good terminal does about a message: result 3 for what its edition does not have, result 2 for a body that it can not read.

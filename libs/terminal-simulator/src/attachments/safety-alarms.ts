@@ -1,0 +1,90 @@
+import type { LocationReport } from '@fleet/jt808';
+import { type AlarmTag, type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
+
+/** Sizes of an alarm's tag: Jiangsu, Heilongjiang, Sichuan, Guangdong. */
+export type TagBytes = 16 | 38 | 39 | 40;
+
+/** A file that a terminal has for an alarm. */
+export interface AlarmFile {
+  content: Buffer;
+  /** 0 image, 1 audio, 2 video, 3 text, 4 other. */
+  type: 0 | 1 | 2 | 3 | 4;
+  /** Channel in the file's name: 0 to 37 a channel of table 4-29, 64 ADAS, 65 DSM. */
+  channel?: number | undefined;
+  /** `jpg`, `mp4` and so on; by the type when absent. */
+  extension?: string | undefined;
+}
+
+/** An alarm of active safety (T/JSATL 12-2017 tables 4-15, 4-17, 4-20). */
+export interface SafetyAlarm {
+  kind: 'adas' | 'dsm' | 'bsd';
+  /** 1 forward collision, 2 lane departure ... (ADAS); 1 fatigue, 2 phone, 3 smoking ... (DSM); 1 rear, 2 left, 3 right (BSD). */
+  type: number;
+  /** 1 or 2; not told by BSD. */
+  level?: 1 | 2 | undefined;
+  /** 0 none, 1 start, 2 end. */
+  flag?: 0 | 1 | 2 | undefined;
+  files?: readonly AlarmFile[] | undefined;
+  tagBytes?: TagBytes | undefined;
+}
+
+/** Id of an alarm's item in 0x0200. */
+export const alarmItems = { adas: 0x64, dsm: 0x65, bsd: 0x67 } as const;
+
+const extensions = ['jpg', 'wav', 'mp4', 'txt', 'bin'] as const;
+const defaultChannels = { adas: 64, dsm: 65, bsd: 0 } as const;
+const reservedBytes: Readonly<Record<TagBytes, number>> = { 16: 1, 38: 0, 39: 1, 40: 2 };
+
+/** What tells one alarm of a terminal from another. */
+export interface AlarmIdentity {
+  alarmId: number;
+  terminalId: string;
+  /** Counts alarms of the same second. */
+  seq: number;
+}
+
+/** The item of an alarm, and its tag as it goes out. */
+export function safetyItem(
+  alarm: SafetyAlarm,
+  { alarmId, terminalId, seq }: AlarmIdentity,
+  place: LocationReport & { time: string },
+): { extra: Extra; tag: Buffer } {
+  const { kind, type, level = 1, flag = 0, files = [], tagBytes = 16 } = alarm;
+  const tag: AlarmTag = {
+    terminalId,
+    time: place.time,
+    seq,
+    attachmentCount: files.length,
+    reserved: Buffer.alloc(reservedBytes[tagBytes]),
+    terminalIdLength: tagBytes === 16 ? 7 : 30,
+  };
+  const where = {
+    speedKmh: Math.round(place.speedKmh),
+    altitudeM: place.altitudeM,
+    latitudeDeg: Math.abs(place.latitudeDeg),
+    longitudeDeg: Math.abs(place.longitudeDeg),
+    time: place.time,
+    vehicleStatus: 1,
+    tag,
+  };
+  const head = { alarmId, flag, type };
+  const front = { frontSpeedKmh: 40, frontDistance100ms: 12, deviationType: 0, signType: 0, signData: 0 };
+  const made = {
+    adas: () => makeExtra(extraDefinitions.adasAlarm, { ...head, level, ...front, ...where }),
+    dsm: () =>
+      makeExtra(extraDefinitions.dsmAlarm, { ...head, level, fatigueLevel: 5, reserved: Buffer.alloc(4), ...where }),
+    bsd: () => makeExtra(extraDefinitions.bsdAlarm, { ...head, ...where }),
+  };
+  const extra = made[kind]();
+  return { extra, tag: Buffer.from(extra.bytes.subarray(-tagBytes)) };
+}
+
+const twoDigits = (value: number, radix = 10): string => value.toString(radix).padStart(2, '0');
+
+/** Names of an alarm's files, `type_channel_alarm_seq_alarmno.ext`, which depend on the number that the platform has given it. */
+export function fileNames(alarm: SafetyAlarm, alarmNo: string): string[] {
+  const code = `${twoDigits(alarmItems[alarm.kind], 16)}${twoDigits(alarm.type, 16)}`;
+  return (alarm.files ?? []).map(({ type, channel = defaultChannels[alarm.kind], extension = extensions[type] }, seq) =>
+    [twoDigits(type), channel, code, seq, `${alarmNo}.${extension}`].join('_'),
+  );
+}

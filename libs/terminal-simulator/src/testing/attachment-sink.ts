@@ -1,0 +1,121 @@
+import net from 'node:net';
+import {
+  type AlarmTag,
+  AttachmentSplitter,
+  alarmAttachmentInfo,
+  attachmentFileDone,
+  attachmentFileDoneResponse,
+  attachmentFileInfo,
+  decodeBody,
+  encodeBody,
+  encodeFrame,
+  type Frame,
+  platformGeneralResponse,
+} from '@fleet/jt808';
+
+/** One list (0x1210) that the sink was sent. */
+export interface SunkList {
+  alarmNo: string;
+  infoType: number;
+  tag: AlarmTag;
+  files: { name: string; size: number }[];
+  phone: string;
+  header: string;
+}
+
+/** A small attachment server for the simulator's own tests: takes everything, and asks for what has not come. */
+export class AttachmentSink {
+  readonly lists: SunkList[] = [];
+  /** Names in 0x1211 and 0x1212, as they came. */
+  readonly announced: string[] = [];
+  readonly done: string[] = [];
+  /** What has come of each file, and how many bytes of it. */
+  readonly files = new Map<string, { content: Buffer; hasCome: Uint8Array; receivedBytes: number }>();
+  /** Sizes of data packets in the order in which they came, with their offsets. */
+  readonly packets: { offset: number; length: number }[] = [];
+  listResult = 0;
+  connections = 0;
+  readonly #open = new Set<net.Socket>();
+  readonly #server = net.createServer((socket) => this.#onConnection(socket));
+  #serial = 0;
+
+  get port(): number {
+    return (this.#server.address() as net.AddressInfo).port;
+  }
+
+  async listen(): Promise<this> {
+    await new Promise<void>((resolve) => {
+      this.#server.listen(0, '127.0.0.1', resolve);
+    });
+    return this;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#open) socket.destroy();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+
+  #onConnection(socket: net.Socket): void {
+    this.connections += 1;
+    this.#open.add(socket);
+    const splitter = new AttachmentSplitter();
+    let latest: unknown = null;
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#open.delete(socket));
+    socket.on('data', (chunk: Buffer) => {
+      splitter.push(chunk, {
+        onFrame: (frame) => this.#onFrame(socket, frame),
+        onData: (packet, offset, data) => {
+          if (packet !== latest) this.packets.push({ offset: packet.offset, length: packet.length });
+          latest = packet;
+          const file = this.files.get(packet.name);
+          if (file === undefined) return;
+          data.copy(file.content, offset);
+          file.hasCome.fill(1, offset, offset + data.length);
+          file.receivedBytes += data.length;
+        },
+      });
+    });
+  }
+
+  #onFrame(socket: net.Socket, frame: Frame): void {
+    const { messageId, body } = frame;
+    if (messageId === alarmAttachmentInfo.id) {
+      const { alarmNo, infoType, tag, files } = decodeBody(alarmAttachmentInfo, Buffer.from(body));
+      this.lists.push({ alarmNo, infoType, tag, files, phone: frame.phone, header: frame.header });
+      for (const { name, size } of files)
+        if (!this.files.has(name))
+          this.files.set(name, { content: Buffer.alloc(size), hasCome: new Uint8Array(size), receivedBytes: 0 });
+      this.#reply(socket, frame, this.listResult);
+    } else if (messageId === attachmentFileInfo.id) {
+      this.announced.push(decodeBody(attachmentFileInfo, body).name);
+      this.#reply(socket, frame, 0);
+    } else if (messageId === attachmentFileDone.id) this.#onDone(socket, frame);
+  }
+
+  #onDone(socket: net.Socket, frame: Frame): void {
+    const { name, type } = decodeBody(attachmentFileDone, frame.body);
+    this.done.push(name);
+    const hasCome = this.files.get(name)?.hasCome ?? new Uint8Array(1);
+    const retransmit: { offset: number; length: number }[] = [];
+    for (let offset = hasCome.indexOf(0); offset !== -1; ) {
+      const end = hasCome.indexOf(1, offset);
+      retransmit.push({ offset, length: (end === -1 ? hasCome.length : end) - offset });
+      offset = end === -1 ? -1 : hasCome.indexOf(0, end);
+    }
+    const answer = { name, type, result: retransmit.length === 0 ? 0 : 1, retransmit };
+    this.#send(socket, frame, attachmentFileDoneResponse.id, encodeBody(attachmentFileDoneResponse, answer));
+  }
+
+  #reply(socket: net.Socket, frame: Frame, result: number): void {
+    const body = { replySerial: frame.serial, replyId: frame.messageId, result };
+    this.#send(socket, frame, platformGeneralResponse.id, encodeBody(platformGeneralResponse, body));
+  }
+
+  #send(socket: net.Socket, frame: Frame, messageId: number, body: Buffer): void {
+    this.#serial += 1;
+    socket.write(encodeFrame({ messageId, phone: frame.address(), serial: this.#serial, body }));
+  }
+}
