@@ -140,5 +140,5 @@ export async function forgetAttachments(
   { database }: { readonly database: Database },
   { _id: vehicleId, imei }: { readonly _id: number; readonly imei: string | null },
 ): Promise<void> {
-  if (imei !== null) await requestsIn(database).deleteMany({ ...ofTerminal(imei), vehicleId } as object);
+  if (imei !== null) await requestsIn(database).deleteMany({ ...ofTerminal(imei), vehicleId });
 }

@@ -61,7 +61,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
         subject: mediaStoredSubject('*'),
         onError,
         handler: async ({ data }) => {
-          const file = readAs<MediaStored>(mediaStored, data);
+          const file = fileIn(data);
           if (file?.attachment) await asker.arrived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
         },
       }),
@@ -76,7 +76,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
 
 async function takeWanted(parts: Parts, asker: AttachmentAsker, secret: Buffer, message: StoredMessage): Promise<void> {
   const { log, records, requests, times } = parts;
-  const wanted = readAs<AttachmentsWanted>(attachmentsWanted, message.data);
+  const wanted = wantedIn(message.data);
   if (wanted === null) return log.warn({ subject: message.subject }, 'wanted attachments can not be read');
   const { dedupeKey, imei, tagHex } = wanted;
   if (Date.now() - wanted.atMs > times.giveUpMs)
@@ -92,10 +92,19 @@ async function takeWanted(parts: Parts, asker: AttachmentAsker, secret: Buffer, 
 
 const requestId = (imei: string, alarmNo: string): string => `${imei}:${alarmNo}`;
 
-function readAs<T>(announcement: { readonly check: (body: unknown) => unknown }, data: Uint8Array): T | null {
+const wantedIn = (data: Uint8Array): AttachmentsWanted | null => {
+  const body = readJson(data);
+  return attachmentsWanted.check(body) ? (body as AttachmentsWanted) : null;
+};
+
+const fileIn = (data: Uint8Array): MediaStored | null => {
+  const body = readJson(data);
+  return mediaStored.check(body) ? (body as MediaStored) : null;
+};
+
+function readJson(data: Uint8Array): unknown {
   try {
-    const body = decodeJson(data);
-    return announcement.check(body) === true ? (body as T) : null;
+    return decodeJson(data);
   } catch {
     return null;
   }

@@ -230,7 +230,8 @@ export class Presence {
     const edition = now.device?.edition;
     const change: DeviceChange = { isOffline: now.isOffline, seenMs: now.seenMs, ...(edition && { edition }) };
     await noteDevice(this.#parts.database, imei, change);
-    if (vehicle !== null && cause !== 'report') this.#tellLive(vehicle, imei, before, now);
+    if (vehicle !== null && (cause !== 'report' || isBackQuietly(before, now)))
+      this.#tellLive(vehicle, imei, before, now);
   }
 
   #happeningOf(before: Noticed, now: Present): Happening | null {
@@ -263,6 +264,10 @@ export class Presence {
     tellLive(this.#parts.bus, vehicle.accountId, [{ type: 'status', vehicleId: vehicle._id, data }]);
   }
 }
+
+/** A terminal whose report was looked at before its session: what it does is told with the report, unless it does nothing. */
+const isBackQuietly = (before: Noticed | null, { device, state }: Present): boolean =>
+  device !== undefined && before?.isOffline !== false && state === 'stopped';
 
 /** The state as it was when the terminal was last seen. */
 const stateThen = ({ location, seenMs }: Present): string => {

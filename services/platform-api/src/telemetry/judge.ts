@@ -39,6 +39,8 @@ const backfilledAfterMs = 300_000;
 export interface Place {
   readonly stream: string;
   readonly seq: number;
+  /** Of the vehicle. */
+  readonly terminalSinceMs?: number | undefined;
 }
 
 /**

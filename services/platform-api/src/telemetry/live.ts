@@ -1,5 +1,6 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
 import { stateOf } from '../domains/realtime/rules.ts';
+import type { LastLocation } from '../domains/realtime/schema.ts';
 import { shownLocation } from '../domains/realtime/shown.ts';
 import { tellLive } from '../events/live.ts';
 import type { Moved } from './unit.ts';
@@ -27,7 +28,7 @@ function eventsOf({ known, before, state }: Moved, nowMs: number): Omit<LiveEven
   const { _id: vehicleId, driverId } = known.vehicle;
   const location = shownLocation(state.location, { vehicleId, driverId, nowMs });
   const events: Omit<LiveEvent, 'atMs'>[] = [{ type: 'location', vehicleId, data: location }];
-  const previous = stateOf(before?.location, nowMs);
+  const previous = previousOf(before?.location, location.source, nowMs);
   if (previous !== location.state)
     events.push({
       type: 'status',
@@ -42,4 +43,10 @@ function eventsOf({ known, before, state }: Moved, nowMs: number): Omit<LiveEven
       },
     });
   return events;
+}
+
+/** A terminal has told by its session that it is there, and stands still until it reports; partners' devices have none. */
+function previousOf(before: LastLocation | undefined, source: LastLocation['source'], nowMs: number) {
+  const state = stateOf(before, nowMs);
+  return source === 'jt808' && (state === 'offline' || state === 'never_connected') ? 'stopped' : state;
 }

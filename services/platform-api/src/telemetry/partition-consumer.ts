@@ -8,7 +8,7 @@ import { HistoryWriter } from './history-writer.ts';
 import type { Judges } from './judge.ts';
 import { tellOfPositions } from './live.ts';
 import type { TelemetryMetrics } from './metrics.ts';
-import type { VehicleState } from './state.ts';
+import { isStateOf, type VehicleState } from './state.ts';
 import {
   allStoredStates,
   PartitionLost,
@@ -154,7 +154,7 @@ export class PartitionConsumer {
     states: readonly (readonly [string, VehicleState])[],
   ): Promise<readonly (readonly [string, VehicleState])[]> {
     const vehicles = await this.#parts.fleet.vehiclesOf(states.map(([imei]) => imei));
-    return states.filter(([imei, { vehicleId }]) => vehicles.get(imei)?.vehicle._id === vehicleId);
+    return states.filter(([imei, state]) => isStateOf(state, vehicles.get(imei)?.vehicle));
   }
 
   #read(after: number): StoredLog {

@@ -1,5 +1,6 @@
 import type { OdometerState } from '../domains/positions/odometer.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { RuleStates } from './judge.ts';
 
 /** Reports that came last, by time and hash: what a terminal sends again is known by it. */
@@ -16,6 +17,8 @@ export interface VehicleState {
   readonly seq: number;
   /** Another vehicle with the same terminal begins anew. */
   readonly vehicleId: number;
+  /** As the vehicle has it: the same terminal that was taken out meanwhile begins anew, too. */
+  readonly terminalSinceMs?: number | undefined;
   readonly location: LastLocation;
   /** `<time>:<hash>` of the newest reports, the oldest first. */
   readonly recent: readonly string[];
@@ -25,3 +28,9 @@ export interface VehicleState {
   readonly odometer: OdometerState | undefined;
   readonly rules: RuleStates;
 }
+
+/** Whether a state is that of a terminal in this vehicle, since it was last put there. */
+export const isStateOf = (
+  { vehicleId, terminalSinceMs }: Pick<VehicleState, 'vehicleId' | 'terminalSinceMs'>,
+  vehicle: Pick<Vehicle, '_id' | 'terminalSinceMs'> | undefined,
+): boolean => vehicleId === vehicle?._id && terminalSinceMs === vehicle.terminalSinceMs;

@@ -1,13 +1,25 @@
-import { partitionOf, TelemetryBatch, telemetrySubject } from '@fleet/bus';
-import { type Edition, encodeBody, type LocationReport, locationBatch, locationReport } from '@fleet/jt808';
+import { announce, partitionOf, sessionChanged, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import {
+  type Edition,
+  encodeBody,
+  extraDefinitions,
+  type LocationReport,
+  locationBatch,
+  locationReport,
+  makeExtra,
+} from '@fleet/jt808';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { readPositions } from '../domains/positions/store.ts';
-import { readLastLocations } from '../domains/realtime/store.ts';
+import { readLastLocations, writeLastLocation } from '../domains/realtime/store.ts';
+import type { AttachmentRequest } from '../events/attachment-requests.ts';
+import { PresenceStore } from '../events/presence-store.ts';
 import { create, type PlatformApi } from '../service.ts';
+import { lastLocationOf } from '../testing/last-location.ts';
+import { LiveEar } from '../testing/live-ear.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
-import { newImei } from '../testing/terminals.ts';
+import { newImei, Terminals } from '../testing/terminals.ts';
 import { readPlace, readStates } from './states.ts';
 
 jest.setTimeout(180_000);
@@ -114,6 +126,98 @@ describe('telemetry', () => {
     await until(async () => (await speeds()).length === 2);
     expect(await speeds()).toEqual([30, 61.5]);
   });
+
+  it('a terminal that is taken out of its vehicle and put back begins its count anew', async () => {
+    const vehicle = await newVehicle();
+    const owner = world.as(world.ours.owner);
+    const at = (seconds: number, km: number): LocationReport =>
+      location(startMs + seconds * 1_000, { extras: [makeExtra(extraDefinitions.mileage, { mileageKm: 100 + km })] });
+    const odometer = async (): Promise<unknown> => (await owner.get(`/api/vehicles/${vehicle.id}`)).data['odometer_km'];
+    await report(vehicle.imei, [at(0, 0), at(60, 1)]);
+    await applied();
+    expect(await odometer()).toBe(1);
+    await owner.put(`/api/vehicles/${vehicle.id}`, { imei: null });
+    expect((await owner.put(`/api/vehicles/${vehicle.id}`, { imei: vehicle.imei })).data['odometer_km']).toBe(1);
+    // Both replicas have heard of it by then.
+    await until(async () => {
+      await report(vehicle.imei, [at(120, 2)]);
+      await applied();
+      const state = (await readStates(world.deps.redis, world.deps.database, [vehicle.imei])).get(vehicle.imei);
+      return state?.terminalSinceMs !== undefined;
+    });
+    expect(await odometer()).toBe(1);
+    await report(vehicle.imei, [at(180, 3)]);
+    await applied();
+    expect(await odometer()).toBe(2);
+  });
+
+  it('asks for the files of an alarm that counts some, before it is done with the report', async () => {
+    const vehicle = await newVehicle();
+    const tag = {
+      terminalId: '0000001',
+      time: cameraTime(startMs),
+      seq: 0,
+      attachmentCount: 2,
+      reserved: Buffer.alloc(1),
+    };
+    const place = { speedKmh: 40, altitudeM: 10, latitudeDeg: 22.6, longitudeDeg: 114.1, vehicleStatus: 0 };
+    const item = { alarmId: 1, flag: 0, type: 1, level: 1, fatigueLevel: 3, reserved: Buffer.alloc(4) };
+    const time = cameraTime(startMs);
+    const alarm = makeExtra(extraDefinitions.dsmAlarm, { ...item, ...place, time, tag });
+    await report(vehicle.imei, [location(startMs, { extras: [alarm] })]);
+    const requests = world.deps.database.collection<AttachmentRequest>('attachment_requests');
+    const found = async () => (await requests.find({ vehicleId: vehicle.id }).toArray())[0];
+    await until(async () => (await found()) !== undefined);
+    const [notification] = (
+      await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${vehicle.id}&type=dsm_fatigue`)
+    ).items;
+    expect(await found()).toMatchObject({
+      imei: vehicle.imei,
+      accountId: world.ours.accountId,
+      notificationId: notification?.id,
+      count: 2,
+      atMs: startMs,
+    });
+    expect((await found())?.tagHex).toHaveLength(32);
+  });
+
+  it.each([
+    ['stands', 0, [['offline', 'stopped']]],
+    [
+      'moves',
+      50,
+      [
+        ['offline', 'stopped'],
+        ['stopped', 'moving'],
+      ],
+    ],
+  ])(
+    'a terminal that comes back and %s is told of by its session, and by what it does then',
+    async (_case, speedKmh, told) => {
+      const vehicle = await newVehicle();
+      const terminals = new Terminals(world.deps);
+      const ear = new LiveEar(world);
+      const longAgoMs = Date.now() - 3_600_000;
+      const before = { ...lastLocationOf(vehicle.imei, 22.5, 114.1), timestamp: longAgoMs, serverTimestamp: longAgoMs };
+      await writeLastLocation(world.deps.redis, before);
+      await new PresenceStore(world.deps.redis).notice(vehicle.imei, {
+        connected: false,
+        isOffline: true,
+        seenMs: longAgoMs,
+      });
+      await terminals.connect(vehicle.imei);
+      announce(world.bus, sessionChanged, { imei: vehicle.imei, isOnline: true, atMs: Date.now() });
+      const statuses = () => ear.of('status', vehicle.id).map(({ previous_state: from, state }) => [from, state]);
+      await until(() => statuses().length > 0);
+      await report(vehicle.imei, [location(Date.now(), { speedKmh, status: speedKmh === 0 ? 0b10 : 0b11 })]);
+      await until(() => ear.of('location', vehicle.id).length > 0);
+      await report(vehicle.imei, [location(Date.now() + 1_000, { speedKmh, status: speedKmh === 0 ? 0b10 : 0b11 })]);
+      await until(() => ear.of('location', vehicle.id).length > 1);
+      expect(statuses()).toEqual(told);
+      ear.stop();
+      await terminals.close();
+    },
+  );
 
   it('raises an alarm once while it stands, whatever is sent again', async () => {
     const vehicle = await newVehicle();

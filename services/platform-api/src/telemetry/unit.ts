@@ -8,7 +8,7 @@ import type { RuleSettings } from '../rules/settings.ts';
 import { type DecodedReport, decodeHeartbeat, decodeReport, instantOf } from './decode.ts';
 import { contextOf, type FleetVehicle } from './fleet.ts';
 import { type Judges, judge, type Place } from './judge.ts';
-import type { VehicleState } from './state.ts';
+import { isStateOf, type VehicleState } from './state.ts';
 
 /** A report and the message that it came in. */
 export interface Arrived {
@@ -65,7 +65,7 @@ export function lateOnes(
     const state = states.get(report.imei);
     if (known === null || known === undefined || state === undefined || seq <= state.seq) return [];
     const timestamp = instantOf(report, known.vehicle.cameraUtcOffset);
-    const isLate = state.vehicleId === known.vehicle._id && timestamp < state.location.timestamp;
+    const isLate = isStateOf(state, known.vehicle) && timestamp < state.location.timestamp;
     return isLate ? [{ imei: report.imei, vehicleId: known.vehicle._id, timestamp, hash: report.hash }] : [];
   });
 }
@@ -97,9 +97,9 @@ export function judgeUnit(
   return unit;
 }
 
-/** Another vehicle with the terminal, and another stream, begin anew. */
+/** Another vehicle with the terminal, one that has it again, and another stream, begin anew. */
 function stateFor(state: VehicleState | undefined, { vehicle }: FleetVehicle, stream: string): VehicleState | null {
-  if (state === undefined || state.vehicleId !== vehicle._id) return null;
+  if (state === undefined || !isStateOf(state, vehicle)) return null;
   return state.stream === stream ? state : { ...state, stream, seq: 0 };
 }
 
@@ -114,7 +114,8 @@ function step(
 ): void {
   const { vehicle, imei } = known;
   const context = contextOf(known, odometerOf(vehicle, before?.travelledKm ?? 0), settings);
-  const judged = judge(before, report, context, place, judges);
+  const here = { ...place, terminalSinceMs: vehicle.terminalSinceMs };
+  const judged = judge(before, report, context, here, judges);
   unit.moved.set(imei, { known, before: first, state: judged.state });
   if (judged.turned || unit.turned.has(imei)) unit.turned.set(imei, judged.state);
   for (const raised of judged.raised) unit.raised.push({ vehicle: context.vehicle, raised });

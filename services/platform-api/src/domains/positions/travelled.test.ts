@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
+import { findVehicleByImei } from '../vehicles/store.ts';
 
 jest.setTimeout(60_000);
 let world: PlatformWorld;
@@ -13,8 +14,11 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const newImei = (): string => String(randomInt(1e11, 9e11));
-const hasCome = (imei: string, vehicleId: number, travelledKm: number): Promise<unknown> => {
-  const state = { stream: 's', seq: 1, vehicleId, location: testPosition(imei), recent: [], travelledKm, rules: {} };
+/** Since the terminal was last put into the vehicle that it is in. */
+const hasCome = async (imei: string, vehicleId: number, travelledKm: number): Promise<unknown> => {
+  const terminalSinceMs = (await findVehicleByImei(world.deps.records, imei))?.terminalSinceMs;
+  const location = testPosition(imei);
+  const state = { stream: 's', seq: 1, vehicleId, terminalSinceMs, location, recent: [], travelledKm, rules: {} };
   return world.deps.redis.set(`rule-state:${imei}`, JSON.stringify(state));
 };
 const shown = async (id: number): Promise<unknown> => (await owner.get(`/api/vehicles/${id}`)).data['odometer_km'];
@@ -43,5 +47,10 @@ it("a vehicle's odometer is what the user has set, and what it has come since", 
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 513 });
   await hasCome(first, id, 1);
   expect(await shown(id)).toBe(514);
+  const kept = (await world.deps.redis.get(`rule-state:${first}`)) ?? '';
   expect((await owner.put(`/api/vehicles/${id}`, { imei: null })).data).toMatchObject({ odometer_km: 514 });
+  // What a report that was under way has written behind that is of before.
+  await world.deps.redis.set(`rule-state:${first}`, kept);
+  expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 514 });
+  expect(await shown(id)).toBe(514);
 });

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import { isStateOf } from '../../telemetry/state.ts';
 import { readStates } from '../../telemetry/states.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 
@@ -7,13 +8,13 @@ type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
 /** How far vehicles have come with the terminals that they have, by vehicle id; nothing of those that have not reported, and while neither Redis nor the database say so. */
 export async function travelledKm(
   { redis, records, log }: Parts,
-  vehicles: readonly Pick<Vehicle, '_id' | 'imei'>[],
+  vehicles: readonly Pick<Vehicle, '_id' | 'imei' | 'terminalSinceMs'>[],
 ): Promise<ReadonlyMap<number, number>> {
-  const byImei = new Map(vehicles.flatMap(({ _id, imei }) => (imei === null ? [] : [[imei, _id]])));
+  const byImei = new Map(vehicles.flatMap((vehicle) => (vehicle.imei === null ? [] : [[vehicle.imei, vehicle]])));
   try {
     const states = await readStates(redis, records.database, [...byImei.keys()]);
     // A terminal that was in another vehicle begins anew with its first report in this one.
-    const own = [...states].filter(([imei, { vehicleId }]) => vehicleId === byImei.get(imei));
+    const own = [...states].filter(([imei, state]) => isStateOf(state, byImei.get(imei)));
     return new Map(own.map(([, { vehicleId, travelledKm: km }]) => [vehicleId, km]));
   } catch (error) {
     log.warn({ err: error }, 'how far vehicles have come could not be read');

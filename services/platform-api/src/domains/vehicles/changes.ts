@@ -134,11 +134,11 @@ export async function endVehicles(
 async function odometerChange(deps: ChangeParts, known: Vehicle, change: Change<Vehicle>): Promise<Change<Vehicle>> {
   const { imei = known.imei, odometerKm } = change;
   if (odometerKm === undefined && imei === known.imei) return {};
-  const [before, after] = await Promise.all([travelledKm(deps, [known]), travelledKm(deps, [{ ...known, imei }])]);
-  return {
-    odometerKm: odometerKm ?? odometerOf(known, before.get(known._id) ?? 0),
-    odometerTravelledKm: after.get(known._id) ?? 0,
-  };
+  const travelled = (await travelledKm(deps, [known])).get(known._id) ?? 0;
+  const goesOn = { odometerKm: odometerKm ?? odometerOf(known, travelled) };
+  return imei === known.imei
+    ? { ...goesOn, odometerTravelledKm: travelled }
+    : { ...goesOn, odometerTravelledKm: 0, terminalSinceMs: Date.now() };
 }
 
 /** An answer repeats the terminal number as the caller wrote it. */

@@ -40,6 +40,8 @@ export interface Vehicle extends AccountRecord {
   readonly name: string;
   /** Canonical terminal number. */
   readonly imei: string | null;
+  /** Since when it has the terminal, ms; absent where it was recorded with it. One that was out of the vehicle and is in it again begins anew. */
+  readonly terminalSinceMs?: number;
   /** The number as it was recorded, with its leading zeros. */
   readonly recordedImei: string | null;
   readonly vehicleType: VehicleType;
