@@ -54,7 +54,9 @@ describe('what the services are started with', () => {
     expect(envOf('platform-api')['BOOTSTRAP_API_KEY']).toBe('fk_k');
     expect(envOf('upload-ftp')['BOOTSTRAP_API_KEY']).toBeUndefined();
     expect(envOf('upload-ftp')['CLIPS_SIGNING_SECRET']).toBe(envOf('device-api')['CLIPS_SIGNING_SECRET']);
-    expect(envOf('platform-api')['CLIPS_SIGNING_SECRET']).toBeUndefined();
+    // It asks for pictures and clips by URLs of its own.
+    expect(envOf('platform-api')['CLIPS_SIGNING_SECRET']).toBe(envOf('upload-ftp')['CLIPS_SIGNING_SECRET']);
+    expect(envOf('jt808-gateway')['CLIPS_SIGNING_SECRET']).toBeUndefined();
     expect(envOf('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });
     // It opens the secrets that platform-api seals.
     expect(envOf('webhook-dispatcher')['ENCRYPTION_KEY']).toBe('e');

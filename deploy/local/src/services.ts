@@ -50,6 +50,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
     ...(options.simulator ? { BOOTSTRAP_DEMO_TERMINALS: demoTerminals.join(',') } : {}),
     ENCRYPTION_KEY: options.env['ENCRYPTION_KEY'] ?? secrets.encryptionKey,
     CHAT_GENERIC_SECRET: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret,
+    CLIPS_SIGNING_SECRET: secrets.clipsSigningSecret,
     // Samples, so that the demo answers for real; an empty value goes without.
     ROAD_NETWORK_FILE: options.env['ROAD_NETWORK_FILE'] ?? join(sampleDir, 'sample-roads.geojson'),
     TOLL_GATES_FILE: options.env['TOLL_GATES_FILE'] ?? join(sampleDir, 'sample-toll-gates.csv'),

@@ -18,6 +18,7 @@ const tags = {
   'API keys': 'Keys of the account, which every call carries beside a token.',
   Vehicles: 'Vehicles, their terminals and cameras.',
   History: 'Where vehicles have been, and their trips.',
+  Media: 'Pictures, files of alarms and clips of vehicles.',
   Drivers: 'Drivers and the vehicles that they drive.',
   'Vehicle groups': 'Groups of vehicles, which may have groups in them.',
   Geofences: 'Areas that vehicles enter and leave.',

@@ -6,6 +6,7 @@ import {
   envSchema,
   readEnv,
 } from '@fleet/service-kit';
+import { checkMediaSettings, mediaSettings } from './domains/media/settings.ts';
 import { partnerSettings } from './domains/partners/settings.ts';
 import { attachmentSettings } from './events/attachment-settings.ts';
 import { checkMapSettings, mapSettings } from './maps/settings.ts';
@@ -241,6 +242,7 @@ export const schema = envSchema({
     description: 'replicas of streams that this service makes; 3 in production',
   },
   ...partnerSettings,
+  ...mediaSettings,
   CHAT_GENERIC_SECRET: {
     type: 'string',
     optional: true,
@@ -313,6 +315,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     throw new ConfigError('ENCRYPTION_KEY has its development value: set one of your own.');
   checkMapSettings(config);
   checkSenderSettings(config);
+  checkMediaSettings(config);
   return config;
 }
 

@@ -45,4 +45,6 @@ export interface Deps {
   readonly notifications: Notifications;
   /** Reads text from pictures. */
   readonly ocr: OcrEngine;
+  /** Aborted when the service stops and has waited long enough: what is still sent is cut. */
+  readonly stopped: AbortSignal;
 }

@@ -59,8 +59,9 @@ const refusedAtHome: Readonly<Record<string, readonly number[]>> = {
   verifyOneTimeCode: [401],
   resetPassword: [401],
   endTwoFactor: [401, 409],
-  // Signatures of links and of payment gateways are checked, and this product has no gateway.
+  // Signatures of links, files and of payment gateways are checked, and this product has no gateway.
   getBillingPage: [401],
+  getDashcamMediaFile: [401],
   takeGatewayEvent: [401],
   verifyPayment: [409],
   // The account is that of a customer, which its owner or the operator deletes.

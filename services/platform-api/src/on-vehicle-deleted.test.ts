@@ -44,6 +44,7 @@ const history = [
   'audit_log.vehicle_id',
   'audit_log.vehicles',
   'commands.vehicleId',
+  'media.vehicleId',
   'notifications.vehicleId',
   'orders.vehicleIds',
   'share_links.vehicleId',

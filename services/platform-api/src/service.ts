@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Bus, DeviceAsker, openBus, servePing } from '@fleet/bus';
 import {
   adminRoutes,
@@ -56,6 +57,9 @@ export interface Overrides {
   readonly messages?: Messages;
 }
 
+/** Downloads that are under way when the service stops may take so long: their callers ask for the rest with Range. */
+const downloadGraceMs = 5_000;
+
 /** Starts the service. Health answers from the first moment; it is ready once the broker, the database and the first records are there. */
 export async function create(config: Config, overrides: Overrides = {}): Promise<PlatformApi> {
   const log = overrides.log ?? createLogger('platform-api', config.LOG_LEVEL);
@@ -97,7 +101,14 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
     }),
   );
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
-  lifecycle.onStop('http', () => http.close());
+  const stopped = new AbortController();
+  // One listener for each download.
+  setMaxListeners(0, stopped.signal);
+  lifecycle.onStop('http', async () => {
+    const grace = setTimeout(() => stopped.abort(), downloadGraceMs);
+    await http.close();
+    clearTimeout(grace);
+  });
 
   const opened = await openBus(config.NATS_URL, { name, log });
   bus = opened;
@@ -108,6 +119,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
     records,
     bus: opened,
     messages: overrides.messages ?? messagesOf(config, log),
+    stopped: stopped.signal,
   });
   const principals = new Principals(records, opened, log);
   lifecycle.onStop('principals', () => principals.stop());
@@ -136,7 +148,7 @@ function makeDeps(
   config: Config,
   log: Logger,
   lifecycle: Lifecycle,
-  parts: Pick<Deps, 'database' | 'records' | 'bus' | 'messages'>,
+  parts: Pick<Deps, 'database' | 'records' | 'bus' | 'messages' | 'stopped'>,
 ): Deps {
   const redis = dialRedis(config.REDIS_URL, {
     name: 'platform-api',

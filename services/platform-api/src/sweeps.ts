@@ -6,6 +6,8 @@ import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
 import { sweepAddresses } from './domains/geocoding/store.ts';
 import { syncTerminals } from './domains/geofences/terminal-sync.ts';
+import { settleRemovals } from './domains/media/removal.ts';
+import { mendMedia, removeOldMedia } from './domains/media/retention.ts';
 import { sweepTimes } from './domains/notifications/record.ts';
 import { removeOldNotifications } from './domains/notifications/retention.ts';
 import { sweepPositions } from './domains/positions/retention.ts';
@@ -41,6 +43,9 @@ export const sweeps: readonly Sweep[] = [
   { name: 'notifications', everyMs: 24 * hourMs, run: (deps) => removeOldNotifications(deps) },
   { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
   { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
+  { name: 'removals of media', everyMs: minuteMs, run: (deps) => settleRemovals(deps) },
+  { name: 'old media', everyMs: hourMs, run: (deps) => removeOldMedia(deps) },
+  { name: 'storage of media', everyMs: 24 * hourMs, run: (deps) => mendMedia(deps) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   { name: 'positions', everyMs: 10 * minuteMs, run: (deps) => sweepPositions(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },

@@ -48,6 +48,8 @@ export function platformRoute<
   route: Omit<Route, 'handle' | 'query' | 'body' | 'params' | 'errors'> & {
     readonly access?: Access;
     readonly isIdempotent?: boolean;
+    /** True for what is sent for as long as the caller reads: it has no limit of time, and is not counted as a request by the address alone. */
+    readonly isStream?: boolean;
     readonly errors?: Route['errors'];
     readonly query?: Q;
     readonly body?: B;
@@ -57,7 +59,7 @@ export function platformRoute<
     ) => Promise<unknown>;
   },
 ): PlatformRoute {
-  const { access = {}, isIdempotent = false, ...row } = route;
+  const { access = {}, isIdempotent = false, isStream = false, ...row } = route;
   const isRead = route.method === 'get';
   const credentials = access.credentials ?? 'both';
   const errors = { ...commonErrors, ...(credentials === 'none' ? {} : credentialErrors), ...route.errors };
@@ -72,8 +74,7 @@ export function platformRoute<
     : {};
   const body = route.body === undefined ? {} : { 413: 'The body is too large.', 415: 'The body is not plain UTF-8.' };
   return {
-    limitMs: requestLimitMs,
-    bucket: 'platform',
+    ...(isStream ? {} : { limitMs: requestLimitMs, bucket: 'platform' }),
     // What creates or starts something answers that alone.
     answers200: route.otherSuccesses?.[201] === undefined && route.otherSuccesses?.[202] === undefined,
     ...defineRoute({

@@ -3,7 +3,8 @@ import type { Lifecycle, Running } from '@fleet/service-kit';
 import { UntilDone } from '../bootstrap.ts';
 import { keepAttributes, keepRegistrations } from './device-details.ts';
 import { keepDriverCards } from './driver-cards.ts';
-import { keepMedia, keepMediaEvents } from './media.ts';
+import { keepMediaEvents } from './media.ts';
+import { followMediaFiles } from './media-files.ts';
 import type { EventParts } from './parts.ts';
 import { Presence, type PresenceTimes } from './presence.ts';
 import { followStreams } from './streams.ts';
@@ -24,9 +25,9 @@ export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: Pre
     consumers.push(
       consumeTerminalMessages(parts, keepDriverCards),
       consumeTerminalMessages(parts, keepMediaEvents),
-      consumeTerminalMessages(parts, keepMedia),
       consumeTerminalMessages(parts, keepRegistrations),
       consumeTerminalMessages(parts, keepAttributes),
+      followMediaFiles(parts),
       ...followUploads(parts),
     );
   });

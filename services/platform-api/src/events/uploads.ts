@@ -1,10 +1,13 @@
-import { listenFor, StoredConsumer, uploadChanged, uploadSubject } from '@fleet/bus';
-import type { Running } from '@fleet/service-kit';
+import { listenFor, StoredConsumer, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import { type Running, videoTypeOf } from '@fleet/service-kit';
 import { type UploadRecord, UploadRecords, type UploadStatus } from '@fleet/storage';
+import { clipKey, forgetClip, linkAndTell, recordMedia } from '../domains/media/record.ts';
+import { findRemoval } from '../domains/media/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { tellLive } from './live.ts';
-import { type EventParts, raiseHappenings } from './parts.ts';
+import { raisedOne } from './media.ts';
+import type { EventParts } from './parts.ts';
 
 interface Change {
   readonly uploadId: string;
@@ -48,7 +51,15 @@ export function followUploads(parts: EventParts): readonly Running[] {
     uploadSubject('*', 'progress'),
     'platform-uploads',
   );
-  return [ends, { stop: async () => progress.stop() }];
+  const revoked = listenFor(
+    bus,
+    uploadRevoked,
+    onError,
+    ({ uploadId }) => void forgetRevoked(parts, uploadId).catch(onError),
+    uploadRevoked.subject,
+    'platform-uploads',
+  );
+  return [ends, { stop: async () => progress.stop() }, { stop: async () => revoked.stop() }];
 }
 
 function readChange(data: Uint8Array): Change | null {
@@ -76,9 +87,50 @@ async function tellOfEnd(parts: EventParts, change: Change): Promise<void> {
       filename,
       ...timesOf(record),
     };
-    await raiseHappenings(parts, [{ vehicle, happening: { type, subject: uploadId, atMs, attributes } }]);
+    const told = await raisedOne(parts, vehicle, { type, subject: uploadId, atMs, attributes });
+    if (status === 'completed' && record !== null) await keepClip(parts, vehicle, { change, record, told });
   }
   tell(parts, vehicle, change, record);
+}
+
+const audio = 1;
+
+/** A clip that has come is a file of its vehicle like any other. */
+async function keepClip(
+  parts: EventParts,
+  vehicle: Vehicle,
+  { change, record, told }: { change: Change; record: UploadRecord; told: number | null },
+): Promise<void> {
+  const { uploadId, channel, filesize, filename, atMs } = change;
+  // Removed already, as nobody wanted it or there was no room.
+  if ((await findRemoval(parts.database, clipKey(uploadId))) !== null) return;
+  const media = await recordMedia(parts, vehicle, {
+    accountId: vehicle.accountId,
+    mediaKey: clipKey(uploadId),
+    captureId: null,
+    vehicleId: vehicle._id,
+    imei: record.shownImei,
+    channelId: channel,
+    kind: record.clip.mediaType === audio ? 'audio' : 'video',
+    source: 'upload',
+    mimeType: (filename === null ? undefined : videoTypeOf(filename)) ?? 'application/octet-stream',
+    sizeBytes: filesize,
+    takenAt: new Date(record.clip.startMs),
+    receivedAt: new Date(atMs),
+    latitude: null,
+    longitude: null,
+    notificationId: told,
+    protected: false,
+    toldAtMs: null,
+    file: null,
+    clip: { uploadId },
+  });
+  await linkAndTell(parts, media, told);
+}
+
+/** An upload that is deleted takes its file along; one that was cancelled has none. */
+async function forgetRevoked(parts: EventParts, uploadId: string): Promise<void> {
+  if ((await new UploadRecords(parts.database).find(uploadId)) === null) await forgetClip(parts, uploadId);
 }
 
 async function tellOfProgress(parts: EventParts, change: Change): Promise<void> {

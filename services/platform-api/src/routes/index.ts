@@ -13,6 +13,7 @@ import { documentRoutes } from '../domains/documents/routes.ts';
 import { driverRoutes } from '../domains/drivers/routes.ts';
 import { geocodingRoutes } from '../domains/geocoding/routes.ts';
 import { geofenceRoutes } from '../domains/geofences/routes.ts';
+import { mediaRoutes } from '../domains/media/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
 import { partnerRoutes } from '../domains/partners/routes.ts';
@@ -45,6 +46,7 @@ const domains: readonly DomainRoutes[] = [
   auditRoutes,
   (deps) => vehicleRoutes(deps, onVehicleDeleted(deps)),
   positionRoutes,
+  mediaRoutes,
   driverRoutes,
   vehicleGroupRoutes,
   geofenceRoutes,

@@ -54,6 +54,9 @@ export const accountData: Readonly<Record<string, Ending>> = {
   document_files: 'in time',
   erasures: 'in time',
   uploads: 'with files',
+  media: 'with files',
+  media_removals: 'with files',
+  media_usage: 'in time',
 };
 
 /** Collections that belong to no account; those of devices and webhooks go by what they belong to. */

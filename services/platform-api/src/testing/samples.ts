@@ -49,6 +49,7 @@ const kindOfPath: Readonly<Record<string, string>> = {
   '/api/partners': 'partner',
   '/api/support-tickets': 'ticket',
   '/api/documents': 'document',
+  '/api/dashcam-media': 'media',
   '/api/subscription/orders': 'order',
 };
 

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { WebhookRecords } from '@fleet/storage';
+import { countBytes, insertMedia } from '../domains/media/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
+import { mediaPodId, standInForMediaPod } from './media-pod.ts';
 import { pdf } from './pdf.ts';
 import {
   type Answer,
@@ -115,6 +117,7 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
           'command_id'
         ],
       ),
+      media: await mediaOf(world, tenant, { imei, vehicleId: vehicle.id }),
       notification: await notificationOf(world, tenant, { mark, imei, vehicleId: vehicle.id }),
       delivery: await deliveryOf(world, tenant, { mark, imei, vehicleId: vehicle.id, webhookId: links['webhook'] }),
     },
@@ -156,6 +159,39 @@ async function deliveryOf(
     body: mark,
     status: 'skipped',
   });
+}
+
+/** A picture that a stand-in for upload-ftp has. */
+async function mediaOf(
+  world: PlatformWorld,
+  { accountId }: Tenant,
+  { imei, vehicleId }: { imei: string; vehicleId: number },
+): Promise<number> {
+  standInForMediaPod(world.bus);
+  const fileId = randomBytes(12).toString('hex');
+  const { record } = await insertMedia(world.records, {
+    accountId,
+    mediaKey: `file:${imei}:${fileId}`,
+    captureId: null,
+    vehicleId,
+    imei,
+    channelId: 1,
+    kind: 'image',
+    source: 'capture',
+    mimeType: 'image/jpeg',
+    sizeBytes: 4,
+    takenAt: new Date(),
+    receivedAt: new Date(),
+    latitude: null,
+    longitude: null,
+    notificationId: null,
+    protected: false,
+    toldAtMs: null,
+    file: { imei, fileId, server: mediaPodId },
+    clip: null,
+  });
+  await countBytes(world.deps.database, record, record.sizeBytes);
+  return record._id;
 }
 
 async function notificationOf(

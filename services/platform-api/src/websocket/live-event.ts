@@ -1,6 +1,6 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { shownNotification, withoutDriver } from '../domains/notifications/shown.ts';
+import { toldNotification, type UrlOf, withoutDriver } from '../domains/notifications/shown.ts';
 
 /** A message as it goes over the wire: `{ type, ts, data }`. */
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
@@ -37,8 +37,19 @@ export class OutgoingEvent {
     return this.type === 'vehicle' && (this.data['action'] === 'shared' || this.data['action'] === 'unshared');
   }
 
-  messageFor(audience: Audience): Buffer {
-    return (this.#messages[audience] ??= encodeMessage(this.type, shownTo(audience, this.type, this.data), this.atMs));
+  /** `urlOf` makes the URLs of pictures for the viewer; null for one who may not see them. */
+  messageFor(audience: Audience, urlOf: UrlOf = null): Buffer {
+    if (this.#hasFiles && urlOf !== null)
+      return encodeMessage(this.type, withUrls(this.type, shownTo(audience, this.type, this.data), urlOf), this.atMs);
+    return (this.#messages[audience] ??= encodeMessage(
+      this.type,
+      this.#hasFiles ? withoutFiles(shownTo(audience, this.type, this.data)) : shownTo(audience, this.type, this.data),
+      this.atMs,
+    ));
+  }
+
+  get #hasFiles(): boolean {
+    return this.type === 'media' || (this.type === 'notification' && filesOf(this.data).length > 0);
   }
 }
 
@@ -48,10 +59,20 @@ export const eventOfRecord = (notification: Notification, user: number | null): 
     vehicleId: notification.vehicleId,
     type: 'notification',
     atMs: notification.serverTimestamp,
-    data: { ...shownNotification(notification), user },
+    data: toldNotification(notification, user),
   });
 
 type Data = Readonly<Record<string, unknown>>;
+
+const filesOf = ({ media }: Data): readonly { readonly id: number }[] => (Array.isArray(media) ? media : []);
+
+/** Each who may see a file gets a URL of one's own. */
+function withUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>): Data {
+  if (type === 'media') return { ...data, url: urlOf(Number(data['id'])) };
+  return { ...data, media: filesOf(data).map((file) => ({ ...file, url: urlOf(file.id) })) };
+}
+
+const withoutFiles = (data: Data): Data => ('media' in data ? { ...data, media: [] } : data);
 
 function shownTo(audience: Audience, type: LiveEventType, data: Data): Data {
   if (audience === 'own') return data;

@@ -1,7 +1,10 @@
 import type { LiveEventType } from '@fleet/bus';
 import type { Deps } from '../deps.ts';
+import { mayViewVideo } from '../domains/media/access.ts';
+import { urlsFor } from '../domains/media/urls.ts';
 import { missedNotifications } from '../domains/notifications/missed.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
+import type { UrlOf } from '../domains/notifications/shown.ts';
 import type { SharePermission } from '../domains/sharing/schema.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
@@ -14,7 +17,7 @@ import { encodeMessage, eventOfRecord, type OutgoingEvent } from './live-event.t
 import { locationIntervalMs, Pace } from './pace.ts';
 import type { Snapshots } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
-import type { UserView, ViewListener } from './views.ts';
+import type { EventAccess, UserView, ViewListener } from './views.ts';
 
 /** Seconds between the pings of the server. */
 export const heartbeatSeconds = 30;
@@ -35,7 +38,7 @@ const permissionOf: Readonly<Record<LiveEventType, SharePermission>> = {
 
 /** What a connection of a user works with. */
 export interface ViewerParts {
-  readonly deps: Pick<Deps, 'records' | 'redis' | 'log'>;
+  readonly deps: Pick<Deps, 'config' | 'records' | 'redis' | 'log'>;
   readonly feeds: Feeds;
   readonly snapshots: Snapshots;
 }
@@ -92,13 +95,14 @@ export class UserViewer implements FeedViewer, ViewListener {
   offer(event: OutgoingEvent): void {
     const access = this.#view.accessTo(event.accountId, event.vehicleId);
     if (access === null || !access.permissions.includes(permissionOf[event.type])) return;
+    if (event.type === 'media' && !mayViewVideo(this.#view.caller)) return;
     const intervalMs = this.#subscriptions.intervalOf(event.type, event.vehicleId);
     if (intervalMs === undefined || !this.#isMeant(event, access.audience)) return;
     if (event.type === 'location' && intervalMs > locationIntervalMs) {
       this.#pace ??= new Pace();
       if (!this.#pace.admit(event, intervalMs, performance.now())) return;
     }
-    this.#deliver(event, access.audience);
+    this.#deliver(event, access);
   }
 
   /** Sends positions that have waited for the interval of the client. */
@@ -106,7 +110,7 @@ export class UserViewer implements FeedViewer, ViewListener {
     for (const event of this.#pace?.due(nowMs) ?? []) {
       const access = this.#view.accessTo(event.accountId, event.vehicleId);
       const isWanted = this.#subscriptions.intervalOf(event.type, event.vehicleId) !== undefined;
-      if (access !== null && isWanted) this.#deliver(event, access.audience);
+      if (access !== null && isWanted) this.#deliver(event, access);
     }
   }
 
@@ -132,12 +136,19 @@ export class UserViewer implements FeedViewer, ViewListener {
     return audience === 'own' || !event.isOfSharing;
   }
 
-  #deliver(event: OutgoingEvent, audience: 'own' | 'shared'): void {
+  #deliver(event: OutgoingEvent, access: EventAccess): void {
     const { type, vehicleId, data } = event;
-    const message = event.messageFor(audience);
+    const message = event.messageFor(access.audience, this.#urlsFor(access));
     if (type === 'location') this.#connection.deliver({ type, message, placeOf: vehicleId });
     else if (type === 'notification') this.#connection.deliver({ type, message, told: toldOf(data) });
     else this.#connection.deliver({ type, message });
+  }
+
+  /** URLs of pictures, for a user who may see those of the vehicle. */
+  #urlsFor({ permissions }: EventAccess): UrlOf {
+    const { caller } = this.#view;
+    const isAllowed = permissions.includes('history_video') && mayViewVideo(caller);
+    return isAllowed ? urlsFor(this.#parts.deps, caller.userId) : null;
   }
 
   async #change({ type, id, selection }: Extract<ClientMessage, { selection: Selection }>): Promise<void> {
@@ -197,7 +208,11 @@ export class UserViewer implements FeedViewer, ViewListener {
         const access = this.#view.accessTo(event.accountId, event.vehicleId);
         if (access === null || !(await this.#connection.room())) continue;
         const { type, data } = event;
-        this.#connection.catchUp({ type, message: event.messageFor(access.audience), told: toldOf(data) });
+        this.#connection.catchUp({
+          type,
+          message: event.messageFor(access.audience, this.#urlsFor(access)),
+          told: toldOf(data),
+        });
       }
     } finally {
       release();

@@ -6,6 +6,7 @@ import { removeAccountData, removeUniqueValues } from '../../store/account-data.
 import { endKeysOf } from '../api-keys/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
 import { forgetCustomer } from '../billing/use-cases.ts';
+import { removeMediaOf } from '../media/removal.ts';
 import { forgetDevices } from '../partners/use-cases.ts';
 import { revokeSessionsOfAccount } from '../sessions/use-cases.ts';
 import { endLinksOfAccount } from '../share-links/use-cases.ts';
@@ -68,11 +69,12 @@ export async function sweepDeletedAccounts(deps: Deps, now = new Date()): Promis
 
 async function eraseAccount(deps: Deps, { _id: id }: Account, now: Date): Promise<void> {
   const { database, records } = deps;
+  const isGone = [await removeUploadsOf(deps, id), await removeMediaOf(deps, { accountId: id })];
   await removeAccountData(database, id, 'in time');
   await forgetCustomer({ database }, { accountId: id });
   await forgetDevices({ database }, { accountId: id });
   await removeUniqueValues(database, 'accounts', [id]);
   await noteEnd(records, id, { name: 'Deleted account', city: null, country: null });
-  // Clips that can not be removed now are tried again by the next sweep.
-  if (await removeUploadsOf(deps, id)) await noteEnd(records, id, { erasedAt: now });
+  // Clips and pictures that can not be removed now are tried again by the next sweep.
+  if (isGone.every(Boolean)) await noteEnd(records, id, { erasedAt: now });
 }

@@ -28,7 +28,8 @@ export async function removeUploadsOf(
   }
 }
 
-async function removeUpload(
+/** Removes an upload: its files first. */
+export async function removeUpload(
   { bus }: Pick<Deps, 'bus'>,
   records: UploadRecords,
   { _id: uploadId, clip, server }: UploadRecord,

@@ -17,7 +17,8 @@ export interface ToRaise {
 }
 
 /** What makes a notification the same one when it is raised again; vehicles without a terminal are told apart by their ids. */
-export const keyOf = ({ imei, id }: RaisedFor, raised: Raised): string => dedupeKeyOf(imei ?? `vehicle-${id}`, raised);
+export const keyOf = ({ imei, id }: RaisedFor, raised: Pick<Raised, 'type' | 'subject' | 'atMs'>): string =>
+  dedupeKeyOf(imei ?? `vehicle-${id}`, raised);
 
 const attributesLimitBytes = 8 * 1024;
 

@@ -21,7 +21,7 @@ import { contentOf, keyOf, type RaisedFor, type ToRaise } from './content.ts';
 import { Languages } from './languages.ts';
 import { recordAll } from './record.ts';
 import type { Notification } from './schema.ts';
-import { shownNotification } from './shown.ts';
+import { shownNotification, toldNotification } from './shown.ts';
 import { Wishes } from './wishes.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log'> & {
@@ -201,7 +201,7 @@ export class Notifications {
         type: 'notification',
         vehicleId: notification.vehicleId,
         atMs: notification.serverTimestamp,
-        data: { ...shownNotification(notification), user },
+        data: toldNotification(notification, user),
       });
     }
     for (const [accountId, events] of byAccount)

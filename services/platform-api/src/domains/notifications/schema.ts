@@ -26,7 +26,8 @@ export interface Notification extends AccountRecord {
   readonly address: string | null;
   /** JSON. */
   readonly attributes: string;
-  readonly media: readonly { readonly id: number; readonly kind: string; readonly url: string }[];
+  /** Pictures and other files of it; each who may see them gets URLs. */
+  readonly media: readonly { readonly id: number; readonly kind: string }[];
   readonly backfilled: boolean;
   /** Event time in milliseconds. */
   readonly timestamp: number;

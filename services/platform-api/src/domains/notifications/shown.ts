@@ -13,7 +13,11 @@ export const shownKind = (kind: NotificationKind, language: string) => ({
   sources: [...kind.sources],
 });
 
-export const shownNotification = (notification: Notification): NotificationShown => ({
+/** The URL of a file for whoever looks; null: this one may not see files. */
+export type UrlOf = ((mediaId: number) => string) | null;
+
+/** A notification as it is shown; without files where nobody in particular looks. */
+export const shownNotification = (notification: Notification, urlOf: UrlOf = null): NotificationShown => ({
   ...shownRecord(notification),
   title: notification.title,
   description: notification.description,
@@ -29,7 +33,7 @@ export const shownNotification = (notification: Notification): NotificationShown
   severity: notification.severity,
   address: notification.address,
   attributes: shownAttributes(notification.attributes),
-  media: notification.media.map(({ id, kind, url }) => ({ id, kind, url })),
+  media: urlOf === null ? [] : notification.media.map(({ id, kind }) => ({ id, kind, url: urlOf(id) })),
   backfilled: notification.backfilled,
   acknowledged_at: shownTime(notification.acknowledgedAt),
   acknowledged_by: notification.acknowledgedBy,
@@ -52,5 +56,12 @@ export function withoutDriver<T extends object>(data: T): T {
 }
 
 /** A notification as it is shown to who owns its vehicle, or does not. */
-export const shownTo = (owns: boolean, notification: Notification): NotificationShown =>
-  owns ? shownNotification(notification) : withoutDriver(shownNotification(notification));
+export const shownTo = (owns: boolean, notification: Notification, urlOf: UrlOf): NotificationShown =>
+  owns ? shownNotification(notification, urlOf) : withoutDriver(shownNotification(notification, urlOf));
+
+/** A notification as websockets are told of it: each makes the URLs of its own viewers. */
+export const toldNotification = (notification: Notification, user: number | null): Record<string, unknown> => ({
+  ...shownNotification(notification),
+  media: notification.media.map(({ id, kind }) => ({ id, kind })),
+  user,
+});

@@ -110,7 +110,7 @@ export const findPreferencesOfVehicles = (
 export async function changeUnchanged(
   records: Records,
   before: Notification,
-  change: Partial<Pick<Notification, 'attributes' | 'acknowledgedAt' | 'acknowledgedBy'>>,
+  change: Partial<Pick<Notification, 'attributes' | 'acknowledgedAt' | 'acknowledgedBy' | 'media'>>,
 ): Promise<Notification | null> {
   const filter = { _id: before._id, version: before.version };
   const update = { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } } as object;

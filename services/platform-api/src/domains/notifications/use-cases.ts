@@ -6,6 +6,8 @@ import { shownAttributes } from '../../fields.ts';
 import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
 import { readMoment } from '../../times.ts';
 import { audit } from '../audit/use-cases.ts';
+import { mayViewVideo } from '../media/access.ts';
+import { urlsFor } from '../media/urls.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
 import { fittingAttributes } from './content.ts';
@@ -67,16 +69,24 @@ export async function listAll(
   return listNotifications(deps.records, await visibleNotifications(deps, caller), where, paging);
 }
 
-/** Notifications as the caller is shown them: without the driver where their vehicle is only shared with the caller. */
+/** Notifications as the caller is shown them: without the driver where their vehicle is only shared with the caller, and with pictures where the caller may see them. */
 export async function shownNotifications(
-  deps: Store,
+  deps: Store & Pick<Deps, 'config'>,
   caller: Caller,
   notifications: readonly Notification[],
 ): Promise<NotificationShown[]> {
   const own = caller.role === 'driver' ? new Set(await ownVehicleIds(deps, caller)) : null;
+  const owns = ({ accountId, vehicleId }: Notification): boolean =>
+    accountId === caller.accountId && (own === null || own.has(vehicleId));
+  const urlOf = mayViewVideo(caller) && caller.scopes.includes('video') ? urlsFor(deps, caller.userId) : null;
+  const hasShared = notifications.some((each) => each.media.length > 0 && !owns(each));
+  const shares = urlOf !== null && hasShared ? (await visibleTo(deps, caller)).shares : null;
   return notifications.map((notification) => {
     const { accountId, vehicleId } = notification;
-    return shownTo(accountId === caller.accountId && (own === null || own.has(vehicleId)), notification);
+    if (owns(notification)) return shownTo(true, notification, urlOf);
+    const share = shares?.get(vehicleId);
+    const seesVideo = share?.accountId === accountId && share.permissions.includes('history_video');
+    return shownTo(false, notification, seesVideo ? urlOf : null);
   });
 }
 

@@ -104,9 +104,13 @@ export async function accountConfig(deps: Pick<Deps, 'records' | 'config'>, scop
   return merged(configDefaults(deps), stored === null ? {} : parsed(stored));
 }
 
-/** Who has named no provider sends with those of the installation. */
+/** Who has named no provider sends with those of the installation, and keeps files for as long as that does. */
 const configDefaults = ({ config }: Pick<Deps, 'config'>): GlobalConfig =>
-  merged(defaultConfig(), { sms: { provider: config.SMS_PROVIDER }, push: { provider: config.PUSH_PROVIDER } });
+  merged(defaultConfig(), {
+    sms: { provider: config.SMS_PROVIDER },
+    push: { provider: config.PUSH_PROVIDER },
+    retention: { media_days: config.MEDIA_TTL_DAYS },
+  });
 
 /** Configures an account; what is not named stays, also inside of a part. */
 export async function writeConfig(

@@ -1,0 +1,114 @@
+import { BusError, callUseCase, clipSource } from '@fleet/bus';
+import {
+  AppError,
+  type ClipFormat,
+  pipeUpstream,
+  type RequestContext,
+  signClipPath,
+  signFilePath,
+  upstreamUnreachable,
+} from '@fleet/service-kit';
+import { UploadRecords } from '@fleet/storage';
+import type { Deps } from '../../deps.ts';
+import { isLetIn } from '../accounts/standing.ts';
+import { audit } from '../audit/use-cases.ts';
+import { sharedVehicle } from '../sharing/use-cases.ts';
+import { findAnywhere } from '../users/use-cases.ts';
+import { mayViewVideo } from './access.ts';
+import type { FileQuery, Media } from './schema.ts';
+import { findMedia } from './store.ts';
+import { readMediaUrl } from './urls.ts';
+import { notFound } from './use-cases.ts';
+
+type FileDeps = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'records' | 'redis' | 'stopped'>;
+
+const what = 'file';
+const findLimitMs = 3_000;
+const answerLimitMs = 30_000;
+const innerLifetimeMs = 60_000;
+/** A player asks for one video in many parts: within this time it is one view. */
+const oneViewMs = 600_000;
+
+/** Pipes a file, or the range of it that was asked for, to whoever has its URL, as long as the user whom it was shown to may see it. */
+export async function openFile(deps: FileDeps, id: number, query: FileQuery, context: RequestContext): Promise<void> {
+  const userId = readMediaUrl(deps, id, query);
+  const media = await findMedia(deps.records, id);
+  if (media === null) throw notFound(id);
+  await requireViewer(deps, media, userId);
+  const url = await locate(deps, media, query.format ?? 'original', context);
+  if (context.request.method === 'GET') await noteView(deps, media, userId, context);
+  const headers = headersOf(media, query.download === '1');
+  await pipeUpstream({ url, what, timeoutMs: answerLimitMs, stopped: deps.stopped, headers }, context);
+}
+
+/** What was shown some hours ago may have been taken back since. */
+async function requireViewer({ records }: FileDeps, media: Media, userId: number): Promise<void> {
+  const user = await findAnywhere(records, userId);
+  const isThere = user !== null && !user.disabled && (await isLetIn(records, user.accountId));
+  if (isThere && mayViewVideo(user) && (await isLetIn(records, media.accountId))) {
+    if (user.accountId === media.accountId || user.role === 'superadmin') return;
+    const share = await sharedVehicle({ records }, { userId }, media.vehicleId);
+    if (share?.accountId === media.accountId && share.permissions.includes('history_video')) return;
+  }
+  throw new AppError('permission_denied', 'Whoever this URL was shown to may not see the file any more.');
+}
+
+/** A URL of the pod that has it, for a moment. */
+async function locate(deps: FileDeps, media: Media, format: ClipFormat, context: RequestContext): Promise<string> {
+  const { CLIPS_SIGNING_SECRET: secret } = deps.config;
+  const { file, clip } = media;
+  const lifetimeMs = innerLifetimeMs;
+  if (file !== null) {
+    const baseUrl = await sourceOf(deps, file.server, context);
+    return signFilePath(secret, { imei: file.imei, fileId: file.fileId, baseUrl, lifetimeMs });
+  }
+  const upload = clip === null ? null : await new UploadRecords(deps.database).find(clip.uploadId);
+  if (upload?.status !== 'completed' || upload.server === null) throw notFound(media._id);
+  const baseUrl = await sourceOf(deps, upload.server.podId, context);
+  return signClipPath(secret, { uploadId: upload._id, format, baseUrl, lifetimeMs });
+}
+
+async function sourceOf({ bus }: FileDeps, podId: string, context: RequestContext): Promise<string> {
+  try {
+    const options = { timeoutMs: findLimitMs, correlationId: context.requestId };
+    return (await callUseCase(bus, clipSource(podId), {}, options)).httpUrl;
+  } catch (cause) {
+    if (!(cause instanceof BusError)) throw cause;
+    throw upstreamUnreachable(what, cause);
+  }
+}
+
+/** Pictures of a cabin are personal data: who has looked at them is noted (platform-contract.md, section 26). */
+async function noteView(deps: FileDeps, media: Media, userId: number, context: RequestContext): Promise<void> {
+  if (!(await isFirst(deps, media._id, userId))) return;
+  const { _id: id, accountId, vehicleId, channelId, kind } = media;
+  const doer = { accountId, userId, ...(context.request.ip === undefined ? {} : { ip: context.request.ip }) };
+  const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
+  await audit(deps, doer, 'media.view', { type: 'media', id }, detail);
+}
+
+async function isFirst({ redis, log }: FileDeps, id: number, userId: number): Promise<boolean> {
+  try {
+    const expiration = { type: 'PX', value: oneViewMs } as const;
+    return (await redis.set(`media-viewed:${id}:${userId}`, '1', { condition: 'NX', expiration })) !== null;
+  } catch (error) {
+    log.warn({ err: error }, 'whether a view was noted could not be seen');
+    return true;
+  }
+}
+
+/** What browsers may show in a page of their own; everything else is saved. */
+const shownTypes = /^(image\/(?!svg)|audio\/|video\/)/;
+
+function headersOf({ _id, kind, channelId, takenAt, mimeType, clip }: Media, isDownload: boolean) {
+  const isShown = !isDownload && (clip !== null || shownTypes.test(mimeType));
+  // The camera's own name of a clip is told by who has it.
+  if (clip !== null) return isShown ? { 'Content-Disposition': 'inline' } : {};
+  const extension = /^[a-z]+\/(?:x-)?([a-z0-9]{1,10})$/.exec(mimeType)?.[1] ?? 'bin';
+  const taken = takenAt.toISOString().slice(0, 19).replaceAll(':', '-');
+  const name = `${kind}-${_id}-channel-${channelId}-${taken}.${extension === 'jpeg' ? 'jpg' : extension}`;
+  return {
+    'Content-Type': mimeType,
+    'Content-Disposition': isShown ? `inline; filename="${name}"` : `attachment; filename="${name}"`,
+  };
+}

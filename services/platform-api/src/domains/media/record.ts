@@ -1,0 +1,49 @@
+import type { Deps } from '../../deps.ts';
+import { tellLive } from '../../events/live.ts';
+import type { NewRecord } from '../../store/records.ts';
+import { linkMedia } from '../notifications/media.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { type RemovalParts, removeMedia } from './removal.ts';
+import type { FilePlace, Media } from './schema.ts';
+import { toldMedia } from './shown.ts';
+import { countAdded, recount, type StorageParts } from './storage.ts';
+import { changeMedia, findByKey, insertMedia } from './store.ts';
+
+/** Name of a file among all. */
+export const fileKey = ({ imei, fileId }: Pick<FilePlace, 'imei' | 'fileId'>): string => `file:${imei}:${fileId}`;
+
+/** Name of a clip among all. */
+export const clipKey = (uploadId: string): string => `clip:${uploadId}`;
+
+/** Puts a file of a vehicle on record and counts it; once more it is the record that is there, as it is. */
+export async function recordMedia(parts: StorageParts, vehicle: Vehicle, fields: NewRecord<Media>): Promise<Media> {
+  const { record, created } = await insertMedia(parts.records, fields);
+  await (created ? countAdded(parts, vehicle, record) : recount(parts, vehicle));
+  return record;
+}
+
+/** Shows a file with its notification, and tells those who look on of both. */
+export async function linkAndTell(
+  { bus, notifications, records }: Pick<Deps, 'bus' | 'notifications' | 'records'>,
+  media: Media,
+  notificationId: number | null,
+): Promise<void> {
+  const isNew = notificationId !== null && media.notificationId !== notificationId;
+  const current = isNew ? await changeMedia(records, media, media._id, { notificationId }) : media;
+  // Removed meanwhile: there is no room, or somebody did not want it.
+  if (current === null || (await findByKey(records, media.mediaKey)) === null) return;
+  const changed =
+    notificationId === null ? null : await linkMedia(records, notificationId, { id: current._id, kind: current.kind });
+  if (changed !== null) await notifications.tell([changed]);
+  tellMedia(bus, current);
+}
+
+/** Tells those who look on of a file as it is now. */
+export const tellMedia = (bus: Deps['bus'], media: Media): void =>
+  tellLive(bus, media.accountId, [{ type: 'media', vehicleId: media.vehicleId, data: { ...toldMedia(media) } }]);
+
+/** Removes the record of a clip whose upload is gone. */
+export async function forgetClip(parts: RemovalParts, uploadId: string): Promise<void> {
+  const media = await findByKey(parts.records, clipKey(uploadId));
+  if (media !== null) await removeMedia(parts, media);
+}

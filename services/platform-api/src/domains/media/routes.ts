@@ -1,0 +1,102 @@
+import { expectedVersion, oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { type Caller, callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { idParams, vehicleIdParams } from '../../schemas.ts';
+import { openFile } from './open-file.ts';
+import { fileQuery, listMediaQuery, mediaBody, mediaShown } from './schema.ts';
+import { shownMedia } from './shown.ts';
+import { urlsFor } from './urls.ts';
+import { changeProtection, deleteMedia, listMedia } from './use-cases.ts';
+
+const tags = ['Media'];
+const one = '/dashcam-media/:id';
+
+export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/vehicles/:vehicleId/list-dashcam-media',
+    operationId: 'listDashcamMedia',
+    summary: 'Pictures, files of alarms and uploaded clips of a vehicle, those taken last first',
+    description:
+      'Viewers see them with can_view_video, and whom the vehicle is shared with by the permission history_video. A URL opens for 8 hours, for as long as the caller may see the file.',
+    tags,
+    access: { permission: 'video', scope: 'video' },
+    params: vehicleIdParams,
+    query: listMediaQuery,
+    response: pageOf(mediaShown),
+    handle: async ({ params, query, context }) => {
+      const paging = readPaging(query);
+      const caller = callerOf(context);
+      const { items, total } = await listMedia(deps, caller, params.vehicleId, query, paging);
+      const urlOf = urlsFor(deps, caller.userId);
+      return pageEnvelope({ items: items.map((media) => shownMedia(media, urlOf)), total }, paging);
+    },
+  }),
+  platformRoute({
+    method: 'put',
+    path: one,
+    operationId: 'updateDashcamMedia',
+    summary: 'Keep a file however old it is and however full the storage, or let it go in time',
+    tags,
+    params: idParams,
+    body: mediaBody,
+    response: oneOf(mediaShown),
+    errors: { 412: 'The file has changed since (If-Match).' },
+    handle: async ({ params, body, context }) => {
+      const caller = callerOf(context);
+      const changed = await changeProtection(deps, caller, params.id, body, expectedVersion(context));
+      return { data: shownMedia(changed, urlOfKey(deps, caller)) };
+    },
+  }),
+  platformRoute({
+    method: 'delete',
+    path: one,
+    operationId: 'deleteDashcamMedia',
+    summary: 'Remove a file for good; the upload of a clip goes with it',
+    tags,
+    params: idParams,
+    response: oneOf(mediaShown),
+    errors: { 409: 'The file is protected.' },
+    handle: async ({ params, context }) => {
+      const caller = callerOf(context);
+      const removed = await deleteMedia(deps, caller, params.id);
+      return { data: shownMedia(removed, urlOfKey(deps, caller)) };
+    },
+  }),
+  fileRoute(deps),
+];
+
+/** A key that may write, and not see video, gets no URLs. */
+const urlOfKey = (deps: Deps, caller: Caller): ((id: number) => string) =>
+  caller.scopes.includes('video') ? urlsFor(deps, caller.userId) : () => '';
+
+const fileRoute = (deps: Deps): PlatformRoute =>
+  platformRoute({
+    method: 'get',
+    path: `${one}/file`,
+    operationId: 'getDashcamMediaFile',
+    summary: 'The file itself, by the URL that its record has',
+    description:
+      'A Range header with one range of bytes gets that part (If-Range with the ETag is understood); HEAD says size and type. The URL ends with the right of whom it was shown to.',
+    tags,
+    access: { credentials: 'none', scope: null },
+    isStream: true,
+    params: idParams,
+    query: fileQuery,
+    contentType: ['image/*', 'video/*', 'audio/*', 'application/octet-stream'],
+    otherSuccesses: { 206: 'The part that the Range header asks for; Content-Range says which.' },
+    errors: {
+      401: 'The URL is not signed.',
+      403: 'The signature is not valid, the URL has expired, or whom it was shown to may not see the file any more.',
+      404: 'The file is gone.',
+      409: 'The upload of the clip is not completed.',
+      416: 'Nothing of the range is there; Content-Range says how many bytes there are.',
+      422: 'The clip can not be converted to MP4.',
+      502: 'The server that has the file can not be reached, or returned an error.',
+    },
+    handle: async ({ params, query, context }) => {
+      await openFile(deps, params.id, query, context);
+      return undefined;
+    },
+  });

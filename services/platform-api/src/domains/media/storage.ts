@@ -1,0 +1,85 @@
+import type { Deps } from '../../deps.ts';
+import { raiseHappenings } from '../../events/parts.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { vehiclesIn } from '../vehicles/store.ts';
+import { type RemovalParts, removeMedia } from './removal.ts';
+import type { Media, MediaUsage } from './schema.ts';
+import { bytesOf, changeUsage, countBytes, findUsage, noteTold, oldestOf, usageAfter } from './store.ts';
+
+/** What looking after the storage of vehicles needs. */
+export type StorageParts = RemovalParts & Pick<Deps, 'config' | 'notifications' | 'redis'>;
+
+const atOnce = 20;
+const vehiclesAtOnce = 200;
+
+/** Counts a file that has come: the oldest ones of its vehicle give way where there is no room for all. */
+export async function countAdded(parts: StorageParts, vehicle: Vehicle, media: Media): Promise<void> {
+  const { bytes } = await countBytes(parts.database, media, media.sizeBytes);
+  await keepWithin(parts, vehicle, bytes);
+}
+
+/** Counts the files of a vehicle anew, as after a crash between a file and its being counted. */
+export async function recount(parts: StorageParts, vehicle: Vehicle): Promise<void> {
+  const { _id: vehicleId, accountId } = vehicle;
+  const usage = await countBytes(parts.database, { accountId, vehicleId }, 0);
+  await keepWithin(parts, vehicle, await corrected(parts, usage));
+}
+
+/** Counts the files of all vehicles anew. */
+export async function recountAll(parts: StorageParts): Promise<void> {
+  for (let after = 0; ; ) {
+    const page = await usageAfter(parts.database, after, vehiclesAtOnce);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last._id;
+    for (const usage of page) {
+      const bytes = await corrected(parts, usage);
+      const vehicle = await vehiclesIn(parts.records).find(usage, usage._id);
+      if (vehicle !== null) await keepWithin(parts, vehicle, bytes);
+    }
+  }
+}
+
+async function corrected({ database, records }: StorageParts, usage: MediaUsage): Promise<number> {
+  const bytes = await bytesOf(records, usage._id);
+  if (bytes === usage.bytes) return bytes;
+  // What has come or gone while it was counted is counted the next time.
+  return ((await changeUsage(database, usage, { bytes })) ?? (await findUsage(database, usage._id)))?.bytes ?? 0;
+}
+
+async function keepWithin(parts: StorageParts, vehicle: Vehicle, bytesNow: number): Promise<void> {
+  const { database, records, config } = parts;
+  const limit = config.MEDIA_MAX_BYTES_PER_VEHICLE;
+  let bytes = bytesNow;
+  while (bytes > limit) {
+    const oldest = await oldestOf(records, vehicle._id, atOnce);
+    // All that is left is protected.
+    if (oldest.length === 0) break;
+    for (const media of oldest) if (bytes > limit) bytes = (await removeMedia(parts, media)) ?? bytes;
+    bytes = (await findUsage(database, vehicle._id))?.bytes ?? 0;
+  }
+  await tellWhenNearlyFull(parts, vehicle);
+}
+
+/** Raises `storage_quota` once, until there has been room again. */
+async function tellWhenNearlyFull(parts: StorageParts, vehicle: Vehicle): Promise<void> {
+  const { database, config } = parts;
+  const limit = config.MEDIA_MAX_BYTES_PER_VEHICLE;
+  const usage = await findUsage(database, vehicle._id);
+  if (usage === null) return;
+  if (usage.bytes * 100 < limit * config.MEDIA_NEARLY_FULL_PERCENT) {
+    if (usage.nearlyFullAtMs !== null) await changeUsage(database, usage, { nearlyFullAtMs: null, isTold: false });
+    return;
+  }
+  const noted =
+    usage.nearlyFullAtMs === null
+      ? await changeUsage(database, usage, { nearlyFullAtMs: Date.now(), isTold: false })
+      : usage;
+  // Whoever has changed it looks as well.
+  if (noted === null || noted.nearlyFullAtMs === null || noted.isTold) return;
+  const percent = Math.round((noted.bytes * 100) / limit);
+  const attributes = { used_bytes: noted.bytes, limit_bytes: limit, percent };
+  const happening = { type: 'storage_quota', subject: 'media', atMs: noted.nearlyFullAtMs, attributes };
+  await raiseHappenings(parts, [{ vehicle, happening }]);
+  await noteTold(database, vehicle._id, noted.nearlyFullAtMs);
+}

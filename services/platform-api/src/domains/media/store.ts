@@ -1,0 +1,179 @@
+import type { PageItems, Paging } from '@fleet/service-kit';
+import type { Collection, Database } from '@fleet/storage';
+import { isDuplicateKey } from '@fleet/storage';
+import { AccountRecords, type Conditions, type Scope } from '../../store/account-records.ts';
+import type { NewRecord, Records } from '../../store/records.ts';
+import type { Media, MediaRemoval, MediaUsage } from './schema.ts';
+
+const collectionName = 'media';
+
+const mediaIn = (records: Records): AccountRecords<Media> =>
+  new AccountRecords<Media>(records, 'media', { unique: { mediaKey: 'system' } });
+
+const removalsIn = (database: Database): Collection<MediaRemoval> =>
+  database.collection<MediaRemoval>('media_removals');
+
+const usageIn = (database: Database): Collection<MediaUsage> => database.collection<MediaUsage>('media_usage');
+
+const allMedia = (records: Records): Collection<Media> => records.collection<Media>('media');
+
+/** The record of a file, made where there is none; made again after a crash it is the same. */
+export const insertMedia = (records: Records, fields: NewRecord<Media>): Promise<{ record: Media; created: boolean }> =>
+  records.insertUnique<Media>(collectionName, 'mediaKey', fields.mediaKey, fields);
+
+export const findByKey = (records: Records, key: string): Promise<Media | null> =>
+  records.findByUnique<Media>(collectionName, 'mediaKey', key);
+
+/** Of whatever account: whether it is visible is for the caller of this to see. */
+export const findMedia = (records: Records, id: number): Promise<Media | null> =>
+  allMedia(records).findOne({ _id: id });
+
+export const changeMedia = (
+  records: Records,
+  scope: Scope,
+  id: number,
+  change: Partial<Pick<Media, 'protected' | 'notificationId' | 'file'>>,
+  expectedVersion?: number,
+): Promise<Media | null> => mediaIn(records).update(scope, id, change, expectedVersion);
+
+/** Removes the record; null where somebody else has. */
+export const removeRecord = (records: Records, scope: Scope, id: number): Promise<Media | null> =>
+  mediaIn(records).remove(scope, id);
+
+/** What a maker that died may have left of a record that is gone. */
+export const releaseKey = async (records: Records, key: string, recordId: number): Promise<void> => {
+  await records.uniqueValues.deleteOne({ _id: `${collectionName}.mediaKey:${key}`, recordId });
+};
+
+/** One page of a vehicle's files, those taken last first. */
+export async function listOfVehicle(
+  records: Records,
+  vehicle: { readonly accountId: number; readonly _id: number },
+  where: Conditions,
+  paging: Paging,
+): Promise<PageItems<Media>> {
+  const filter: object = { ...where, vehicleId: vehicle._id, accountId: vehicle.accountId };
+  const found = allMedia(records).find(filter).sort({ takenAt: -1, _id: -1 }).skip(paging.offset).limit(paging.limit);
+  const [items, total] = await Promise.all([found.toArray(), allMedia(records).countDocuments(filter)]);
+  return { items, total };
+}
+
+/** Those of a vehicle that may be removed, the ones that came first. */
+export const oldestOf = (records: Records, vehicleId: number, limit: number): Promise<Media[]> =>
+  allMedia(records).find({ vehicleId, protected: false }).sort({ receivedAt: 1, _id: 1 }).limit(limit).toArray();
+
+/** Those of an account that came before a moment and may be removed. */
+export const receivedBefore = (records: Records, scope: Scope, before: Date, limit: number): Promise<Media[]> =>
+  allMedia(records)
+    .find({ accountId: scope.accountId, protected: false, receivedAt: { $lt: before } })
+    .limit(limit)
+    .toArray();
+
+export const someOfAccount = (records: Records, { accountId }: Scope, limit: number): Promise<Media[]> =>
+  allMedia(records).find({ accountId }).limit(limit).toArray();
+
+/** Clips by id from behind one. */
+export const clipsAfter = (records: Records, afterId: number, limit: number): Promise<Media[]> =>
+  allMedia(records)
+    .find({ source: 'upload', _id: { $gt: afterId } })
+    .sort({ _id: 1 })
+    .limit(limit)
+    .toArray();
+
+/** The sum of what a vehicle's files take. */
+export async function bytesOf(records: Records, vehicleId: number): Promise<number> {
+  let bytes = 0;
+  const found = allMedia(records).find({ vehicleId }, { projection: { sizeBytes: 1 } });
+  for await (const { sizeBytes } of found) bytes += sizeBytes;
+  return bytes;
+}
+
+export const findRemoval = (database: Database, key: string): Promise<MediaRemoval | null> =>
+  removalsIn(database).findOne({ _id: key });
+
+/** Notes what is to be removed; noted again, as by a terminal that has sent it once more, it is to be removed again. */
+export async function noteRemoval(
+  database: Database,
+  { _id, ...fields }: Omit<MediaRemoval, 'notedAt' | 'doneAt'>,
+): Promise<MediaRemoval> {
+  const removal = { ...fields, notedAt: new Date(), doneAt: null };
+  try {
+    await removalsIn(database).updateOne({ _id }, { $set: removal }, { upsert: true });
+  } catch (error) {
+    // Noted by another at the same moment.
+    if (!isDuplicateKey(error)) throw error;
+  }
+  return { _id, ...removal };
+}
+
+export const noteDone = async (database: Database, { _id, file }: MediaRemoval): Promise<void> => {
+  // Sent again meanwhile, it is somewhere else.
+  const filter: object = file === null ? { _id } : { _id, 'file.server': file.server };
+  await removalsIn(database).updateOne(filter, { $set: { doneAt: new Date() } });
+};
+
+export const openRemovals = (database: Database, limit: number): Promise<MediaRemoval[]> =>
+  removalsIn(database).find({ doneAt: null }).sort({ notedAt: 1 }).limit(limit).toArray();
+
+export const openRemovalsOf = (database: Database, { accountId }: Scope): Promise<MediaRemoval[]> =>
+  removalsIn(database).find({ accountId, doneAt: null }).toArray();
+
+/** Forgets what was removed of an account that is gone. */
+export const forgetRemovalsOf = async (database: Database, { accountId }: Scope): Promise<void> => {
+  await removalsIn(database).deleteMany({ accountId, doneAt: { $ne: null } });
+};
+
+/** Forgets what was done before one moment, and what could not be done since another. */
+export async function forgetRemovals(database: Database, before: { done: Date; noted: Date }): Promise<void> {
+  await removalsIn(database).deleteMany({ doneAt: { $lt: before.done, $ne: null } });
+  await removalsIn(database).deleteMany({ notedAt: { $lt: before.noted } });
+}
+
+/** Counts bytes that have come or gone; what there is now. */
+export async function countBytes(
+  database: Database,
+  { accountId, vehicleId }: Pick<Media, 'accountId' | 'vehicleId'>,
+  bytes: number,
+): Promise<MediaUsage> {
+  const update = {
+    $inc: { bytes, revision: 1 },
+    $setOnInsert: { accountId, nearlyFullAtMs: null, isTold: false },
+  } as object;
+  for (;;) {
+    try {
+      const options = { upsert: true, returnDocument: 'after' } as const;
+      const usage = await usageIn(database).findOneAndUpdate({ _id: vehicleId }, update, options);
+      if (usage !== null) return usage;
+    } catch (error) {
+      // Two that make it at the same time: the second finds it there.
+      if (!isDuplicateKey(error)) throw error;
+    }
+  }
+}
+
+export const findUsage = (database: Database, vehicleId: number): Promise<MediaUsage | null> =>
+  usageIn(database).findOne({ _id: vehicleId });
+
+export const usageAfter = (database: Database, vehicleId: number, limit: number): Promise<MediaUsage[]> =>
+  usageIn(database)
+    .find({ _id: { $gt: vehicleId } })
+    .sort({ _id: 1 })
+    .limit(limit)
+    .toArray();
+
+/** Changes what is known of a vehicle's storage if nobody has since it was read; null where somebody has. */
+export const changeUsage = (
+  database: Database,
+  { _id, revision }: MediaUsage,
+  change: Partial<Pick<MediaUsage, 'bytes' | 'nearlyFullAtMs' | 'isTold'>>,
+): Promise<MediaUsage | null> =>
+  usageIn(database).findOneAndUpdate(
+    { _id, revision },
+    { $set: change, $inc: { revision: 1 } },
+    { returnDocument: 'after' },
+  );
+
+/** The notification of that moment is on record. */
+export const noteTold = async (database: Database, vehicleId: number, nearlyFullAtMs: number): Promise<void> => {
+  await usageIn(database).updateOne({ _id: vehicleId, nearlyFullAtMs }, { $set: { isTold: true } });
+};

@@ -1,0 +1,76 @@
+import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { Conditions } from '../../store/account-records.ts';
+import { readMoment } from '../../times.ts';
+import { audit } from '../audit/use-cases.ts';
+import { sharedVehicle } from '../sharing/use-cases.ts';
+import { visibleVehicle } from '../vehicles/visibility.ts';
+import { tellMedia } from './record.ts';
+import { type RemovalParts, removeMedia } from './removal.ts';
+import type { ListMediaQuery, Media, MediaBody } from './schema.ts';
+import { changeMedia, findMedia, listOfVehicle } from './store.ts';
+
+type Store = Pick<Deps, 'records'>;
+
+/** The files of a vehicle, those taken last first. */
+export async function listMedia(
+  deps: Store,
+  caller: Caller,
+  vehicleId: number,
+  query: ListMediaQuery,
+  paging: Paging,
+): Promise<PageItems<Media>> {
+  const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'history_video');
+  return listOfVehicle(deps.records, vehicle, conditionsOf(query), paging);
+}
+
+function conditionsOf({ channel_id: channelId, kind, ...query }: ListMediaQuery): Conditions {
+  const [from, to] = [readMoment(query.from, 'from'), readMoment(query.to, 'to')];
+  const between = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) };
+  return {
+    ...(channelId === undefined ? {} : { channelId }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(from === undefined && to === undefined ? {} : { takenAt: between }),
+  };
+}
+
+/** Says that a file is to stay, or may go. */
+export async function changeProtection(
+  deps: Pick<Deps, 'records' | 'log' | 'bus'>,
+  caller: Caller,
+  id: number,
+  body: MediaBody,
+  expectedVersion: number | undefined,
+): Promise<Media> {
+  await ownMedia(deps, caller, id);
+  const changed = await changeMedia(deps.records, caller, id, body, expectedVersion);
+  if (changed === null) throw notFound(id);
+  if (body.protected !== undefined)
+    await audit(deps, caller, 'media.protect', { type: 'media', id }, { ...body, vehicle_id: changed.vehicleId });
+  tellMedia(deps.bus, changed);
+  return changed;
+}
+
+/** Removes a file for good; a clip's upload goes with it. */
+export async function deleteMedia(deps: RemovalParts, caller: Caller, id: number): Promise<Media> {
+  const media = await ownMedia(deps, caller, id);
+  if (media.protected) throw new AppError('state_conflict', `File ${id} is protected.`);
+  await removeMedia(deps, media);
+  const { vehicleId, kind, channelId } = media;
+  const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
+  await audit(deps, caller, 'media.delete', { type: 'media', id }, detail);
+  return media;
+}
+
+/** A file of the caller's own account: 404 where it is not visible, 403 where it is only shared. */
+async function ownMedia(deps: Store, caller: Caller, id: number): Promise<Media> {
+  const media = await findMedia(deps.records, id);
+  if (media === null) throw notFound(id);
+  if (media.accountId === caller.accountId) return media;
+  const share = await sharedVehicle(deps, caller, media.vehicleId);
+  if (share?.accountId !== media.accountId || !share.permissions.includes('history_video')) throw notFound(id);
+  throw new AppError('permission_denied', `File ${id} is of a vehicle that is only shared with the caller.`);
+}
+
+export const notFound = (id: number): AppError => new AppError('not_found', `There is no file ${id}.`);

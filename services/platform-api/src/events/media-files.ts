@@ -1,0 +1,144 @@
+import {
+  callUseCase,
+  decodeJson,
+  type MediaStored,
+  mediaStored,
+  mediaStoredSubject,
+  removeMediaFile,
+  StoredConsumer,
+} from '@fleet/bus';
+import { fileKey, linkAndTell, recordMedia } from '../domains/media/record.ts';
+import { removeUnwanted } from '../domains/media/removal.ts';
+import type { FilePlace, Media } from '../domains/media/schema.ts';
+import { recount } from '../domains/media/storage.ts';
+import { changeMedia, findByKey, findRemoval } from '../domains/media/store.ts';
+import { instantTaken } from '../domains/media/times.ts';
+import { findNotification } from '../domains/notifications/store.ts';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/store.ts';
+import { firstToldMs, type Picture, raiseCaptured } from './media.ts';
+import type { EventParts } from './parts.ts';
+
+const removeLimitMs = 5_000;
+
+/** Reads what upload-ftp has stored of terminals (MEDIA): each becomes a record of its vehicle, what is nobody's goes. */
+export const followMediaFiles = (parts: EventParts): StoredConsumer =>
+  new StoredConsumer(parts.bus, {
+    stream: 'MEDIA',
+    durable: 'platform-media',
+    subject: mediaStoredSubject('*'),
+    onError: (error) => parts.log.warn({ err: error }, 'a file of a terminal is not on record yet'),
+    handler: async ({ data, subject }) => {
+      const stored = readStored(data);
+      // It will never be readable.
+      if (stored === null) return parts.log.warn({ subject }, 'what is said of a file can not be read');
+      await take(parts, stored);
+    },
+  });
+
+function readStored(data: Uint8Array): MediaStored | null {
+  try {
+    const body = decodeJson(data);
+    return mediaStored.check(body) ? (body as MediaStored) : null;
+  } catch {
+    // It is not even JSON: the same answer.
+    return null;
+  }
+}
+
+async function take(parts: EventParts, stored: MediaStored): Promise<void> {
+  const file: FilePlace = { imei: stored.imei, fileId: stored.fileId, server: stored.server };
+  const key = fileKey(file);
+  const removal = await findRemoval(parts.database, key);
+  // It was removed, and is here once more.
+  if (removal !== null) return removeUnwanted(parts, { ...removal, file });
+  const known = await findByKey(parts.records, key);
+  if (known !== null) return mendKnown(parts, known, stored, file);
+  const vehicle = await vehicleOf(parts, stored);
+  if (vehicle === null)
+    return removeUnwanted(parts, { _id: key, file, accountId: stored.attachment?.accountId ?? null });
+  await finish(parts, vehicle, await recordMedia(parts, vehicle, await fieldsOf(parts, vehicle, stored, file)), stored);
+}
+
+/** Told of again: what a crash has left undone is done. */
+async function mendKnown(parts: EventParts, known: Media, stored: MediaStored, file: FilePlace): Promise<void> {
+  const media = await placed(parts, known, stored, file);
+  const vehicle = await vehiclesIn(parts.records).find(media, media.vehicleId);
+  if (vehicle === null) return;
+  await recount(parts, vehicle);
+  await finish(parts, vehicle, media, stored);
+}
+
+/** A file that was sent again may be with another pod now; the older copy goes. */
+async function placed(parts: EventParts, known: Media, stored: MediaStored, file: FilePlace): Promise<Media> {
+  if (known.file === null || known.file.server === file.server) return known;
+  const isNewer = stored.receivedAtMs > known.receivedAt.getTime();
+  const changed = isNewer ? await changeMedia(parts.records, known, known._id, { file }) : null;
+  await dropCopy(parts, changed === null ? file : known.file);
+  return changed ?? known;
+}
+
+async function dropCopy({ bus, log }: EventParts, { imei, fileId, server }: FilePlace): Promise<void> {
+  try {
+    await callUseCase(bus, removeMediaFile(server), { imei, fileId }, { timeoutMs: removeLimitMs });
+  } catch (error) {
+    log.info({ err: error, fileId, server }, 'a second copy of a file could not be removed');
+  }
+}
+
+/** Whose file it is; null where the vehicle, or the alarm that it belongs to, is gone. */
+async function vehicleOf({ records }: EventParts, { imei, attachment }: MediaStored): Promise<Vehicle | null> {
+  if (attachment === null) return findVehicleByImei(records, imei);
+  const { accountId, vehicleId, notificationId } = attachment;
+  const vehicle = await vehiclesIn(records).find({ accountId }, vehicleId);
+  const notification = vehicle === null ? null : await findNotification(records, notificationId);
+  return notification?.accountId === accountId && notification.vehicleId === vehicleId ? vehicle : null;
+}
+
+async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored, file: FilePlace) {
+  const { attachment, channel, imei, kind, mimeType, place, receivedAtMs, sizeBytes, source, takenAt } = stored;
+  return {
+    accountId: vehicle.accountId,
+    mediaKey: fileKey(file),
+    captureId: null,
+    vehicleId: vehicle._id,
+    imei: vehicle.imei === imei ? (vehicle.recordedImei ?? imei) : imei,
+    channelId: channel,
+    kind,
+    source,
+    mimeType,
+    sizeBytes,
+    takenAt: instantTaken(takenAt, vehicle.cameraUtcOffset, receivedAtMs),
+    receivedAt: new Date(receivedAtMs),
+    latitude: place?.latitude ?? null,
+    longitude: place?.longitude ?? null,
+    notificationId: attachment?.notificationId ?? null,
+    protected: false,
+    toldAtMs: attachment === null ? await toldAtMs(parts, stored) : null,
+    file,
+    clip: null,
+  };
+}
+
+const toldAtMs = async ({ redis }: EventParts, stored: MediaStored): Promise<number> =>
+  stored.multimediaId === null
+    ? stored.receivedAtMs
+    : firstToldMs(redis, stored.imei, pictureOf(stored), stored.receivedAtMs);
+
+const pictureOf = ({ multimediaId, channel, kind, source, sizeBytes, place }: MediaStored): Picture => ({
+  multimediaId: multimediaId ?? 0,
+  channel,
+  kind,
+  source,
+  sizeBytes,
+  place: place ?? undefined,
+});
+
+/** Pictures raise `media_captured`; attachments belong to an alarm that was told of. */
+async function finish(parts: EventParts, vehicle: Vehicle, media: Media, stored: MediaStored): Promise<void> {
+  const notificationId =
+    media.toldAtMs === null
+      ? media.notificationId
+      : await raiseCaptured(parts, vehicle, pictureOf(stored), media.toldAtMs);
+  await linkAndTell(parts, media, notificationId);
+}

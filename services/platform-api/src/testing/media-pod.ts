@@ -1,0 +1,64 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Bus, clipSource, removeMediaFile, removeUploadFiles, serveUseCase } from '@fleet/bus';
+
+/** The pod of upload-ftp that a test stands in for. */
+export const mediaPodId = 'test-ftp';
+
+const standIns = new WeakSet<Bus>();
+
+/** Removes files, for worlds that have none. */
+export function standInForMediaPod(bus: Bus): void {
+  if (standIns.has(bus)) return;
+  standIns.add(bus);
+  const options = { queue: 'test', onError: () => undefined };
+  serveUseCase(bus, removeMediaFile(mediaPodId), options, async () => ({}));
+}
+
+/** A pod of upload-ftp whose answers the test makes. */
+export interface MediaPod {
+  readonly id: string;
+  readonly requests: IncomingMessage[];
+  /** Ids of the files and uploads that were removed. */
+  readonly removed: string[];
+  /** False: it can not be asked to remove anything. */
+  isRemoving: boolean;
+  answer: (request: IncomingMessage, response: ServerResponse) => void;
+  close(): Promise<void>;
+}
+
+export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
+  const server = createServer((request, response) => {
+    pod.requests.push(request);
+    pod.answer(request, response);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const httpUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const options = { queue: 'test', onError: () => undefined };
+  const remove = async (what: string): Promise<Record<string, never>> => {
+    if (!pod.isRemoving) throw new Error('disk');
+    pod.removed.push(what);
+    return {};
+  };
+  const served = [
+    serveUseCase(bus, clipSource(id), options, async () => ({ httpUrl })),
+    serveUseCase(bus, removeMediaFile(id), options, ({ fileId }) => remove(fileId)),
+    serveUseCase(bus, removeUploadFiles(id), options, ({ uploadId }) => remove(uploadId)),
+  ];
+  await bus.nc.flush();
+  const pod: MediaPod = {
+    id,
+    requests: [],
+    removed: [],
+    isRemoving: true,
+    answer: (_request, response) => void response.writeHead(404).end(),
+    close: async () => {
+      await Promise.all(served.map((each) => each.stop()));
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return pod;
+}
