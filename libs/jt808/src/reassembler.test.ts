@@ -78,6 +78,15 @@ describe('Reassembler', () => {
     expect(push(reassembler, [part(2, 1, 0, 'c'), part(2, 2, 0, 'd')])).toEqual(['stored', 'cd']);
   });
 
+  it('begins anew with parts of a message that was joined and could not be stored', () => {
+    const { reassembler } = setUp();
+    const parts = [part(2, 1, 10, 'a'), part(2, 2, 11, 'b')] as const;
+    expect(push(reassembler, [...parts, parts[1]])).toEqual(['stored', 'ab', 'duplicate']);
+    reassembler.reopen('t', { messageId: 0x0801, total: 2 });
+    reassembler.reopen('nobody', { messageId: 0x0801, total: 2 });
+    expect(push(reassembler, [parts[1], parts[0], parts[1]])).toEqual(['stored', 'ab', 'duplicate']);
+  });
+
   it('takes a message in one part, and refuses what is no part', () => {
     const { reassembler } = setUp();
     expect(push(reassembler, [part(1, 1, 5, 'x')])).toEqual(['x']);

@@ -201,7 +201,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
     log,
     logLimit: new LogLimit(20),
     unknownResult: config.UNKNOWN_MESSAGE_RESULT,
-    maxEventBytes: (bus.nc.info?.max_payload ?? 1_048_576) - 4_096,
+    maxEventBytes: eventLimit(bus, log),
     zeroSerial: new Set((config.REPLY_SERIAL_ZERO ?? '').split(',').filter((imei) => imei !== '')),
   });
   const transfers = setInterval(() => pollTransfers(reassembler, devices, metrics), 1_000);
@@ -238,4 +238,16 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
     }),
   );
   return listener;
+}
+
+/** A terminal's split messages are joined up to 8 MiB with their overhead; a broker with its own default takes 1 MiB. */
+const ampleMessageBytes = 8_000_000;
+const eventHeadBytes = 4_096;
+
+/** Largest body that the broker takes as one message. */
+function eventLimit(bus: Bus, log: Logger): number {
+  const maxMessageBytes = bus.nc.info?.max_payload ?? 1_048_576;
+  if (maxMessageBytes < ampleMessageBytes)
+    log.warn({ maxMessageBytes }, 'larger pictures are refused: max_payload of the broker should be 8MB');
+  return maxMessageBytes - eventHeadBytes;
 }

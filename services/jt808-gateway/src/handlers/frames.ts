@@ -3,6 +3,7 @@ import { eventHeaders, eventSubject, headers } from '@fleet/bus';
 import {
   type Edition,
   type Frame,
+  type JoinedMessage,
   type Reassembler,
   type TerminalAddress,
   terminalKey,
@@ -43,6 +44,8 @@ export interface FrameHandlerOptions {
 /** What a terminal says, frame by frame: to the login, to JetStream, to the command that waits for it, or back with a refusal. */
 export class FrameHandler {
   readonly #o: FrameHandlerOptions;
+  /** Split messages that are joined and on their way to JetStream. */
+  readonly #unstored = new Set<string>();
   #lastEvent = 0;
   readonly #eventPrefix = `${process.pid}-${Date.now().toString(36)}`;
 
@@ -157,19 +160,24 @@ export class FrameHandler {
     const outcome = this.#o.reassembler.push(session.device.imei, frame);
     switch (outcome.kind) {
       case 'stored':
-      case 'duplicate':
         this.#reply(session, frame, Result.success);
+        break;
+      case 'duplicate':
+        // Of a message that is on its way to JetStream: only its storing acknowledges it.
+        if (!this.#unstored.has(joinName(session, { messageId, total: subpackage?.total ?? 0 })))
+          this.#reply(session, frame, Result.success);
         break;
       case 'refused':
         this.#o.metrics.dropped.inc({ kind: outcome.reason });
         this.#reply(session, frame, Result.failure);
         break;
       case 'complete':
-        this.#takeJoined(session, frame, outcome.message.body);
+        this.#takeJoined(session, frame, outcome.message);
     }
   }
 
-  #takeJoined(session: Session, frame: Frame, body: Buffer): void {
+  #takeJoined(session: Session, frame: Frame, message: JoinedMessage): void {
+    const { body } = message;
     if (frame.messageId === 0x0801) {
       this.#store(session, frame, body, () => {
         const { connection, address, edition } = session;
@@ -228,8 +236,18 @@ export class FrameHandler {
       this.#reply(session, frame, Result.failure);
       return;
     }
-    const event = { messageId: frame.messageId, serialNo: frame.serial, edition: session.edition };
-    this.#publish(session, event, body, stored);
+    const { messageId, subpackage } = frame;
+    const event = { messageId, serialNo: frame.serial, edition: session.edition };
+    if (subpackage === null) return this.#publish(session, event, body, stored);
+    const joined = { messageId, total: subpackage.total };
+    const name = joinName(session, joined);
+    this.#unstored.add(name);
+    const ended = (isStored: boolean): void => {
+      this.#unstored.delete(name);
+      // What is sent again of it must not pass for a duplicate of something that is stored.
+      if (!isStored) this.#o.reassembler.reopen(session.device.imei, joined);
+    };
+    this.#publish(session, event, body, stored, ended);
   }
 
   /** What a terminal has told of itself when it registered; its acknowledgement was that of the login. */
@@ -247,6 +265,7 @@ export class FrameHandler {
     event: { readonly messageId: number; readonly serialNo: number; readonly edition: Edition },
     body: Buffer,
     stored: () => void,
+    ended: (isStored: boolean) => void = () => undefined,
   ): void {
     const head = headers();
     head.set(eventHeaders.phone, phone);
@@ -261,6 +280,7 @@ export class FrameHandler {
     const done = (isStored: boolean): void => {
       connection.unstored -= 1;
       this.#o.metrics.events.inc({ result: isStored ? 'stored' : 'dropped' });
+      ended(isStored);
       if (isStored) stored();
     };
     // A view on the read would keep all of it in memory until the confirmation.
@@ -273,6 +293,9 @@ export class FrameHandler {
     session.connection.reply(session.address, frame.serial, frame.messageId, result);
   }
 }
+
+const joinName = ({ device }: Session, { messageId, total }: Pick<JoinedMessage, 'messageId' | 'total'>): string =>
+  `${device.imei}/${messageId}/${total}`;
 
 /** The terminal speaks in its other form now: answers go out in that one. */
 function readdress(session: Session, frame: Frame): void {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,17 +42,13 @@ export class OwnServer {
     this.#folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   }
 
-  /** A broker with JetStream. */
-  static async nats(): Promise<OwnServer> {
-    const args = (port: number, folder: string): string[] => [
-      '-a',
-      '127.0.0.1',
-      '-p',
-      String(port),
-      '-js',
-      '-sd',
-      folder,
-    ];
+  /** A broker with JetStream; `settings` are lines of its configuration file. */
+  static async nats(settings = ''): Promise<OwnServer> {
+    const args = (port: number, folder: string): string[] => {
+      const file = join(folder, 'nats.conf');
+      writeFileSync(file, settings);
+      return ['-c', file, '-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder];
+    };
     return OwnServer.#started('NATS_SERVER_BIN', args);
   }
 

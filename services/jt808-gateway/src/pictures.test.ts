@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { eventSubject } from '@fleet/bus';
+import { decodeBody, platformRetransmitRequest } from '@fleet/jt808';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Gateway } from './service.ts';
+import { Caller, startGateway, until } from './testing/harness.ts';
+import { OwnServer } from './testing/own-servers.ts';
+import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
+
+// Each test waits for conditions; the machine that runs them may be busy with others.
+jest.setTimeout(120_000);
+
+const open: RawTerminal[] = [];
+afterEach(() => {
+  for (const terminal of open.splice(0)) terminal.close();
+});
+
+/** A broker of its own with a gateway in front of it. */
+class Setting {
+  broker!: OwnServer;
+  gateway!: Gateway;
+  caller!: Caller;
+
+  async start(settings: string, env: Record<string, string> = {}): Promise<void> {
+    this.broker = await OwnServer.nats(settings);
+    const url = `nats://127.0.0.1:${this.broker.port}`;
+    this.gateway = await startGateway({ NATS_URL: url, ...env });
+    this.caller = await Caller.open(url);
+  }
+
+  async stop(): Promise<void> {
+    await this.caller.close();
+    await this.gateway.stop();
+    await this.broker.remove();
+  }
+
+  async login(): Promise<RawTerminal> {
+    const terminal = await RawTerminal.login(this.gateway.jt808Port, freePhone(), '2013');
+    open.push(terminal);
+    return terminal;
+  }
+
+  /** The pictures of a terminal that JetStream has. */
+  async stored(terminal: RawTerminal): Promise<Buffer[]> {
+    const manager = await this.caller.bus.jetstreamManager();
+    const { state } = await manager.streams.info('EVENTS');
+    const pictures: Buffer[] = [];
+    for (let seq = Math.max(1, state.first_seq); seq <= state.last_seq; seq += 1) {
+      const message = await manager.streams.getMessage('EVENTS', { seq });
+      if (message.subject === eventSubject(keyOf(terminal.phone), 0x0801)) pictures.push(Buffer.from(message.data));
+    }
+    return pictures;
+  }
+}
+
+const head = Buffer.from('0000002a0000000100000000', 'hex');
+const picture = (sizeBytes: number): Buffer => Buffer.concat([head, randomBytes(sizeBytes - head.length)]);
+const last = <T>(parts: readonly T[]): T => {
+  const part = parts.at(-1);
+  if (part === undefined) throw new Error('no parts');
+  return part;
+};
+
+describe('a large picture (0x0801)', () => {
+  const setting = new Setting();
+  beforeAll(() => setting.start('max_payload: 8MB'));
+  afterAll(() => setting.stop());
+
+  it('of 7.5 MB is stored whole, as the broker of the product takes it', async () => {
+    const terminal = await setting.login();
+    const body = picture(7_500_000);
+    for (const part of terminal.parts(0x0801, body, 1_023)) terminal.socket.write(part.bytes);
+    expect((await terminal.next(0x8800, () => true, 60_000)).body.toString('hex')).toBe('0000002a');
+    const [stored] = await setting.stored(terminal);
+    expect(stored?.equals(body)).toBe(true);
+  });
+
+  it('that is larger than anything is refused, and the terminal is served on', async () => {
+    const terminal = await setting.login();
+    const parts = terminal.parts(0x0801, picture(9_000_000), 1_023);
+    for (const part of parts) terminal.socket.write(part.bytes);
+    await terminal.next(0x8001, ({ body }) => body.readUInt8(4) === 1, 60_000);
+    const small = picture(2_000);
+    for (const part of terminal.parts(0x0801, small, 800)) terminal.socket.write(part.bytes);
+    await terminal.next(0x8800, ({ body }) => body.length === 4, 60_000);
+    expect(await setting.stored(terminal)).toEqual([small]);
+  });
+});
+
+describe('with a broker that takes 1 MiB', () => {
+  const setting = new Setting();
+  beforeAll(() => setting.start(''));
+  afterAll(() => setting.stop());
+
+  it('a larger picture is refused and counted, and the terminal is served on', async () => {
+    const terminal = await setting.login();
+    const parts = terminal.parts(0x0801, picture(1_200_000), 1_023);
+    for (const part of parts) terminal.socket.write(part.bytes);
+    expect(await terminal.result(last(parts).serial, 0x0801, 60_000)).toBe(1);
+    const metrics = await (await fetch(`http://127.0.0.1:${setting.gateway.httpPort}/metrics`)).text();
+    expect(metrics).toMatch(/^gateway_frames_dropped_total\{[^}]*kind="tooLarge"[^}]*\} 1$/m);
+    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+    expect(await setting.stored(terminal)).toEqual([]);
+  });
+});
+
+describe('while the broker is away', () => {
+  const setting = new Setting();
+  beforeAll(() => setting.start('', { STORE_BUFFER_BYTES: '65536' }));
+  afterAll(() => setting.stop());
+
+  it('the last part of a picture is acknowledged by its storing alone, however often it is sent', async () => {
+    const terminal = await setting.login();
+    const body = picture(40_000);
+    const parts = terminal.parts(0x0801, body, 1_000);
+    setting.broker.signal('SIGSTOP');
+    try {
+      for (const part of [...parts, last(parts)]) terminal.socket.write(part.bytes);
+      // Frames are answered in their order: what was not answered before this one waits.
+      expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+      const serials = terminal.received
+        .filter((frame) => frame.messageId === 0x8001)
+        .map((frame) => frame.body.readUInt16BE(0));
+      expect(serials).not.toContain(last(parts).serial);
+    } finally {
+      setting.broker.signal('SIGCONT');
+    }
+    expect(await terminal.result(last(parts).serial, 0x0801, 60_000)).toBe(0);
+    await terminal.next(0x8800, ({ body }) => body.length === 4, 60_000);
+    expect(await setting.stored(terminal)).toEqual([body]);
+  });
+
+  it('a picture that could not be stored is no duplicate when it comes again: its parts are asked for anew', async () => {
+    const [terminal, other] = [await setting.login(), await setting.login()];
+    const body = picture(40_000);
+    const parts = terminal.parts(0x0801, body, 1_000);
+    setting.broker.signal('SIGSTOP');
+    try {
+      // What waits for the broker fills the memory for it.
+      for (const part of other.parts(0x0801, picture(40_000), 1_000)) other.socket.write(part.bytes);
+      expect(await other.result(other.send(0x0002), 0x0002)).toBe(0);
+      for (const part of parts) terminal.socket.write(part.bytes);
+      expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+    } finally {
+      setting.broker.signal('SIGCONT');
+    }
+    await other.next(0x8800, ({ body }) => body.length === 4, 60_000);
+    terminal.socket.write(last(parts).bytes);
+    const asked = await terminal.next(0x8003, () => true, 60_000);
+    expect(decodeBody(platformRetransmitRequest, asked.body, '2013')).toEqual({
+      originalSerial: parts[0]?.serial,
+      packageIds: parts.slice(0, -1).map((_part, index) => index + 1),
+    });
+    for (const part of parts.slice(0, -1)) terminal.socket.write(part.bytes);
+    await terminal.next(0x8800, ({ body }) => body.length === 4, 60_000);
+    await until(async () => (await setting.stored(terminal)).length === 1, 'the picture is stored');
+    expect(await setting.stored(terminal)).toEqual([body]);
+  });
+});
