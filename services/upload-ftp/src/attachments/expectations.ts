@@ -22,12 +22,15 @@ export interface Expectation {
   readonly files: readonly KeptFile[];
 }
 
+/** Without `files` until there are some: an update that inserts an empty list is not the same on all servers. */
+type Stored = Omit<Expectation, 'files'> & Partial<Pick<Expectation, 'files'>>;
+
 /** What is expected of which terminal, shared by all pods. */
 export class Expectations {
-  readonly #expectations: Collection<Expectation>;
+  readonly #expectations: Collection<Stored>;
 
   constructor(database: Database) {
-    this.#expectations = database.collection<Expectation>('attachment_expectations');
+    this.#expectations = database.collection<Stored>('attachment_expectations');
   }
 
   async ensureIndexes(): Promise<void> {
@@ -37,7 +40,7 @@ export class Expectations {
   /** Expects the attachments of an alarm; once more, it is for longer. */
   async expect({ _id, expiresAtMs, ...alarm }: Omit<Expectation, 'files'>): Promise<void> {
     const store = async (): Promise<void> => {
-      const change = { $setOnInsert: { ...alarm, files: [] }, $max: { expiresAtMs } };
+      const change = { $setOnInsert: alarm, $max: { expiresAtMs } };
       await this.#expectations.updateOne({ _id }, change, { upsert: true });
     };
     await store().catch((error: unknown) => {
@@ -47,8 +50,9 @@ export class Expectations {
     });
   }
 
-  find(alarmNo: string): Promise<Expectation | null> {
-    return this.#expectations.findOne({ _id: alarmNo });
+  async find(alarmNo: string): Promise<Expectation | null> {
+    const stored = await this.#expectations.findOne({ _id: alarmNo });
+    return stored === null ? null : { files: [], ...stored };
   }
 
   async addKept(alarmNo: string, file: KeptFile): Promise<void> {

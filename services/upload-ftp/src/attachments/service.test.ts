@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { callUseCase, decodeJson, expectAttachments, type MediaStored, mediaStoredSubject } from '@fleet/bus';
+import { terminalKey } from '@fleet/jt808';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { AttachmentClient } from '../testing/attachment-client.ts';
+import { clipBytes, sha256, World } from '../testing/world.ts';
+import { type Expectation, Expectations } from './expectations.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const phone = `0138${String(Math.trunc(Math.random() * 1e8)).padStart(8, '0')}`;
+const imei = terminalKey(phone) ?? '';
+const alarmNo = 'abcdef0123456789'.repeat(2);
+const name = `00_65_6502_0_${alarmNo}.jpg`;
+const picture = Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), clipBytes(100_000)]);
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ ATTACHMENT_SWEEP_MS: '100', ATTACHMENT_PUBLIC_HOST: 'files.example' });
+});
+afterAll(() => world.stop());
+
+const expectFiles = (more: { alarmNo?: string; lifetimeMs?: number } = {}) =>
+  callUseCase(
+    world.bus,
+    expectAttachments,
+    { alarmNo, imei, accountId: 5, vehicleId: 6, notificationId: 7, count: 1, lifetimeMs: 60_000, ...more },
+    { timeoutMs: 10_000 },
+  );
+const stored = (): Promise<Expectation[]> =>
+  world.database.collection<Expectation>('attachment_expectations').find({}).toArray();
+const connect = (): Promise<AttachmentClient> => AttachmentClient.connect(world.service.attachmentPort, phone);
+
+describe('attachments in the service', () => {
+  it('are expected once, however often and by how many that is asked for', async () => {
+    const server = { host: 'files.example', tcpPort: world.service.attachmentPort };
+    const expectations = new Expectations(world.database);
+    const { accountId, vehicleId, notificationId, count } = { accountId: 5, vehicleId: 6, notificationId: 7, count: 1 };
+    const [answer] = await Promise.all([
+      expectFiles(),
+      expectFiles(),
+      expectations.expect({ _id: alarmNo, imei, accountId, vehicleId, notificationId, count, expiresAtMs: 1 }),
+    ]);
+    expect(answer).toEqual(server);
+    expect(await stored()).toMatchObject([{ _id: alarmNo, imei, accountId, vehicleId, notificationId, count }]);
+    const [first] = await stored();
+    expect(first?.expiresAtMs).toBeGreaterThan(Date.now() + 20_000);
+  });
+
+  it('are stored and told of before the terminal hears that they are there', async () => {
+    const client = await connect();
+    expect(await client.list(alarmNo, { [name]: picture.length })).toBe(0);
+    client.data(name, 0, picture);
+    expect(await client.done(name, picture.length)).toMatchObject({ result: 0 });
+    const manager = await world.bus.jetstreamManager();
+    const { data } = await manager.streams.getMessage('MEDIA', { last_by_subj: mediaStoredSubject(imei) });
+    const told = decodeJson(data) as MediaStored;
+    expect(told).toMatchObject({
+      imei,
+      server: world.podId,
+      kind: 'image',
+      mimeType: 'image/jpeg',
+      sizeBytes: picture.length,
+      channel: 65,
+      attachment: { alarmNo, accountId: 5, vehicleId: 6, notificationId: 7, name },
+    });
+    expect(await stored()).toMatchObject([{ files: [{ name, fileId: told.fileId }] }]);
+    const { fileId } = told;
+    const file = readFileSync(`${world.clipsDir}/.media/${imei}/${fileId}`);
+    expect(sha256(file)).toBe(sha256(picture));
+    client.socket.destroy();
+  });
+
+  it('are known in the next life of the pod too', async () => {
+    await world.service.stop();
+    await world.startService();
+    await expectFiles();
+    const client = await connect();
+    expect(await client.list(alarmNo, { [name]: picture.length }, { infoType: 1 })).toBe(0);
+    expect(await client.done(name, picture.length)).toMatchObject({ result: 0, retransmit: [] });
+    expect(await world.metric('upload_ftp_attachment_files_total')).toMatch(/result="known"[^\n]* 1$/m);
+    client.socket.destroy();
+  });
+
+  it('are not expected any more when their time is over', async () => {
+    const other = 'f'.repeat(32);
+    await expectFiles({ alarmNo: other, lifetimeMs: 1 });
+    await until(async () => (await stored()).every(({ _id }) => _id !== other));
+    expect(await stored()).toMatchObject([{ _id: alarmNo }]);
+  });
+
+  it('are not asked for where nothing can be stored, nor during a stop', async () => {
+    await world.service.stop();
+    await expect(expectFiles()).rejects.toMatchObject({ kind: 'noResponders' });
+    await world.startService({ CLIPS_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER).slice(0, 15) });
+    await expect(expectFiles()).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});

@@ -1,0 +1,121 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { MediaStored } from '@fleet/bus';
+import { type Edition, terminalKey } from '@fleet/jt808';
+import { createLogger, Registry } from '@fleet/service-kit';
+import { type AlarmLimits, Alarms } from '../attachments/alarms.ts';
+import type { Expectation } from '../attachments/expectations.ts';
+import { attachmentMetrics } from '../attachments/metrics.ts';
+import { AttachmentServer, type ServerOptions } from '../attachments/server.ts';
+import { IncomingFile, type MediaAbout } from '../media/media-files.ts';
+import { AttachmentClient } from './attachment-client.ts';
+
+/** A file that was kept. */
+export interface Kept {
+  readonly about: MediaAbout;
+  readonly content: Buffer;
+}
+
+let numbers = 0;
+
+/** The attachment server alone: files are kept in memory, and what is expected is said by the test. */
+export class AttachmentBench {
+  readonly dir = mkdtempSync(join(tmpdir(), 'fleet-attachments-'));
+  readonly registry = new Registry();
+  readonly kept: Kept[] = [];
+  readonly expected = new Map<string, Expectation>();
+  readonly clients: AttachmentClient[] = [];
+  /** Thrown by the next that wants to keep a file, or to look something up. */
+  keepFails: Error | null = null;
+  findFails: Error | null = null;
+  obstacle: string | null = null;
+  opened = 0;
+  readonly alarms: Alarms;
+  readonly server: AttachmentServer;
+
+  constructor(options: Partial<ServerOptions> = {}, limits: Partial<AlarmLimits> = {}) {
+    const log = createLogger('attachments-test', 'silent');
+    const metrics = attachmentMetrics(this.registry);
+    const media = {
+      open: (imei: string) => {
+        this.opened += 1;
+        return IncomingFile.create(imei, join(this.dir, String(this.opened)), () => undefined);
+      },
+      keep: (file: IncomingFile, about: MediaAbout) => this.#keep(file, about),
+    };
+    const addKept = async (no: string, file: { name: string; fileId: string }): Promise<void> => {
+      const expectation = this.expected.get(no);
+      if (expectation) this.expected.set(no, { ...expectation, files: [...expectation.files, file] });
+    };
+    const usual = { maxFiles: 4, maxFileBytes: 1e6, maxAlarmBytes: 1.5e6, maxOpenFiles: 3, resumeMs: 60_000 };
+    this.alarms = new Alarms({ media, expectations: { addKept }, log, limits: { ...usual, ...limits } });
+    this.server = new AttachmentServer({
+      host: '127.0.0.1',
+      port: 0,
+      maxConnections: 100,
+      connectionsPerAddress: 0,
+      loginLimitMs: 60_000,
+      idleMs: 60_000,
+      maxPacketBytes: 1e6,
+      alarms: this.alarms,
+      findExpectation: async (no) => {
+        if (this.findFails !== null) throw this.findFails;
+        return this.expected.get(no) ?? null;
+      },
+      obstacle: async () => this.obstacle,
+      metrics,
+      log,
+      ...options,
+    });
+  }
+
+  /** An alarm of a terminal that is expected; gives its number. */
+  expect(phone: string, more: Partial<Expectation> = {}): string {
+    numbers += 1;
+    const _id = numbers.toString(16).padStart(32, '0');
+    const imei = terminalKey(phone) ?? '';
+    const expiresAtMs = Date.now() + 60_000;
+    const ids = { accountId: 1, vehicleId: 2, notificationId: 3 };
+    this.expected.set(_id, { _id, imei, ...ids, count: 2, expiresAtMs, files: [], ...more });
+    return _id;
+  }
+
+  async connect(phone: string, edition: Edition = '2013'): Promise<AttachmentClient> {
+    const client = await AttachmentClient.connect(this.server.port, phone, edition);
+    this.clients.push(client);
+    return client;
+  }
+
+  /** Files that something is held of on disk. */
+  onDisk(): Promise<string[]> {
+    return readdir(this.dir);
+  }
+
+  async metric(name: string, labels: Record<string, string> = {}): Promise<number> {
+    const metric = await this.registry.getSingleMetric(`upload_ftp_attachment_${name}`)?.get();
+    const values = (metric?.values ?? []) as { value: number; labels: Record<string, unknown> }[];
+    return (
+      values.find((each) => Object.entries(labels).every(([key, value]) => each.labels[key] === value))?.value ?? 0
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.clients) client.socket.destroy();
+    await this.server.stop();
+    await this.alarms.stop();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  async #keep(file: IncomingFile, { fileIdSeed, ...about }: MediaAbout): Promise<MediaStored> {
+    await file.finish();
+    const content = readFileSync(file.path);
+    await file.discard();
+    const failure = this.keepFails;
+    this.keepFails = null;
+    if (failure !== null) throw failure;
+    this.kept.push({ about: { ...about, fileIdSeed }, content });
+    return { ...about, fileId: String(this.kept.length).padStart(24, '0'), server: 'here', sizeBytes: content.length };
+  }
+}

@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import {
+  alarmAttachmentInfo,
+  attachmentFileDone,
+  attachmentFileDoneResponse,
+  attachmentFileInfo,
+  type BodyOf,
+  decodeBody,
+  type Edition,
+  encodeAttachmentPacket,
+  encodeBody,
+  encodeRawMessage,
+  type Frame,
+  FrameSplitter,
+  type MessageDefinition,
+  Reassembler,
+} from '@fleet/jt808';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+
+interface Answer {
+  readonly messageId: number;
+  readonly phone: string;
+  readonly body: Buffer;
+}
+
+export const tag = Buffer.from('30313338303737 261122100000 01 02 00'.replaceAll(' ', ''), 'hex');
+
+/** A terminal's connection to the attachment server, as bytes: it does nothing by itself. */
+export class AttachmentClient {
+  readonly socket: Socket;
+  readonly phone: string;
+  readonly edition: Edition;
+  readonly answers: Answer[] = [];
+  readonly #reassembler = new Reassembler({ now: () => performance.now() });
+  #serial = 7;
+
+  private constructor(socket: Socket, phone: string, edition: Edition) {
+    this.socket = socket;
+    this.phone = phone;
+    this.edition = edition;
+    const splitter = new FrameSplitter();
+    socket.on('data', (chunk: Buffer) => splitter.push(chunk, (frame) => this.#take(frame)));
+    socket.on('error', () => socket.destroy());
+  }
+
+  static async connect(port: number, phone: string, edition: Edition = '2013'): Promise<AttachmentClient> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    const client = new AttachmentClient(socket, phone, edition);
+    await once(socket, 'connect');
+    return client;
+  }
+
+  get isClosed(): boolean {
+    return this.socket.destroyed || this.socket.readableEnded;
+  }
+
+  /** Frames of a message; their last serial is `lastSerial`. */
+  frames<D extends MessageDefinition>(definition: D, body: BodyOf<D>, maxBodyBytes = 1_023): Buffer {
+    return this.rawFrames(definition.id, encodeBody(definition, body, this.edition), maxBodyBytes);
+  }
+
+  rawFrames(messageId: number, body: Uint8Array, maxBodyBytes = 1_023): Buffer {
+    const header = { edition: this.edition, phone: this.phone, serial: this.#serial, maxBodyBytes };
+    const frames = encodeRawMessage(messageId, body, header);
+    this.#serial += frames.length;
+    return Buffer.concat(frames);
+  }
+
+  get lastSerial(): number {
+    return this.#serial - 1;
+  }
+
+  /** Sends bytes of a message and gives the result of its 0x8001. */
+  async result(messageId: number, bytes: Buffer): Promise<number> {
+    this.socket.write(bytes);
+    const serial = this.lastSerial;
+    let found: Answer | undefined;
+    await until(() => {
+      found = this.answers.find(
+        ({ messageId: id, body }) =>
+          id === 0x8001 && body.readUInt16BE(0) === serial && body.readUInt16BE(2) === messageId,
+      );
+      return found !== undefined || this.isClosed;
+    });
+    return found?.body.readUInt8(4) ?? -1;
+  }
+
+  /** 0x1210; its result. */
+  list(
+    alarmNo: string,
+    files: Record<string, number>,
+    more: { infoType?: number; maxBodyBytes?: number } = {},
+  ): Promise<number> {
+    const body = {
+      terminalIdLength: 7,
+      terminalId: '0138077',
+      tag: {
+        terminalId: '0138077',
+        time: '2026-11-22T10:00:00',
+        seq: 1,
+        attachmentCount: 2,
+        reserved: Buffer.alloc(1),
+      },
+      alarmNo,
+      infoType: more.infoType ?? 0,
+      files: Object.entries(files).map(([name, size]) => ({ name, size })),
+    };
+    return this.result(0x1210, this.frames(alarmAttachmentInfo, body, more.maxBodyBytes));
+  }
+
+  /** 0x1211; its result. */
+  info(name: string, size: number, type = 0): Promise<number> {
+    return this.result(0x1211, this.frames(attachmentFileInfo, { name, type, size }));
+  }
+
+  data(name: string, offset: number, bytes: Uint8Array): void {
+    this.socket.write(encodeAttachmentPacket(name, offset, bytes));
+  }
+
+  /** 0x1212; the next 0x9212, or null where the connection ends before it. */
+  async done(name: string, size: number, type = 0): Promise<BodyOf<typeof attachmentFileDoneResponse> | null> {
+    const before = this.answers.length;
+    this.socket.write(this.frames(attachmentFileDone, { name, type, size }));
+    const find = () => this.answers.slice(before).find(({ messageId }) => messageId === 0x9212);
+    await until(() => find() !== undefined || this.isClosed);
+    const answer = find();
+    return answer === undefined ? null : decodeBody(attachmentFileDoneResponse, answer.body);
+  }
+
+  async closed(): Promise<void> {
+    await until(() => this.isClosed);
+  }
+
+  #take(frame: Frame): void {
+    const { messageId, phone } = frame;
+    if (frame.subpackage === null) {
+      this.answers.push({ messageId, phone, body: Buffer.from(frame.body) });
+      return;
+    }
+    const outcome = this.#reassembler.push('server', frame);
+    if (outcome.kind === 'complete') this.answers.push({ messageId, phone, body: outcome.message.body });
+  }
+}
