@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MediaStored } from '@fleet/bus';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -12,10 +13,17 @@ jest.setTimeout(120_000);
 let broker: MediaBroker;
 let world: MediaWorld;
 let imei: string;
+let folder: string;
 beforeAll(async () => {
-  broker = await MediaBroker.start();
+  folder = await mkdtemp(join(tmpdir(), 'fleet-nats-'));
+  const settings = join(folder, 'nats.conf');
+  await writeFile(settings, 'max_payload: 8MB\n');
+  broker = await MediaBroker.start(settings);
 });
-afterAll(() => broker.stop());
+afterAll(async () => {
+  await broker.stop();
+  await rm(folder, { recursive: true, force: true });
+});
 beforeEach(async () => {
   imei = newImei();
   world = await MediaWorld.open(broker);
@@ -71,6 +79,16 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     await allTaken();
     expect(await broker.told(imei)).toHaveLength(1);
     expect(await world.files(imei)).toHaveLength(1);
+  });
+
+  it('is kept whole up to what the broker takes, several at a time', async () => {
+    const pictures = Array.from({ length: 3 }, () => jpeg(7_800_000));
+    for (const data of pictures) await broker.sends(imei, { data });
+    const told = await toldOf(imei, pictures.length);
+    expect(told.map(({ sizeBytes }) => sizeBytes)).toEqual(pictures.map(({ length }) => length));
+    const kept = await Promise.all(told.map(async (stored) => (await world.get(stored)).body));
+    for (const data of pictures) expect(kept.some((body) => body.equals(data))).toBe(true);
+    await allTaken();
   });
 
   it('is told as what it really is', async () => {

@@ -44,8 +44,9 @@ export class MediaBroker {
     this.bus = bus;
   }
 
-  static async start(more: readonly string[] = []): Promise<MediaBroker> {
-    const server = await (await ServerProcess.nats(more)).start();
+  /** `settings`: a configuration file of the broker. */
+  static async start(settings?: string): Promise<MediaBroker> {
+    const server = await (await ServerProcess.nats(settings === undefined ? [] : ['-c', settings])).start();
     const bus = await openBus(`nats://127.0.0.1:${server.port}`, { name: 'media-test', log });
     await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
     return new MediaBroker(server, bus);
