@@ -9,7 +9,15 @@ export {
   releaseDevice,
 } from './device-state.ts';
 export { insertNew } from './insert-new.ts';
-export { type Collection, type Database, type Db, isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
+export {
+  type Collection,
+  type Database,
+  type Db,
+  isDuplicateKey,
+  openDatabase,
+  tooLargeIn,
+  writeInBulk,
+} from './mongo.ts';
 export { dialRedis, openRedis, type Redis, redisAnswers } from './redis.ts';
 export {
   acknowledgeStream,

@@ -4,6 +4,7 @@ import {
   type Collection,
   type Db,
   type Document,
+  MongoBulkWriteError,
   MongoClient,
   MongoServerError,
 } from 'mongodb';
@@ -96,3 +97,14 @@ export async function writeInBulk<T extends Document>(
 
 /** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */
 export const isDuplicateKey = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11_000;
+
+/** BSONObjectTooLarge, as a document would become and as an update is. */
+const tooLarge = new Set([10_334, 17_419]);
+
+/** The `_id`s of documents that a bulk write by `_id` would have made larger than the database takes; none where it has failed otherwise. */
+export function tooLargeIn(error: unknown): unknown[] {
+  if (!(error instanceof MongoBulkWriteError)) return [];
+  const faults = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+  if (!faults.every(({ code }) => tooLarge.has(code))) return [];
+  return faults.map((fault) => (fault.getOperation() as { q?: { _id?: unknown } }).q?._id);
+}

@@ -1,6 +1,6 @@
 import type { Database } from '@fleet/storage';
 import type { NewPoint } from '../domains/positions/schema.ts';
-import { appendPositions } from '../domains/positions/store.ts';
+import { appendPositions, type LeftOut } from '../domains/positions/store.ts';
 import type { PartitionPlace } from './states.ts';
 import { storeHistoryPlace } from './states.ts';
 
@@ -18,16 +18,22 @@ export class HistoryWriter {
   readonly #database: Database;
   readonly #partition: number;
   readonly #onError: (error: unknown) => void;
+  readonly #onLeftOut: (leftOut: LeftOut) => void;
   #points: NewPoint[] = [];
   #place: PartitionPlace | null = null;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(database: Database, partition: number, onError: (error: unknown) => void) {
+  constructor(
+    database: Database,
+    partition: number,
+    { onError, onLeftOut }: { onError: (error: unknown) => void; onLeftOut: (leftOut: LeftOut) => void },
+  ) {
     this.#database = database;
     this.#partition = partition;
     this.#onError = onError;
+    this.#onLeftOut = onLeftOut;
   }
 
   /** Takes the points of all messages up to a place; resolves at once unless far too many wait. */
@@ -71,7 +77,8 @@ export class HistoryWriter {
     this.#points = [];
     this.#place = null;
     try {
-      await appendPositions(this.#database, points);
+      const leftOut = await appendPositions(this.#database, points);
+      if (leftOut.points > 0 || leftOut.buckets.length > 0) this.#onLeftOut(leftOut);
       await storeHistoryPlace(this.#database, this.#partition, place);
       return true;
     } catch (error) {

@@ -7,6 +7,7 @@ export class TelemetryMetrics {
   readonly #raised: Counter;
   readonly #faults: Counter;
   readonly #unknown: Counter;
+  readonly #leftOut: Counter;
   readonly #seconds: Histogram;
 
   constructor(registry: Registry) {
@@ -18,6 +19,11 @@ export class TelemetryMetrics {
     this.#unknown = new Counter({
       name: 'telemetry_unknown_total',
       help: 'reports of terminals without a vehicle',
+      registers,
+    });
+    this.#leftOut = new Counter({
+      name: 'telemetry_points_left_out_total',
+      help: 'reports that are not in the history, as there are too many of one time',
       registers,
     });
     this.#seconds = new Histogram({
@@ -37,6 +43,10 @@ export class TelemetryMetrics {
 
   unknown(reports: number): void {
     this.#unknown.inc(reports);
+  }
+
+  leftOut(points: number): void {
+    this.#leftOut.inc(points);
   }
 
   fault(): void {

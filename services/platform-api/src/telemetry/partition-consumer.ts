@@ -71,7 +71,14 @@ export class PartitionConsumer {
     this.#partition = partition;
     this.#isHeld = isHeld;
     this.#parts = parts;
-    this.#history = new HistoryWriter(parts.deps.database, partition, (error) => this.#warn(error));
+    this.#history = new HistoryWriter(parts.deps.database, partition, {
+      onError: (error) => this.#warn(error),
+      onLeftOut: ({ points, buckets }) => {
+        parts.metrics.leftOut(points);
+        if (buckets.length > 0)
+          parts.deps.log.warn({ buckets }, 'too many reports of one time: a clock that stands still?');
+      },
+    });
     this.#opening = this.#open();
   }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { tooLargeError } from '../../../../../libs/storage/src/testing/too-large.ts';
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import { pack, unpack } from './packing.ts';
@@ -89,6 +90,44 @@ describe('the history of a vehicle', () => {
     await appendPositions(database, [point(1, noon + 10_000), point(1, noon, {}, 'bb')]);
     expect(await times(1)).toEqual([-1, 0, 0, 10_000, 30_000, 3_600_000]);
     await appendPositions(database, []);
+  });
+
+  it('has so many points of ten minutes and no more, however they come; the others are written', async () => {
+    const many = Array.from({ length: 7 }, (_unused, at) => point(40, noon, {}, `a${at}`));
+    expect(await appendPositions(database, many.slice(0, 3), 5)).toEqual({ points: 0, buckets: [] });
+    const full = ['13800138000:40:2026-01-31T12:00'];
+    expect(await appendPositions(database, many.slice(3), 5)).toEqual({ points: 2, buckets: full });
+    expect(await appendPositions(database, [...many, point(41, noon)], 5)).toEqual({ points: 7, buckets: [] });
+    expect([await times(40), await times(41)]).toEqual([[0, 0, 0, 0, 0], [0]]);
+  });
+
+  it('goes on without a bucket that the database finds too large', async () => {
+    const collection = database.collection('position_buckets');
+    const bulkWrite = collection.bulkWrite.bind(collection);
+    const stubborn = Object.create(database, {
+      collection: {
+        value: (name: string) =>
+          name !== 'position_buckets'
+            ? database.collection(name)
+            : Object.create(collection, {
+                bulkWrite: {
+                  value: async (operations: { updateOne: { filter: { _id: string } } }[], options: object) => {
+                    const refused = operations.find(({ updateOne }) => updateOne.filter._id.includes(':42:'));
+                    if (refused === undefined) return bulkWrite(operations as never, options);
+                    throw tooLargeError(refused.updateOne.filter._id);
+                  },
+                },
+              }),
+      },
+    }) as Database;
+    const left = await appendPositions(stubborn, [point(42, noon), point(43, noon)]);
+    expect(left).toEqual({ points: 1, buckets: ['13800138000:42:2026-01-31T12:00'] });
+    expect([await times(42), await times(43)]).toEqual([[], [0]]);
+    expect(await appendPositions(stubborn, [point(42, noon + 1), point(43, noon + 1)])).toEqual({
+      points: 1,
+      buckets: [],
+    });
+    expect(await times(43)).toEqual([0, 1]);
   });
 
   it('gives what is within the window, both ends included', async () => {

@@ -1,5 +1,6 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, isDuplicateKey, writeInBulk } from '@fleet/storage';
+import { type Collection, type Database, isDuplicateKey, tooLargeIn, writeInBulk } from '@fleet/storage';
+import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
 import { pack, unpack } from './packing.ts';
 import type { Bucket, NewPoint, Point, VehicleDays, Window } from './schema.ts';
 
@@ -20,15 +21,53 @@ const knownDays = new WeakMap<Database, Set<string>>();
 
 /**
  * Adds to the history of vehicles: one bulk write for all, and a second one where a vehicle's first point of a day is among them. The same points again add
- * nothing, so what has failed half-way is done again as a whole.
+ * nothing, so what has failed half-way is done again as a whole. What a bucket has no room for is left out.
  */
-export async function appendPositions(database: Database, items: readonly NewPoint[]): Promise<void> {
-  if (items.length === 0) return;
+export async function appendPositions(
+  database: Database,
+  items: readonly NewPoint[],
+  maxPoints = maxBucketPoints,
+): Promise<LeftOut> {
+  if (items.length === 0) return { points: 0, buckets: [] };
   await recordDays(database, items);
-  const operations = [...byBucket(items)].map(([_id, $set]) => ({
-    updateOne: { filter: { _id }, update: { $set }, upsert: true },
-  }));
-  await untilMade(() => writeInBulk(bucketsIn(database), operations));
+  const bounds = BucketBounds.of(database);
+  const { buckets, leftOut } = bounds.fitting(byBucket(items), maxPoints);
+  const refused = await untilFits(buckets, () => {
+    const operations = [...buckets].map(([_id, { head, points }]) => ({
+      updateOne: { filter: { _id }, update: { $set: { ...head, ...points } }, upsert: true },
+    }));
+    return untilMade(() => writeInBulk(bucketsIn(database), operations));
+  });
+  for (const id of refused.keys()) bounds.fill(id);
+  const points = [...refused.values()].reduce((sum, bucket) => sum + Object.keys(bucket.points).length, leftOut);
+  return { points, buckets: [...refused.keys(), ...bounds.written(buckets, maxPoints)] };
+}
+
+/** How many points had no room, and the buckets that have no more from now on. */
+export interface LeftOut {
+  readonly points: number;
+  readonly buckets: readonly string[];
+}
+
+/** Takes buckets out that the database finds too large, so that the others are written; those that were taken out. */
+async function untilFits(
+  buckets: Map<string, BucketFields>,
+  write: () => Promise<unknown>,
+): Promise<Map<string, BucketFields>> {
+  const refused = new Map<string, BucketFields>();
+  for (;;) {
+    try {
+      await write();
+      return refused;
+    } catch (error) {
+      const tooLarge = tooLargeIn(error).flatMap((id) => [...buckets].filter(([each]) => each === id));
+      if (tooLarge.length === 0) throw error;
+      for (const [id, bucket] of tooLarge) {
+        buckets.delete(id);
+        refused.set(id, bucket);
+      }
+    }
+  }
 }
 
 /** Of which days and terminals there is history of a vehicle. */
@@ -91,14 +130,14 @@ function idsOfDay(vehicleId: number, day: string, imei: string): string[] {
 }
 
 /** The fields that each bucket gets. */
-function byBucket(items: readonly NewPoint[]): Map<string, Record<string, unknown>> {
-  const buckets = new Map<string, Record<string, unknown>>();
+function byBucket(items: readonly NewPoint[]): Map<string, BucketFields> {
+  const buckets = new Map<string, BucketFields>();
   for (const item of items) {
     const { position, vehicleId, accountId, hash } = item;
     const startMs = Math.floor(position.timestamp / bucketMs) * bucketMs;
     const id = bucketIdOf(numberOf(position.imei), vehicleId, startMs);
-    const fields = buckets.get(id) ?? { vehicleId, accountId, imei: position.imei };
-    fields[`points.${position.timestamp - startMs}-${hash}`] = pack(item);
+    const fields = buckets.get(id) ?? { head: { vehicleId, accountId, imei: position.imei }, points: {} };
+    fields.points[`points.${position.timestamp - startMs}-${hash}`] = pack(item);
     buckets.set(id, fields);
   }
   return buckets;
