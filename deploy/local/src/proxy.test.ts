@@ -77,6 +77,14 @@ describe('path rules', () => {
 });
 
 describe('the reverse proxy', () => {
+  it('keeps idle connections for longer than its clients, whatever the service says of its own', async () => {
+    const hinting: RequestListener = (_req, res) => res.setHeader('keep-alive', 'timeout=600').end('x');
+    onDeviceApi = hinting;
+    const [proxy] = servers.slice(-1);
+    expect(proxy?.keepAliveTimeout).toBe(65_000);
+    expect((await fetch(`${base}/api/v1/health`)).headers.get('keep-alive')).not.toBe('timeout=600');
+  });
+
   it('says where the client is, and not what the client claims', async () => {
     let seen: IncomingMessage['headers'] = {};
     onDeviceApi = (req, res) => {

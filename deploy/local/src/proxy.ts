@@ -26,6 +26,11 @@ export function originForm(url: string): string {
 /** Above what the services take: they say in their own words what is too large. */
 const maxHeaderSize = 128 * 1024;
 
+/** Longer than clients keep theirs: who closes an idle connection first must be the one that sends, else a request meets one that just ends. */
+const keepAliveTimeoutMs = 65_000;
+/** Shorter than the services keep theirs, for the same reason. */
+const idleUpstreamMs = 30_000;
+
 const badRequest = JSON.stringify({ status: 400, error: 'The request is not valid HTTP, or too large.' });
 const badGateway = JSON.stringify({ status: 502, error: 'The service behind this address does not answer.' });
 
@@ -58,7 +63,7 @@ const rawAnswer = (status: string, body: string): string =>
 export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void): Server {
   const proxy = createProxyServer({ xfwd: true });
   // A connection for each request would cost more than the command that it carries.
-  const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+  const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, timeout: idleUpstreamMs });
   proxy.on('error', (error, req, res) => {
     if (res instanceof ServerResponse && res.destroyed) return; // the client went first
     report(`${req.method} ${req.url?.split('?', 1)[0]}: ${errorCode(error) ?? error.message}`);
@@ -66,6 +71,8 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
   });
   // Without this a viewer would wait for ever on the open half of a stream whose service has died.
   proxy.on('proxyRes', (proxyRes, _req, res) => {
+    // Is about the service's connection, not about the client's.
+    delete proxyRes.headers['keep-alive'];
     proxyRes.once('error', () => res.destroy());
     proxyRes.once('close', () => {
       if (!proxyRes.complete) res.destroy();
@@ -92,5 +99,6 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
   // Neither uploads nor the 95 s of a command nor a stream that runs for days may be cut here.
   server.requestTimeout = 0;
   server.timeout = 0;
+  server.keepAliveTimeout = keepAliveTimeoutMs;
   return server;
 }

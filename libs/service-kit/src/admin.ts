@@ -40,6 +40,8 @@ async function settled(check: () => boolean | Promise<boolean>): Promise<boolean
 
 /** Larger than any parameter's limit: what is too long for its parameter is told so by name, not cut off as too large a request. */
 const maxHeaderSize = 64 * 1024;
+/** Longer than load balancers and clients keep theirs: who closes first must be the one that sends, else a request meets a connection that just ends. */
+const keepAliveTimeoutMs = 65_000;
 
 /**
  * Listens with an app; the answer knows the real port. `close` takes no more connections, lets the requests under way end, and cuts what is left after
@@ -56,6 +58,7 @@ export async function listen(
     socket.once('close', () => sockets.delete(socket));
   });
   server.on('clientError', answerUnreadable);
+  server.keepAliveTimeout = keepAliveTimeoutMs;
   options.configure?.(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -418,6 +418,11 @@ describe('what is no request', () => {
 });
 
 describe('listen', () => {
+  it('keeps idle connections for longer than callers do, and says so', async () => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/livez`);
+    expect(response.headers.get('keep-alive')).toBe('timeout=65');
+  });
+
   it('closes with connections that never sent a request, and cuts what outlasts the limit', async () => {
     const app = createApp();
     app.get('/forever', () => undefined);

@@ -110,7 +110,6 @@ function configureServer(server: Server): void {
   // Requests have no body, or a small one; answers take as long as their route says, and streams for ever.
   server.requestTimeout = 30_000;
   server.headersTimeout = 15_000;
-  server.keepAliveTimeout = 65_000;
   server.timeout = 0;
 }
 
