@@ -118,7 +118,7 @@ describe('a product that asks for an API key', () => {
     expect(
       files.filter((file) => file.endsWith('device-api.log')).map((file) => readFileSync(file).length > 0),
     ).toEqual([true]);
-    expect(files.filter((file) => readFileSync(file).includes(key)).toSorted()).toEqual(known);
+    expect(files.filter((file) => contentOf(file).includes(key)).toSorted()).toEqual(known);
   });
 
   // The last: no key is left then.
@@ -191,6 +191,16 @@ async function wholeRedis(url: string): Promise<string> {
     return [...names, ...dumps].join('\n');
   } finally {
     client.destroy();
+  }
+}
+
+/** Databases replace and remove files of theirs at any time. */
+function contentOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch {
+    // Gone since it was listed: then it holds nothing.
+    return Buffer.alloc(0);
   }
 }
 

@@ -13,7 +13,7 @@ import { newPhone, startWorld, type World } from './testing/world.ts';
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld({ WAKE_UP_INTERVAL_MS: '300' });
+  world = await startWorld();
 }, 180_000);
 
 afterAll(() => world.stop(), 60_000);

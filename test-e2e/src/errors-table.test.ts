@@ -17,8 +17,9 @@ import { newPhone, startWorld, type World } from './testing/world.ts';
 // The Errors table of interface.md, row by row. What runs into a limit on purpose (429, and 503 of the request limit) is in limits.test.ts, and the waits
 // of a real start (90 and 15 seconds) are in device-reply-wait.test.ts.
 
-const deviceReplyTimeoutMs = 2_500;
-const uploadControlTimeoutMs = 2_000;
+/** Longer than a good device takes on a busy machine. */
+const deviceReplyTimeoutMs = 5_000;
+const uploadControlTimeoutMs = 4_000;
 const firstPacketWaitMs = 1_500;
 
 let world: World;

@@ -4,6 +4,7 @@ import { type ApiRequest, apiOf, deviceCommands } from './testing/device-api.ts'
 import { takeAway } from './testing/faults.ts';
 import { expectApiError, type HttpReply, send } from './testing/http.ts';
 import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
+import { until } from './testing/until.ts';
 import { newPhone, startWorld, type World } from './testing/world.ts';
 
 const requestLimitMs = 3_000;
@@ -84,12 +85,17 @@ describe('429', () => {
       `/realtime/control-stream?imei=${one.phone}&channel=1&ctrl_instruction=2`,
     ];
     let turn = 0;
-    const refused = await expectLimit(3, () => ask(paths[(turn += 1) % paths.length] ?? ''), 200);
+    await expectLimit(3, () => ask(paths[(turn += 1) % paths.length] ?? ''), 200);
     expect((await ask(`/wakeup?imei=${other.phone}`)).status).toBe(200);
     const written = (): number => one.received(0x8201).length + one.received(0x9102).length;
     const before = written();
-    expect((await newCaller()(`/wakeup?imei=${one.phone}`)).status).toBe(429);
-    expect(written()).toBe(before);
+    // A token may be back by now; never as many as are asked for.
+    const more = await Promise.all(Array.from({ length: 6 }, () => newCaller()(`/wakeup?imei=${one.phone}`)));
+    const refused = more.find(({ status }) => status === 429);
+    if (refused === undefined) throw new Error('nothing was refused');
+    const served = more.filter(({ status }) => status === 200).length;
+    expect(served + more.filter(({ status }) => status === 429).length).toBe(more.length);
+    expect(written()).toBe(before + served);
     // Whoever waits as long as he was told is served.
     expect((await askAfterWait(() => ask(`/wakeup?imei=${one.phone}`), refused)).status).not.toBe(429);
   }, 60_000);
@@ -110,11 +116,13 @@ describe('429', () => {
     // To resume what is not paused costs no command to the camera, and counts as one.
     const resume = (): Promise<HttpReply> => newCaller()(`/videos/control?video_id=${videoId}&action=1`);
     const replies = await Promise.all(Array.from({ length: 12 }, resume));
-    const [refused] = replies.filter(({ status }) => status === 429);
-    if (refused === undefined) throw new Error('nothing was refused');
     expect(replies.every(({ status }) => [409, 429].includes(status))).toBe(true);
-    expectApiError(refused, 429);
-    expect(expectApiError(await newCaller()(`/wakeup?imei=${idle.phone}`), 429)).toContain('ask again in');
+    expect(replies.some(({ status }) => status === 429)).toBe(true);
+    // A token may be back by now; never as many as are asked for.
+    const wakes = await Promise.all(Array.from({ length: 6 }, () => newCaller()(`/wakeup?imei=${idle.phone}`)));
+    const refused = wakes.find(({ status }) => status === 429);
+    if (refused === undefined) throw new Error('nothing was refused');
+    expect(expectApiError(refused, 429)).toContain('ask again in');
     expect((await askAfterWait(resume, refused)).status).toBe(409);
   }, 60_000);
 
@@ -219,7 +227,12 @@ describe('503', () => {
     // Nobody can know whether any other device is connected.
     expect(expectApiError(await newCaller()(`/wakeup?imei=${newPhone()}`), 503)).toBe(sentence);
     await broker.giveBack();
-    expect((await newCaller()(`/wakeup?imei=${terminal.phone}`)).status).toBe(200);
+    // The three commands have cost the three tokens, and it may have gone faster than one comes back.
+    const served = await until('a token', async () => {
+      const reply = await newCaller()(`/wakeup?imei=${terminal.phone}`);
+      return reply.status === 429 ? undefined : reply;
+    });
+    expect(served.status).toBe(200);
     expect(terminal.received(0x9101)).toEqual([]);
   }, 120_000);
 });

@@ -259,7 +259,8 @@ describe('sleeping terminals', () => {
         others.every(({ messageId }) => terminal.received(messageId).length > 0),
       );
       expect(json(await wake(terminal))).toEqual([200, { result: 'success' }]);
-      expect(terminal.received(probe)).toHaveLength(3);
+      // A fourth may have crossed the answer to the third.
+      expect(terminal.received(probe).length).toBeGreaterThanOrEqual(3);
       // Awake, it knows nothing of what it has ignored.
       for (const reply of await Promise.all(ignored)) expectApiError(reply, 504);
       expect((await start(terminal)).status).toBe(200);

@@ -10,7 +10,7 @@ jest.setTimeout(120_000);
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld({ DEVICE_REPLY_TIMEOUT_MS: '3000', UPLOAD_CONTROL_TIMEOUT_MS: '2000' });
+  world = await startWorld({ DEVICE_REPLY_TIMEOUT_MS: '6000', UPLOAD_CONTROL_TIMEOUT_MS: '5000' });
 }, 180_000);
 
 afterAll(() => world.stop(), 60_000);

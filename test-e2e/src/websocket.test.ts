@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
@@ -99,11 +98,11 @@ describe('the websocket', () => {
     await client.next('snapshot', ({ final }) => final === true);
     const { data } = await client.next('location', ofVehicle);
     expect(data).toMatchObject({ imei: terminal.phone, latitude: expect.any(Number), longitude: expect.any(Number) });
-    // Twice a second is more than is told.
+    // Twice a second is more than is told. By the server's clock: what a busy machine holds up comes to us all at once.
     const before = client.of('location').length;
-    const startMs = Date.now();
-    await until('three more', () => client.of('location').length >= before + 3, 60_000);
-    expect(Date.now() - startMs).toBeGreaterThan(1_500);
+    await until('six more', () => client.of('location').length >= before + 6, 60_000);
+    const [first, , , , , last] = client.of('location').slice(before);
+    expect((last?.ts ?? 0) - (first?.ts ?? 0)).toBeGreaterThan(3_500);
     terminal.raiseAlarm('emergency');
     const { data: told } = await client.next('notification', (each) => each['notification_type'] === 'sos');
     expect(told).toMatchObject({ vehicle_id: vehicleId, imei: terminal.phone, user: expect.any(Number) });
@@ -149,6 +148,7 @@ describe('the websocket', () => {
 
   it('tells after a death of platform-api what was missed, and goes on', async () => {
     const client = await ours.connect();
+    await client.next('snapshot', ({ final }) => final === true);
     terminal.raiseAlarm('fatigueDriving');
     const { data: last } = await client.next('notification', (each) => each['notification_type'] === 'fatigue_driving');
     const former = kill(world, 'platform-api');
@@ -160,7 +160,11 @@ describe('the websocket', () => {
       async () => {
         const next = await ours.connect().catch(() => undefined);
         if (next === undefined) return undefined;
-        await Promise.race([once(next.ws, 'open'), once(next.ws, 'close')]);
+        await until(
+          'it to stand or to end',
+          () => next.ws.readyState === WebSocket.OPEN || next.code !== undefined,
+          60_000,
+        );
         return next.code === undefined ? next : undefined;
       },
       90_000,
