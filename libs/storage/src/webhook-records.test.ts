@@ -111,6 +111,20 @@ describe('deliveries', () => {
 });
 
 describe('replays', () => {
+  it('are of one webhook, a span and statuses: the oldest first, and so many at most', async () => {
+    const at = async (atMs: number, status: 'pending' | 'skipped' = 'skipped') => add(8, { atMs, status });
+    const before = await at(999);
+    const made = [await at(1_000), await at(1_001), await at(1_500), await at(1_999)];
+    const after = await at(2_000);
+    await at(1_200, 'pending');
+    await add(9, { atMs: 1_200, status: 'skipped' });
+    const span = { sinceMs: 1_000, untilMs: 2_000, statuses: ['skipped'] } as const;
+    expect(await records.idsOf(8, span, 10)).toEqual(made);
+    expect(await records.idsOf(8, span, 3)).toEqual(made.slice(0, 3));
+    expect(await records.idsOf(8, { ...span, sinceMs: 0, untilMs: null }, 10)).toEqual([before, ...made, after]);
+    expect(await records.idsOf(8, { ...span, statuses: ['failed'] }, 10)).toEqual([]);
+  });
+
   it('are taken part by part, by one', async () => {
     await records.addReplay([
       { _id: 'r:0', webhookId: 7, deliveryIds: ['a'], dueAtMs: 1_000 },
