@@ -32,17 +32,18 @@ export function kill(world: World, name: string, how: NodeJS.Signals = 'SIGKILL'
 }
 
 /** Waits until the launcher has started a process anew. */
-export async function restarted(world: World, name: string, formerPid: number): Promise<void> {
-  await until(`${name} to be started again`, () => (pidOf(world, name) ?? formerPid) !== formerPid, restartLimitMs);
+export async function restarted(
+  world: World,
+  name: string,
+  formerPid: number,
+  limitMs: number = restartLimitMs,
+): Promise<void> {
+  await until(`${name} to be started again`, () => (pidOf(world, name) ?? formerPid) !== formerPid, limitMs);
 }
 
 /** Waits until every component says that it works. */
-export async function healthy(world: World): Promise<void> {
-  await until(
-    'the product to be healthy again',
-    async () => (await world.get('/health')).status === 200,
-    restartLimitMs,
-  );
+export async function healthy(world: World, limitMs: number = restartLimitMs): Promise<void> {
+  await until('the product to be healthy again', async () => (await world.get('/health')).status === 200, limitMs);
 }
 
 /** A server that takes a port and resets whoever dials it; undefined while the port is another's. */

@@ -1,0 +1,34 @@
+/** Numbers that look random and are the same again for the same seed (mulberry32). */
+export class SeededRandom {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** 0 to below 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  }
+
+  between(low: number, high: number): number {
+    return low + (high - low) * this.next();
+  }
+
+  shuffled<T>(list: Iterable<T>): T[] {
+    return [...list]
+      .map((value) => ({ value, place: this.next() }))
+      .toSorted((left, right) => left.place - right.place)
+      .map(({ value }) => value);
+  }
+
+  /** One after the other from lists, each in its own order. */
+  interleaved<T>(lists: readonly (readonly T[])[]): T[] {
+    const left = lists.map((list) => [...list]);
+    const turns = this.shuffled(lists.flatMap((list, at) => list.map(() => at)));
+    return turns.flatMap((at) => left[at]?.splice(0, 1) ?? []);
+  }
+}
