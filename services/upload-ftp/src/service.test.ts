@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { pingService } from '@fleet/bus';
+import { join } from 'node:path';
+import { callUseCase, clipSource, eventSubject, type MediaStored, mediaStoredSubject, pingService } from '@fleet/bus';
+import { signFilePath } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig, schema } from './config.ts';
 import { create } from './service.ts';
 import { RawControl } from './testing/raw-control.ts';
@@ -71,6 +74,51 @@ describe('upload-ftp', () => {
     const record = await world.reserve();
     await expect(world.grant(record._id)).rejects.toMatchObject({ code: 'unavailable' });
     await world.service.stop();
+    await world.startService();
+  });
+});
+
+describe('files of terminals', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.start();
+  });
+  afterAll(() => world.stop());
+
+  it('go from the gateway’s event to a file that is told of and handed out', async () => {
+    const imei = '13912345678';
+    const data = Buffer.from('ffd8ffe000104a46494600', 'hex');
+    const head = Buffer.from('0000002a00000001', 'hex');
+    const told = world.bus.nc.subscribe(mediaStoredSubject(imei), { max: 1 });
+    await world.bus.js.publish(eventSubject(imei, 0x0801), Buffer.concat([head, data]));
+    for await (const message of told) {
+      const stored = message.json<MediaStored>();
+      expect(stored).toMatchObject({ imei, server: world.podId, mimeType: 'image/jpeg', sizeBytes: data.length });
+      const baseUrl = `http://127.0.0.1:${world.service.httpPort}`;
+      const secret = loadConfig(world.env()).CLIPS_SIGNING_SECRET;
+      const file = await fetch(signFilePath(secret, { baseUrl, ...stored, lifetimeMs: 60_000 }));
+      expect(Buffer.from(await file.arrayBuffer()).equals(data)).toBe(true);
+    }
+    await until(async () => (await world.metric('upload_ftp_media_files_total')).includes('kind="image"'));
+  });
+
+  it('are found again after a restart without POD_ID, and a second pod on the directory is refused', async () => {
+    const { POD_ID: _none, ...env } = world.env({ LOG_LEVEL: 'silent' });
+    await world.service.stop();
+    const first = await create(loadConfig(env));
+    const id = readFileSync(join(world.clipsDir, '.pod-id'), 'utf8').trim();
+    const isServed = () =>
+      callUseCase(world.bus, clipSource(id), {}, { timeoutMs: 10_000 }).then(
+        ({ httpUrl }) => httpUrl,
+        () => null,
+      );
+    expect(await isServed()).toBe(`http://127.0.0.1:${first.httpPort}`);
+    await expect(create(loadConfig(env))).rejects.toThrow('CLIPS_DIR is in use by another pod');
+    await first.stop();
+    expect(await isServed()).toBeNull();
+    const again = await create(loadConfig(env));
+    expect(await isServed()).toBe(`http://127.0.0.1:${again.httpPort}`);
+    await again.stop();
     await world.startService();
   });
 });
