@@ -213,6 +213,10 @@ describe('a delivery', () => {
     // Every attempt had the same id and body, byte by byte.
     const own = receiver.received.filter(({ id }) => id === `msg_${failed._id}`);
     expect(new Set(own.map(({ envelope }) => envelope.body))).toEqual(new Set([failed.body]));
+    // Its envelope tells when the attempt was made.
+    const dates = own.map(({ envelope }) => envelope.date);
+    expect(dates).toEqual(attempts.map(({ startedAtMs }) => startedAtMs));
+    expect(new Set(dates).size).toBe(10);
     expect(own.map(({ headers }) => headers['webhook-attempt'])).toEqual(own.map((_each, at) => String(at + 1)));
   });
 

@@ -210,3 +210,18 @@ describe('two dispatchers', () => {
     expect(receiver.received).toHaveLength(30);
   });
 });
+
+it('deliveries are removed when they are thirty days old', async () => {
+  const receiver = await receive();
+  const webhook = await world.webhook(receiver.url());
+  const dayMs = 86_400_000;
+  const delivery = (notificationId: number, ageMs: number): Promise<string> => {
+    const about = { accountId: 7, userId: webhook.userId, notificationType: 'sos', imei: '013800138000' };
+    const more = { imeiKey: '13800138000', vehicleId: 5, body: '{}', status: 'skipped' as const };
+    return world.records.add({ webhookId: webhook._id, notificationId, ...about, ...more }, Date.now() - ageMs);
+  };
+  const [old, young] = [await delivery(9_000_001, 30 * dayMs + 1), await delivery(9_000_002, 30 * dayMs - 3_600_000)];
+  await world.dispatcher({}, { pruneEveryMs: 50 });
+  await until(async () => (await world.records.find(old)) === null);
+  expect(await world.records.find(young)).not.toBeNull();
+});

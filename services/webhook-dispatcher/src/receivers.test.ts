@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { createServer, type Server } from 'node:net';
+import { call, webhookRequests } from '@fleet/bus';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { selfSigned } from '../../../libs/service-kit/src/testing/certificate.ts';
 import { freePort, until } from '../../../libs/service-kit/src/testing/server-process.ts';
@@ -21,7 +22,7 @@ beforeAll(async () => {
     return address === undefined ? [] : [{ address, family: 4 as const }];
   };
   const limits = { WEBHOOK_ATTEMPT_TIMEOUT_MS: '2000', WEBHOOK_CONNECT_TIMEOUT_MS: '1200' };
-  await world.dispatcher({ ...limits, WEBHOOK_RETRY_WAITS_MS: '40,60' }, resolve);
+  await world.dispatcher({ ...limits, WEBHOOK_RETRY_WAITS_MS: '40,60' }, { resolve });
 });
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((each) => each.stop()));
@@ -75,6 +76,8 @@ describe('an attempt fails', () => {
     ['a redirect, which is not followed', 302, { location: 'https://169.254.169.254/latest/meta-data' }],
     ['another redirect', 307, { location: 'https://127.0.0.1/' }],
     ['404', 404, {}],
+    ['413, though the next attempt is no smaller', 413, {}],
+    ['415', 415, {}],
     ['500', 500, {}],
   ])('by %s', async (_name, status, headers) => {
     const receiver = await receive(answering(status, headers, 'body'));
@@ -171,9 +174,11 @@ describe('an answer', () => {
   });
 
   it('of 429 and 503 is waited for as it asks', async () => {
-    for (const status of [429, 503]) {
+    // Seconds, or a date, which has none of their parts.
+    const waits = [() => '1', () => new Date(Date.now() + 2_000).toUTCString()];
+    for (const [status, retryAfter] of [429, 503].flatMap((each) => waits.map((wait) => [each, wait] as const))) {
       const receiver = await receive((response, received, count) =>
-        answering(count === 1 ? status : 200, { 'retry-after': '1' })(response, received, count),
+        answering(count === 1 ? status : 200, { 'retry-after': retryAfter() })(response, received, count),
       );
       const webhook = await world.webhook(receiver.url());
       await world.raise(webhook.userId);
@@ -200,6 +205,23 @@ describe('an answer', () => {
     await world.change(webhook, { healthEpoch: 1 });
     const third = await world.raise(webhook.userId);
     await until(() => receiver.received.some(({ notificationId }) => notificationId === third));
+  });
+});
+
+describe('a delivery that has failed', () => {
+  it('has all attempts of a new one when it is replayed, and goes on counting them', async () => {
+    const receiver = await receive(answering(500));
+    const webhook = await world.webhook(receiver.url());
+    await world.raise(webhook.userId);
+    await world.settled(webhook, 1, ['failed']);
+    const replay = { webhookId: webhook._id, sinceMs: 0, untilMs: null, statuses: ['failed' as const] };
+    expect(await call(world.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 })).toEqual({ queued: 1 });
+    await until(async () => (await world.delivery(webhook)).attemptCount === 6);
+    await world.settled(webhook, 1, ['failed']);
+    const { attempts, attemptCount } = await world.delivery(webhook);
+    expect(attemptCount).toBe(6);
+    expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(attempts[3]).toMatchObject({ trigger: 'replay' });
   });
 });
 

@@ -31,6 +31,9 @@ import { Notices } from './use-cases/notices.ts';
 import type { SendParts } from './use-cases/send-attempt.ts';
 import { Sweep } from './use-cases/sweep.ts';
 
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
 export interface WebhookDispatcher extends Running {
   readonly httpPort: number;
 }
@@ -39,6 +42,8 @@ export interface WebhookDispatcher extends Running {
 export interface Overrides {
   readonly log?: Logger;
   readonly resolve?: AddressGuardOptions['resolve'];
+  /** An hour otherwise. */
+  readonly pruneEveryMs?: number;
 }
 
 interface Parts {
@@ -51,6 +56,7 @@ interface Parts {
   readonly subscribers: Subscribers;
   readonly send: SendParts;
   readonly trust: SecureContext | undefined;
+  readonly pruneEveryMs: number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -121,7 +127,9 @@ async function start(
     connectTimeoutMs: config.WEBHOOK_CONNECT_TIMEOUT_MS,
     attemptTimeoutMs: config.WEBHOOK_ATTEMPT_TIMEOUT_MS,
   };
-  dispatch({ config, log, lifecycle, metrics, bus: openedBus, records, subscribers, send, trust, onError });
+  const { pruneEveryMs = hourMs } = overrides;
+  const stores = { bus: openedBus, records, subscribers };
+  dispatch({ config, log, lifecycle, metrics, ...stores, send, trust, pruneEveryMs, onError });
   const ping = servePing(openedBus, 'webhook-dispatcher', { onError });
   lifecycle.onStop('ping', () => ping.stop());
   log.info({ httpPort: http.port }, 'started');
@@ -172,14 +180,12 @@ function dispatch(parts: Parts): void {
     lifecycle.onStop('stream', () => consumer.stop());
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const mendEveryMs = 300_000;
 const mendAfterMs = 600_000;
 
 /** What is done again and again. Two replicas at the same do no harm. */
 function startTasks(
-  { config, lifecycle, bus, records, log, onError }: Parts,
+  { config, lifecycle, bus, records, log, pruneEveryMs, onError }: Parts,
   { sweep, notices }: { sweep: Sweep; notices: Notices },
 ): void {
   const mend = async (): Promise<void> => {
@@ -190,7 +196,7 @@ function startTasks(
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],
     [config.WEBHOOK_NOTICES_MS, () => notices.tellAll()],
     [mendEveryMs, mend],
-    [hourMs, () => records.prune(Date.now() - config.WEBHOOK_KEEP_DAYS * dayMs)],
+    [pruneEveryMs, () => records.prune(Date.now() - config.WEBHOOK_KEEP_DAYS * dayMs)],
   ];
   for (const [everyMs, task] of tasks) lifecycle.onStop('task', every(everyMs, task, onError));
   const prepare = async (): Promise<void> => {

@@ -38,7 +38,7 @@ export function nextWaitMs(failures: number, failure: Failure, plan: RetryPlan, 
 /** Reads `Retry-After`: seconds, or a date; null for anything else. */
 export function readRetryAfter(text: string | undefined, nowMs: number): number | null {
   if (text === undefined) return null;
-  if (/^\d{1,9}$/.test(text.trim())) return Number(text) * 1_000;
+  if (/^\d+$/.test(text.trim())) return Number(text) * 1_000;
   const atMs = Date.parse(text);
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }

@@ -35,6 +35,8 @@ describe('the wait after a failure', () => {
     expect(readRetryAfter('120', nowMs)).toBe(120_000);
     expect(readRetryAfter('Sat, 31 Jan 2026 08:01:00 GMT', nowMs)).toBe(60_000);
     expect(readRetryAfter('Sat, 31 Jan 2026 07:00:00 GMT', nowMs)).toBe(0);
+    const endless = { ...failure, retryAfterMs: readRetryAfter('9'.repeat(400), nowMs) };
+    expect(nextWaitMs(1, endless, plan, 0)).toBe(hourMs);
     for (const none of [undefined, 'soon', '']) expect(readRetryAfter(none, nowMs)).toBeNull();
   });
 });

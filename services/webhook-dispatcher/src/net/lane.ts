@@ -1,5 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import CircuitBreaker from 'opossum';
+import { EndedAttempts } from '../domain/ended-attempts.ts';
 import { Connections } from './connections.ts';
 
 /** How the lanes of all webhooks are set. */
@@ -12,10 +13,8 @@ export interface LaneSettings {
 }
 
 const failuresInRow = 10;
-/** Opossum opens above, the contract at 70 %. */
-const failurePercent = 69.99;
-const leastAttempts = 10;
-const windowMs = 300_000;
+/** Opossum's own rule is never met: it counts attempts that are under way as if they were successes. */
+const neverPercent = Number.POSITIVE_INFINITY;
 /** Attempts that wait in memory for a slot, and for how long: what a fast receiver needs. The others go back into the database. */
 const maxWaiting = 80;
 const maxWaitMs = 1_000;
@@ -34,6 +33,7 @@ export class Lane {
   usedAtMs = performance.now();
   readonly #settings: LaneSettings;
   readonly #breaker: CircuitBreaker<[() => Promise<boolean>], void>;
+  readonly #ended = new EndedAttempts();
   readonly #waiting = new Set<(isFree: boolean) => void>();
   #inFlight = 0;
   #failuresInRow = 0;
@@ -49,15 +49,15 @@ export class Lane {
     this.#breaker = new CircuitBreaker(run, {
       timeout: false,
       resetTimeout: settings.breakerOpenMs,
-      errorThresholdPercentage: failurePercent,
-      volumeThreshold: leastAttempts,
-      rollingCountTimeout: windowMs,
+      errorThresholdPercentage: neverPercent,
       rollingPercentilesEnabled: false,
       enableSnapshots: false,
     });
     this.#breaker.on('open', () => {
       this.#openUntilMs = Date.now() + settings.breakerOpenMs;
     });
+    // The receiver is back: what was before counts against it no more.
+    this.#breaker.on('close', () => this.#ended.forget());
   }
 
   get inFlight(): number {
@@ -113,17 +113,24 @@ export class Lane {
   async fire(attempt: () => Promise<boolean>): Promise<boolean> {
     try {
       await this.#breaker.fire(attempt);
-      this.#failuresInRow = 0;
+      this.#judge(true);
       return true;
     } catch (error) {
       if (error instanceof AttemptFailed) {
-        this.#failuresInRow += 1;
-        if (this.#failuresInRow >= failuresInRow) this.#breaker.open();
+        this.#judge(false);
         return true;
       }
       if (CircuitBreaker.isOurError(error as Error)) return false;
       throw error;
     }
+  }
+
+  /** Opens the breaker where an attempt that has ended gives a reason. */
+  #judge(isSuccess: boolean): void {
+    const nowMs = performance.now();
+    this.#ended.note(isSuccess, nowMs);
+    this.#failuresInRow = isSuccess ? 0 : this.#failuresInRow + 1;
+    if (this.#failuresInRow >= failuresInRow || this.#ended.isFailing(nowMs)) this.#breaker.open();
   }
 
   /** Sends those who wait back, and ends. */

@@ -13,7 +13,7 @@ import {
   notificationSubject,
   openBus,
 } from '@fleet/bus';
-import { createLogger, Encryption, type ResolvedAddress } from '@fleet/service-kit';
+import { createLogger, Encryption } from '@fleet/service-kit';
 import {
   currentHealth,
   type Database,
@@ -26,7 +26,7 @@ import {
 } from '@fleet/storage';
 import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { create, type WebhookDispatcher } from '../service.ts';
+import { create, type Overrides, type WebhookDispatcher } from '../service.ts';
 import { certificate } from './receiver.ts';
 
 const log = createLogger('webhook-dispatcher-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
@@ -90,9 +90,9 @@ export class DispatcherWorld {
   /** Starts a dispatcher in this process. */
   async dispatcher(
     env: Record<string, string> = {},
-    resolve?: (host: string) => Promise<readonly ResolvedAddress[]>,
+    overrides: Pick<Overrides, 'resolve' | 'pruneEveryMs'> = {},
   ): Promise<WebhookDispatcher> {
-    const dispatcher = await create(this.config(env), { log, ...(resolve === undefined ? {} : { resolve }) });
+    const dispatcher = await create(this.config(env), { log, ...overrides });
     this.#dispatchers.push(dispatcher);
     return dispatcher;
   }

@@ -3,7 +3,7 @@ import type { WebhookRecords } from '@fleet/storage';
 
 /** What a span is replayed with. */
 export interface ReplayParts {
-  readonly records: WebhookRecords;
+  readonly records: Pick<WebhookRecords, 'idsOf' | 'addReplay'>;
   readonly replayPerSecond: number;
 }
 
