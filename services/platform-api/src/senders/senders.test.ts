@@ -218,6 +218,34 @@ describe('push messages', () => {
   });
 });
 
+describe('push messages of an account that names no provider but the log', () => {
+  it('are logged and counted, and go to nobody', async () => {
+    const tenant = await world.tenant('Logged');
+    const client = world.as(tenant.owner);
+    expect((await client.put('/api/global-config', { push: { provider: 'log' } })).status).toBe(200);
+    const imei = newImei();
+    const { data } = await client.post('/api/vehicles', { vehicle_no: 'LOG1', imei });
+    const of = { id: data.id, accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo: 'LOG1' };
+    await device(tenant.owner);
+    await device(tenant.owner);
+    const info = jest.spyOn(world.deps.log, 'info');
+    await raise('sos', {}, { ...of, imei, driverId: null });
+    await until(async () => (await result('push', 'sent')) === 2);
+    const logged = info.mock.calls.filter(([, text]) => String(text).startsWith('push message'));
+    info.mockRestore();
+    expect(logged).toHaveLength(2);
+    expect(logged[0]).toEqual([
+      {
+        collapseKey: `${data.id}:sos`,
+        title: 'SOS',
+        body: 'LOG1: The driver pressed the emergency button.',
+      },
+      'push message: no provider is configured',
+    ]);
+    expect(toDevices({ ...of, imei, driverId: null })).toEqual([]);
+  });
+});
+
 describe('text messages', () => {
   it('go by the channels of the vehicle up to the limit of the day, and stand in the chat log', async () => {
     const phone = '+14155550142';

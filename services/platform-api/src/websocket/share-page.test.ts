@@ -134,7 +134,7 @@ describe('a share page', () => {
     await end(id);
     const atMs = Date.now();
     expect(await page.ended()).toMatchObject({ code: 4408 });
-    expect(Date.now() - atMs).toBeLessThan(10_000);
+    expect(Date.now() - atMs).toBeLessThan(5_000);
     expect(await (await live.connect(`?share=${slug}`)).ended()).toMatchObject({ code: 4408 });
   });
 });

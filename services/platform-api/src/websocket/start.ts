@@ -2,17 +2,15 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Principals } from '../access/principals.ts';
 import type { Deps } from '../deps.ts';
 import { closeCodes, comeBackReason } from './close-codes.ts';
 import { Connection } from './connection.ts';
-import { Hub } from './hub.ts';
+import { Hub, type HubParts } from './hub.ts';
 import { Stats } from './stats.ts';
 import { readUpgrade, refuseUpgrade, trustedProxies } from './upgrade.ts';
 
 /** What the websocket needs beside what all domains have. */
-export interface WebsocketParts {
-  readonly principals: Principals;
+export interface WebsocketParts extends Pick<HubParts, 'principals' | 'secondMs'> {
   readonly origins: ReadonlySet<string>;
   readonly metrics: Registry;
 }
@@ -26,7 +24,7 @@ const farewellMs = 2_000;
 export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server, parts: WebsocketParts): void {
   const stats = new Stats();
   stats.register(parts.metrics);
-  const hub = new Hub(deps, { principals: parts.principals, stats });
+  const hub = new Hub(deps, { ...parts, stats });
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: true,

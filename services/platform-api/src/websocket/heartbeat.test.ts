@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { ClientOptions } from 'ws';
+import { Principals } from '../access/principals.ts';
+import { makeWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
+import { LiveClient } from '../testing/live-client.ts';
+import { PlatformWorld } from '../testing/platform-world.ts';
+import { startWebsocket } from './start.ts';
+
+// Real sockets on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const log = createLogger('heartbeat-test', 'silent');
+/** Thirty of these between two pings of a connection: less than a client that is busy might need would end it wrongly. */
+const secondMs = 20;
+
+let world: PlatformWorld;
+let principals: Principals;
+let lifecycle: Lifecycle;
+let server: Server;
+let metrics: Registry;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  principals = new Principals(world.records, world.bus, log);
+});
+afterAll(async () => {
+  principals.stop();
+  await world.close();
+});
+beforeEach(async () => {
+  lifecycle = new Lifecycle(log);
+  metrics = new Registry();
+  server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  startWebsocket(world.deps, lifecycle, server, { principals, origins: new Set(), metrics, secondMs });
+});
+afterEach(async () => {
+  await lifecycle.stop();
+  server.close();
+});
+
+async function connect(options: ClientOptions = {}): Promise<{ client: LiveClient; pings: () => number }> {
+  const { id: userId, accountId, sessionId } = world.ours.owner;
+  const token = await makeWebsocketToken(world.deps.redis, { accountId, userId, sessionId, keyId: null });
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = await LiveClient.open(base, `?token=${token}`, options);
+  let count = 0;
+  client.ws.on('ping', () => {
+    count += 1;
+  });
+  return { client, pings: () => count };
+}
+
+describe('the heartbeat (platform-contract.md, section 16)', () => {
+  it('ends a connection that has missed two pings, and no other', async () => {
+    const alive = await connect();
+    const silent = await connect({ autoPong: false });
+    // It was not told why: nobody is there to hear it.
+    expect(await silent.client.ended()).toMatchObject({ code: 1006 });
+    expect(silent.pings()).toBe(2);
+    const before = alive.pings();
+    await new Promise<void>((resolve) => {
+      alive.client.ws.on('ping', () => {
+        if (alive.pings() >= before + 4) resolve();
+      });
+    });
+    await alive.client.settle();
+    expect(alive.client.closed).toBeUndefined();
+    expect(await metrics.metrics()).toMatch(/^websocket_closed_total\{code="silent"\} 1$/m);
+    alive.client.ws.terminate();
+  });
+});
