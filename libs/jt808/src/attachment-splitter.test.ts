@@ -4,7 +4,7 @@ import { AttachmentSplitter, type AttachmentSplitterOptions, encodeAttachmentPac
 import { encodeFrame } from './frame.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
-const frame = (serial: number, body = Buffer.alloc(0)): Buffer =>
+const frame = (serial: number, body: Buffer = Buffer.alloc(0)): Buffer =>
   encodeFrame({ messageId: 0x1212, phone: '013912345678', serial, body });
 
 const NAME = '00_65_6502_0_0123456789abcdef0123456789abcdef.jpg';

@@ -35,6 +35,10 @@ const extensions = ['jpg', 'wav', 'mp4', 'txt', 'bin'] as const;
 const defaultChannels = { adas: 64, dsm: 65, bsd: 0 } as const;
 const reservedBytes: Readonly<Record<TagBytes, number>> = { 16: 1, 38: 0, 39: 1, 40: 2 };
 
+/** Bits of an alarm's vehicle status. */
+const accOn = 1;
+const withFix = 1 << 10;
+
 /** What tells one alarm of a terminal from another. */
 export interface AlarmIdentity {
   alarmId: number;
@@ -64,7 +68,7 @@ export function safetyItem(
     latitudeDeg: Math.abs(place.latitudeDeg),
     longitudeDeg: Math.abs(place.longitudeDeg),
     time: place.time,
-    vehicleStatus: 1,
+    vehicleStatus: (place.status & accOn) | withFix,
     tag,
   };
   const head = { alarmId, flag, type };
