@@ -116,6 +116,7 @@ describe('two pods on one volume', () => {
     for (const processId of [child.pid, process.pid]) {
       await writeLock({ processSpace, processId });
       const pod = await take(undefined, { patienceMs: 3_600_000, heartbeatMs: 3_600_000 });
+      expect(await readFile(lockPath(), 'utf8')).toContain(`"processId":${process.pid}`);
       await pod.release();
     }
   });
@@ -132,5 +133,6 @@ describe('two pods on one volume', () => {
     await take();
     await rm(lockPath());
     await until(async () => (await readdir(dir)).includes('.pod-lock'));
+    expect(lost).toBe(0);
   });
 });

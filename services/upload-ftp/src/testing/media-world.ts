@@ -165,7 +165,8 @@ export class MediaWorld {
 
   /** Files below `.media`. */
   async files(folder: string): Promise<string[]> {
-    return (await readdir(join(this.dir, '.media', folder)).catch(() => [])).toSorted();
+    const names: string[] = await readdir(join(this.dir, '.media', folder)).catch(() => []);
+    return names.toSorted();
   }
 
   /** Keeps a file as whoever receives it does. */
