@@ -35,7 +35,7 @@ let world: World;
 beforeAll(async () => {
   world = await World.start(
     {
-      FTP_DATA_IDLE_MS: '700',
+      FTP_DATA_IDLE_MS: '2000',
       FTP_LOST_CONTROL_GRACE_MS: '300',
       UPLOAD_UNCONFIRMED_MS: '1500',
       UPLOAD_SILENCE_MS: '1500',
