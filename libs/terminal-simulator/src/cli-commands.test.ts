@@ -44,6 +44,15 @@ describe('commands', () => {
     await waitFor('both back', () => platform.of(0x0102).length === 4);
   });
 
+  it('terminal: raises alarms whose files it has', async () => {
+    const options = args('terminal', '--phone', '013800138004', '--channels', '1', '--cache-dir', directory);
+    running = await runTerminal(cliOptions([...options, '--alarm', 'dsm:2']) as TerminalCommandOptions, say);
+    await waitFor('the alarm', () => lines.includes('013800138004 raises dsm:2 with 2 files'), 30_000);
+    const alarms = () => platform.of(0x0200).filter(({ body }) => body.includes(Buffer.from('652f', 'hex')));
+    await waitFor('its report', () => alarms().length > 0);
+    expect(alarms()).toHaveLength(1);
+  });
+
   it('terminal: behaves as told', async () => {
     const options = args(
       'terminal',

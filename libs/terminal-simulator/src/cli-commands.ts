@@ -1,7 +1,9 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { cameraFiles } from './attachments/camera-files.ts';
 import { builtInTracks } from './built-in-tracks.ts';
 import { prepareClips } from './camera-clips.ts';
+import type { RepeatedAlarm } from './cli-alarm-options.ts';
 import type { FleetOptions, LoadOptions, TerminalCommandOptions } from './cli-options.ts';
 import { demoTerminal } from './demo-terminal.ts';
 import { LightFleet } from './light-fleet.ts';
@@ -43,6 +45,24 @@ async function writeReport(terminals: readonly SimulatedTerminal[], file: string
   await writeWhole(file, `${JSON.stringify(list, null, 2)}\n`);
 }
 
+/** Raises an alarm as soon as a terminal is online, and then again and again; answers how to end that. */
+function raiseAgain(terminal: SimulatedTerminal, alarm: RepeatedAlarm | undefined, say: Say): () => void {
+  if (alarm === undefined) return () => undefined;
+  const { kind, type, everyMs } = alarm;
+  const raise = async (): Promise<void> => {
+    if (!terminal.isOnline) return;
+    const files = await cameraFiles(terminal);
+    terminal.raiseSafetyAlarm({ kind, type, level: 2, files });
+    say(`${terminal.phone} raises ${kind}:${type} with ${files.length} files`);
+  };
+  const safely = (): void => {
+    raise().catch((error: unknown) => say(`no alarm: ${error instanceof Error ? error.message : String(error)}`));
+  };
+  terminal.once('online', safely);
+  const timer = setInterval(safely, everyMs);
+  return () => clearInterval(timer);
+}
+
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /** `fleet`: complete vehicles that come back for ever. */
@@ -53,6 +73,7 @@ export async function runFleet(options: FleetOptions, say: Say): Promise<Running
     return demoTerminal(connection, { ...options, index, onProgress: say });
   });
   await prepare(terminals, say);
+  const ends = terminals.map((terminal) => raiseAgain(terminal, options.alarm, say));
   for (const terminal of terminals) terminal.start();
   const report = async (): Promise<void> => {
     await Promise.all(terminals.map((terminal) => terminal.waitUntilOnline(FOR_EVER_MS)));
@@ -62,6 +83,7 @@ export async function runFleet(options: FleetOptions, say: Say): Promise<Running
   report().catch((error: unknown) => say(`no report: ${error instanceof Error ? error.message : String(error)}`));
   return {
     stop: async () => {
+      for (const end of ends) end();
       await Promise.all(terminals.map((terminal) => terminal.stop()));
     },
   };
@@ -79,8 +101,14 @@ export async function runTerminal(options: TerminalCommandOptions, say: Say): Pr
     if (messageId !== 0x8001) say(`${phone} <- 0x${messageId.toString(16).padStart(4, '0')} serial ${serial}`);
   });
   terminal.behave(options.behaviour);
+  const end = raiseAgain(terminal, options.alarm, say);
   terminal.start();
-  return { stop: () => terminal.stop() };
+  return {
+    stop: () => {
+      end();
+      return terminal.stop();
+    },
+  };
 }
 
 const STATUS_MS = 5000;

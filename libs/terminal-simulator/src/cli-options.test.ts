@@ -35,6 +35,30 @@ describe('command line', () => {
     expect(cliOptions(late)).toMatchObject({ behaviour });
   });
 
+  it('terminal: alarms and the way of their files', () => {
+    const given =
+      '--alarm dsm:2 --alarm-every 5s --attachment-speed 50000 --attachment-lost 0,2 --attachment-order reversed ' +
+      '--attachment-resume fromZero --attachment-break reset@1000x2';
+    expect(cliOptions(['terminal', '--phone', '013800138009', ...given.split(' ')])).toMatchObject({
+      alarm: { kind: 'dsm', type: 2, everyMs: 5_000 },
+      habits: {
+        attachmentBytesPerSecond: 50_000,
+        attachmentLostChunks: [0, 2],
+        attachmentOrder: 'reversed',
+        attachmentResume: 'fromZero',
+        attachmentBreaks: [{ how: 'reset', afterBytes: 1000, times: 2 }],
+      },
+    });
+    for (const wrong of [
+      '--alarm=dsm',
+      '--alarm=tpms:1',
+      '--alarm=bsd:256',
+      '--attachment-lost=x',
+      '--attachment-break=x@1',
+    ])
+      expect(() => cliOptions(['terminal', '--phone', '013800138009', wrong])).toThrow(/is no /);
+  });
+
   it('terminal: its way to upload and to list', () => {
     const given =
       '--upload-speed 50000 --upload-resume restart --upload-retries 3 --upload-retry 2s --upload-files perRecording ' +

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 import { EDITIONS, type Edition } from '@fleet/jt808';
+import type { AttachmentOptions } from './attachments/attachment-options.ts';
 import type { Behaviour } from './behaviour.ts';
 import { builtInTracks } from './built-in-tracks.ts';
+import { ALARM_HELP, ALARM_OPTIONS, alarmOption, attachmentOptions, type RepeatedAlarm } from './cli-alarm-options.ts';
 import { UPLOAD_HELP, UPLOAD_OPTIONS, uploadOptions } from './cli-upload-options.ts';
 import { defaultCacheDir } from './media/clip.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
@@ -23,8 +25,10 @@ interface CameraOptions {
   cacheDir: string;
   mediaHost: string | undefined;
   recordings: number;
-  /** How they send lists of recordings, and the recordings. */
-  habits: UploadOptions & ListOptions;
+  /** How they send lists of recordings, the recordings, and files of alarms. */
+  habits: UploadOptions & ListOptions & AttachmentOptions;
+  /** Raised again and again. */
+  alarm: RepeatedAlarm | undefined;
 }
 
 /** `fleet`: a few complete vehicles. */
@@ -78,6 +82,7 @@ fleet and terminal:
   --list-chunk N      lists of recordings in several whole messages of N items
   --cache-dir DIR     where made clips are kept (.cache/clips)
 ${UPLOAD_HELP}
+${ALARM_HELP}
 fleet:
   --terminals N       vehicles (3); two of edition 2013, one of 2019, and so on
   --phones A,B        their numbers, instead of 013800138001 ...
@@ -128,6 +133,7 @@ export const OPTIONS = {
   'connect-rate': { type: 'string' },
   'first-phone': { type: 'string' },
   ...UPLOAD_OPTIONS,
+  ...ALARM_OPTIONS,
 } as const;
 
 type Names = typeof OPTIONS;
@@ -199,8 +205,10 @@ function cameraOptions(values: Values): CameraOptions {
     recordings: whole(values, 'recordings', 60, [0, 20_000]),
     habits: {
       ...uploadOptions(values, values['upload-retry'] === undefined ? undefined : duration(values, 'upload-retry', 0)),
+      ...attachmentOptions(values),
       ...(values['list-chunk'] === undefined ? {} : { listItemsPerMessage: whole(values, 'list-chunk', 1, [1, 1000]) }),
     },
+    alarm: alarmOption(values, duration(values, 'alarm-every', 60_000)),
   };
 }
 

@@ -3,6 +3,7 @@ export type { TerminalContext } from './answers/answering.ts';
 export type { AttachmentFileRecord, AttachmentUploadRecord } from './attachments/attachment-job.ts';
 export type * from './attachments/attachment-options.ts';
 export type { SafetyAlarmRecord } from './attachments/attachments.ts';
+export { cameraFiles } from './attachments/camera-files.ts';
 export type { AlarmFile, SafetyAlarm, TagBytes } from './attachments/safety-alarms.ts';
 export * from './behaviour.ts';
 export { builtInTracks, trackForVehicle } from './built-in-tracks.ts';
