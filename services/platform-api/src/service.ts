@@ -169,7 +169,7 @@ function makeDeps(
   const partnerChannels = new PartnerChannels({ ...parts, config, encryption, log });
   lifecycle.onStop('partner channels', () => partnerChannels.stop());
   const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
-  const notifications = new Notifications({ ...parts, redis, log, config });
+  const notifications = new Notifications({ ...parts, redis, log, config, maps });
   lifecycle.onStop('notifications', () => notifications.stop());
   return {
     config,

@@ -93,6 +93,11 @@ export class MapServices {
     );
   }
 
+  /** By the places that come with the product, whatever is configured. */
+  nearestPlace(position: Position): Promise<FoundAddress> {
+    return this.#embeddedGeocoder.reverse(position);
+  }
+
   search(query: PlaceQuery, own: () => Promise<readonly OwnPlace[]>): Promise<Answered<FoundPlace[]>> {
     return this.#ask(
       this.#geocoder,

@@ -70,6 +70,8 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     share = undefined;
     await begin();
   };
+  // Read before the first alarm, which would wait for it.
+  deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'there are no places'));
   const begun = new UntilDone(log, begin);
   let looking: Promise<void> = Promise.resolve();
   const offReconnect = bus.onReconnect(() => {

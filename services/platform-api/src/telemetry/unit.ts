@@ -118,7 +118,8 @@ function step(
   const judged = judge(before, report, context, here, judges);
   unit.moved.set(imei, { known, before: first, state: judged.state });
   if (judged.turned || unit.turned.has(imei)) unit.turned.set(imei, judged.state);
-  for (const raised of judged.raised) unit.raised.push({ vehicle: context.vehicle, raised });
+  const { geofences } = known;
+  for (const raised of judged.raised) unit.raised.push({ vehicle: context.vehicle, raised, geofences });
   unit.amended.push(...judged.amended);
   for (const attached of judged.attached)
     unit.attached.push({ ...attached, accountId: vehicle.accountId, vehicleId: vehicle._id, imei });

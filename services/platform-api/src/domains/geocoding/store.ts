@@ -1,4 +1,5 @@
 import type { Collection, Database } from '@fleet/storage';
+import type { Position } from '../../geometry/positions.ts';
 import type { FoundAddress } from '../../maps/providers.ts';
 import type { Scope } from '../../store/account-records.ts';
 
@@ -17,6 +18,9 @@ export interface CacheKey {
   readonly place: string;
   readonly language: string;
 }
+
+/** The place of a position. */
+export const placeKey = (position: Position): string => position.map((value) => value.toFixed(4)).join(',');
 
 const keepMs = 30 * 24 * 3600 * 1000;
 /** Addresses of an account that a search looks through. */

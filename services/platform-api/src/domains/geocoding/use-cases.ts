@@ -20,7 +20,7 @@ import type {
   SuggestQuery,
 } from './schema.ts';
 import { metres, shownComponents, shownWay } from './shown.ts';
-import { cachedAddress, keepAddress, newestAddresses } from './store.ts';
+import { cachedAddress, keepAddress, newestAddresses, placeKey } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'maps'>;
 
@@ -60,7 +60,7 @@ async function addressOf(
   language?: string,
 ): Promise<Answered<FoundAddress> & { readonly isCached: boolean }> {
   if (!maps.hasGeocoder) return { ...(await maps.reverse(position, language)), isCached: false };
-  const key = { place: position.map((value) => value.toFixed(4)).join(','), language: language?.toLowerCase() ?? '' };
+  const key = { place: placeKey(position), language: language?.toLowerCase() ?? '' };
   const kept = await cachedAddress(database, caller, key);
   if (kept !== null) return { value: kept.address, provider: kept.provider, isFallback: false, isCached: true };
   const found = await maps.reverse(position, language);

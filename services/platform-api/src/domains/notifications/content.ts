@@ -1,5 +1,6 @@
 import type { Raised, RuledVehicle } from '../../rules/rule.ts';
 import { dedupeKeyOf } from '../../rules/rule.ts';
+import type { Geofence } from '../geofences/schema.ts';
 import type { NewNotification } from './record.ts';
 import { textsOf } from './type-texts.ts';
 import { kindOf, type NotificationKind } from './types.ts';
@@ -14,6 +15,8 @@ export type RaisedFor = Pick<RuledVehicle, 'id' | 'accountId' | 'ownerUserId' | 
 export interface ToRaise {
   readonly vehicle: RaisedFor;
   readonly raised: Raised;
+  /** Those that hold for the vehicle, where they are known: the name of one that holds the place is its address. */
+  readonly geofences?: readonly Geofence[];
 }
 
 /** What makes a notification the same one when it is raised again; vehicles without a terminal are told apart by their ids. */
@@ -23,7 +26,11 @@ export const keyOf = ({ imei, id }: RaisedFor, raised: Pick<Raised, 'type' | 'su
 const attributesLimitBytes = 8 * 1024;
 
 /** The notification that something found becomes. */
-export function contentOf({ vehicle, raised }: ToRaise, language: string, shownImei: string | null): NewNotification {
+export function contentOf(
+  { vehicle, raised }: ToRaise,
+  language: string,
+  { shownImei, address }: { readonly shownImei: string | null; readonly address: string | null },
+): NewNotification {
   const kind = kindOf(raised.type) ?? unknownKind();
   const texts = textsOf(kind, language);
   const place = placeOf(raised);
@@ -41,7 +48,7 @@ export function contentOf({ vehicle, raised }: ToRaise, language: string, shownI
     driverId: raised.driverId === undefined ? vehicle.driverId : raised.driverId,
     latitude: place?.latitude ?? 0,
     longitude: place?.longitude ?? 0,
-    address: null,
+    address,
     attributes: fittingAttributes({
       ...raised.attributes,
       ...(kind.type === raised.type ? {} : { reported_type: raised.type }),
@@ -63,7 +70,7 @@ function unknownKind(): NotificationKind {
 }
 
 /** Null where no position was ever known (platform-contract.md, section 27). */
-function placeOf({ latitude, longitude, gpsValid }: Raised): { latitude: number; longitude: number } | null {
+export function placeOf({ latitude, longitude, gpsValid }: Raised): { latitude: number; longitude: number } | null {
   if (!Number.isFinite(latitude) || !Number.isFinite(longitude)) return null;
   return latitude === 0 && longitude === 0 && !gpsValid ? null : { latitude, longitude };
 }

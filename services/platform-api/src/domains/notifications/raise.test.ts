@@ -2,10 +2,15 @@ import { type Bus, type LiveEvent, listenFor, liveEvents, type NotificationRaise
 import type { Database } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { MapServices } from '../../maps/map-services.ts';
+import { componentsOf } from '../../maps/providers.ts';
 import type { Raised } from '../../rules/rule.ts';
 import { Records } from '../../store/records.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
 import type { Account } from '../accounts/schema.ts';
+import { keepAddress } from '../geocoding/store.ts';
+import type { Geofence } from '../geofences/schema.ts';
+import { shapeOf } from '../geofences/shapes.ts';
 import { keyOf as keyOfRaised, type RaisedFor, type ToRaise } from './content.ts';
 import { Notifications } from './raise.ts';
 import { sweepTimes } from './record.ts';
@@ -307,6 +312,52 @@ describe('a crash', () => {
     expect(await storedOf(items)).toHaveLength(0);
     await other.raise(items);
     expect(await storedOf(items)).toHaveLength(2);
+  });
+});
+
+describe('the address', () => {
+  const shenzhen = { latitude: 22.54, longitude: 114.05 };
+  const geofence = (name: string, areaM2: number, latitude = 22.54): Geofence => {
+    const shape = shapeOf({ type: 'circle', positions: [[latitude, 114.05]], radiusM: 100, widthM: null });
+    return { name, ...shape, areaM2 } as Geofence;
+  };
+  const addressOf = async (item: ToRaise, by = world.deps.notifications): Promise<unknown> => {
+    await by.raise([item]);
+    return (await onRecord([item]))[0]?.address;
+  };
+
+  it('is the nearest place, or the smallest geofence of the vehicle that holds it', async () => {
+    expect(await addressOf(sos(shenzhen))).toBe('2.0 km W of Shenzhen, Guangdong, China');
+    const geofences = [geofence('Elsewhere', 1, 23), geofence('Yard', 9), geofence('Gate', 4)];
+    expect(await addressOf({ ...sos(shenzhen), geofences })).toBe('Gate');
+  });
+
+  it.each([
+    ['no position was ever known', { latitude: 0, longitude: 0, gpsValid: false }],
+    ['the position is none', { latitude: 95, longitude: 114 }],
+  ])('is none where %s', async (_case, place) => {
+    expect(await addressOf(sos(place))).toBeNull();
+  });
+
+  it('is what a provider said before, and no provider is asked', async () => {
+    const config = { ...world.deps.config, GEOCODER: 'nominatim' as const, GEOCODER_URL: 'http://127.0.0.1:9' };
+    const maps = new MapServices(config, world.deps);
+    const reverse = jest.spyOn(maps, 'reverse');
+    const notifications = new Notifications({ ...world.deps, maps });
+    const geofences = [geofence('Yard', 9)];
+    const { database } = world.deps;
+    const keep = (language: string, address: string) => {
+      const found = { address, position: [22.54, 114.05] as const, components: componentsOf({}) };
+      return keepAddress(database, vehicle, { place: '22.5400,114.0500', language }, found, 'nominatim');
+    };
+    expect(await addressOf({ ...sos(shenzhen), geofences }, notifications)).toBe('Yard');
+    await keep('', '1 Long Road');
+    expect(await addressOf({ ...sos(shenzhen), geofences }, notifications)).toBe('1 Long Road');
+    await keep('en', 'Long Road 1');
+    expect(await addressOf({ ...sos(shenzhen), geofences }, notifications)).toBe('Long Road 1');
+    expect(reverse).not.toHaveBeenCalled();
+    notifications.stop();
+    maps.stop();
   });
 });
 

@@ -16,6 +16,7 @@ import { AgedCache } from '../../senders/aged-cache.ts';
 import { isLetIn } from '../accounts/standing.ts';
 import { vehicleStates } from '../vehicles/states.ts';
 import { ownersOfVehicles } from '../vehicles/store.ts';
+import { addressOf } from './addresses.ts';
 import { amendAll } from './amend.ts';
 import { contentOf, keyOf, type RaisedFor, type ToRaise } from './content.ts';
 import { Languages } from './languages.ts';
@@ -24,7 +25,7 @@ import type { Notification } from './schema.ts';
 import { shownNotification, toldNotification } from './shown.ts';
 import { Wishes } from './wishes.ts';
 
-type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log'> & {
+type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps'> & {
   readonly config: Pick<Deps['config'], 'JETSTREAM_REPLICAS'>;
 };
 
@@ -140,12 +141,13 @@ export class Notifications {
       this.#languages.of(items.map(({ vehicle }) => vehicle)),
       vehicleStates(this.#parts, imeis),
     ]);
-    const contents = items.map((item) => {
+    const contents = items.map(async (item) => {
       const { imei, ownerUserId } = item.vehicle;
       const shownImei = imei === null ? null : (states.get(imei)?.shownImei ?? null);
-      return contentOf(item, languages.get(ownerUserId) ?? 'en', shownImei);
+      const language = languages.get(ownerUserId) ?? 'en';
+      return contentOf(item, language, { shownImei, address: await addressOf(this.#parts, item, language) });
     });
-    return recordAll(this.#parts, contents);
+    return recordAll(this.#parts, await Promise.all(contents));
   }
 
   async #publish(items: readonly ToRaise[], recorded: readonly Notification[]): Promise<void> {
