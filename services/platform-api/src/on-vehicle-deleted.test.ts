@@ -106,6 +106,7 @@ describe('a vehicle that is deleted', () => {
     billing: 'history: what was paid',
     commands: 'takes back what waits; the rest is history',
     geofences: 'drops it from lists',
+    media: 'history',
     'mining-devices': 'has vehicle numbers of its own, as text',
     notifications: 'forgets preferences; notifications are history',
     partners: 'names no vehicle in its records',

@@ -1,11 +1,5 @@
 import { announce, uploadChanged, uploadSubject } from '@fleet/bus';
-import {
-  driverReport,
-  multimediaData,
-  multimediaEvent,
-  queryAttributesResponse,
-  terminalRegistration,
-} from '@fleet/jt808';
+import { driverReport, queryAttributesResponse, terminalRegistration } from '@fleet/jt808';
 import { newReservation } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
@@ -152,42 +146,6 @@ describe('what happens beside locations', () => {
     });
     await until(async () => (await device())?.['firmware'] === 'F2.1');
     expect(await device()).toMatchObject({ manufacturer: 'MAKER', iccid: '8986001234567890123' });
-  });
-
-  it('a picture is told once, though 0x0800 and 0x0801 tell of it', async () => {
-    const { id, imei } = await newVehicle();
-    const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
-    await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 5000 });
-    await raised(id, 'media_captured');
-    const location = {
-      alarm: 0,
-      status: 2,
-      latitudeDeg: 22.6,
-      longitudeDeg: 114.2,
-      altitudeM: 0,
-      speedKmh: 0,
-      directionDeg: 0,
-      time: '2026-01-31T10:00:00',
-    };
-    await sayFromTerminal(world, imei, multimediaData, {
-      ...head,
-      location,
-      data: Buffer.from('ffd8ffd9', 'hex'),
-    });
-    await until(async () => ear.of('media', id).length > 0);
-    expect(ear.of('media', id)).toEqual([
-      expect.objectContaining({
-        vehicle_id: id,
-        imei,
-        channel_id: 2,
-        kind: 'image',
-        source: 'capture',
-        mime_type: 'image/jpeg',
-        size_bytes: 4,
-        latitude: 22.6,
-      }),
-    ]);
-    expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
   });
 
   describe('uploads', () => {

@@ -4,6 +4,7 @@ import { countBytes, insertMedia } from '../domains/media/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
 import { mediaPodId, standInForMediaPod } from './media-pod.ts';
+import { newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';
 import {
   type Answer,
@@ -168,28 +169,7 @@ async function mediaOf(
   { imei, vehicleId }: { imei: string; vehicleId: number },
 ): Promise<number> {
   standInForMediaPod(world.bus);
-  const fileId = randomBytes(12).toString('hex');
-  const { record } = await insertMedia(world.records, {
-    accountId,
-    mediaKey: `file:${imei}:${fileId}`,
-    captureId: null,
-    vehicleId,
-    imei,
-    channelId: 1,
-    kind: 'image',
-    source: 'capture',
-    mimeType: 'image/jpeg',
-    sizeBytes: 4,
-    takenAt: new Date(),
-    receivedAt: new Date(),
-    latitude: null,
-    longitude: null,
-    notificationId: null,
-    protected: false,
-    toldAtMs: null,
-    file: { imei, fileId, server: mediaPodId },
-    clip: null,
-  });
+  const { record } = await insertMedia(world.records, newMedia({ accountId, _id: vehicleId, imei }, mediaPodId));
   await countBytes(world.deps.database, record, record.sizeBytes);
   return record._id;
 }

@@ -80,17 +80,17 @@ async function sourceOf({ bus }: FileDeps, podId: string, context: RequestContex
 
 /** Pictures of a cabin are personal data: who has looked at them is noted (platform-contract.md, section 26). */
 async function noteView(deps: FileDeps, media: Media, userId: number, context: RequestContext): Promise<void> {
-  if (!(await isFirst(deps, media._id, userId))) return;
+  if (!(await isFirst(deps, media, userId))) return;
   const { _id: id, accountId, vehicleId, channelId, kind } = media;
   const doer = { accountId, userId, ...(context.request.ip === undefined ? {} : { ip: context.request.ip }) };
   const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
   await audit(deps, doer, 'media.view', { type: 'media', id }, detail);
 }
 
-async function isFirst({ redis, log }: FileDeps, id: number, userId: number): Promise<boolean> {
+async function isFirst({ redis, log }: FileDeps, { mediaKey }: Media, userId: number): Promise<boolean> {
   try {
     const expiration = { type: 'PX', value: oneViewMs } as const;
-    return (await redis.set(`media-viewed:${id}:${userId}`, '1', { condition: 'NX', expiration })) !== null;
+    return (await redis.set(`media-viewed:${mediaKey}:${userId}`, '1', { condition: 'NX', expiration })) !== null;
   } catch (error) {
     log.warn({ err: error }, 'whether a view was noted could not be seen');
     return true;

@@ -65,8 +65,8 @@ export interface MediaUsage {
   readonly bytes: number;
   /** Counts changes. */
   readonly revision: number;
-  /** Since when they are nearly full: the time of the notification. */
-  readonly nearlyFullAtMs: number | null;
+  /** Since when they are nearly full: the time of the notification; `hasRoom` where they are not. */
+  readonly nearlyFullAtMs: number;
   /** The notification is on record. */
   readonly isTold: boolean;
 }

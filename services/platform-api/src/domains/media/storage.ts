@@ -4,7 +4,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { type RemovalParts, removeMedia } from './removal.ts';
 import type { Media, MediaUsage } from './schema.ts';
-import { bytesOf, changeUsage, countBytes, findUsage, noteTold, oldestOf, usageAfter } from './store.ts';
+import { bytesOf, changeUsage, countBytes, findUsage, hasRoom, noteTold, oldestOf, usageAfter } from './store.ts';
 
 /** What looking after the storage of vehicles needs. */
 export type StorageParts = RemovalParts & Pick<Deps, 'config' | 'notifications' | 'redis'>;
@@ -68,15 +68,16 @@ async function tellWhenNearlyFull(parts: StorageParts, vehicle: Vehicle): Promis
   const usage = await findUsage(database, vehicle._id);
   if (usage === null) return;
   if (usage.bytes * 100 < limit * config.MEDIA_NEARLY_FULL_PERCENT) {
-    if (usage.nearlyFullAtMs !== null) await changeUsage(database, usage, { nearlyFullAtMs: null, isTold: false });
+    if (usage.nearlyFullAtMs !== hasRoom)
+      await changeUsage(database, usage, { nearlyFullAtMs: hasRoom, isTold: false });
     return;
   }
   const noted =
-    usage.nearlyFullAtMs === null
+    usage.nearlyFullAtMs === hasRoom
       ? await changeUsage(database, usage, { nearlyFullAtMs: Date.now(), isTold: false })
       : usage;
   // Whoever has changed it looks as well.
-  if (noted === null || noted.nearlyFullAtMs === null || noted.isTold) return;
+  if (noted === null || noted.isTold) return;
   const percent = Math.round((noted.bytes * 100) / limit);
   const attributes = { used_bytes: noted.bytes, limit_bytes: limit, percent };
   const happening = { type: 'storage_quota', subject: 'media', atMs: noted.nearlyFullAtMs, attributes };

@@ -129,6 +129,9 @@ export async function forgetRemovals(database: Database, before: { done: Date; n
   await removalsIn(database).deleteMany({ notedAt: { $lt: before.noted } });
 }
 
+/** `nearlyFullAtMs` of a vehicle whose storage is not nearly full. A number, as some databases leave null out where a document is made. */
+export const hasRoom = 0;
+
 /** Counts bytes that have come or gone; what there is now. */
 export async function countBytes(
   database: Database,
@@ -137,7 +140,7 @@ export async function countBytes(
 ): Promise<MediaUsage> {
   const update = {
     $inc: { bytes, revision: 1 },
-    $setOnInsert: { accountId, nearlyFullAtMs: null, isTold: false },
+    $setOnInsert: { accountId, nearlyFullAtMs: hasRoom, isTold: false },
   } as object;
   for (;;) {
     try {

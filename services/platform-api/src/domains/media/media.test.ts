@@ -1,0 +1,383 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { signQuery, verifyFilePath } from '@fleet/service-kit';
+import { newReservation, type UploadRecord } from '@fleet/storage';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { LiveClient } from '../../testing/live-client.ts';
+import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
+import { newMedia } from '../../testing/media-records.ts';
+import { recordTestNotification } from '../../testing/notifications.ts';
+import { type Client, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
+import type { AuditEntry } from '../audit/schema.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { vehiclesIn } from '../vehicles/store.ts';
+import { linkAndTell, recordMedia } from './record.ts';
+import type { Media } from './schema.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let world: PlatformWorld;
+let api: Client;
+let theirs: Client;
+let pod: MediaPod;
+let vehicle: Vehicle;
+let count = 0;
+
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  [api, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+  pod = await openMediaPod(world.bus, 'pod-a');
+});
+afterAll(async () => {
+  await pod?.close();
+  await world?.close();
+});
+beforeEach(async () => {
+  count += 1;
+  const made = await api.post('/api/vehicles', { vehicle_no: `FILES${count}`, imei: newImei() });
+  vehicle = (await vehiclesIn(world.records).find(world.ours, made.data.id)) as Vehicle;
+  pod.requests.length = 0;
+  pod.answer = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end('file');
+});
+
+const keep = (more: Partial<Media> = {}): Promise<Media> =>
+  recordMedia(world.deps, vehicle, newMedia(vehicle, pod.id, more));
+const list = (query = '', client = api) => client.get(`/api/vehicles/${vehicle._id}/list-dashcam-media${query}`);
+const urlOf = async ({ _id }: Media, client = api): Promise<string> => {
+  const url = String((await list('', client)).items.find(({ id }) => id === _id)?.['url']);
+  expect(url.startsWith(`${world.deps.config.PUBLIC_BASE_URL}/api/dashcam-media/${_id}/file?`)).toBe(true);
+  return world.base + url.slice(world.deps.config.PUBLIC_BASE_URL.length);
+};
+const share = async (user: TestUser, ...permissions: string[]): Promise<void> => {
+  const body = { secondaryUser: user.id, vehicles: [vehicle._id], permissions };
+  expect((await api.post('/api/vehicle/share-vehicles', body)).status).toBe(200);
+};
+
+describe('GET /api/vehicles/:vehicleId/list-dashcam-media', () => {
+  it('lists what was taken last first, by channel, kind and time', async () => {
+    const at = (hour: number): Date => new Date(Date.UTC(2026, 0, 31, hour));
+    const early = await keep({ takenAt: at(1), channelId: 1, receivedAt: at(9) });
+    const late = await keep({ takenAt: at(5), channelId: 2, kind: 'video', receivedAt: at(6) });
+    const middle = await keep({ takenAt: at(3), channelId: 2, receivedAt: at(4) });
+    const idsOf = async (query: string): Promise<number[]> => (await list(query)).items.map(({ id }) => id);
+    expect(await idsOf('')).toEqual([late._id, middle._id, early._id]);
+    expect(await idsOf('?channelId=2')).toEqual([late._id, middle._id]);
+    expect(await idsOf('?channel_id=1')).toEqual([early._id]);
+    expect(await idsOf('?kind=video')).toEqual([late._id]);
+    expect(await idsOf(`?from=${at(3).toISOString()}&to=${at(5).getTime()}`)).toEqual([middle._id]);
+    const page = await list('?limit=1&offset=1');
+    expect(page.items.map(({ id }) => id)).toEqual([middle._id]);
+    expect(page.body).toMatchObject({ meta: { pagination: { total: 3, page: 2, pageSize: 1 } } });
+    expect((await list('?offset=9')).items).toEqual([]);
+  });
+
+  it.each([
+    'kind=photo',
+    'channelId=x',
+    'channelId=1&channel_id=2',
+    'channelId=256',
+    'from=never',
+    'to=2026-13-01',
+    'limit=0',
+  ])('is 400 for %s', async (query) => expect((await list(`?${query}`)).status).toBe(400));
+
+  it('is for those who may see video', async () => {
+    await keep();
+    const viewer = await world.user('viewer', world.ours, { canViewVideo: true });
+    const blind = await world.user('viewer', world.ours, { canViewVideo: false });
+    const driver = await world.user('driver');
+    const stranger = world.theirs.owner;
+    expect((await list('', world.as(viewer))).items).toHaveLength(1);
+    for (const user of [blind, driver]) expect((await list('', world.as(user))).status).toBe(403);
+    expect((await list('', theirs)).status).toBe(404);
+    await share(stranger, 'notifications', 'live_video');
+    expect((await list('', theirs)).status).toBe(403);
+    await share(stranger, 'history_video');
+    expect((await list('', theirs)).items).toHaveLength(1);
+    const narrow = await api.post('/api/api-keys', { name: 'narrow', scopes: ['read', 'write'] });
+    const header = { 'x-api-key': String(narrow.data['key']), authorization: `Bearer ${world.ours.owner.token}` };
+    expect((await list('', world.with(header))).status).toBe(403);
+  });
+});
+
+describe('PUT and DELETE /api/dashcam-media/:id', () => {
+  it('protect a file, and remove it when it is not', async () => {
+    const { _id: id, file } = await keep();
+    const path = `/api/dashcam-media/${id}`;
+    expect((await api.put(path, { protected: true }, { 'if-match': '"1"' })).data).toMatchObject({ protected: true });
+    expect((await api.put(path, { protected: false }, { 'if-match': '"1"' })).status).toBe(412);
+    expect((await api.delete(path)).body).toMatchObject({ status: 409, code: 'state_conflict' });
+    expect((await api.put(path, {})).data).toMatchObject({ protected: true });
+    expect((await api.put(path, { protected: false })).data).toMatchObject({ protected: false });
+    expect((await api.delete(path)).data).toMatchObject({ id, size_bytes: 100 });
+    expect(pod.removed).toContain(file?.fileId);
+    for (const again of [await api.delete(path), await api.put(path, { protected: true })])
+      expect(again.status).toBe(404);
+    const entries = world.deps.database.collection<AuditEntry>('audit_log').find({ 'target.id': id });
+    expect((await entries.toArray()).map(({ action }) => action)).toEqual(
+      expect.arrayContaining(['media.protect', 'media.delete']),
+    );
+  });
+
+  it.each([{ protected: 'yes' }, { protected: null }, []])('are 400 for %j', async (body) => {
+    const { _id: id } = await keep();
+    expect((await api.put(`/api/dashcam-media/${id}`, body)).status).toBe(400);
+  });
+
+  it('are for managers of the account', async () => {
+    const { _id: id } = await keep();
+    const path = `/api/dashcam-media/${id}`;
+    const attempts = async (client: Client): Promise<number[]> => [
+      (await client.put(path, { protected: true })).status,
+      (await client.delete(path)).status,
+    ];
+    expect(await attempts(world.as(await world.user('viewer')))).toEqual([403, 403]);
+    expect(await attempts(theirs)).toEqual([404, 404]);
+    await share(world.theirs.owner, 'notifications');
+    expect(await attempts(theirs)).toEqual([404, 404]);
+    await share(world.theirs.owner, 'history_video');
+    expect(await attempts(theirs)).toEqual([403, 403]);
+    expect((await world.as(await world.user('manager')).delete(path)).status).toBe(200);
+    for (const odd of ['0', 'x', '1.5']) expect((await api.delete(`/api/dashcam-media/${odd}`)).status).toBe(404);
+  });
+});
+
+describe('GET /api/dashcam-media/:id/file', () => {
+  it('asks the pod that has it by a signed URL, and hands on what that answers', async () => {
+    const media = await keep({ takenAt: new Date('2026-01-31T02:00:00Z') });
+    const url = await urlOf(media);
+    pod.answer = (_request, response) =>
+      void response
+        .writeHead(200, { 'content-length': '4', etag: '"e"', 'accept-ranges': 'bytes', 'x-inner': 'a' })
+        .end('file');
+    const response = await fetch(url);
+    expect([response.status, await response.text()]).toEqual([200, 'file']);
+    const name = `image-${media._id}-channel-1-2026-01-31T02-00-00.jpg`;
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'image/jpeg',
+      'content-disposition': `inline; filename="${name}"`,
+      etag: '"e"',
+      'accept-ranges': 'bytes',
+      'x-content-type-options': 'nosniff',
+    });
+    expect(response.headers.get('x-inner')).toBeNull();
+    const asked = new URL(pod.requests[0]?.url ?? '', 'http://pod');
+    const { imei = '', fileId = '' } = media.file ?? {};
+    expect(asked.pathname).toBe(`/files/${imei}/${fileId}`);
+    const secret = world.deps.config.CLIPS_SIGNING_SECRET;
+    expect(verifyFilePath(secret, { imei, fileId }, Object.fromEntries(asked.searchParams))).toBe('valid');
+    const saved = await fetch(`${url}&download=1`);
+    expect([saved.headers.get('content-disposition'), await saved.text()]).toEqual([
+      `attachment; filename="${name}"`,
+      'file',
+    ]);
+  });
+
+  it('hands ranges and HEAD on, and the errors of the pod', async () => {
+    const url = await urlOf(await keep());
+    pod.answer = (_request, response) =>
+      void response.writeHead(206, { 'content-range': 'bytes 1-2/4', 'content-length': '2' }).end('il');
+    const part = await fetch(url, { headers: { range: 'bytes=1-2', 'if-range': '"e"' } });
+    expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([206, 'bytes 1-2/4', 'il']);
+    expect(pod.requests[0]?.headers).toMatchObject({ range: 'bytes=1-2', 'if-range': '"e"' });
+    pod.answer = (_request, response) => void response.writeHead(200, { 'content-length': '4' }).end();
+    const head = await fetch(url, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), pod.requests[1]?.method]).toEqual([200, '4', 'HEAD']);
+    const refusing =
+      (status: number, headers = {}) =>
+      (_request: IncomingMessage, response: ServerResponse) =>
+        void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"error":"No."}');
+    pod.answer = refusing(416, { 'content-range': 'bytes */4' });
+    const none = await fetch(url, { headers: { range: 'bytes=9-' } });
+    expect([none.status, none.headers.get('content-range')]).toEqual([416, 'bytes */4']);
+    expect(await none.json()).toMatchObject({ code: 'range_not_satisfiable', error: 'No.' });
+    pod.answer = refusing(404);
+    expect((await fetch(url)).status).toBe(404);
+    pod.answer = refusing(500);
+    expect(await (await fetch(url)).json()).toMatchObject({ status: 502, code: 'upstream_error' });
+    const away = await urlOf(await keep({ file: { imei: '1', fileId: 'ab'.repeat(12), server: 'pod-away' } }));
+    expect((await fetch(away)).status).toBe(502);
+  });
+
+  it('opens with its own signature alone, for its time', async () => {
+    const [media, other] = [await keep(), await keep()];
+    const url = new URL(await urlOf(media));
+    const changed = (change: (query: URLSearchParams) => void): string => {
+      const copy = new URL(url);
+      change(copy.searchParams);
+      return copy.href;
+    };
+    const signature = url.searchParams.get('signature') ?? '';
+    const forged = signature.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+    const expires = Number(url.searchParams.get('expires'));
+    expect(Math.abs(expires * 1000 - Date.now() - 8 * 3_600_000)).toBeLessThan(300_000);
+    const secret = world.deps.config.CLIPS_SIGNING_SECRET;
+    const old = signQuery(secret, `dashcam-media/${media._id}/${world.ours.owner.id}`, -1000);
+    const cases: [string, number][] = [
+      [changed((query) => query.delete('signature')), 401],
+      [changed((query) => query.delete('expires')), 401],
+      [changed((query) => query.set('signature', forged)), 403],
+      [changed((query) => query.set('signature', 'x')), 403],
+      [changed((query) => query.set('expires', String(expires + 1))), 403],
+      [changed((query) => query.set('user', String(world.theirs.owner.id))), 403],
+      [changed((query) => query.delete('user')), 403],
+      [url.href.replace(`/${media._id}/`, `/${other._id}/`), 403],
+      [changed((query) => query.set('expires', old.expires) ?? query.set('signature', old.signature)), 403],
+      [changed((query) => query.set('download', 'yes')), 400],
+    ];
+    for (const [given, status] of cases) expect([given, (await fetch(given)).status]).toEqual([given, status]);
+    expect(pod.requests).toEqual([]);
+    expect((await fetch(url)).status).toBe(200);
+    expect((await fetch(url, { method: 'POST' })).status).toBe(405);
+  });
+
+  it('ends with the right of whom it was shown to', async () => {
+    const media = await keep();
+    const viewer = await world.user('viewer', world.ours, { canViewVideo: true });
+    await share(world.theirs.owner, 'history_video');
+    const [own, shared] = [await urlOf(media, world.as(viewer)), await urlOf(media, theirs)];
+    for (const url of [own, shared]) expect((await fetch(url)).status).toBe(200);
+    expect((await api.put(`/api/users/${viewer.id}`, { can_view_video: false })).status).toBe(200);
+    await share(world.theirs.owner, 'notifications');
+    for (const url of [own, shared]) expect((await fetch(url)).status).toBe(403);
+    expect((await api.delete(`/api/dashcam-media/${media._id}`)).status).toBe(200);
+    expect((await fetch(own)).status).toBe(404);
+  });
+
+  it('is noted as a view of the user, once for many parts', async () => {
+    const media = await keep({ channelId: 4 });
+    const url = await urlOf(media);
+    await fetch(url, { method: 'HEAD' });
+    for (let part = 0; part < 3; part += 1) await (await fetch(url, { headers: { range: 'bytes=0-1' } })).text();
+    const views = world.deps.database
+      .collection<AuditEntry>('audit_log')
+      .find({ action: 'media.view', 'target.id': media._id });
+    expect(await views.toArray()).toEqual([
+      expect.objectContaining({
+        accountId: world.ours.accountId,
+        userId: world.ours.owner.id,
+        detail: { vehicle_id: vehicle._id, channel_id: 4, kind: 'image' },
+      }),
+    ]);
+  });
+
+  it('serves the clip of an upload, as it is or as MP4', async () => {
+    const clip = {
+      imei: vehicle.imei ?? '',
+      channel: 1,
+      startMs: 1,
+      endMs: 2,
+      mediaType: 0,
+      streamType: 0,
+      storageType: 0,
+      alarmFlags: '0',
+    };
+    const who = { shownImei: '1', askedImei: '1', cameraUtcOffset: '+08:00', reservedUntilMs: 0, mobileNetwork: false };
+    const server = { podId: pod.id, httpUrl: 'http://127.0.0.1:1' };
+    const upload: UploadRecord = { ...newReservation(clip, who), status: 'completed', server };
+    const uploads = world.deps.database.collection<UploadRecord>('uploads');
+    await uploads.insertOne(upload);
+    const media = await keep({
+      mediaKey: `clip:${upload._id}`,
+      source: 'upload',
+      file: null,
+      clip: { uploadId: upload._id },
+    });
+    const url = await urlOf(media);
+    const disposition = 'attachment; filename="a.h264"';
+    pod.answer = (_request, response) =>
+      void response.writeHead(200, { 'content-type': 'video/h264', 'content-disposition': disposition }).end('clip');
+    const shown = await fetch(url);
+    expect([shown.headers.get('content-type'), shown.headers.get('content-disposition')]).toEqual([
+      'video/h264',
+      'inline',
+    ]);
+    expect((await fetch(`${url}&download=1&format=mp4`)).headers.get('content-disposition')).toBe(disposition);
+    expect(pod.requests.map((request) => request.url?.split('?')[0])).toEqual([
+      `/clips/${upload._id}/original`,
+      `/clips/${upload._id}/mp4`,
+    ]);
+    await uploads.updateOne({ _id: upload._id }, { $set: { status: 'failed' } });
+    expect((await fetch(url)).status).toBe(404);
+  });
+
+  it('is saved, not shown, where it is nothing that browsers show', async () => {
+    for (const mimeType of ['text/html', 'image/svg+xml', 'application/octet-stream']) {
+      const response = await fetch(await urlOf(await keep({ mimeType, kind: 'other' })));
+      expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="other-[\w.-]+"$/);
+    }
+  });
+});
+
+describe('the files of a notification', () => {
+  const filesOf = (notification: Data | Readonly<Record<string, unknown>> | undefined) =>
+    notification?.['media'] as { id: number; kind: string; url: string }[];
+
+  async function withFile(): Promise<{ media: Media; id: number }> {
+    const { _id: id } = await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle._id });
+    const media = await keep({ notificationId: id });
+    await linkAndTell(world.deps, media, id);
+    return { media, id };
+  }
+  const shownTo = async (client: Client, id: number) => {
+    const path = `/api/notifications/vehicle-notifications/${vehicle._id}`;
+    const [listed, all] = [await client.get(path), await client.get(`/api/notifications?vehicle_id=${vehicle._id}`)];
+    expect(listed.items.map((each) => filesOf(each).length)).toEqual(all.items.map((each) => filesOf(each).length));
+    return filesOf(listed.items.find((each) => each.id === id));
+  };
+
+  it('have URLs for those who may see them, and are not shown to others', async () => {
+    const { media, id } = await withFile();
+    const [file] = await shownTo(api, id);
+    expect(file).toMatchObject({ id: media._id, kind: 'image' });
+    const { PUBLIC_BASE_URL: base } = world.deps.config;
+    expect((await fetch(world.base + String(file?.url).slice(base.length))).status).toBe(200);
+    const blind = await world.user('viewer', world.ours, { canViewVideo: false });
+    expect(await shownTo(world.as(blind), id)).toEqual([]);
+    await share(world.theirs.owner, 'notifications');
+    expect(await shownTo(theirs, id)).toEqual([]);
+    await share(world.theirs.owner, 'notifications', 'history_video');
+    expect(await shownTo(theirs, id)).toMatchObject([
+      { id: media._id, url: expect.stringContaining(`user=${world.theirs.owner.id}`) },
+    ]);
+    const acknowledged = await api.post(`/api/notifications/${id}/acknowledge`);
+    expect(filesOf(acknowledged.data)).toMatchObject([{ id: media._id }]);
+  });
+
+  it('are told of to websockets in the same way, live and when they resume', async () => {
+    const blind = await world.user('viewer', world.ours, { canViewVideo: false });
+    await share(world.theirs.owner, 'notifications');
+    const open = async (user: TestUser): Promise<LiveClient> => {
+      const { body } = await world.as(user).get('/api/user/generate-websocket-token');
+      const client = await LiveClient.ready(world.base, `?token=${(body as { token: string }).token}`);
+      client.send({ type: 'subscribe', vehicles: 'all', events: ['media', 'notification'] });
+      await client.next('subscribed');
+      return client;
+    };
+    const [owner, viewer, shared] = [await open(world.ours.owner), await open(blind), await open(world.theirs.owner)];
+    const { media, id } = await withFile();
+    const told = async (client: LiveClient) => {
+      await client.next('notification');
+      return filesOf(client.of('notification').at(-1)?.data);
+    };
+    expect(await told(owner)).toMatchObject([
+      { id: media._id, kind: 'image', url: expect.stringContaining(`user=${world.ours.owner.id}`) },
+    ]);
+    await owner.next('media');
+    expect(owner.of('media')[0]?.data).toEqual({
+      ...(await list()).items.find((each) => each.id === media._id),
+      url: expect.stringContaining(`/api/dashcam-media/${media._id}/file?`),
+    });
+    for (const client of [viewer, shared]) {
+      expect(await told(client)).toEqual([]);
+      expect(client.of('media')).toEqual([]);
+    }
+    owner.ws.terminate();
+    const again = await open(world.ours.owner);
+    again.send({ type: 'resume', since: id - 1 });
+    await until(() => again.of('notification').some(({ data }) => data['id'] === id && filesOf(data).length === 1));
+    for (const { ws } of [viewer, shared, again]) ws.terminate();
+  });
+});

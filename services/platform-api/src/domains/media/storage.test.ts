@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
+import { newMedia } from '../../testing/media-records.ts';
+import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { vehiclesIn } from '../vehicles/store.ts';
+import { recordMedia } from './record.ts';
+import { forgetOldRemovals, removeMedia, removeMediaOf, settleRemovals } from './removal.ts';
+import { mendMedia, removeOldMedia } from './retention.ts';
+import type { Media } from './schema.ts';
+import { countBytes, findRemoval, findUsage } from './store.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const dayMs = 86_400_000;
+let world: PlatformWorld;
+let api: Client;
+let pod: MediaPod;
+let vehicle: Vehicle;
+let count = 0;
+
+beforeAll(async () => {
+  world = await PlatformWorld.open({ MEDIA_MAX_BYTES_PER_VEHICLE: '1000', MEDIA_TTL_DAYS: '30' });
+  api = world.as(world.ours.owner);
+  pod = await openMediaPod(world.bus, 'pod-a');
+});
+afterAll(async () => {
+  await pod?.close();
+  await world?.close();
+});
+beforeEach(async () => {
+  vehicle = await newVehicle();
+});
+afterEach(() => {
+  pod.isRemoving = true;
+});
+
+async function newVehicle(client = api): Promise<Vehicle> {
+  count += 1;
+  const made = await client.post('/api/vehicles', { vehicle_no: `ROOM${count}`, imei: newImei() });
+  const found = await vehiclesIn(world.records).find({ accountId: Number(made.data['account_id']) }, made.data.id);
+  if (found === null) throw new Error('the vehicle is not there');
+  return found;
+}
+
+let received = Date.now() - dayMs;
+/** A file that came after all before it. */
+async function keep(more: Partial<Media> = {}, of = vehicle): Promise<Media> {
+  received += 1000;
+  return recordMedia(world.deps, of, newMedia(of, pod.id, { receivedAt: new Date(received), ...more }));
+}
+const listed = async (of = vehicle): Promise<number[]> => {
+  const client = of.accountId === world.ours.accountId ? api : world.as(world.theirs.owner);
+  return (await client.get(`/api/vehicles/${of._id}/list-dashcam-media`)).items.map(({ id }) => id).toSorted();
+};
+const quotas = async (): Promise<readonly Data[]> =>
+  (await api.get(`/api/notifications?vehicle_id=${vehicle._id}&type=storage_quota`)).items;
+const bytes = async (): Promise<number> => (await findUsage(world.deps.database, vehicle._id))?.bytes ?? 0;
+
+describe('the storage of a vehicle', () => {
+  it('keeps what came last, and what is protected', async () => {
+    const first = await keep({ sizeBytes: 400 });
+    const second = await keep({ sizeBytes: 400, protected: true });
+    const third = await keep({ sizeBytes: 400 });
+    expect(await listed()).toEqual([second._id, third._id].toSorted());
+    expect(await bytes()).toBe(800);
+    expect(pod.removed).toContain(first.file?.fileId);
+    expect(pod.removed).not.toContain(second.file?.fileId);
+    // By when it came: an old recording that was asked for just now is not what goes.
+    const old = await keep({ sizeBytes: 300, takenAt: new Date(0) });
+    expect(await listed()).toEqual([second._id, old._id].toSorted());
+    // Nothing that may go is left but the newest.
+    await keep({ sizeBytes: 900, protected: true });
+    expect(await bytes()).toBe(1300);
+  });
+
+  it('is told to be nearly full once, until there has been room again', async () => {
+    await keep({ sizeBytes: 800 });
+    expect(await quotas()).toEqual([]);
+    const last = await keep({ sizeBytes: 100 });
+    await until(async () => (await quotas()).length === 1);
+    expect((await quotas())[0]).toMatchObject({
+      attributes: { used_bytes: 900, limit_bytes: 1000, percent: 90 },
+      severity: 'warning',
+    });
+    await keep({ sizeBytes: 50 });
+    await mendMedia(world.deps);
+    expect(await quotas()).toHaveLength(1);
+    expect((await api.delete(`/api/dashcam-media/${last._id}`)).status).toBe(200);
+    await mendMedia(world.deps);
+    await keep({ sizeBytes: 90 });
+    await until(async () => (await quotas()).length === 2);
+  });
+
+  it('is counted anew where a crash has left it wrong', async () => {
+    await keep({ sizeBytes: 300 });
+    await countBytes(world.deps.database, { accountId: vehicle.accountId, vehicleId: vehicle._id }, 12_345);
+    await mendMedia(world.deps);
+    expect(await bytes()).toBe(300);
+    expect(await listed()).toHaveLength(1);
+    // Told of again, as the process died before it was counted.
+    const fields = newMedia(vehicle, pod.id, { sizeBytes: 200 });
+    await recordMedia(world.deps, vehicle, fields);
+    await countBytes(world.deps.database, fields, -200);
+    await recordMedia(world.deps, vehicle, fields);
+    expect(await bytes()).toBe(500);
+  });
+});
+
+describe('files of which the time has come', () => {
+  it('go after the days of the installation, or of the account', async () => {
+    const [other, nowMs] = [await newVehicle(world.as(world.theirs.owner)), Date.now()];
+    const config = await world.as(world.theirs.owner).put('/api/global-config', { retention: { media_days: 100 } });
+    expect(config.status).toBe(200);
+    expect((await api.get('/api/global-config')).data['retention']).toMatchObject({ media_days: 30 });
+    const old = new Date(nowMs - 31 * dayMs);
+    const gone = await keep({ receivedAt: old });
+    const kept = [await keep({ receivedAt: old, protected: true }), await keep({ receivedAt: new Date(nowMs) })];
+    const theirs = await keep({ receivedAt: old }, other);
+    expect(await removeOldMedia(world.deps, nowMs)).toBe(1);
+    expect(await listed()).toEqual(kept.map(({ _id }) => _id).toSorted());
+    expect(pod.removed).toContain(gone.file?.fileId);
+    expect(await listed(other)).toEqual([theirs._id]);
+  });
+
+  it('are shown to nobody from then on, and removed when their pod is back', async () => {
+    pod.isRemoving = false;
+    const media = await keep();
+    await removeMedia(world.deps, media);
+    expect(await listed()).toEqual([]);
+    expect(await bytes()).toBe(0);
+    await settleRemovals(world.deps);
+    expect(await findRemoval(world.deps.database, media.mediaKey)).toMatchObject({ doneAt: null });
+    pod.isRemoving = true;
+    await settleRemovals(world.deps);
+    expect(pod.removed).toContain(media.file?.fileId);
+    expect(await findRemoval(world.deps.database, media.mediaKey)).toMatchObject({ doneAt: expect.any(Date) });
+    await forgetOldRemovals(world.deps, Date.now() + 9 * dayMs);
+    expect(await findRemoval(world.deps.database, media.mediaKey)).toBeNull();
+  });
+
+  it('of a clip whose upload is gone go with it', async () => {
+    const uploadId = 'ab'.repeat(12);
+    const clip = { mediaKey: `clip:${uploadId}`, source: 'upload', file: null, clip: { uploadId } } as const;
+    await keep(clip);
+    await mendMedia(world.deps);
+    expect(await listed()).toEqual([]);
+  });
+
+  it('go with the account, and it is not gone before they are', async () => {
+    const { accountId, owner } = await world.tenant('Leaving');
+    const leaving = await newVehicle(world.as(owner));
+    await keep({}, leaving);
+    await keep({ protected: true }, leaving);
+    pod.isRemoving = false;
+    expect(await removeMediaOf(world.deps, { accountId })).toBe(false);
+    pod.isRemoving = true;
+    expect(await removeMediaOf(world.deps, { accountId })).toBe(true);
+    const { db } = world.deps.database;
+    for (const name of ['media', 'media_removals'])
+      expect(await db.collection(name).countDocuments({ accountId })).toBe(0);
+  });
+
+  it('stay for their time when the vehicle is deleted', async () => {
+    const media = await keep();
+    expect((await api.delete(`/api/vehicles/${vehicle._id}`)).status).toBe(200);
+    expect((await api.get(`/api/vehicles/${vehicle._id}/list-dashcam-media`)).status).toBe(404);
+    expect((await api.put(`/api/dashcam-media/${media._id}`, { protected: true })).status).toBe(200);
+    expect(pod.removed).not.toContain(media.file?.fileId);
+  });
+});

@@ -1,0 +1,263 @@
+import { announce, type MediaStored, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import { multimediaEvent } from '@fleet/jt808';
+import { newReservation, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { findUsage } from '../domains/media/store.ts';
+import { LiveEar } from '../testing/live-ear.ts';
+import { storedPicture, tellStored } from '../testing/media-files.ts';
+import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
+import { recordTestNotification } from '../testing/notifications.ts';
+import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
+import { sayFromTerminal } from '../testing/terminal-messages.ts';
+import { newImei } from '../testing/terminals.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let world: PlatformWorld;
+let api: Client;
+let ear: LiveEar;
+let pod: MediaPod;
+let count = 0;
+
+beforeAll(async () => {
+  world = await PlatformWorld.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
+  api = world.as(world.ours.owner);
+  ear = new LiveEar(world);
+  pod = await openMediaPod(world.bus, 'pod-a');
+});
+afterAll(async () => {
+  ear?.stop();
+  await pod?.close();
+  await world?.close();
+});
+
+async function newVehicle(more: object = {}): Promise<{ id: number; imei: string }> {
+  const imei = newImei();
+  count += 1;
+  const made = await api.post('/api/vehicles', { vehicle_no: `MEDIA${count}`, imei, ...more });
+  expect(made.status).toBe(201);
+  return { id: made.data.id, imei };
+}
+const mediaOf = async (id: number): Promise<readonly Data[]> =>
+  (await api.get(`/api/vehicles/${id}/list-dashcam-media`)).items;
+const notificationsOf = async (id: number, type: string): Promise<readonly Data[]> =>
+  (await api.get(`/api/notifications?vehicle_id=${id}&type=${type}`)).items;
+const linked = (notification: Data | undefined): number[] =>
+  ((notification?.['media'] ?? []) as { id: number }[]).map(({ id }) => id);
+
+/** All that was told before this is done with: what is told after it is on record. */
+async function settled(): Promise<void> {
+  const { id, imei } = await newVehicle();
+  await tellStored(world, storedPicture(imei, pod.id));
+  await until(async () => (await mediaOf(id)).length === 1);
+}
+
+describe('a picture that is stored', () => {
+  it('is a file of its vehicle, on the terminal’s clock, with a notification that shows it', async () => {
+    const { id, imei } = await newVehicle({ camera_utc_offset: '+05:30' });
+    const receivedAtMs = Date.parse('2026-11-22T10:00:00Z');
+    const place = { latitude: 22.6, longitude: 114.2 };
+    await tellStored(
+      world,
+      storedPicture(imei, pod.id, { takenAt: '2026-11-22T15:20:00', receivedAtMs, place, source: 'timer' }),
+    );
+    await until(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
+    const [notification] = await notificationsOf(id, 'media_captured');
+    const [media] = await mediaOf(id);
+    expect(media).toMatchObject({
+      vehicle_id: id,
+      imei,
+      channel_id: 2,
+      kind: 'image',
+      source: 'timer',
+      mime_type: 'image/jpeg',
+      size_bytes: 1000,
+      taken_at: '2026-11-22T09:50:00.000Z',
+      received_at: '2026-11-22T10:00:00.000Z',
+      ...place,
+      capture_id: null,
+      thumbnail_url: null,
+      protected: false,
+      notification_id: notification?.id,
+    });
+    expect(notification).toMatchObject({
+      location: place,
+      attributes: { channel_id: 2, kind: 'image', source: 'timer', multimedia_id: 77, size_bytes: 1000 },
+      media: [{ id: media?.id, kind: 'image', url: expect.stringContaining(`/api/dashcam-media/${media?.id}/file?`) }],
+    });
+    await until(async () => ear.of('media', id).length > 0);
+    const { url: _url, ...told } = media ?? { url: '' };
+    expect(ear.of('media', id)[0]).toEqual(told);
+  });
+
+  it('is one file and one notification, however often it is told of, and is counted once', async () => {
+    const { id, imei } = await newVehicle();
+    const stored = storedPicture(imei, pod.id);
+    for (let time = 0; time < 3; time += 1) await tellStored(world, stored, { again: true });
+    await settled();
+    await until(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
+    expect(await mediaOf(id)).toHaveLength(1);
+    expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
+    expect((await findUsage(world.deps.database, id))?.bytes).toBe(1000);
+  });
+
+  it('has one notification with the event that announced it (0x0800)', async () => {
+    const { id, imei } = await newVehicle();
+    const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
+    await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 5_000 });
+    await until(async () => (await notificationsOf(id, 'media_captured')).length > 0);
+    expect(await mediaOf(id)).toEqual([]);
+    await tellStored(world, storedPicture(imei, pod.id));
+    await until(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
+    expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
+    await until(async () => ear.of('notification', id).some(({ version }) => version === 2));
+    expect(ear.of('notification', id).at(-1)).toMatchObject({ media: [{ kind: 'image' }] });
+  });
+
+  it('of a terminal without a vehicle is removed, now or when its pod is back', async () => {
+    const stored = storedPicture(newImei(), pod.id);
+    await tellStored(world, stored);
+    await until(async () => pod.removed.includes(stored.fileId));
+    const bad = { ...stored, sizeBytes: 0 };
+    await world.bus.js.publish(`media-file.${stored.imei}.stored`, JSON.stringify(bad));
+    await world.bus.js.publish(`media-file.${stored.imei}.stored`, 'nothing');
+    await settled();
+  });
+
+  it('that was removed stays so, though it is told of once more', async () => {
+    const { id, imei } = await newVehicle();
+    const stored = storedPicture(imei, pod.id);
+    await tellStored(world, stored);
+    await until(async () => (await mediaOf(id)).length === 1);
+    const [media] = await mediaOf(id);
+    expect((await api.delete(`/api/dashcam-media/${media?.id}`)).status).toBe(200);
+    await until(async () => pod.removed.includes(stored.fileId));
+    const removals = (): number => pod.removed.filter((each) => each === stored.fileId).length;
+    const before = removals();
+    await tellStored(world, stored, { again: true });
+    await until(async () => removals() > before);
+    expect(await mediaOf(id)).toEqual([]);
+    expect((await notificationsOf(id, 'media_captured')).flatMap(linked)).toEqual([]);
+  });
+
+  it('that was sent again to another pod is that one’s, and the older copy goes', async () => {
+    const other = await openMediaPod(world.bus, 'pod-b');
+    const { id, imei } = await newVehicle();
+    const stored = storedPicture(imei, pod.id, { receivedAtMs: Date.now() - 60_000 });
+    await tellStored(world, stored);
+    await until(async () => (await mediaOf(id)).length === 1);
+    await tellStored(world, { ...stored, server: other.id, receivedAtMs: Date.now() }, { again: true });
+    await until(async () => pod.removed.includes(stored.fileId));
+    // The same as it was, in a second copy: the first stays.
+    await tellStored(world, { ...stored, server: pod.id }, { again: true });
+    await until(async () => pod.removed.filter((each) => each === stored.fileId).length === 2);
+    expect(other.removed).toEqual([]);
+    expect(await mediaOf(id)).toHaveLength(1);
+    await other.close();
+  });
+});
+
+describe('files of an alarm', () => {
+  const attached = (imei: string, ids: { vehicleId: number; notificationId: number }): MediaStored =>
+    storedPicture(imei, pod.id, {
+      kind: 'video',
+      mimeType: 'video/mp4',
+      source: 'alarm',
+      multimediaId: null,
+      attachment: { alarmNo: 'ab'.repeat(16), accountId: world.ours.accountId, name: '00_65_6501_1.mp4', ...ids },
+    });
+
+  it('belong to its notification, and raise none of their own', async () => {
+    const { id, imei } = await newVehicle();
+    const alarm = await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: id, type: 'dsm_phone' });
+    const files = [1, 2, 3].map(() => attached(imei, { vehicleId: id, notificationId: alarm._id }));
+    for (const stored of files) await tellStored(world, stored);
+    for (const stored of files) await tellStored(world, stored, { again: true });
+    await until(async () => linked((await notificationsOf(id, 'dsm_phone'))[0]).length === 3);
+    await settled();
+    const media = await mediaOf(id);
+    expect(media.map((each) => each['notification_id'])).toEqual([alarm._id, alarm._id, alarm._id]);
+    expect(new Set(linked((await notificationsOf(id, 'dsm_phone'))[0]))).toEqual(new Set(media.map((each) => each.id)));
+    expect(await notificationsOf(id, 'media_captured')).toEqual([]);
+    await until(async () => ear.of('notification', id).length >= 3);
+    const [removed] = media;
+    expect((await api.delete(`/api/dashcam-media/${removed?.id}`)).status).toBe(200);
+    expect(linked((await notificationsOf(id, 'dsm_phone'))[0])).not.toContain(removed?.id);
+  });
+
+  it('are removed where the alarm is not there, or is another account’s', async () => {
+    const { id, imei } = await newVehicle();
+    const foreign = await recordTestNotification(world.deps, world.theirs.accountId, { vehicleId: id });
+    const files = [
+      attached(imei, { vehicleId: id, notificationId: 999_999 }),
+      attached(imei, { vehicleId: 999_999, notificationId: foreign._id }),
+      attached(imei, { vehicleId: id, notificationId: foreign._id }),
+    ];
+    for (const stored of files) await tellStored(world, stored);
+    await until(async () => files.every(({ fileId }) => pod.removed.includes(fileId)));
+    expect(await mediaOf(id)).toEqual([]);
+  });
+});
+
+describe('clips that are uploaded', () => {
+  async function completed(imei: string, more: Partial<UploadRecord> = {}): Promise<UploadRecord> {
+    const times = { startMs: Date.parse('2026-01-31T02:00:00Z'), endMs: Date.parse('2026-01-31T02:01:00Z') };
+    const clip = { imei, channel: 3, ...times, mediaType: 0, streamType: 0, storageType: 0, alarmFlags: '0' };
+    const who = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
+    const record: UploadRecord = {
+      ...newReservation(clip, { ...who, mobileNetwork: false }),
+      status: 'completed',
+      server: { podId: pod.id, httpUrl: 'http://127.0.0.1:1' },
+      ...more,
+    };
+    await world.deps.database.collection<UploadRecord>('uploads').insertOne(record);
+    return record;
+  }
+  async function tellCompleted({ _id, clip }: UploadRecord): Promise<void> {
+    const about = { uploadId: _id, imei: clip.imei, channel: 3, filesize: 5000, filename: 'a.mp4', atMs: Date.now() };
+    const body = { ...about, status: 'completed' as const };
+    expect(uploadChanged.check(body)).toBe(true);
+    await world.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(body));
+  }
+
+  it('are files of their vehicle, shown with the notification of their upload', async () => {
+    const { id, imei } = await newVehicle();
+    const record = await completed(imei);
+    await tellCompleted(record);
+    await tellCompleted(record);
+    await until(async () => linked((await notificationsOf(id, 'video_upload_completed'))[0]).length > 0);
+    const [notification] = await notificationsOf(id, 'video_upload_completed');
+    const media = await mediaOf(id);
+    expect(media).toHaveLength(1);
+    expect(media[0]).toMatchObject({
+      source: 'upload',
+      kind: 'video',
+      mime_type: 'video/mp4',
+      size_bytes: 5000,
+      video_id: record._id,
+      taken_at: '2026-01-31T02:00:00.000Z',
+      notification_id: notification?.id,
+    });
+  });
+
+  it('are gone with their upload, and take it along', async () => {
+    const { id, imei } = await newVehicle();
+    const uploads = new UploadRecords(world.deps.database);
+    const [first, second] = [await completed(imei), await completed(imei)];
+    await tellCompleted(first);
+    await tellCompleted(second);
+    await until(async () => (await mediaOf(id)).length === 2);
+    await uploads.remove(first._id, ['completed']);
+    await until(async () => {
+      announce(world.bus, uploadRevoked, { uploadId: first._id });
+      return (await mediaOf(id)).length === 1;
+    });
+    const [left] = await mediaOf(id);
+    expect(left).toMatchObject({ video_id: second._id });
+    expect((await api.delete(`/api/dashcam-media/${left?.id}`)).status).toBe(200);
+    await until(async () => pod.removed.includes(second._id));
+    await until(async () => (await uploads.find(second._id)) === null);
+  });
+});

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { headers, type MediaStored, mediaStoredSubject } from '@fleet/bus';
+import type { Deps } from '../deps.ts';
+
+/** What upload-ftp tells of a picture that it has stored. */
+export const storedPicture = (imei: string, server: string, more: Partial<MediaStored> = {}): MediaStored => ({
+  fileId: randomBytes(12).toString('hex'),
+  imei,
+  server,
+  kind: 'image',
+  mimeType: 'image/jpeg',
+  sizeBytes: 1000,
+  channel: 2,
+  source: 'capture',
+  multimediaId: 77,
+  takenAt: null,
+  receivedAtMs: Date.now(),
+  place: null,
+  attachment: null,
+  ...more,
+});
+
+/** Puts it into MEDIA; `again`: past the broker's own search for repetitions. */
+export async function tellStored(
+  { bus }: Pick<Deps, 'bus'>,
+  stored: MediaStored,
+  { again = false }: { again?: boolean } = {},
+): Promise<void> {
+  const head = headers();
+  head.set('Nats-Msg-Id', again ? randomBytes(8).toString('hex') : stored.fileId);
+  await bus.js.publish(mediaStoredSubject(stored.imei), JSON.stringify(stored), { headers: head });
+}

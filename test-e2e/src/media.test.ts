@@ -1,0 +1,218 @@
+import { createHash } from 'node:crypto';
+import { encodeBody, multimediaData } from '@fleet/jt808';
+import { runFfmpeg, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { kill, restarted } from './testing/faults.ts';
+import { PlatformClient, type Shown } from './testing/platform-client.ts';
+import { until } from './testing/until.ts';
+import { newPhone, startWorld, type World } from './testing/world.ts';
+
+// Pictures in many parts, and services that are killed meanwhile.
+jest.setTimeout(240_000);
+
+const arriveMs = 120_000;
+
+let world: World;
+let client: PlatformClient;
+let picture: Buffer;
+let taken = 0;
+
+beforeAll(async () => {
+  world = await startWorld({ RATE_LIMIT_PLATFORM_PER_MINUTE: '100000', RATE_LIMIT_PLATFORM_BURST: '100000' });
+  client = await PlatformClient.logIn(world);
+  const { ffmpeg } = world.product.runtime.backends;
+  const frame = [
+    '-f',
+    'lavfi',
+    '-i',
+    'testsrc2=size=640x360,noise=alls=40:allf=t',
+    '-frames:v',
+    '1',
+    '-f',
+    'mjpeg',
+    '-',
+  ];
+  picture = await runFfmpeg(ffmpeg, frame);
+}, 240_000);
+
+afterAll(() => world?.stop(), 90_000);
+
+interface Driver {
+  readonly id: number;
+  readonly imei: string;
+  readonly terminal: SimulatedTerminal;
+}
+
+async function driver(): Promise<Driver> {
+  const imei = newPhone();
+  const { id } = await client.data('/vehicles', { vehicle_no: `M ${imei.slice(-5)}`, imei });
+  return { id: Number(id), imei, terminal: await world.terminal({ phone: imei }) };
+}
+
+/** 0x0801: another picture of a channel; its bytes. */
+function send({ terminal }: Driver, channel = 1): Buffer {
+  taken += 1;
+  // No two pictures are the same: bytes behind the end of a JPEG are nothing to those who show it.
+  const data = Buffer.concat([picture, Buffer.from(`picture ${taken}`)]);
+  const body = {
+    multimediaId: taken,
+    type: 0,
+    format: 0,
+    eventCode: 0,
+    channel,
+    location: terminal.context().vehicle.location(),
+    data,
+  };
+  const { edition } = terminal.options;
+  terminal.send({ messageId: multimediaData.id, body: encodeBody(multimediaData, body, edition) });
+  return data;
+}
+
+const mediaOf = ({ id }: Driver): Promise<Shown[]> => client.all(`/vehicles/${id}/list-dashcam-media`);
+const capturesOf = ({ id }: Driver): Promise<Shown[]> =>
+  client.all(`/notifications?vehicle_id=${id}&type=media_captured`);
+
+/** The files of a vehicle, once there are so many. */
+const arrived = (of: Driver, count: number): Promise<Shown[]> =>
+  until(
+    `${count} pictures`,
+    async () => {
+      const media = await mediaOf(of).catch(() => []);
+      return media.length >= count && media;
+    },
+    arriveMs,
+  );
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+async function bytesOf(media: Shown): Promise<Buffer> {
+  const response = await fetch(String(media['url']));
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+describe('a picture that a terminal sends', () => {
+  it('is listed with its vehicle and its notification, and opens by its URL', async () => {
+    const car = await driver();
+    const sent = send(car, 2);
+    const [media] = await arrived(car, 1);
+    if (media === undefined) throw new Error('there is no picture');
+    expect(media).toMatchObject({
+      vehicle_id: car.id,
+      imei: car.imei,
+      channel_id: 2,
+      kind: 'image',
+      source: 'capture',
+      mime_type: 'image/jpeg',
+      size_bytes: sent.length,
+    });
+    expect(sha256(await bytesOf(media))).toBe(sha256(sent));
+    const url = String(media['url']);
+    expect(url.startsWith(world.product.runtime.base_url)).toBe(true);
+    const part = await fetch(url, { headers: { range: 'bytes=10-19' } });
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 10-19/${sent.length}`]);
+    expect(Buffer.from(await part.arrayBuffer())).toEqual(sent.subarray(10, 20));
+    const head = await fetch(`${url}&download=1`, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type'), head.headers.get('content-length')]).toEqual([
+      200,
+      'image/jpeg',
+      String(sent.length),
+    ]);
+    expect(head.headers.get('content-disposition')).toMatch(/^attachment; filename="image-.*\.jpg"$/);
+    const [captured] = await until('the notification to show it', async () => {
+      const found = await capturesOf(car);
+      return (found[0]?.['media'] as unknown[] | undefined)?.length === 1 && found;
+    });
+    expect(captured?.['id']).toBe((await mediaOf(car))[0]?.['notification_id']);
+    const [file] = captured?.['media'] as Shown[];
+    expect(sha256(await bytesOf(file as Shown))).toBe(sha256(sent));
+  });
+
+  it('is nobody else’s, and its URL opens nothing else', async () => {
+    const car = await driver();
+    send(car);
+    const [media] = await arrived(car, 1);
+    const { base_url: base } = world.product.runtime;
+    const json = { 'content-type': 'application/json' };
+    const email = `other-${car.imei}@fleet.example`;
+    const body = JSON.stringify({ name: 'Other', email, password: 'correct horse battery', account_name: 'Other' });
+    const registered = await fetch(`${base}/api/auth/register`, { method: 'POST', headers: json, body });
+    const { data: tokens } = (await registered.json()) as { data: { access_token: string } };
+    const bearer = { ...json, authorization: `Bearer ${tokens.access_token}` };
+    const keyBody = JSON.stringify({ name: 'other' });
+    const key = await fetch(`${base}/api/api-keys`, { method: 'POST', headers: bearer, body: keyBody });
+    const { data } = (await key.json()) as { data: { key: string } };
+    const headers = { ...bearer, 'x-api-key': data.key };
+    const statusOf = async (method: string, path: string, more = {}): Promise<number> =>
+      (await fetch(`${base}/api${path}`, { method, headers, ...more })).status;
+    const one = `/dashcam-media/${String(media?.['id'])}`;
+    expect(await statusOf('GET', `/vehicles/${car.id}/list-dashcam-media`)).toBe(404);
+    expect(await statusOf('PUT', one, { body: JSON.stringify({ protected: true }) })).toBe(404);
+    expect(await statusOf('DELETE', one)).toBe(404);
+    // The signature alone counts, whoever asks.
+    expect(await statusOf('GET', `${one}/file`)).toBe(401);
+    const changed = (name: string, change: (value: string) => string): string => {
+      const url = new URL(String(media?.['url']));
+      url.searchParams.set(name, change(url.searchParams.get(name) ?? ''));
+      return url.href;
+    };
+    for (const url of [
+      changed('signature', (value) => value.replace(/.$/, (last) => (last === '0' ? '1' : '0'))),
+      changed('expires', (value) => String(Number(value) + 3600)),
+      changed('expires', () => '1700000000'),
+      changed('user', (value) => String(Number(value) + 1)),
+    ])
+      expect([url, (await fetch(url)).status]).toEqual([url, 403]);
+  });
+
+  it('can be removed, for good', async () => {
+    const car = await driver();
+    send(car);
+    const [media] = await arrived(car, 1);
+    const { base_url: base, demo } = world.product.runtime;
+    const login = { identifier: demo.email, password: demo.password };
+    const { access_token: token } = await client.data('/auth/login', login);
+    const headers = { 'x-api-key': demo.api_key, authorization: `Bearer ${String(token)}` };
+    const removed = await fetch(`${base}/api/dashcam-media/${String(media?.['id'])}`, { method: 'DELETE', headers });
+    expect(removed.status).toBe(200);
+    expect(await mediaOf(car)).toEqual([]);
+    expect((await fetch(String(media?.['url']))).status).toBe(404);
+  });
+});
+
+describe('pictures while services die', () => {
+  it.each(['upload-ftp', 'platform-telemetry', 'platform-api'])(
+    'are each there once, though %s is killed',
+    async (service) => {
+      const car = await driver();
+      const sent = [send(car), send(car)];
+      const former = kill(world, service);
+      sent.push(send(car));
+      await restarted(world, service, former);
+      sent.push(send(car));
+      const media = await arrived(car, sent.length);
+      await until(
+        'every file to be there',
+        async () => {
+          const found = await Promise.all((await mediaOf(car)).map((each) => bytesOf(each).catch(() => null)));
+          return found.every((bytes) => bytes !== null);
+        },
+        arriveMs,
+      );
+      const hashes = await Promise.all((await mediaOf(car)).map(async (each) => sha256(await bytesOf(each))));
+      expect(hashes.toSorted()).toEqual(sent.map(sha256).toSorted());
+      expect(media).toHaveLength(sent.length);
+      const captures = await until(
+        'a notification for each',
+        async () => {
+          const found = await capturesOf(car);
+          return (
+            found.every((each) => (each['media'] as unknown[]).length === 1) && found.length >= sent.length && found
+          );
+        },
+        arriveMs,
+      );
+      expect(captures).toHaveLength(sent.length);
+    },
+  );
+});
