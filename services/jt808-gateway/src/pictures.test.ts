@@ -109,26 +109,30 @@ describe('while the broker is away', () => {
   beforeAll(() => setting.start('', { STORE_BUFFER_BYTES: '65536' }));
   afterAll(() => setting.stop());
 
-  it('the last part of a picture is acknowledged by its storing alone, however often it is sent', async () => {
-    const terminal = await setting.login();
-    const body = picture(40_000);
-    const parts = terminal.parts(0x0801, body, 1_000);
-    setting.broker.signal('SIGSTOP');
-    try {
-      for (const part of [...parts, last(parts)]) terminal.socket.write(part.bytes);
-      // Frames are answered in their order: what was not answered before this one waits.
-      expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
-      const serials = terminal.received
-        .filter((frame) => frame.messageId === 0x8001)
-        .map((frame) => frame.body.readUInt16BE(0));
-      expect(serials).not.toContain(last(parts).serial);
-    } finally {
-      setting.broker.signal('SIGCONT');
-    }
-    expect(await terminal.result(last(parts).serial, 0x0801, 60_000)).toBe(0);
-    await terminal.next(0x8800, ({ body }) => body.length === 4, 60_000);
-    expect(await setting.stored(terminal)).toEqual([body]);
-  });
+  it.each([
+    ['a picture', 0x0801, picture(40_000)],
+    ['locations', 0x0704, Buffer.alloc(20_000, 1)],
+  ])(
+    'the last part of %s is acknowledged by the storing of all alone, however often it is sent',
+    async (_what, id, body) => {
+      const terminal = await setting.login();
+      const parts = terminal.parts(id, body, 1_000);
+      setting.broker.signal('SIGSTOP');
+      try {
+        for (const part of [...parts, last(parts)]) terminal.socket.write(part.bytes);
+        // Frames are answered in their order: what was not answered before this one waits.
+        expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+        const answered = terminal.received.filter(({ messageId }) => messageId === 0x8001);
+        expect(answered.map((frame) => frame.body.readUInt16BE(0))).not.toContain(last(parts).serial);
+      } finally {
+        setting.broker.signal('SIGCONT');
+      }
+      expect(await terminal.result(last(parts).serial, id, 60_000)).toBe(0);
+      terminal.socket.write(last(parts).bytes);
+      expect(await terminal.result(last(parts).serial, id, 60_000)).toBe(0);
+      if (id === 0x0801) expect(await setting.stored(terminal)).toEqual([body]);
+    },
+  );
 
   it('a picture that could not be stored is no duplicate when it comes again: its parts are asked for anew', async () => {
     const [terminal, other] = [await setting.login(), await setting.login()];

@@ -145,7 +145,7 @@ export class FrameHandler {
 
   #takeLocation(session: Session, frame: Frame, body: Buffer): void {
     if (body.length >= smallestLocationBytes(frame.messageId) && body.length <= this.#o.maxEventBytes) {
-      this.#o.telemetry.append(session, frame, body);
+      this.#o.telemetry.append(session, frame, body, this.#whenEnded(session, frame));
       return;
     }
     this.#o.metrics.dropped.inc({ kind: 'badBody' });
@@ -236,18 +236,21 @@ export class FrameHandler {
       this.#reply(session, frame, Result.failure);
       return;
     }
-    const { messageId, subpackage } = frame;
-    const event = { messageId, serialNo: frame.serial, edition: session.edition };
-    if (subpackage === null) return this.#publish(session, event, body, stored);
+    const event = { messageId: frame.messageId, serialNo: frame.serial, edition: session.edition };
+    this.#publish(session, event, body, stored, this.#whenEnded(session, frame));
+  }
+
+  /** For a message of several parts that goes to JetStream now: what to call once that has succeeded or failed. Undefined for one in one frame. */
+  #whenEnded(session: Session, { messageId, subpackage }: Frame): ((isStored: boolean) => void) | undefined {
+    if (subpackage === null) return undefined;
     const joined = { messageId, total: subpackage.total };
     const name = joinName(session, joined);
     this.#unstored.add(name);
-    const ended = (isStored: boolean): void => {
+    return (isStored) => {
       this.#unstored.delete(name);
       // What is sent again of it must not pass for a duplicate of something that is stored.
       if (!isStored) this.#o.reassembler.reopen(session.device.imei, joined);
     };
-    this.#publish(session, event, body, stored, ended);
   }
 
   /** What a terminal has told of itself when it registered; its acknowledgement was that of the login. */
@@ -265,7 +268,7 @@ export class FrameHandler {
     event: { readonly messageId: number; readonly serialNo: number; readonly edition: Edition },
     body: Buffer,
     stored: () => void,
-    ended: (isStored: boolean) => void = () => undefined,
+    ended?: (isStored: boolean) => void,
   ): void {
     const head = headers();
     head.set(eventHeaders.phone, phone);
@@ -280,7 +283,7 @@ export class FrameHandler {
     const done = (isStored: boolean): void => {
       connection.unstored -= 1;
       this.#o.metrics.events.inc({ result: isStored ? 'stored' : 'dropped' });
-      ended(isStored);
+      ended?.(isStored);
       if (isStored) stored();
     };
     // A view on the read would keep all of it in memory until the confirmation.

@@ -22,6 +22,8 @@ class Partition {
   starts: number[] = [];
   acks = Buffer.allocUnsafe(firstAckBytes);
   acksUsed = 0;
+  /** Told how the batch ended. */
+  ended: ((isStored: boolean) => void)[] = [];
   inFlight = 0;
 
   constructor(subject: string) {
@@ -47,8 +49,8 @@ export class TelemetryWriter {
     this.#partitions = Array.from({ length: options.partitions }, (_, index) => new Partition(telemetrySubject(index)));
   }
 
-  /** Takes in a report of a session, to be acknowledged when it is stored. `body` is the frame's or the joined one of its parts. */
-  append(session: Session, frame: Frame, body: Buffer): void {
+  /** Takes in a report of a session, to be acknowledged when it is stored. `body` is the frame's or the joined one of its parts; `ended` is called for the few that need it. */
+  append(session: Session, frame: Frame, body: Buffer, ended?: (isStored: boolean) => void): void {
     const { connection, device, address } = session;
     const partition = this.#partitions[device.partition] as Partition;
     const { batch } = partition;
@@ -70,6 +72,7 @@ export class TelemetryWriter {
       messageId,
       0,
     );
+    if (ended !== undefined) partition.ended.push(ended);
     this.#metrics.hot.reports += 1;
     this.#dirty.add(partition);
     if (this.#isScheduled) return;
@@ -87,12 +90,13 @@ export class TelemetryWriter {
     this.#dirty.delete(partition);
     const count = partition.batch.count;
     if (count === 0) return;
-    const { connections, starts, acks, acksUsed } = partition;
+    const { connections, starts, acks, acksUsed, ended } = partition;
     const payload = partition.batch.take();
     partition.connections = [];
     partition.starts = [];
     partition.acks = Buffer.allocUnsafe(Math.max(firstAckBytes, acksUsed));
     partition.acksUsed = 0;
+    partition.ended = [];
     partition.inFlight += 1;
     const sentAtMs = performance.now();
     this.#metrics.batchReports.observe(count);
@@ -102,6 +106,7 @@ export class TelemetryWriter {
       this.#metrics.batches.inc({ result: stored ? 'stored' : 'dropped' });
       if (stored) this.#metrics.hot.framesOut += count;
       else this.#metrics.hot.reportsDropped += count;
+      for (const tell of ended) tell(stored);
       acknowledge(connections, starts, acks, acksUsed, stored);
       if (partition.batch.count > 0 && this.#dirty.has(partition)) this.#send(partition);
     };
