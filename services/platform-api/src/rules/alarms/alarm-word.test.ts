@@ -152,6 +152,17 @@ describe('items of areas and routes', () => {
     expect(shortOf(outcomes)).toEqual(['0 geofence terminal:1:5:enter', '10 geofence terminal:1:5:exit']);
   });
 
+  it('make coming back one only after 60 seconds clear, as with all that is not critical', () => {
+    const at = (second: number, direction: number) => ({ at: second, bits: [20], extras: [crossing(1, 5, direction)] });
+    const [entered, left] = ['0 geofence terminal:1:5:enter', '20 geofence terminal:1:5:exit'];
+    expect(shortOf(run(terminalAlarms, [at(0, 0), at(20, 1), at(45, 0)]))).toEqual([entered, left]);
+    expect(shortOf(run(terminalAlarms, [at(0, 0), at(20, 1), { at: 21 }, at(80, 0)]))).toEqual([
+      entered,
+      left,
+      '80 geofence terminal:1:5:enter',
+    ]);
+  });
+
   it('may be left out once the alarm is up', () => {
     const outcomes = run(terminalAlarms, [
       { at: 0, bits: [20], extras: [crossing(1, 5, 0)] },
