@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listenFor, sessionChanged } from '@fleet/bus';
 import { type DeviceState, readDevices } from '@fleet/storage';
 import type { ToRaise } from '../domains/notifications/content.ts';
+import { lastHeardMs } from '../domains/realtime/rules.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { readLastLocations } from '../domains/realtime/store.ts';
 import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '../domains/vehicles/devices.ts';
@@ -204,7 +205,8 @@ export class Presence {
     const { redis } = this.#parts;
     const [devices, locations] = await Promise.all([readDevices(redis, [imei]), readLastLocations(redis, [imei])]);
     const [device, location] = [devices.get(imei), locations.get(imei)];
-    const seenMs = Math.max(device?.lastSeenMs ?? 0, location?.serverTimestamp ?? 0, atLeastSeenMs);
+    const heardMs = location === undefined ? 0 : lastHeardMs(location);
+    const seenMs = Math.max(device?.lastSeenMs ?? 0, heardMs, atLeastSeenMs);
     if (seenMs === 0) return null;
     const nowMs = Date.now();
     const present = presentOf(device, location, nowMs);
@@ -271,6 +273,6 @@ const isBackQuietly = (before: Noticed | null, { device, state }: Present): bool
 
 /** The state as it was when the terminal was last seen. */
 const stateThen = ({ location, seenMs }: Present): string => {
-  const { state } = presentOf(undefined, location, location?.serverTimestamp ?? seenMs);
+  const { state } = presentOf(undefined, location, location === undefined ? seenMs : lastHeardMs(location));
   return state === 'never_connected' ? 'stopped' : state;
 };

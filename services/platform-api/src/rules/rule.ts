@@ -89,6 +89,8 @@ export interface Rule<S = unknown> {
   readonly name: string;
   /** Whether reports that are older than the newest go to it, too (`report.isLate`). */
   readonly takesLate: boolean;
+  /** Whether heartbeats that partners send between two positions go to it, too: as a report from the last place, with the heartbeat's time and values. */
+  readonly takesHeartbeats?: true;
   /** `state` is undefined at a vehicle's first report. It is never changed in place. (A method, so that rules with states of their own fit in one list.) */
   step(state: S | undefined, report: Report, context: RuleContext): Outcome<S>;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type PartnerHeartbeat, readPartnerReport, type TelemetryReport } from '@fleet/bus';
+import { type PartnerHeartbeat, type PartnerPosition, readPartnerReport, type TelemetryReport } from '@fleet/bus';
 import {
   type Extra,
   extraDefinitions,
@@ -14,8 +14,11 @@ import type { LastLocation } from '../domains/realtime/schema.ts';
 
 /** One position of a batch before it is known whose clock the terminal's is: everything but the time. */
 export interface DecodedReport {
+  readonly kind: 'position';
   /** Canonical number. */
   readonly imei: string;
+  /** Of the partner whose server sent it; null from terminals. */
+  readonly accountId: number | null;
   readonly edition: TelemetryReport['edition'];
   readonly serialNo: number;
   readonly alarmWord: number;
@@ -31,13 +34,30 @@ export interface DecodedReport {
   readonly position: Omit<LastLocation, 'timestamp' | 'serverTimestamp' | 'backfilled' | 'slowSinceMs' | 'alarms'>;
 }
 
+/** What a partner's device says of itself between its positions; null where it does not say. */
+export interface DecodedHeartbeat
+  extends Pick<LastLocation, 'ignition' | 'batteryPercent' | 'externalVoltage' | 'signal'> {
+  readonly kind: 'heartbeat';
+  /** Canonical number. */
+  readonly imei: string;
+  readonly accountId: number;
+  /** The number as positions show it. */
+  readonly shownImei: string;
+  readonly receivedAtMs: number;
+  /** Never ahead of its arrival. */
+  readonly timestamp: number;
+}
+
+/** What one stored report says. */
+export type Decoded = DecodedReport | DecodedHeartbeat;
+
 /** Status bits of 0x0200 (JT/T 808-2013 table 25). */
 const status = { ignition: 1 << 0, fix: 1 << 1 } as const;
 /** Voltage as many vendors send it, though no standard has it: unknown here. */
 const unknown = null;
 
-/** The positions of one stored report; `onFault` hears of what is no location, which is passed over. */
-export function decodeReport(report: TelemetryReport, onFault: (fault: string) => void): DecodedReport[] {
+/** The positions of one stored report, or its heartbeat; `onFault` hears of what can not be read, which is passed over. */
+export function decodeReport(report: TelemetryReport, onFault: (fault: string) => void): Decoded[] {
   const imei = terminalKey(report.phone);
   if (imei === null) {
     onFault('a terminal number of zeros');
@@ -70,8 +90,11 @@ function fromTerminal(
   const fuel = findExtra(extraDefinitions.fuel, extras);
   const satellites = findExtra(extraDefinitions.satellites, extras);
   const signal = findExtra(extraDefinitions.signalStrength, extras);
+  const hasPlace = isPlace(location.latitudeDeg, location.longitudeDeg);
   return {
+    kind: 'position',
     imei,
+    accountId: null,
     edition: report.edition,
     serialNo: report.serialNo,
     alarmWord: location.alarm,
@@ -83,12 +106,12 @@ function fromTerminal(
     isStored,
     position: {
       imei: report.phone,
-      latitude: location.latitudeDeg,
-      longitude: location.longitudeDeg,
+      latitude: hasPlace ? location.latitudeDeg : 0,
+      longitude: hasPlace ? location.longitudeDeg : 0,
       altitude: location.altitudeM,
       speed: location.speedKmh,
       course: location.directionDeg % 360,
-      gpsValid: (location.status & status.fix) !== 0 && isPlace(location.latitudeDeg, location.longitudeDeg),
+      gpsValid: hasPlace && (location.status & status.fix) !== 0,
       satellites: satellites?.satellites ?? null,
       signal: signal?.signalStrength ?? null,
       ignition: (location.status & status.ignition) !== 0,
@@ -101,7 +124,7 @@ function fromTerminal(
   };
 }
 
-function decodePartner(report: TelemetryReport, imei: string, onFault: (fault: string) => void): DecodedReport[] {
+function decodePartner(report: TelemetryReport, imei: string, onFault: (fault: string) => void): Decoded[] {
   let content: ReturnType<typeof readPartnerReport>;
   try {
     content = readPartnerReport(report);
@@ -110,48 +133,60 @@ function decodePartner(report: TelemetryReport, imei: string, onFault: (fault: s
     onFault("a partner's report that is not JSON");
     return [];
   }
-  if (content?.kind !== 'position') return [];
-  const { position } = content;
-  return [
-    {
-      imei,
-      edition: 'partner',
-      serialNo: 0,
-      alarmWord: 0,
-      statusWord: 0,
-      extras: [],
-      // Positions of partners are unique by device and time.
-      hash: hashOfText(String(position.timestamp)),
-      receivedAtMs: report.receivedAtMs,
-      deviceTime: position.timestamp,
-      isStored: position.backfilled,
-      position: {
-        imei: partnerNumber(report.phone),
-        latitude: position.latitude,
-        longitude: position.longitude,
-        altitude: position.altitude,
-        speed: position.speed,
-        course: Math.round(position.course) % 360,
-        gpsValid: isPlace(position.latitude, position.longitude),
-        satellites: position.satellites,
-        signal: null,
-        ignition: position.ignition,
-        odometerKm: position.odometerKm,
-        fuelL: null,
-        batteryPercent: position.batteryPercent,
-        externalVoltage: null,
-        source: 'partner',
-      },
-    },
-  ];
+  if (content === null) return [];
+  const from: Sender = { imei, accountId: content.accountId, receivedAtMs: report.receivedAtMs };
+  const shownImei = partnerNumber(report.phone);
+  return content.kind === 'position'
+    ? [fromPartner(from, shownImei, content.position)]
+    : [heartbeatOf(from, shownImei, content.heartbeat)];
 }
 
-/** A heartbeat that a partner has sent, or null. */
-export function decodeHeartbeat(report: TelemetryReport): (PartnerHeartbeat & { readonly imei: string }) | null {
-  if (report.edition !== 'partner' || report.messageId !== 0x0002) return null;
-  const imei = terminalKey(report.phone);
-  const content = readPartnerReport(report);
-  return imei === null || content?.kind !== 'heartbeat' ? null : { imei, ...content.heartbeat };
+type Sender = Pick<DecodedHeartbeat, 'imei' | 'accountId' | 'receivedAtMs'>;
+
+const fromPartner = (from: Sender, shownImei: string, position: PartnerPosition): DecodedReport => ({
+  kind: 'position',
+  ...from,
+  edition: 'partner',
+  serialNo: 0,
+  alarmWord: 0,
+  statusWord: 0,
+  extras: [],
+  // Positions of partners are unique by device and time.
+  hash: hashOfText(String(position.timestamp)),
+  deviceTime: position.timestamp,
+  isStored: position.backfilled,
+  position: {
+    imei: shownImei,
+    latitude: position.latitude,
+    longitude: position.longitude,
+    altitude: position.altitude,
+    speed: position.speed,
+    course: Math.round(position.course) % 360,
+    gpsValid: isPlace(position.latitude, position.longitude),
+    satellites: position.satellites,
+    signal: null,
+    ignition: position.ignition,
+    odometerKm: position.odometerKm,
+    fuelL: null,
+    batteryPercent: position.batteryPercent,
+    externalVoltage: null,
+    source: 'partner',
+  },
+});
+
+/** Under the vendor's names (platform-contract.md, section 18). */
+function heartbeatOf(from: Sender, shownImei: string, { timestamp, values }: PartnerHeartbeat): DecodedHeartbeat {
+  const { acc, powerLevel = null, voltage = null, gsmSign } = values;
+  return {
+    kind: 'heartbeat',
+    ...from,
+    shownImei,
+    timestamp: Math.min(timestamp, from.receivedAtMs),
+    ignition: acc === 1 ? true : acc === 0 ? false : null,
+    batteryPercent: powerLevel,
+    externalVoltage: voltage,
+    signal: gsmSign === undefined ? null : Math.round(gsmSign),
+  };
 }
 
 /** The number of a partner's device stands in 20 digits: shown are 15, or 12 where it has as few. */

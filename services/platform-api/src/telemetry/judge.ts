@@ -3,16 +3,15 @@ import type { LastLocation } from '../domains/realtime/schema.ts';
 import { currentAlarms } from '../rules/index.ts';
 import type { Amended, Attached, Raised, Rule, RuleContext } from '../rules/rule.ts';
 import { type DecodedReport, instantOf } from './decode.ts';
+import { locationAfter, newest } from './heartbeat.ts';
+import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
-import { recentReports, type VehicleState } from './state.ts';
-
-/** What each rule remembers of a vehicle, by the rule's name; JSON. */
-export type RuleStates = Readonly<Record<string, unknown>>;
+import { isLateFor, recentReports, type VehicleState } from './state.ts';
 
 /** What a report has led to. */
 export interface Judged {
   readonly state: VehicleState;
-  /** What is to be kept in the vehicle's history; null for a report that was sent before. */
+  /** What is to be kept in the vehicle's history; null for a report that was sent before, and for a heartbeat. */
   readonly position: LastLocation | null;
   readonly hash: string;
   readonly raised: readonly Raised[];
@@ -33,7 +32,6 @@ export interface Judges {
 }
 
 const movingFromKmh = 5;
-const backfilledAfterMs = 300_000;
 
 /** Where a message stands: the stream by its making, and its number there. */
 export interface Place {
@@ -55,7 +53,7 @@ export function judge(
   judges: Judges,
 ): Judged {
   const timestamp = instantOf(decoded, context.vehicle.cameraUtcOffset);
-  const isLate = before !== null && timestamp < before.location.timestamp;
+  const isLate = isLateFor(before, timestamp);
   const report = reportOf(before, decoded, timestamp, isLate);
   const key = `${timestamp}:${decoded.hash}`;
   const isRepeated =
@@ -64,7 +62,9 @@ export function judge(
     const state = { ...before, ...place };
     return { state, position: null, hash: decoded.hash, raised: [], amended: [], attached: [], turned: false };
   }
-  return passed(before, report, key, context, place, judges);
+  const judged = passed(before, report, key, context, place, judges);
+  // Where the vehicle was then is not where it is now: who reads the history finds the place before.
+  return isLate ? { ...judged, position: { ...report.position, ...placeIn(decoded.position) } } : judged;
 }
 
 function passed(
@@ -76,38 +76,34 @@ function passed(
   { rules, odometer }: Judges,
 ): Judged {
   const counted = report.isLate ? null : odometer(before?.odometer, report.position);
-  const states: Record<string, unknown> = { ...before?.rules };
-  const raised: Raised[] = [];
-  const amended: Amended[] = [];
-  const attached: Attached[] = [];
-  let turned = before === null;
-  for (const rule of rules) {
-    if (report.isLate && !rule.takesLate) continue;
-    const outcome = rule.step(states[rule.name], report, context);
-    if (outcome.state === undefined) delete states[rule.name];
-    else states[rule.name] = outcome.state;
-    raised.push(...outcome.raised);
-    amended.push(...outcome.amended);
-    attached.push(...(outcome.attached ?? []));
-    turned ||= outcome.turned;
-  }
+  // What a heartbeat has said since is not taken back by a position that was sent before.
+  const updated = withPosition(report, newest(report.position, before?.heartbeat));
+  const { states, raised, amended, attached, turned } = passRules(before?.rules, rules, context, (rule) =>
+    report.isLate && !rule.takesLate ? null : rule.takesHeartbeats === true ? updated : report,
+  );
   const state: VehicleState = {
     ...place,
     vehicleId: context.vehicle.id,
-    location: before !== null && report.isLate ? before.location : report.position,
+    location: before !== null && report.isLate ? before.location : locationAfter(before, report.position),
+    heartbeat: before?.heartbeat,
     recent: [...(before?.recent ?? []).slice(1 - recentReports), key],
     travelledKm: counted?.travelledKm ?? before?.travelledKm ?? 0,
     odometer: counted === null ? before?.odometer : counted.state,
     rules: states,
   };
-  return { state, position: report.position, hash: report.hash, raised, amended, attached, turned };
+  const { position, hash } = report;
+  return { state, position, hash, raised, amended, attached, turned: turned || before === null };
 }
+
+const withPosition = (report: Report, position: LastLocation): Report =>
+  position === report.position ? report : { ...report, position };
 
 function reportOf(before: VehicleState | null, decoded: DecodedReport, timestamp: number, isLate: boolean): Report {
   const { imei, edition, serialNo, alarmWord, statusWord, extras, hash, receivedAtMs, isStored } = decoded;
   const isOld = receivedAtMs - timestamp > backfilledAfterMs;
   const position: LastLocation = {
     ...decoded.position,
+    ...lastPlace(before, decoded.position),
     alarms: [],
     backfilled: isLate || (isStored && isOld),
     slowSinceMs: slowSince(before?.location, decoded, isLate),
@@ -117,6 +113,16 @@ function reportOf(before: VehicleState | null, decoded: DecodedReport, timestamp
   const report = { imei, edition, serialNo, alarmWord, statusWord, extras, hash, isLate, position };
   const alarms = currentAlarms(report);
   return alarms.length === 0 ? report : { ...report, position: { ...position, alarms } };
+}
+
+type Located = Pick<LastLocation, 'latitude' | 'longitude' | 'gpsValid'>;
+
+const placeIn = ({ latitude, longitude }: Located) => ({ latitude, longitude });
+
+/** Without a fix terminals send 0, 0: the vehicle is where it was last, though nobody vouches for it. */
+function lastPlace(before: VehicleState | null, position: Located) {
+  const isNowhere = !position.gpsValid && position.latitude === 0 && position.longitude === 0;
+  return placeIn(isNowhere && before !== null ? before.location : position);
 }
 
 function slowSince(

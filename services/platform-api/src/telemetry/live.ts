@@ -1,5 +1,5 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
-import { stateOf } from '../domains/realtime/rules.ts';
+import { lastHeardMs, stateOf } from '../domains/realtime/rules.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { shownLocation } from '../domains/realtime/shown.ts';
 import { tellLive } from '../events/live.ts';
@@ -39,7 +39,7 @@ function eventsOf({ known, before, state }: Moved, nowMs: number): Omit<LiveEven
         connected: true,
         state: location.state,
         previous_state: previous,
-        last_seen: new Date(state.location.serverTimestamp).toISOString(),
+        last_seen: new Date(lastHeardMs(state.location)).toISOString(),
       },
     });
   return events;

@@ -1,7 +1,8 @@
 import type { OdometerState } from '../domains/positions/odometer.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import type { RuleStates } from './judge.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import type { RuleStates } from './pass-rules.ts';
 
 /** Reports that came last, by time and hash: what a terminal sends again is known by it. */
 export const recentReports = 16;
@@ -20,6 +21,8 @@ export interface VehicleState {
   /** As the vehicle has it: the same terminal that was taken out meanwhile begins anew, too. */
   readonly terminalSinceMs?: number | undefined;
   readonly location: LastLocation;
+  /** The newest one, of a partner's device that sends some. */
+  readonly heartbeat?: Heartbeat | undefined;
   /** `<time>:<hash>` of the newest reports, the oldest first. */
   readonly recent: readonly string[];
   /** Kilometres since the terminal was first heard of in this vehicle. */
@@ -34,3 +37,7 @@ export const isStateOf = (
   { vehicleId, terminalSinceMs }: Pick<VehicleState, 'vehicleId' | 'terminalSinceMs'>,
   vehicle: Pick<Vehicle, '_id' | 'terminalSinceMs'> | undefined,
 ): boolean => vehicleId === vehicle?._id && terminalSinceMs === vehicle.terminalSinceMs;
+
+/** Whether a report is older than the vehicle's newest; a state without reports has only heard heartbeats. */
+export const isLateFor = (state: VehicleState | null, timestamp: number): boolean =>
+  state !== null && state.recent.length > 0 && timestamp < state.location.timestamp;

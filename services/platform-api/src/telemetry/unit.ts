@@ -5,14 +5,15 @@ import type { NewPoint } from '../domains/positions/schema.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { Amended } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
-import { type DecodedReport, decodeHeartbeat, decodeReport, instantOf } from './decode.ts';
+import { type Decoded, type DecodedReport, decodeReport, instantOf } from './decode.ts';
 import { contextOf, type FleetVehicle } from './fleet.ts';
+import { judgeHeartbeat } from './heartbeat.ts';
 import { type Judges, judge, type Place } from './judge.ts';
-import { isStateOf, type VehicleState } from './state.ts';
+import { isLateFor, isStateOf, type VehicleState } from './state.ts';
 
-/** A report and the message that it came in. */
+/** A report or a heartbeat, and the message that it came in. */
 export interface Arrived {
-  readonly report: DecodedReport;
+  readonly report: Decoded;
   readonly seq: number;
 }
 
@@ -42,10 +43,8 @@ export function arrivedIn(messages: readonly LogMessage[], onFault: (fault: stri
   const arrived: Arrived[] = [];
   for (const { data, sequence: seq } of messages) {
     try {
-      for (const report of readTelemetryBatch(data)) {
-        if (decodeHeartbeat(report) !== null) continue;
+      for (const report of readTelemetryBatch(data))
         for (const decoded of decodeReport(report, onFault)) arrived.push({ report: decoded, seq });
-      }
     } catch (error) {
       // What is no batch would stop the partition for ever.
       onFault(`a batch: ${error instanceof Error ? error.message : String(error)}`);
@@ -63,9 +62,10 @@ export function lateOnes(
   return arrived.flatMap(({ report, seq }) => {
     const known = vehicles.get(report.imei);
     const state = states.get(report.imei);
-    if (known === null || known === undefined || state === undefined || seq <= state.seq) return [];
+    if (report.kind === 'heartbeat' || known === null || known === undefined) return [];
+    if (state === undefined || seq <= state.seq) return [];
     const timestamp = instantOf(report, known.vehicle.cameraUtcOffset);
-    const isLate = isStateOf(state, known.vehicle) && timestamp < state.location.timestamp;
+    const isLate = isStateOf(state, known.vehicle) && isLateFor(state, timestamp);
     return isLate ? [{ imei: report.imei, vehicleId: known.vehicle._id, timestamp, hash: report.hash }] : [];
   });
 }
@@ -87,15 +87,20 @@ export function judgeUnit(
   const unit: Unit = { moved: new Map(), turned: new Map(), raised: [], amended: [], attached: [], points: [] };
   for (const { report, seq } of arrived) {
     const known = vehicles.get(report.imei);
-    if (known === null || known === undefined) continue;
+    if (known === null || known === undefined || !mayReport(report, known)) continue;
     const before = unit.moved.get(report.imei)?.state ?? stateFor(states.get(report.imei), known, stream);
     // An entry of the same message as the one before is not applied yet, although its state has the message's number.
     const first = unit.moved.get(report.imei)?.before ?? stateFor(states.get(report.imei), known, stream);
-    if (first !== null && seq <= first.seq) unit.points.push(pointOf(known, report, first));
-    else step(unit, known, report, before, first, { stream, seq }, { settings, judges });
+    if (first === null || seq > first.seq)
+      step(unit, known, report, before, first, { stream, seq }, { settings, judges });
+    else if (report.kind === 'position') unit.points.push(pointOf(known, report, first));
   }
   return unit;
 }
+
+/** A number may be one account's vehicle and another's mining device: what a partner sends for the one is nothing of the other. */
+const mayReport = ({ accountId }: Decoded, { vehicle }: FleetVehicle): boolean =>
+  accountId === null || accountId === vehicle.accountId;
 
 /** Another vehicle with the terminal, one that has it again, and another stream, begin anew. */
 function stateFor(state: VehicleState | undefined, { vehicle }: FleetVehicle, stream: string): VehicleState | null {
@@ -106,7 +111,7 @@ function stateFor(state: VehicleState | undefined, { vehicle }: FleetVehicle, st
 function step(
   unit: Unit,
   known: FleetVehicle,
-  report: DecodedReport,
+  report: Decoded,
   before: VehicleState | null,
   first: VehicleState | null,
   place: Place,
@@ -115,7 +120,10 @@ function step(
   const { vehicle, imei } = known;
   const context = contextOf(known, odometerOf(vehicle, before?.travelledKm ?? 0), settings);
   const here = { ...place, terminalSinceMs: vehicle.terminalSinceMs };
-  const judged = judge(before, report, context, here, judges);
+  const judged =
+    report.kind === 'position'
+      ? judge(before, report, context, here, judges)
+      : judgeHeartbeat(before, report, context, here, judges.rules);
   unit.moved.set(imei, { known, before: first, state: judged.state });
   if (judged.turned || unit.turned.has(imei)) unit.turned.set(imei, judged.state);
   const { geofences } = known;

@@ -4,7 +4,7 @@ import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
 import { listAll } from '../notifications/use-cases.ts';
 import { lastLocation } from '../realtime/look-ups.ts';
-import { stateOf } from '../realtime/rules.ts';
+import { lastHeardMs, stateOf } from '../realtime/rules.ts';
 import { createLink } from '../share-links/use-cases.ts';
 import type { User } from '../users/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -59,7 +59,7 @@ async function howIs(deps: Parts, vehicle: Vehicle): Promise<Answer> {
   const location = await positionOf(deps, vehicle);
   const state = stateOf(location, Date.now());
   const words = state === 'never_connected' ? 'has never reported' : `is ${state}`;
-  const since = location === null ? '' : `, last heard of on ${shownMoment(location.serverTimestamp)}`;
+  const since = location === null ? '' : `, last heard of on ${shownMoment(lastHeardMs(location))}`;
   const speed = state === 'moving' && location !== null ? ` at ${Math.round(location.speed)} kilometres an hour` : '';
   return { text: `${vehicle.vehicleNo} ${words}${speed}${since}.`, data: { vehicle_id: vehicle._id, state } };
 }

@@ -92,6 +92,30 @@ describe('the history of a vehicle', () => {
     await appendPositions(database, []);
   });
 
+  it('is nowhere at 0, 0 where it was somewhere before: a report without a fix is at the place before it', async () => {
+    const blind = { gpsValid: false, latitude: 0, longitude: 0 };
+    const own = { gpsValid: false, latitude: 10, longitude: 20 };
+    await appendPositions(database, [
+      point(60, noon, blind),
+      point(60, noon + 10_000, { latitude: 48.1, longitude: 11.5 }),
+      point(60, noon + 20_000, blind),
+      point(60, noon + 30_000, own),
+      point(60, noon + 3_600_000, blind),
+    ]);
+    const places = (await read(60, noon, noon + 3_600_000)).map(({ position: { latitude, longitude, gpsValid } }) => [
+      latitude,
+      longitude,
+      gpsValid,
+    ]);
+    expect(places).toEqual([
+      [0, 0, false],
+      [48.1, 11.5, true],
+      [48.1, 11.5, false],
+      [10, 20, false],
+      [10, 20, false],
+    ]);
+  });
+
   it('has so many points of ten minutes and no more, however they come; the others are written', async () => {
     const many = Array.from({ length: 7 }, (_unused, at) => point(40, noon, {}, `a${at}`));
     expect(await appendPositions(database, many.slice(0, 3), 5)).toEqual({ points: 0, buckets: [] });

@@ -193,6 +193,24 @@ const readAtOnce = 16;
  * buckets ahead.
  */
 export async function* readPositions(database: Database, vehicleId: number, window: Window): AsyncGenerator<Point> {
+  let before: Point | undefined;
+  for await (const point of storedPositions(database, vehicleId, window)) {
+    const isNowhere = isPlaceless(point);
+    if (!isNowhere) before = point;
+    // A report without a fix that came late: the vehicle was where it had been before.
+    yield isNowhere && before !== undefined ? atPlaceOf(before, point) : point;
+  }
+}
+
+const isPlaceless = ({ position: { gpsValid, latitude, longitude } }: Point): boolean =>
+  !gpsValid && latitude === 0 && longitude === 0;
+
+const atPlaceOf = ({ position: { latitude, longitude } }: Point, point: Point): Point => ({
+  ...point,
+  position: { ...point.position, latitude, longitude },
+});
+
+async function* storedPositions(database: Database, vehicleId: number, window: Window): AsyncGenerator<Point> {
   const known = await daysOf(database, vehicleId);
   for (const day of daysWithin(known, window)) {
     // Of a day that was thinned, and then points came late, there are both.

@@ -39,6 +39,11 @@ describe('stateOf', () => {
     ['idle', { speed: 0, ignition: true, slowSinceMs: now - 60_000 }],
     ['moving', { speed: 80, serverTimestamp: now - 600_000 }],
     ['offline', { speed: 80, serverTimestamp: now - 600_001 }],
+    ['offline', { speed: 80, serverTimestamp: now - 900_000, heardAtMs: now - 600_001 }],
+    ['stopped', { speed: 80, ignition: false, serverTimestamp: now - 600_001, heardAtMs: now }],
+    ['stopped', { speed: 80, ignition: null, serverTimestamp: now - 600_001, heardAtMs: now }],
+    ['idle', { speed: 80, ignition: true, serverTimestamp: now - 600_001, heardAtMs: now }],
+    ['moving', { speed: 80, serverTimestamp: now - 600_000, heardAtMs: now }],
   ] as const)('is %s with %j', (state, more) => expect(at(more)).toBe(state));
   it('is never_connected without a position', () => expect(stateOf(null, now)).toBe('never_connected'));
 });

@@ -33,4 +33,6 @@ export interface LastLocation {
   /** The terminal's time of the position. */
   readonly timestamp: number;
   readonly serverTimestamp: number;
+  /** When the device was last heard of without a position, server time: a heartbeat that a partner has sent. */
+  readonly heardAtMs?: number | undefined;
 }

@@ -1,4 +1,5 @@
 import type { Database } from '@fleet/storage';
+import { lastHeardMs } from '../realtime/rules.ts';
 import type { DeviceShown } from './schema.ts';
 import type { VehicleNow } from './states.ts';
 
@@ -57,7 +58,7 @@ export function withDetails(now: VehicleNow | undefined, record: DeviceRecord | 
 
 function awayDevice({ location }: VehicleNow, { edition, seenMs = 0 }: DeviceRecord): DeviceShown | null {
   if (edition === undefined) return null;
-  const lastSeenMs = Math.max(seenMs, location?.serverTimestamp ?? 0);
+  const lastSeenMs = Math.max(seenMs, location === null ? 0 : lastHeardMs(location));
   return {
     protocol: `jt808-${edition}`,
     manufacturer: null,

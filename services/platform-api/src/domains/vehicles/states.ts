@@ -1,7 +1,7 @@
 import type { Logger } from '@fleet/service-kit';
 import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
-import { stateOf } from '../realtime/rules.ts';
+import { lastHeardMs, stateOf } from '../realtime/rules.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import { shownLocation } from '../realtime/shown.ts';
 import type { DeviceShown, VehicleShown } from './schema.ts';
@@ -88,8 +88,8 @@ const partnerDevice = (location: LastLocation | undefined, atMs: number): Device
     ? {
         protocol: 'partner',
         ...unknown,
-        connected: atMs - location.serverTimestamp <= offlineAfterMs,
+        connected: atMs - lastHeardMs(location) <= offlineAfterMs,
         connected_since: null,
-        last_seen: new Date(location.serverTimestamp).toISOString(),
+        last_seen: new Date(lastHeardMs(location)).toISOString(),
       }
     : null;

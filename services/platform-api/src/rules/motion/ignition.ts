@@ -10,6 +10,7 @@ export interface IgnitionState {
 export const ignitionRule: Rule<IgnitionState> = {
   name: 'ignition',
   takesLate: false,
+  takesHeartbeats: true,
   step(state, report): Outcome<IgnitionState> {
     const isOn = report.position.ignition;
     if (isOn === null || isOn === state?.isOn) return quiet(state);

@@ -10,6 +10,7 @@ export interface LowBatteryState {
 export const lowBatteryRule: Rule<LowBatteryState> = {
   name: 'low_battery',
   takesLate: false,
+  takesHeartbeats: true,
   step(state, report, { settings }): Outcome<LowBatteryState> {
     const { batteryPercent } = report.position;
     if (batteryPercent === null) return quiet(state);

@@ -1,0 +1,166 @@
+import { describe, expect, it } from '@jest/globals';
+import { heartbeatAt, imei, judges, placeAt, pushedAt, startMs, wayMs } from '../testing/telemetry-reports.ts';
+import { contextOf } from '../testing/tracks.ts';
+import type { DecodedHeartbeat, DecodedReport } from './decode.ts';
+import { judgeHeartbeat } from './heartbeat.ts';
+import { type Judged, judge } from './judge.ts';
+import type { VehicleState } from './state.ts';
+
+const context = contextOf();
+
+/** What reports and heartbeats lead to in turn; the state goes through JSON in between, as it does in Redis. */
+function judged(...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): Judged[] {
+  let state: VehicleState | null = null;
+  return arrived.map((each, at) => {
+    const outcome: Judged =
+      each.kind === 'position'
+        ? judge(state, each, context, placeAt(at + 1), judges)
+        : judgeHeartbeat(state, each, context, placeAt(at + 1), judges.rules);
+    state = JSON.parse(JSON.stringify(outcome.state)) as VehicleState;
+    return outcome;
+  });
+}
+const locations = (...arrived: readonly (DecodedReport | DecodedHeartbeat)[]) =>
+  judged(...arrived).map(({ state }) => state.location);
+/** What was raised, and at which second. */
+const told = (...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): string[] =>
+  judged(...arrived).flatMap(({ raised }) => raised.map(({ type, atMs }) => `${(atMs - startMs) / 1_000} ${type}`));
+const parked = (second: number, more: Partial<DecodedReport['position']> = {}) =>
+  pushedAt(second, { speed: 0, ignition: null, ...more });
+
+describe('a heartbeat', () => {
+  it('says that the device lives, and what else it knows; the place is that of the last position', () => {
+    const [, after] = judged(
+      parked(0),
+      heartbeatAt(60, { batteryPercent: 55, externalVoltage: 12.4, signal: 3, ignition: false }),
+    );
+    expect(after?.state.location).toMatchObject({
+      latitude: 22.5,
+      longitude: 114,
+      gpsValid: true,
+      batteryPercent: 55,
+      externalVoltage: 12.4,
+      signal: 3,
+      ignition: false,
+      timestamp: startMs,
+      serverTimestamp: startMs + wayMs,
+      heardAtMs: startMs + 60_000 + wayMs,
+    });
+    expect(after).toMatchObject({ position: null, raised: [], state: { seq: 2 } });
+  });
+
+  it('leaves the count, the history and all other rules as they are', () => {
+    const [before, after] = judged(
+      pushedAt(0, { odometerKm: 10 }),
+      heartbeatAt(60, { batteryPercent: 55, ignition: true }),
+    );
+    const { low_battery: _low, ignition: _ignition, ...others } = after?.state.rules ?? {};
+    expect(before?.state.rules).toMatchObject(others);
+    expect(after?.state.odometer).toEqual(before?.state.odometer);
+    expect(after?.state.travelledKm).toBe(before?.state.travelledKm);
+    expect(after?.state.recent).toEqual(before?.state.recent);
+  });
+
+  it('that is older than the newest changes nothing', () => {
+    const [, newer, older] = judged(
+      parked(0),
+      heartbeatAt(60, { batteryPercent: 55 }),
+      heartbeatAt(30, { batteryPercent: 15, receivedAtMs: startMs + 90_000 }),
+    );
+    expect(older?.state).toEqual({ ...newer?.state, seq: 3 });
+    expect(older).toMatchObject({ raised: [], turned: false });
+  });
+
+  it('that is older than the position adds only what that does not say', () => {
+    const [, after] = locations(
+      parked(60, { batteryPercent: 70, ignition: true }),
+      heartbeatAt(30, { batteryPercent: 15, ignition: false, externalVoltage: 12.4 }),
+    );
+    expect(after).toMatchObject({ batteryPercent: 70, ignition: true, externalVoltage: 12.4 });
+    expect(told(parked(60, { batteryPercent: 70 }), heartbeatAt(30, { batteryPercent: 15 }))).toEqual([]);
+  });
+
+  it('before there is a position has none, and makes none late', () => {
+    const [alone, located] = judged(heartbeatAt(60, { batteryPercent: 15 }), parked(30));
+    expect(alone?.state.location).toMatchObject({
+      imei,
+      latitude: 0,
+      longitude: 0,
+      gpsValid: false,
+      batteryPercent: 15,
+      source: 'partner',
+    });
+    expect(alone).toMatchObject({ position: null, turned: true });
+    expect(alone?.raised).toMatchObject([{ type: 'low_battery', latitude: 0, longitude: 0, gpsValid: false }]);
+    expect(located?.state.location).toMatchObject({ latitude: 22.5, gpsValid: true, timestamp: startMs + 30_000 });
+    expect(located?.position).toMatchObject({ backfilled: false });
+  });
+});
+
+describe('a position behind a heartbeat', () => {
+  it('keeps what it does not say itself', () => {
+    const heartbeat = heartbeatAt(60, { batteryPercent: 55, externalVoltage: 12.4, signal: 3, ignition: false });
+    const [, , after] = judged(parked(0), heartbeat, parked(120, { batteryPercent: 54 }));
+    expect(after?.state.location).toMatchObject({
+      batteryPercent: 54,
+      externalVoltage: 12.4,
+      signal: 3,
+      ignition: false,
+      heardAtMs: startMs + 60_000 + wayMs,
+      serverTimestamp: startMs + 120_000 + wayMs,
+    });
+    // The history has what was reported.
+    expect(after?.position).toMatchObject({ batteryPercent: 54, externalVoltage: null, ignition: null });
+  });
+
+  it('that was sent before it takes back nothing', () => {
+    const on = pushedAt(0, { ignition: true, batteryPercent: 21 });
+    const off = heartbeatAt(60, { ignition: false, batteryPercent: 19 });
+    const overtaken = pushedAt(50, { ignition: true, batteryPercent: 21 });
+    expect(told(on, off, overtaken, heartbeatAt(120, { ignition: false, batteryPercent: 18 }))).toEqual([
+      '60 ignition_off',
+      '60 low_battery',
+    ]);
+    expect(locations(on, off, overtaken)[2]).toMatchObject({ ignition: false, batteryPercent: 19 });
+  });
+
+  it('of a heartbeat that said nothing of it counts', () => {
+    const on = pushedAt(0, { ignition: true });
+    expect(told(on, heartbeatAt(60, { signal: 3 }), pushedAt(50, { ignition: false }))).toEqual(['50 ignition_off']);
+  });
+
+  it('is no towing because the heartbeat is of a moment before the start', () => {
+    const start = [pushedAt(60, { ignition: null }), pushedAt(70, { ignition: null })];
+    expect(told(parked(0), heartbeatAt(30, { ignition: false }), ...start)).toEqual([]);
+  });
+});
+
+describe('rules', () => {
+  it('a battery that falls below 20 % in heartbeats is told once, until it is charged', () => {
+    const levels = [60, 21, 20, 15, 10, 80, 12];
+    const beats = levels.map((batteryPercent, at) => heartbeatAt((at + 1) * 180, { batteryPercent }));
+    expect(told(parked(0), ...beats)).toEqual(['540 low_battery', '1260 low_battery']);
+    expect(judged(parked(0), ...beats)[3]?.raised).toMatchObject([
+      {
+        latitude: 22.5,
+        longitude: 114,
+        gpsValid: true,
+        attributes: { battery_percent: 20 },
+        backfilled: false,
+      },
+    ]);
+  });
+
+  it('an ignition that is told by heartbeats alone', () => {
+    const acc = (second: number, ignition: boolean | null) => heartbeatAt(second, { ignition });
+    expect(told(parked(0), acc(60, false), acc(120, null), acc(180, true), acc(240, true), acc(300, false))).toEqual([
+      '180 ignition_on',
+      '300 ignition_off',
+    ]);
+  });
+
+  it('what comes long after it was said is marked', () => {
+    const late = heartbeatAt(60, { batteryPercent: 15, receivedAtMs: startMs + 60_000 + 300_001 });
+    expect(judged(parked(0), late)[1]?.raised).toMatchObject([{ type: 'low_battery', backfilled: true }]);
+  });
+});

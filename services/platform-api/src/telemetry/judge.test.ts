@@ -1,0 +1,177 @@
+import { extraDefinitions, makeExtra } from '@fleet/jt808';
+import { describe, expect, it } from '@jest/globals';
+import { decodedAt, imei, judges, placeAt, startMs, wayMs } from '../testing/telemetry-reports.ts';
+import { contextOf } from '../testing/tracks.ts';
+import type { DecodedReport } from './decode.ts';
+import { type Judged, judge } from './judge.ts';
+import type { VehicleState } from './state.ts';
+
+const context = contextOf();
+const sosBit = 1;
+
+/** What reports lead to in turn; the state goes through JSON in between, as it does in Redis. */
+function judged(reports: readonly DecodedReport[], isKnown: (hash: string) => boolean = () => false): Judged[] {
+  let state: VehicleState | null = null;
+  return reports.map((report, at) => {
+    const parts = { ...judges, isKnown: (_position: unknown, hash: string) => isKnown(hash) };
+    const outcome = judge(state, report, context, placeAt(at + 1), parts);
+    state = JSON.parse(JSON.stringify(outcome.state)) as VehicleState;
+    return outcome;
+  });
+}
+const last = (outcomes: readonly Judged[]): Judged => {
+  const outcome = outcomes.at(-1);
+  if (outcome === undefined) throw new Error('there was no report');
+  return outcome;
+};
+/** A report that came in a batch of stored ones. */
+const stored = (second: number, arrivesAfterMs: number, more: Partial<DecodedReport> = {}): DecodedReport => ({
+  ...decodedAt(second),
+  isStored: true,
+  receivedAtMs: startMs + second * 1_000 + arrivesAfterMs,
+  ...more,
+});
+/** Without a fix, as terminals send it. */
+const blind = (second: number, more: Partial<DecodedReport['position']> = {}): DecodedReport =>
+  decodedAt(second, { statusWord: 0b01, position: { latitude: 0, longitude: 0, gpsValid: false, ...more } });
+
+describe('a report', () => {
+  it("is a vehicle's newest position, a point of its history, and where it stands", () => {
+    const { state, position, hash, turned } = last(judged([decodedAt(0)]));
+    expect(position).toMatchObject({ latitude: 22.5, timestamp: startMs, serverTimestamp: startMs + wayMs });
+    expect(position).toMatchObject({ backfilled: false, alarms: [], slowSinceMs: null });
+    expect(state).toMatchObject({ vehicleId: context.vehicle.id, stream: 'made', seq: 1, location: position });
+    expect(state.recent).toEqual([`${startMs}:${hash}`]);
+    expect(turned).toBe(true);
+  });
+
+  it('that is sent again changes nothing but how far its stream has come', () => {
+    const up = { alarmWord: sosBit };
+    const [first, again] = judged([decodedAt(0, up), decodedAt(0, up)]);
+    expect(first?.raised.map(({ type }) => type)).toEqual(['sos']);
+    expect(again).toMatchObject({ position: null, raised: [], amended: [], turned: false });
+    expect(again?.state).toEqual({ ...first?.state, seq: 2 });
+  });
+
+  it('of the same time as another counts as well, where it says something else', () => {
+    const [, second] = judged([
+      decodedAt(0),
+      decodedAt(0, { hash: 'other', alarmWord: sosBit, position: { speed: 41 } }),
+    ]);
+    expect(second?.raised).toMatchObject([{ type: 'sos', atMs: startMs, backfilled: false }]);
+    expect(second?.position).toMatchObject({ speed: 41, alarms: ['sos'] });
+    expect(second?.state.location).toMatchObject({ speed: 41, timestamp: startMs });
+    expect(second?.state.recent).toHaveLength(2);
+  });
+});
+
+describe('a report that is older than the newest', () => {
+  it('is kept in the history, and leaves the last position, the count and the rules as they are', () => {
+    const [now, late] = judged([
+      decodedAt(100, { position: { speed: 0, ignition: false, odometerKm: 50 } }),
+      stored(10, 95_000, { position: { ...decodedAt(10).position, odometerKm: 90 } }),
+    ]);
+    expect(late?.position).toMatchObject({ timestamp: startMs + 10_000, speed: 40, backfilled: true });
+    expect(late?.state.location).toEqual(now?.state.location);
+    expect(late?.state.odometer).toEqual(now?.state.odometer);
+    expect(late?.state.travelledKm).toBe(now?.state.travelledKm);
+    expect(late?.state.rules).toEqual(now?.state.rules);
+    expect(late?.raised).toEqual([]);
+  });
+
+  it('raises its alarm bits where they rise, as something of then', () => {
+    const [, before, rising, staying] = judged([
+      decodedAt(100),
+      stored(10, 95_000),
+      stored(11, 95_000, { alarmWord: sosBit }),
+      stored(12, 95_000, { alarmWord: sosBit }),
+    ]);
+    expect(before?.raised).toEqual([]);
+    expect(rising?.raised).toMatchObject([{ type: 'sos', atMs: startMs + 11_000, backfilled: true }]);
+    expect(rising?.state.location.alarms).toEqual([]);
+    expect(staying?.raised).toEqual([]);
+  });
+
+  it('is nothing new where the history has it', () => {
+    const reports = [decodedAt(100), stored(11, 95_000, { alarmWord: sosBit })];
+    const late = last(judged(reports, (hash) => hash === 'at-11'));
+    expect(late).toMatchObject({ position: null, raised: [], turned: false });
+    expect(late.state.seq).toBe(2);
+  });
+});
+
+describe('a stored report that is newer than the last', () => {
+  it.each([
+    ['of 200 s ago is one of now', 200_000, false],
+    ['of 300 s ago is one of now', 300_000, false],
+    ['of more than 5 minutes ago is marked', 300_001, true],
+  ])('%s', (_case, ageMs, isMarked) => {
+    const { position, state, raised } = last(judged([decodedAt(0), stored(60, ageMs, { alarmWord: sosBit })]));
+    expect(position?.backfilled).toBe(isMarked);
+    expect(state.location).toMatchObject({ timestamp: startMs + 60_000, backfilled: isMarked });
+    expect(raised).toMatchObject([{ type: 'sos', backfilled: isMarked }]);
+  });
+
+  it('is marked only where it was stored: a clock that is slow is not late', () => {
+    const slow = decodedAt(60, { receivedAtMs: startMs + 60_000 + 400_000 });
+    expect(last(judged([decodedAt(0), slow])).position?.backfilled).toBe(false);
+  });
+});
+
+describe('a report without a place', () => {
+  it('is at the last known one, without a fix', () => {
+    const [, second, third] = judged([decodedAt(0), blind(10), blind(20, { speed: 3 })]);
+    for (const outcome of [second, third]) {
+      expect(outcome?.position).toMatchObject({ latitude: 22.5, longitude: 114, gpsValid: false });
+      expect(outcome?.state.location).toEqual(outcome?.position);
+    }
+    expect(third?.state.location).toMatchObject({ speed: 3, timestamp: startMs + 20_000 });
+  });
+
+  it('raises its alarms there', () => {
+    const { raised } = last(judged([decodedAt(0), { ...blind(10), alarmWord: sosBit }]));
+    expect(raised).toMatchObject([{ type: 'sos', latitude: 22.5, longitude: 114, gpsValid: false }]);
+  });
+
+  it('is nowhere where no place was ever known', () => {
+    const [first, second] = judged([blind(0), blind(10)]);
+    for (const outcome of [first, second])
+      expect(outcome?.state.location).toMatchObject({ latitude: 0, longitude: 0, gpsValid: false });
+  });
+
+  it('keeps a place that the terminal itself remembers', () => {
+    const { position } = last(judged([decodedAt(0), blind(10, { latitude: 22.6, longitude: 114.1 })]));
+    expect(position).toMatchObject({ latitude: 22.6, longitude: 114.1, gpsValid: false });
+  });
+
+  it('and late has its alarms at the last known one, and in the history no place of another time', () => {
+    const late = { ...blind(10), isStored: true, alarmWord: sosBit };
+    const { raised, position } = last(judged([decodedAt(100), late]));
+    expect(raised).toMatchObject([{ type: 'sos', latitude: 22.5, longitude: 114, gpsValid: false, backfilled: true }]);
+    expect(position).toMatchObject({ latitude: 0, longitude: 0, gpsValid: false });
+  });
+
+  it('is no way and no speed: the count goes on from the last fix', () => {
+    const km = (reports: readonly DecodedReport[]) => last(judged(reports)).state.travelledKm;
+    const there = decodedAt(60, { position: { latitude: 22.504 } });
+    const direct = km([decodedAt(0), there]);
+    expect(direct).toBeCloseTo(0.445, 2);
+    expect(km([decodedAt(0), blind(20), blind(40), there])).toBeCloseTo(direct, 6);
+    const counted = (second: number, mileageKm: number) => blind(second, { odometerKm: mileageKm });
+    const mileage = { position: { odometerKm: 100 } };
+    expect(km([decodedAt(0, mileage), counted(20, 100.2), counted(40, 100.4)])).toBeCloseTo(0.4, 6);
+  });
+
+  it('leaves geofences as they were', () => {
+    const states = judged([decodedAt(0), decodedAt(5), blind(10), blind(40)]).map(
+      ({ state }) => state.rules['geofence'],
+    );
+    expect(states[3]).toEqual(states[1]);
+  });
+});
+
+it('says what is up now, of items as of bits', () => {
+  const extras = [makeExtra(extraDefinitions.videoAlarm, { videoAlarm: 1 })];
+  const { state } = last(judged([decodedAt(0, { alarmWord: sosBit, extras })]));
+  expect(state.location).toMatchObject({ imei, alarms: ['sos', 'video_signal_loss'] });
+});

@@ -1,0 +1,202 @@
+import { appendPartnerReport, type PartnerReport, partitionOf, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { readPositions } from '../domains/positions/store.ts';
+import type { LastLocation } from '../domains/realtime/schema.ts';
+import { readLastLocations } from '../domains/realtime/store.ts';
+import { PresenceStore } from '../events/presence-store.ts';
+import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
+import { newImei } from '../testing/terminals.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const minuteMs = 60_000;
+let redis: ServerProcess;
+let world: PlatformWorld;
+let owner: Client;
+let token: string;
+
+beforeAll(async () => {
+  // When to look at whom is one list in a Redis.
+  redis = await (await ServerProcess.redis()).start();
+  world = await PlatformWorld.open({
+    PLATFORM_ROLES: 'api,telemetry',
+    REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+  });
+  owner = world.as(world.ours.owner);
+  token = String((await owner.post('/api/partners', { name: 'Hub' })).data['token']);
+});
+afterAll(async () => {
+  await world?.close();
+  await redis?.remove();
+});
+
+interface Vehicle {
+  readonly id: number;
+  readonly imei: string;
+}
+
+async function newVehicle(client = owner): Promise<Vehicle> {
+  const imei = newImei();
+  const made = await client.post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  expect(made.status).toBe(201);
+  return { id: made.data.id, imei };
+}
+
+/** What a partner's server does. */
+async function push(kind: 'pushgps' | 'pushhb', items: readonly object[], by = token): Promise<void> {
+  const { status, body } = await world.anonymous.post(`/api/devices/partner/${kind}`, { token: by, data_list: items });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ data: { accepted: items.length, rejected: [] } });
+}
+
+const notificationsOf = async ({ id }: Vehicle): Promise<readonly Data[]> =>
+  (await owner.get(`/api/notifications?vehicle_id=${id}&limit=100`)).items;
+/** By night there is one more, of the drive. */
+const typesOf = async (vehicle: Vehicle): Promise<unknown[]> =>
+  (await notificationsOf(vehicle))
+    .map(({ notification_type: type }) => type)
+    .filter((type) => type !== 'night_driving');
+const shown = async ({ id }: Vehicle): Promise<Data> => (await owner.get(`/api/vehicles/${id}`)).data;
+const lastOf = async ({ imei }: Vehicle): Promise<LastLocation | undefined> =>
+  (await readLastLocations(world.deps.redis, [imei])).get(imei);
+
+describe('what partners push', () => {
+  it('becomes position, history and notifications of the vehicle', async () => {
+    const vehicle = await newVehicle();
+    const startMs = Math.floor(Date.now() / 1_000) * 1_000 - minuteMs;
+    const at = (second: number, more: object) => ({
+      deviceImei: vehicle.imei,
+      lat: 48.1,
+      lng: 11.5 + second / 10_000,
+      gpsTime: new Date(startMs + second * 1_000).toISOString(),
+      ...more,
+    });
+    await push('pushgps', [
+      at(0, { acc: 0, mileage: 1_500 }),
+      at(20, { acc: 1, gpsSpeed: 30, battery: 18, mileage: 1_700 }),
+    ]);
+    await until(async () => (await typesOf(vehicle)).length === 2);
+    const where = { location: { latitude: 48.1, longitude: 11.502 }, timestamp: startMs + 20_000, backfilled: false };
+    const found = await notificationsOf(vehicle);
+    expect(found).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ notification_type: 'ignition_on', imei: vehicle.imei, ...where }),
+        expect.objectContaining({ notification_type: 'low_battery', attributes: { battery_percent: 18 }, ...where }),
+      ]),
+    );
+    expect(await shown(vehicle)).toMatchObject({
+      state: 'moving',
+      odometer_km: 0.2,
+      location: { source: 'partner', speed: 30, battery_percent: 18, odometer_km: 1.7, timestamp: startMs + 20_000 },
+      device: { protocol: 'partner', connected: true },
+    });
+    const history = async () => (await owner.get(`/api/vehicles/${vehicle.id}/locations`)).items;
+    await until(async () => (await history()).length === 2);
+    expect(await history()).toMatchObject([
+      { source: 'partner', timestamp: startMs, ignition: false, gps_valid: true },
+      { source: 'partner', timestamp: startMs + 20_000, ignition: true, longitude: 11.502 },
+    ]);
+  });
+
+  it('a battery that falls below 20 % in heartbeats is told once; they are no positions', async () => {
+    const vehicle = await newVehicle();
+    const startMs = Date.now() - minuteMs;
+    const { imei: deviceImei } = vehicle;
+    await push('pushgps', [{ deviceImei, lat: 48.1, lng: 11.5, gpsTime: startMs, acc: 0, mileage: 1_500 }]);
+    const beat = (second: number, powerLevel: number) => ({
+      deviceImei,
+      gateTime: startMs + second * 1_000,
+      powerLevel,
+      voltage: 12.5,
+      gsmSign: 3,
+      acc: 0,
+    });
+    await push('pushhb', [beat(5, 30), beat(10, 19)]);
+    await push('pushhb', [beat(15, 18), beat(20, 17)]);
+    await until(async () => (await lastOf(vehicle))?.batteryPercent === 17);
+    expect(await typesOf(vehicle)).toEqual(['low_battery']);
+    expect((await notificationsOf(vehicle))[0]).toMatchObject({
+      timestamp: startMs + 10_000,
+      location: { latitude: 48.1, longitude: 11.5 },
+      attributes: { battery_percent: 19 },
+    });
+    const { location, device, odometer_km: odometer } = await shown(vehicle);
+    expect(location).toMatchObject({
+      latitude: 48.1,
+      battery_percent: 17,
+      external_voltage: 12.5,
+      signal: 3,
+      ignition: false,
+      odometer_km: 1.5,
+      timestamp: startMs,
+    });
+    const heardMs = (await lastOf(vehicle))?.heardAtMs ?? 0;
+    expect(device).toMatchObject({ connected: true, last_seen: new Date(heardMs).toISOString() });
+    expect(odometer).toBe(0);
+    // Written behind them in the same partition.
+    await push('pushgps', [{ deviceImei, lat: 48.1, lng: 11.5, gpsTime: startMs + 30_000, acc: 0 }]);
+    const window = { fromMs: startMs - 1, toMs: startMs + minuteMs };
+    const points = async (): Promise<number[]> => {
+      const found: number[] = [];
+      for await (const { position } of readPositions(world.deps.database, vehicle.id, window))
+        found.push(position.timestamp);
+      return found;
+    };
+    await until(async () => (await points()).includes(startMs + 30_000));
+    expect(await points()).toEqual([startMs, startMs + 30_000]);
+  });
+
+  it('a device that sends heartbeats alone is not offline, another is', async () => {
+    const [living, silent] = [await newVehicle(), await newVehicle()];
+    const longAgoMs = Date.now() - 30 * minuteMs;
+    const store = new PresenceStore(world.deps.redis);
+    const isNoticed = async ({ imei }: Vehicle): Promise<boolean> => (await store.noticed(imei)) !== null;
+    const position = { latitude: 48.1, longitude: 11.5, timestamp: longAgoMs, speed: 60, course: 0, altitude: null };
+    const unknown = { satellites: null, odometerKm: null, batteryPercent: null, temperatureC: null, driver: null };
+    const publish = async (imei: string, receivedAtMs: number, report: PartnerReport): Promise<void> => {
+      const batch = new TelemetryBatch();
+      appendPartnerReport(batch, imei, receivedAtMs, report);
+      const subject = telemetrySubject(partitionOf(imei, world.deps.config.TELEMETRY_PARTITIONS));
+      await world.bus.js.publish(subject, batch.take());
+    };
+    const { accountId } = world.ours;
+    for (const { imei } of [living, silent]) {
+      const moved = { ...position, ...unknown, ignition: false, backfilled: false };
+      await publish(imei, longAgoMs, { kind: 'position', accountId, position: moved });
+    }
+    const nowMs = Date.now();
+    const heartbeat = { timestamp: nowMs - 1_000, values: { powerLevel: 90 } };
+    await publish(living.imei, nowMs, { kind: 'heartbeat', accountId, heartbeat });
+    await until(async () => (await lastOf(living))?.heardAtMs === nowMs && (await lastOf(silent)) !== undefined);
+    await until(async () => (await isNoticed(living)) && (await isNoticed(silent)));
+    for (const { imei } of [living, silent]) {
+      await store.notice(imei, { connected: true, isOffline: false, seenMs: longAgoMs });
+      await store.lookAgain(imei, 0);
+    }
+    await until(async () => (await typesOf(silent)).includes('device_offline'));
+    await until(async () => (await store.noticed(living.imei))?.seenMs === nowMs);
+    expect(await typesOf(living)).toEqual([]);
+    expect(await shown(living)).toMatchObject({
+      state: 'stopped',
+      device: { connected: true, last_seen: new Date(nowMs).toISOString() },
+    });
+    expect(await shown(silent)).toMatchObject({ state: 'offline', device: { connected: false } });
+  });
+
+  it("of a number that is another account's vehicle is nothing of that", async () => {
+    const theirs = world.as(world.theirs.owner);
+    const vehicle = await newVehicle();
+    expect((await theirs.post('/api/mining-devices', { imei: vehicle.imei })).status).toBe(201);
+    const theirToken = String((await theirs.post('/api/partners', { name: 'Other hub' })).data['token']);
+    const { imei: deviceImei } = vehicle;
+    const gpsTime = Date.now() - minuteMs;
+    await push('pushgps', [{ deviceImei, lat: 1, lng: 2, gpsTime }], theirToken);
+    await push('pushhb', [{ deviceImei, gateTime: gpsTime, powerLevel: 5 }], theirToken);
+    await push('pushgps', [{ deviceImei, lat: 48.1, lng: 11.5, gpsTime: gpsTime + 1_000 }]);
+    await until(async () => (await lastOf(vehicle)) !== undefined);
+    expect(await lastOf(vehicle)).toMatchObject({ latitude: 48.1, batteryPercent: null });
+    expect(await typesOf(vehicle)).toEqual([]);
+  });
+});
