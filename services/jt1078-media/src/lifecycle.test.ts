@@ -12,7 +12,7 @@ let world: World;
 let card: AccessUnit[];
 beforeAll(async () => {
   card = await testCard();
-  world = await startWorld({ MEDIA_IDLE_STOP_MS: '1200', MEDIA_DATA_TIMEOUT_MS: '2500' });
+  world = await startWorld({ MEDIA_IDLE_STOP_MS: '3000', MEDIA_DATA_TIMEOUT_MS: '2500' });
 });
 afterAll(() => world.stop());
 
@@ -47,7 +47,7 @@ describe('the idle stop', () => {
     player.close();
     const leftAtMs = performance.now();
     await waitFor('the command', () => gateway.commands.length > 0);
-    expect(performance.now() - leftAtMs).toBeGreaterThan(1_100);
+    expect(performance.now() - leftAtMs).toBeGreaterThan(2_900);
     expect(gateway.commands[0]?.command).toEqual({
       kind: 'controlLive',
       channel: 1,

@@ -18,7 +18,7 @@ let world: World;
 let card: AccessUnit[];
 beforeAll(async () => {
   card = await testCard();
-  world = await startWorld({ MEDIA_DATA_TIMEOUT_MS: '1500' });
+  world = await startWorld({ MEDIA_DATA_TIMEOUT_MS: '4000' });
 });
 afterAll(() => world.stop());
 
