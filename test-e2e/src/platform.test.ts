@@ -131,6 +131,7 @@ function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
     ['GET', '/rtt-tracking/get-imei-latest-location'],
     ['GET', `/vehicles/${vehicle.id}/locations?simplify_m=10&limit=100`],
     ['GET', `/vehicles/${vehicle.id}/trips`],
+    ['GET', `/vehicles/${vehicle.id}/list-dashcam-media?channelId=1&kind=image`],
     ['GET', '/rtt-tracking/get-imei-based-on-vehicle-number'],
     ['POST', '/drivers', { name: 'Another' }, 201],
     ['GET', '/drivers'],

@@ -3,7 +3,7 @@ import { multimediaEvent } from '@fleet/jt808';
 import { newReservation, type UploadRecord, UploadRecords } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { findUsage } from '../domains/media/store.ts';
+import { findByKey, findUsage } from '../domains/media/store.ts';
 import { LiveEar } from '../testing/live-ear.ts';
 import { storedPicture, tellStored } from '../testing/media-files.ts';
 import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
@@ -116,7 +116,7 @@ describe('a picture that is stored', () => {
     expect(ear.of('notification', id).at(-1)).toMatchObject({ media: [{ kind: 'image' }] });
   });
 
-  it('of a terminal without a vehicle is removed, now or when its pod is back', async () => {
+  it('of a terminal without a vehicle is removed, and what can not be read holds up nothing', async () => {
     const stored = storedPicture(newImei(), pod.id);
     await tellStored(world, stored);
     await until(async () => pod.removed.includes(stored.fileId));
@@ -124,6 +124,7 @@ describe('a picture that is stored', () => {
     await world.bus.js.publish(`media-file.${stored.imei}.stored`, JSON.stringify(bad));
     await world.bus.js.publish(`media-file.${stored.imei}.stored`, 'nothing');
     await settled();
+    expect(await findByKey(world.records, `file:${stored.imei}:${stored.fileId}`)).toBeNull();
   });
 
   it('that was removed stays so, though it is told of once more', async () => {

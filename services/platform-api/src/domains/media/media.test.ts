@@ -333,7 +333,7 @@ describe('the files of a notification', () => {
     const [file] = await shownTo(api, id);
     expect(file).toMatchObject({ id: media._id, kind: 'image' });
     const { PUBLIC_BASE_URL: base } = world.deps.config;
-    expect((await fetch(world.base + String(file?.url).slice(base.length))).status).toBe(200);
+    expect((await fetch(world.base + (file?.url ?? '').slice(base.length))).status).toBe(200);
     const blind = await world.user('viewer', world.ours, { canViewVideo: false });
     expect(await shownTo(world.as(blind), id)).toEqual([]);
     await share(world.theirs.owner, 'notifications');

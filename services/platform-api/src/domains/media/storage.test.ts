@@ -16,6 +16,7 @@ import { countBytes, findRemoval, findUsage } from './store.ts';
 jest.setTimeout(120_000);
 
 const dayMs = 86_400_000;
+const upwards = (a: number, b: number): number => a - b;
 let world: PlatformWorld;
 let api: Client;
 let pod: MediaPod;
@@ -54,7 +55,7 @@ async function keep(more: Partial<Media> = {}, of = vehicle): Promise<Media> {
 }
 const listed = async (of = vehicle): Promise<number[]> => {
   const client = of.accountId === world.ours.accountId ? api : world.as(world.theirs.owner);
-  return (await client.get(`/api/vehicles/${of._id}/list-dashcam-media`)).items.map(({ id }) => id).toSorted();
+  return (await client.get(`/api/vehicles/${of._id}/list-dashcam-media`)).items.map(({ id }) => id).toSorted(upwards);
 };
 const quotas = async (): Promise<readonly Data[]> =>
   (await api.get(`/api/notifications?vehicle_id=${vehicle._id}&type=storage_quota`)).items;
@@ -65,13 +66,13 @@ describe('the storage of a vehicle', () => {
     const first = await keep({ sizeBytes: 400 });
     const second = await keep({ sizeBytes: 400, protected: true });
     const third = await keep({ sizeBytes: 400 });
-    expect(await listed()).toEqual([second._id, third._id].toSorted());
+    expect(await listed()).toEqual([second._id, third._id].toSorted(upwards));
     expect(await bytes()).toBe(800);
     expect(pod.removed).toContain(first.file?.fileId);
     expect(pod.removed).not.toContain(second.file?.fileId);
     // By when it came: an old recording that was asked for just now is not what goes.
     const old = await keep({ sizeBytes: 300, takenAt: new Date(0) });
-    expect(await listed()).toEqual([second._id, old._id].toSorted());
+    expect(await listed()).toEqual([second._id, old._id].toSorted(upwards));
     // Nothing that may go is left but the newest.
     await keep({ sizeBytes: 900, protected: true });
     expect(await bytes()).toBe(1300);
@@ -121,7 +122,7 @@ describe('files of which the time has come', () => {
     const kept = [await keep({ receivedAt: old, protected: true }), await keep({ receivedAt: new Date(nowMs) })];
     const theirs = await keep({ receivedAt: old }, other);
     expect(await removeOldMedia(world.deps, nowMs)).toBe(1);
-    expect(await listed()).toEqual(kept.map(({ _id }) => _id).toSorted());
+    expect(await listed()).toEqual(kept.map(({ _id }) => _id).toSorted(upwards));
     expect(pod.removed).toContain(gone.file?.fileId);
     expect(await listed(other)).toEqual([theirs._id]);
   });
