@@ -130,7 +130,7 @@ describe('while the broker is away', () => {
       expect(await terminal.result(last(parts).serial, id, 60_000)).toBe(0);
       terminal.socket.write(last(parts).bytes);
       expect(await terminal.result(last(parts).serial, id, 60_000)).toBe(0);
-      if (id === 0x0801) expect(await setting.stored(terminal)).toEqual([body]);
+      expect(await setting.stored(terminal)).toEqual(id === 0x0801 ? [body] : []);
     },
   );
 

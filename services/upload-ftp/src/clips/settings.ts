@@ -10,7 +10,7 @@ export const clipSettings = {
     default: 'development-clips-signing-secret',
     secret: true,
     minLength: 16,
-    description: 'key of the signatures in clip URLs, the same as that of device-api',
+    description: 'key of the signatures in URLs of clips and files, the same in device-api and platform-api',
   },
   FFMPEG_PATH: { ...text, default: 'ffmpeg', description: 'ffmpeg, for the MP4 of a clip' },
   MP4_PARALLEL: { type: 'integer', minimum: 1, maximum: 64, default: 2, description: 'MP4s that are made at a time' },
@@ -23,7 +23,7 @@ export const clipSettings = {
   CLIPS_S3_BUCKET: {
     ...text,
     optional: true,
-    description: 'bucket that completed clips are moved to; they stay in CLIPS_DIR when absent',
+    description: 'bucket that completed clips and files are moved to; they stay in CLIPS_DIR when absent',
   },
   CLIPS_S3_ENDPOINT: {
     ...text,
