@@ -243,8 +243,8 @@ export class AttachmentAsker {
       // Before it is forgotten: people see why files are missing.
       if (result !== 'moved') await notifications.amend([{ dedupeKey, attributes: { attachments: result } }]);
     }
-    await requests.remove(request);
-    count(result);
+    // The last file may be noticed by whoever stores it and by whoever asks.
+    if (await requests.remove(request)) count(result);
     this.look();
   }
 }

@@ -84,11 +84,12 @@ export class AttachmentRequests {
     await this.#requests.updateOne({ _id }, { $set: { ...change, isHeld: false } });
   }
 
-  /** Its turn ends, and the terminal's next waiting ones are due. */
-  async remove({ _id, imei }: Pick<AttachmentRequest, '_id' | 'imei'>): Promise<void> {
-    await this.#requests.deleteOne({ _id });
+  /** Its turn ends, and the terminal's next waiting ones are due. False where somebody else has removed it. */
+  async remove({ _id, imei }: Pick<AttachmentRequest, '_id' | 'imei'>): Promise<boolean> {
+    const { deletedCount } = await this.#requests.deleteOne({ _id });
     await this.#redis.zRem(turnsKey(imei), _id);
     await this.makeDue(imei, { asked: 0, missed: 0 });
+    return deletedCount === 1;
   }
 
   /** Those of a terminal that nobody is at. */
