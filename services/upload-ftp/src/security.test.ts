@@ -90,7 +90,9 @@ describe('command lines', () => {
   );
 
   it('of any kind are answered or end the connection; the server goes on and nothing gets out', async () => {
-    const outside = (): string[] => readdirSync(world.clipsDir).filter((name) => !/^\d+$|^\.(removed|mp4)$/.test(name));
+    // Beside the directories of devices, there is what the service has made for itself.
+    const outside = (): string[] => readdirSync(world.clipsDir).filter((name) => !/^\d+$/.test(name));
+    const before = outside();
     // FUZZ_SEED: other lines. The server repeats some of what it is told, and a line of chance may have the words that are looked for.
     const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
     const runs = sample(array(line, { minLength: 5, maxLength: 25 }), { numRuns: 40, seed });
@@ -101,7 +103,7 @@ describe('command lines', () => {
       await control.until(() => control.isClosed);
       if (/TypeError|ENO|undefined|\/tmp/.test(control.said)) throw new Error(`seed ${seed}: ${control.said}`);
     }
-    expect(outside()).toEqual([]);
+    expect(outside()).toEqual(before);
     expect(world.openFiles()).toEqual([]);
     await world.raw(await world.granted());
   });
