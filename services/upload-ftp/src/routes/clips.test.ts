@@ -70,7 +70,7 @@ describe('GET /clips/:uploadId/original', () => {
     }
     const { status, headers, body } = await world.get(upload, 'original', { range: 'bytes=100001-' });
     expect([status, headers['content-range']]).toEqual([416, 'bytes */100001']);
-    expect(errorOf(body)).toEqual({ status: 416, error: 'The clip has 100001 bytes: none of the range is there.' });
+    expect(errorOf(body)).toEqual({ status: 416, error: 'The file has 100001 bytes: none of the range is there.' });
   });
 
   it('gives a range only of the version that If-Range names', async () => {
