@@ -43,8 +43,12 @@ function rangeOf(content: ClipContent, header: string | undefined, ifRange: stri
   if (ifRange !== undefined && ifRange !== content.etag) return 'whole';
   const range = byteRange(header, content.sizeBytes);
   if (range === 'unsatisfiable')
-    throw new AppError('range_not_satisfiable', `The file has ${content.sizeBytes} bytes: none of the range is there.`, {
-      headers: { 'Content-Range': `bytes */${content.sizeBytes}`, 'Accept-Ranges': 'bytes' },
-    });
+    throw new AppError(
+      'range_not_satisfiable',
+      `The file has ${content.sizeBytes} bytes: none of the range is there.`,
+      {
+        headers: { 'Content-Range': `bytes */${content.sizeBytes}`, 'Accept-Ranges': 'bytes' },
+      },
+    );
   return range;
 }
