@@ -72,9 +72,14 @@ try {
   headers = { ...headers, authorization: `Bearer ${token}`, 'x-api-key': demo.api_key };
   await ask('/user-webhooks', { url });
 
+  // Where it is noon: at night each that drives raises a notification, and all of them would be told of before the first alarm.
+  const eastH = 12 - new Date().getUTCHours();
+  const timezone = `Etc/GMT${eastH < 0 ? '+' : '-'}${Math.abs(eastH)}`;
   const phones = Array.from({ length: terminalCount }, (_none, at) => String(13_700_000_000 + at).padStart(12, '0'));
   for (let at = 0; at < phones.length; at += 20)
-    await Promise.all(phones.slice(at, at + 20).map((imei) => ask('/vehicles', { vehicle_no: `B${imei}`, imei })));
+    await Promise.all(
+      phones.slice(at, at + 20).map((imei) => ask('/vehicles', { vehicle_no: `B${imei}`, imei, timezone })),
+    );
   for (const phone of phones) {
     const terminal = new SimulatedTerminal({ ...jt808, phone, channels: 0, reportIntervalMs: reportSeconds * 1_000 });
     terminals.push(terminal);
