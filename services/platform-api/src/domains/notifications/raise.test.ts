@@ -16,7 +16,7 @@ import { Notifications } from './raise.ts';
 import { sweepTimes } from './record.ts';
 import type { Notification } from './schema.ts';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 let world: PlatformWorld;
 let vehicle: RaisedFor;
 let other: Notifications;
