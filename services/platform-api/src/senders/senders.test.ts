@@ -304,7 +304,10 @@ it('sends mails to who wants them, from the address of the account', async () =>
       to: user.email,
       from: 'fleet@example.com',
       subject: `${vehicle.vehicleNo}: Rollover`,
-      text: expect.stringMatching(/^The vehicle has turned over\.\n\n.*\n2026-01-31 \d\d:\d\d\n1\.5, 2\.5$/),
+      // The place is the coordinates where its address is not known in time.
+      text: expect.stringMatching(
+        /^The vehicle has turned over\.\n\n.*\n2026-01-31 \d\d:\d\d\n(1\.5, 2\.5|.* São Tomé.*)$/,
+      ),
     },
   ]);
 });
