@@ -120,7 +120,12 @@ export const removeMediaFile = (pod: string) => {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(pod)) throw new RangeError(`${pod} is no pod id`);
   return defineUseCase({
     subject: `upload-ftp.pod.${pod}.remove-media-file`,
-    request: Type.Object({ imei, fileId }),
+    request: Type.Object({
+      imei,
+      fileId,
+      /** What was stored at this moment or later stays: the same file may have come again since. Absent: it goes whenever it was stored. */
+      storedBeforeMs: Type.Optional(milliseconds),
+    }),
     result: Type.Object({}),
   });
 };

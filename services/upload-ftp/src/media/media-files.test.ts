@@ -105,6 +105,23 @@ describe('a file of a terminal', () => {
   });
 });
 
+describe('the removal of what was stored before a moment', () => {
+  it('leaves a file alone that has come again since', async () => {
+    const content = jpeg();
+    const stored = await world.keep(imei, content);
+    const path = join(world.dir, '.media', imei, stored.fileId);
+    await utimes(path, new Date(10_000), new Date(10_000));
+    expect(await world.remove(world.pod, stored, { storedBeforeMs: 10_000 })).toEqual({});
+    expect((await world.get(stored)).status).toBe(200);
+    const beforeMs = Date.now() - 1_000;
+    await world.keep(imei, content);
+    expect(await world.remove(world.pod, stored, { storedBeforeMs: beforeMs })).toEqual({});
+    expect((await world.get(stored)).status).toBe(200);
+    expect(await world.remove(world.pod, stored, { storedBeforeMs: Date.now() + 1_000 })).toEqual({});
+    expect((await world.get(stored)).status).toBe(404);
+  });
+});
+
 describe('a crash', () => {
   const place = (fileId: string) => join(world.dir, '.media', imei, fileId);
   const note = (fileId: string) => join(world.dir, '.media', '.untold', `${imei}.${fileId}`);

@@ -109,12 +109,14 @@ export class MediaFiles {
     }
   }
 
-  /** Removes a file wherever it is; removing what is not there succeeds. */
-  remove(place: MediaPlace): Promise<void> {
+  /** Removes a file wherever it is, unless it came (again) at `storedBeforeMs` or later; removing what is not there succeeds. */
+  remove(place: MediaPlace, storedBeforeMs = Number.POSITIVE_INFINITY): Promise<void> {
     const { directory, objects } = this.#parts;
     return this.#turns.take(place.fileId, async () => {
+      // On its way to object storage it takes the place of what is there.
+      if (((await directory.storedAtMs(place)) ?? 0) >= storedBeforeMs) return;
       await directory.noteTold(place);
-      await objects?.remove(mediaKey(place));
+      if (objects !== null) await removeObject(objects, mediaKey(place), storedBeforeMs);
       await directory.remove(place);
     });
   }
@@ -188,6 +190,12 @@ export class MediaFiles {
     this.#parts.metrics.delayed.inc();
     this.#parts.log.warn({ err: error, fileId }, 'a file is on disk only, and told of later');
   }
+}
+
+async function removeObject(objects: ObjectStore, key: string, storedBeforeMs: number): Promise<void> {
+  const isNewer =
+    storedBeforeMs !== Number.POSITIVE_INFINITY && ((await objects.find(key))?.storedAtMs ?? 0) >= storedBeforeMs;
+  if (!isNewer) await objects.remove(key);
 }
 
 function readNote(note: string): Untold | null {

@@ -99,6 +99,18 @@ describe('files of terminals in object storage', () => {
     }
   });
 
+  it('stay where their removal is of what was stored before them', async () => {
+    const stored = await world.keep(imei, content);
+    const { LastModified } = await client.send(
+      new HeadObjectCommand({ Bucket: bucket, Key: `clips/media/${imei}/${stored.fileId}` }),
+    );
+    const storedAtMs = LastModified?.getTime() ?? 0;
+    expect(await world.remove('any', stored, { storedBeforeMs: storedAtMs })).toEqual({});
+    expect((await world.get(stored)).status).toBe(200);
+    expect(await world.remove('any', stored, { storedBeforeMs: storedAtMs + 1 })).toEqual({});
+    expect((await world.get(stored)).status).toBe(404);
+  });
+
   it('wait on disk while it is away, are read there by nobody else, and are moved and told of when it is back', async () => {
     const before = await world.keep(imei, jpeg());
     await server.kill();

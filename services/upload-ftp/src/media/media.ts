@@ -47,10 +47,15 @@ function serveMedia(parts: MediaParts, bus: Bus, directory: MediaDirectory): Med
   lifecycle.onStop('media files', () => media.stop());
   const pods = objects === null ? [pod] : [pod, anyPod];
   const removals = pods.map((each) =>
-    serveUseCase(bus, removeMediaFile(each), { queue: `upload-ftp-${each}`, onError }, async (place) => {
-      await media.remove(place);
-      return {};
-    }),
+    serveUseCase(
+      bus,
+      removeMediaFile(each),
+      { queue: `upload-ftp-${each}`, onError },
+      async ({ storedBeforeMs, ...place }) => {
+        await media.remove(place, storedBeforeMs);
+        return {};
+      },
+    ),
   );
   lifecycle.onStop('removals of media files', async () => {
     await Promise.all(removals.map((server) => server.stop()));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ByteRange } from '../clips/byte-range.ts';
@@ -67,6 +67,8 @@ export class MediaDirectory {
   async take(from: string, place: MediaPlace): Promise<void> {
     const to = this.path(place);
     await makeDir(dirname(to));
+    const now = new Date();
+    await utimes(from, now, now);
     await rename(from, to);
     await syncDir(dirname(to));
   }
@@ -87,6 +89,16 @@ export class MediaDirectory {
     try {
       const file = await open(this.path(place));
       return file.createReadStream({ ...range, highWaterMark: 256 * 1024 });
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  /** When a file came to its place; null when it is not here. */
+  async storedAtMs(place: MediaPlace): Promise<number | null> {
+    try {
+      return (await stat(this.path(place))).mtimeMs;
     } catch (error) {
       if (isMissing(error)) return null;
       throw error;

@@ -31,6 +31,8 @@ export interface StoredObject {
   readonly sizeBytes: number;
   /** Another one whenever the bytes may be others. */
   readonly version: string;
+  /** In whole seconds; 0 where the server does not tell. */
+  readonly storedAtMs: number;
 }
 
 /** Memory of one transfer: parts of this size, two at a time. */
@@ -68,7 +70,8 @@ export class ObjectStore {
   async find(key: string): Promise<StoredObject | null> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#object(key)));
-      return { sizeBytes: found.ContentLength ?? 0, version: found.ETag ?? '' };
+      const storedAtMs = found.LastModified?.getTime() ?? 0;
+      return { sizeBytes: found.ContentLength ?? 0, version: found.ETag ?? '', storedAtMs };
     } catch (error) {
       if (isAbsent(error)) return null;
       throw error;

@@ -189,8 +189,8 @@ export class MediaWorld {
   }
 
   /** platform-api: removes a file. */
-  remove(pod: string, { imei, fileId }: { imei: string; fileId: string }) {
-    return callUseCase(this.#broker.bus, removeMediaFile(pod), { imei, fileId }, { timeoutMs: 10_000 });
+  remove(pod: string, { imei, fileId }: { imei: string; fileId: string }, more: { storedBeforeMs?: number } = {}) {
+    return callUseCase(this.#broker.bus, removeMediaFile(pod), { imei, fileId, ...more }, { timeoutMs: 10_000 });
   }
 }
 
