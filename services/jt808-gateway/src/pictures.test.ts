@@ -104,6 +104,28 @@ describe('with a broker that takes 1 MiB', () => {
   });
 });
 
+describe('with a broker that takes 64 KiB', () => {
+  const setting = new Setting();
+  beforeAll(() => setting.start('max_payload: 64KB'));
+  afterAll(() => setting.stop());
+
+  it.each([
+    ['a larger picture', 0x0801, 1],
+    ['more locations', 0x0704, 2],
+  ])(
+    '%s: refused again when all of it comes again, and not taken for something that is stored',
+    async (_what, id, result) => {
+      const terminal = await setting.login();
+      const parts = terminal.parts(id, picture(100_000), 1_000);
+      for (const _time of ['once', 'again']) {
+        for (const part of parts) terminal.socket.write(part.bytes);
+        expect(await terminal.result(last(parts).serial, id, 60_000)).toBe(result);
+      }
+      expect(await setting.stored(terminal)).toEqual([]);
+    },
+  );
+});
+
 describe('while the broker is away', () => {
   const setting = new Setting();
   beforeAll(() => setting.start('', { STORE_BUFFER_BYTES: '65536' }));

@@ -149,6 +149,7 @@ export class FrameHandler {
       return;
     }
     this.#o.metrics.dropped.inc({ kind: 'badBody' });
+    this.#reopen(session, frame);
     this.#reply(session, frame, Result.incorrect);
   }
 
@@ -233,6 +234,7 @@ export class FrameHandler {
   #store(session: Session, frame: Frame, body: Buffer, stored: () => void): void {
     if (body.length > this.#o.maxEventBytes) {
       this.#o.metrics.dropped.inc({ kind: 'tooLarge' });
+      this.#reopen(session, frame);
       this.#reply(session, frame, Result.failure);
       return;
     }
@@ -241,16 +243,20 @@ export class FrameHandler {
   }
 
   /** For a message of several parts that goes to JetStream now: what to call once that has succeeded or failed. Undefined for one in one frame. */
-  #whenEnded(session: Session, { messageId, subpackage }: Frame): ((isStored: boolean) => void) | undefined {
+  #whenEnded(session: Session, frame: Frame): ((isStored: boolean) => void) | undefined {
+    const { messageId, subpackage } = frame;
     if (subpackage === null) return undefined;
-    const joined = { messageId, total: subpackage.total };
-    const name = joinName(session, joined);
+    const name = joinName(session, { messageId, total: subpackage.total });
     this.#unstored.add(name);
     return (isStored) => {
       this.#unstored.delete(name);
-      // What is sent again of it must not pass for a duplicate of something that is stored.
-      if (!isStored) this.#o.reassembler.reopen(session.device.imei, joined);
+      if (!isStored) this.#reopen(session, frame);
     };
+  }
+
+  /** What is sent again of a split message that is not stored must not pass for a duplicate of something that is. */
+  #reopen({ device }: Session, { messageId, subpackage }: Frame): void {
+    if (subpackage !== null) this.#o.reassembler.reopen(device.imei, { messageId, total: subpackage.total });
   }
 
   /** What a terminal has told of itself when it registered; its acknowledgement was that of the login. */
