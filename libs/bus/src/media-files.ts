@@ -20,8 +20,8 @@ export const mediaFileKinds = ['image', 'audio', 'video', 'other'] as const;
 export const mediaFileSources = ['capture', 'timer', 'alarm'] as const;
 
 /**
- * A file that a terminal has sent (0x0801, or an attachment of an alarm) is on disk or in object storage: in the stream MEDIA on `mediaStoredSubject`, with the
- * file's id as `Nats-Msg-Id`. Whoever reads it meets it at least once.
+ * A file that a terminal has sent (0x0801, or an attachment of an alarm) is on disk or in object storage: in the stream MEDIA on `mediaStoredSubject`, with
+ * `<fileId>-<receivedAtMs>` as `Nats-Msg-Id`: a file that is sent again is told of again, as its record may be gone by then. Whoever reads it meets it at least once.
  */
 export const mediaStored = defineAnnouncement({
   subject: 'media-file.*.stored',

@@ -163,7 +163,10 @@ export class Alarms {
     const { media, expectations, log } = this.#parts;
     const { imei, accountId, vehicleId, notificationId } = alarm.expectation;
     const { name } = file;
-    const { kind, mimeType } = await contentOf(incoming.path, name, file.type);
+    const { kind, mimeType } = await contentOf(incoming.path, name, file.type).catch(async (error: unknown) => {
+      await incoming.discard();
+      throw error;
+    });
     const stored = await media.keep(incoming, {
       fileIdSeed: `attachment/${alarm.no}/${name}`,
       imei,

@@ -19,7 +19,7 @@ export class IncomingFile {
     this.#onEnd = onEnd;
   }
 
-  /** `path` must not be there yet; `onEnd` is called once nothing is written any more. */
+  /** `path` must not be there yet; `onEnd` is called once nothing is at it any more. */
   static async create(imei: string, path: string, onEnd: () => void): Promise<IncomingFile> {
     return new IncomingFile(imei, path, await open(path, 'wx', 0o640), onEnd);
   }
@@ -52,12 +52,15 @@ export class IncomingFile {
 
   /** Removes it; what was kept already stays. */
   async discard(): Promise<void> {
-    await this.#end();
-    await rm(this.path, { force: true });
+    try {
+      await this.#end();
+    } finally {
+      await rm(this.path, { force: true }).finally(this.#onEnd);
+    }
   }
 
   #end(): Promise<void> {
-    this.#ended ??= this.#handle.close().finally(this.#onEnd);
+    this.#ended ??= this.#handle.close();
     return this.#ended;
   }
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ClipDirectory } from '../store/clip-directory.ts';
+import { MediaDirectory } from '../store/media-directory.ts';
 import { aboutOf, jpeg, MediaBroker, MediaWorld, newImei } from '../testing/media-world.ts';
-import { NoSpaceError } from './media-files.ts';
+import { IncomingFile, NoSpaceError } from './media-files.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -105,6 +106,33 @@ describe('a file of a terminal', () => {
   });
 });
 
+describe('a file that is sent again', () => {
+  it('is told of again, as its record may be gone', async () => {
+    const content = jpeg();
+    const first = await world.keep(imei, content);
+    await world.remove(world.pod, first);
+    const again = await world.keep(imei, content, { receivedAtMs: first.receivedAtMs + 1 });
+    expect(again.fileId).toBe(first.fileId);
+    expect(await broker.told(imei)).toEqual([first, again]);
+  });
+});
+
+describe('what looks for leftovers', () => {
+  it('leaves a file alone whose writing has ended, until it is discarded', async () => {
+    const directory = new MediaDirectory(world.dir, 'another');
+    const { path, release } = directory.incoming();
+    const file = await IncomingFile.create(imei, path, release);
+    await file.write(jpeg(), 0);
+    await file.finish();
+    await directory.removeLeftovers();
+    expect(await incoming()).toHaveLength(1);
+    await file.discard();
+    await writeFile(path, 'x');
+    await directory.removeLeftovers();
+    expect(await incoming()).toEqual([]);
+  });
+});
+
 describe('the removal of what was stored before a moment', () => {
   it('leaves a file alone that has come again since', async () => {
     const content = jpeg();
@@ -155,6 +183,22 @@ describe('a crash', () => {
     await until(async () => (await notes()).length === 0);
     expect(await world.keep(imei, content)).toMatchObject(untold);
     expect(await broker.told(imei)).toHaveLength(1);
+  });
+
+  it('behind files that can not be read: the others are told of', async () => {
+    const content = jpeg();
+    const untold = await kept(content);
+    await world.end();
+    await mkdir(join(world.dir, '.media', imei));
+    const [bad, good] = [2, 6].map((count) =>
+      Array.from({ length: count }, () => ({ ...untold, fileId: randomBytes(12).toString('hex') })),
+    );
+    for (const { fileId } of bad ?? []) await symlink(place(fileId), place(fileId));
+    for (const { fileId } of good ?? []) await writeFile(place(fileId), content);
+    for (const each of [...(bad ?? []), ...(good ?? [])]) await writeFile(note(each.fileId), JSON.stringify(each));
+    await restart();
+    await until(async () => (await broker.told(imei)).length === 6);
+    await until(async () => (await notes()).length === 2);
   });
 
   it('before the file was at its place: nothing is told, and the note goes in time', async () => {

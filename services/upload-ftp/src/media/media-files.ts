@@ -49,6 +49,8 @@ const tellLimitMs = 10_000;
 /** Between noting that a file is to be told of and moving it to its place, where another pod of the volume may look. */
 const placingLimitMs = 600_000;
 
+const maxFailuresInRow = 3;
+
 export const mediaKey = ({ imei, fileId }: MediaPlace): string => `media/${imei}/${fileId}`;
 
 /**
@@ -123,14 +125,18 @@ export class MediaFiles {
 
   /** Does what a crash or an outage has left: files go to object storage and are told of. */
   async sweep(): Promise<void> {
-    for (const place of await this.#parts.directory.untoldPlaces()) {
+    let failuresInRow = 0;
+    // In another order each time: files that always fail do not keep the others from being told of.
+    for (const place of shuffled(await this.#parts.directory.untoldPlaces())) {
       if (this.#isStopped) return;
       try {
         await this.#turns.take(place.fileId, () => this.#sweepOne(place));
+        failuresInRow = 0;
       } catch (error) {
-        // Most likely a backend is away: the others would wait for it one after the other.
         this.#onError(error, place.fileId);
-        return;
+        failuresInRow += 1;
+        // Most likely a backend is away: the others would wait for it one after the other.
+        if (failuresInRow === maxFailuresInRow) return;
       }
     }
   }
@@ -173,7 +179,8 @@ export class MediaFiles {
 
   #tell(stored: MediaStored): Promise<void> {
     const head = headers();
-    head.set('Nats-Msg-Id', stored.fileId);
+    // What is told twice of one receiving is one message; a file that is sent again has to be told of, as its record may be gone by now.
+    head.set('Nats-Msg-Id', `${stored.fileId}-${stored.receivedAtMs}`);
     const payload = Buffer.from(JSON.stringify(stored));
     return new Promise((resolve, reject) => {
       const done = (isStored: boolean): void =>
@@ -206,6 +213,11 @@ function readNote(note: string): Untold | null {
     // A disk that lost bytes.
     return null;
   }
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  const keyed = items.map((item) => ({ item, key: Math.random() }));
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
 }
 
 const fileIdOf = (...parts: readonly string[]): string =>
