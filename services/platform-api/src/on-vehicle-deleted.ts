@@ -1,6 +1,7 @@
 import type { Deps } from './deps.ts';
 import { cancelCommandsOf } from './domains/commands/use-cases.ts';
 import { dropVehicleFromGeofences } from './domains/geofences/look-ups.ts';
+import { releaseMediaOf } from './domains/media/removal.ts';
 import { forgetPreferences } from './domains/notifications/preferences.ts';
 import { dropVehicleFromRoutes } from './domains/routes/look-ups.ts';
 import { endLinksOfVehicle } from './domains/share-links/use-cases.ts';
@@ -18,7 +19,8 @@ export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
   (vehicle) => cancelCommandsOf(deps, vehicle, vehicle._id),
   (vehicle) => dropVehicleFromWebhooks(deps, vehicle, vehicle._id),
-  (vehicle) => forgetTerminal(deps, vehicle.imei),
+  (vehicle) => forgetTerminal(deps, vehicle),
   (vehicle) => forgetAttachments(deps, vehicle),
+  (vehicle) => releaseMediaOf(deps, vehicle, vehicle._id),
   (vehicle) => forgetPreferences(deps, { vehicleId: vehicle._id }),
 ];

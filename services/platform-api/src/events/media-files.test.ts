@@ -3,7 +3,9 @@ import { multimediaEvent } from '@fleet/jt808';
 import { newReservation, type UploadRecord, UploadRecords } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { findByKey, findUsage } from '../domains/media/store.ts';
+import { settleRemovals } from '../domains/media/removal.ts';
+import { findByKey, findRemoval, findUsage } from '../domains/media/store.ts';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { LiveEar } from '../testing/live-ear.ts';
 import { storedPicture, tellStored } from '../testing/media-files.ts';
 import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
@@ -38,8 +40,11 @@ async function newVehicle(more: object = {}): Promise<{ id: number; imei: string
   count += 1;
   const made = await api.post('/api/vehicles', { vehicle_no: `MEDIA${count}`, imei, ...more });
   expect(made.status).toBe(201);
+  // It has had its terminal for a while.
+  await vehicles().updateOne({ _id: made.data.id }, { $set: { createdAt: new Date(0) } });
   return { id: made.data.id, imei };
 }
+const vehicles = () => world.records.collection<Vehicle>('vehicles');
 const mediaOf = async (id: number): Promise<readonly Data[]> =>
   (await api.get(`/api/vehicles/${id}/list-dashcam-media`)).items;
 const notificationsOf = async (id: number, type: string): Promise<readonly Data[]> =>
@@ -127,6 +132,33 @@ describe('a picture that is stored', () => {
     expect(await findByKey(world.records, `file:${stored.imei}:${stored.fileId}`)).toBeNull();
   });
 
+  it('of before the terminal came into its vehicle is removed, and not told of', async () => {
+    const theirs = world.as(world.theirs.owner);
+    const { id, imei } = await newVehicle();
+    expect((await api.put(`/api/vehicles/${id}`, { imei: null })).status).toBe(200);
+    const made = await theirs.post('/api/vehicles', { vehicle_no: `MOVED${count}`, imei });
+    const createdAt = (await vehicles().findOne({ _id: made.data.id }))?.createdAt.getTime() ?? 0;
+    const late = storedPicture(imei, pod.id, { receivedAtMs: createdAt - 1 });
+    const head = { multimediaId: 78, type: 0, format: 0, eventCode: 0, channel: 2 };
+    await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: createdAt - 1 });
+    await tellStored(world, late);
+    await until(async () => pod.removed.includes(late.fileId));
+    const files = async () => (await theirs.get(`/api/vehicles/${made.data.id}/list-dashcam-media`)).items;
+    expect(await files()).toEqual([]);
+    await tellStored(world, storedPicture(imei, pod.id, { receivedAtMs: createdAt }));
+    await until(async () => (await files()).length === 1);
+    // It comes back: what was taken elsewhere stays out.
+    expect((await theirs.put(`/api/vehicles/${made.data.id}`, { imei: null })).status).toBe(200);
+    expect((await api.put(`/api/vehicles/${id}`, { imei })).status).toBe(200);
+    const since = (await vehicles().findOne({ _id: id }))?.terminalSinceMs ?? 0;
+    const early = storedPicture(imei, pod.id, { receivedAtMs: since - 1 });
+    await tellStored(world, early);
+    await until(async () => pod.removed.includes(early.fileId));
+    expect(await mediaOf(id)).toEqual([]);
+    const all = await theirs.get(`/api/notifications?vehicle_id=${made.data.id}&type=media_captured`);
+    expect(all.items.map(({ attributes }) => attributes)).toEqual([expect.objectContaining({ multimedia_id: 77 })]);
+  });
+
   it('that was removed stays so, though it is told of once more', async () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);
@@ -149,13 +181,45 @@ describe('a picture that is stored', () => {
     const stored = storedPicture(imei, pod.id, { receivedAtMs: Date.now() - 60_000 });
     await tellStored(world, stored);
     await until(async () => (await mediaOf(id)).length === 1);
-    await tellStored(world, { ...stored, server: other.id, receivedAtMs: Date.now() }, { again: true });
+    const newer = { ...stored, server: other.id, receivedAtMs: Date.now() };
+    await tellStored(world, newer, { again: true });
     await until(async () => pod.removed.includes(stored.fileId));
     // The same as it was, in a second copy: the first stays.
     await tellStored(world, { ...stored, server: pod.id }, { again: true });
     await until(async () => pod.removed.filter((each) => each === stored.fileId).length === 2);
     expect(other.removed).toEqual([]);
     expect(await mediaOf(id)).toHaveLength(1);
+    // Where both share a volume, the file that is left came behind these moments.
+    expect(pod.asked.filter(({ fileId }) => fileId === stored.fileId)).toEqual([
+      { imei, fileId: stored.fileId, storedBeforeMs: newer.receivedAtMs },
+      { imei, fileId: stored.fileId, storedBeforeMs: stored.receivedAtMs },
+    ]);
+    await other.close();
+  });
+
+  it('in a second copy whose pod is away is removed when that is back', async () => {
+    const other = await openMediaPod(world.bus, 'pod-c');
+    const { id, imei } = await newVehicle();
+    const stored = storedPicture(imei, other.id, { receivedAtMs: Date.now() - 60_000 });
+    const key = `file:${imei}:${stored.fileId}`;
+    await tellStored(world, stored);
+    await until(async () => (await mediaOf(id)).length === 1);
+    other.isRemoving = false;
+    await tellStored(world, { ...stored, server: pod.id, receivedAtMs: Date.now() }, { again: true });
+    await until(async () => (await findRemoval(world.deps.database, `${key}@${other.id}`)) !== null);
+    // The file goes, and comes to the other pod once more: both are to be removed.
+    pod.isRemoving = false;
+    const [media] = await mediaOf(id);
+    expect((await api.delete(`/api/dashcam-media/${media?.id}`)).status).toBe(200);
+    await tellStored(world, stored, { again: true });
+    await settled();
+    expect(await findRemoval(world.deps.database, key)).toMatchObject({
+      recordId: media?.id,
+      file: { server: pod.id },
+    });
+    [pod.isRemoving, other.isRemoving] = [true, true];
+    await settleRemovals(world.deps);
+    for (const each of [pod, other]) expect(each.removed).toContain(stored.fileId);
     await other.close();
   });
 });

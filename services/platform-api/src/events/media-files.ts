@@ -1,14 +1,6 @@
-import {
-  callUseCase,
-  decodeJson,
-  type MediaStored,
-  mediaStored,
-  mediaStoredSubject,
-  removeMediaFile,
-  StoredConsumer,
-} from '@fleet/bus';
+import { decodeJson, type MediaStored, mediaStored, mediaStoredSubject, StoredConsumer } from '@fleet/bus';
 import { fileKey, linkAndTell, recordMedia } from '../domains/media/record.ts';
-import { removeUnwanted } from '../domains/media/removal.ts';
+import { removeAgain, removeCopy, removeUnwanted } from '../domains/media/removal.ts';
 import type { FilePlace, Media } from '../domains/media/schema.ts';
 import { recount } from '../domains/media/storage.ts';
 import { changeMedia, findByKey, findRemoval } from '../domains/media/store.ts';
@@ -16,10 +8,8 @@ import { instantTaken } from '../domains/media/times.ts';
 import { findNotification } from '../domains/notifications/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/store.ts';
-import { firstToldMs, type Picture, raiseCaptured } from './media.ts';
+import { firstToldMs, hadTerminal, type Picture, raiseCaptured } from './media.ts';
 import type { EventParts } from './parts.ts';
-
-const removeLimitMs = 5_000;
 
 /** Reads what upload-ftp has stored of terminals (MEDIA): each becomes a record of its vehicle, what is nobody's goes. */
 export const followMediaFiles = (parts: EventParts): StoredConsumer =>
@@ -51,7 +41,7 @@ async function take(parts: EventParts, stored: MediaStored): Promise<void> {
   const key = fileKey(file);
   const removal = await findRemoval(parts.database, key);
   // It was removed, and is here once more.
-  if (removal !== null) return removeUnwanted(parts, { ...removal, file });
+  if (removal !== null) return removeAgain(parts, removal, file);
   const known = await findByKey(parts.records, key);
   if (known !== null) return mendKnown(parts, known, stored, file);
   const vehicle = await vehicleOf(parts, stored);
@@ -74,21 +64,20 @@ async function placed(parts: EventParts, known: Media, stored: MediaStored, file
   if (known.file === null || known.file.server === file.server) return known;
   const isNewer = stored.receivedAtMs > known.receivedAt.getTime();
   const changed = isNewer ? await changeMedia(parts.records, known, known._id, { file }) : null;
-  await dropCopy(parts, changed === null ? file : known.file);
+  // Where the two share a volume it is one file, stored behind that moment.
+  const storedBeforeMs = changed === null ? known.receivedAt.getTime() : stored.receivedAtMs;
+  const about = { key: known.mediaKey, accountId: known.accountId, storedBeforeMs };
+  await removeCopy(parts, changed === null ? file : known.file, about);
   return changed ?? known;
 }
 
-async function dropCopy({ bus, log }: EventParts, { imei, fileId, server }: FilePlace): Promise<void> {
-  try {
-    await callUseCase(bus, removeMediaFile(server), { imei, fileId }, { timeoutMs: removeLimitMs });
-  } catch (error) {
-    log.info({ err: error, fileId, server }, 'a second copy of a file could not be removed');
-  }
-}
-
 /** Whose file it is; null where the vehicle, or the alarm that it belongs to, is gone. */
-async function vehicleOf({ records }: EventParts, { imei, attachment }: MediaStored): Promise<Vehicle | null> {
-  if (attachment === null) return findVehicleByImei(records, imei);
+async function vehicleOf(parts: EventParts, { imei, attachment, receivedAtMs }: MediaStored): Promise<Vehicle | null> {
+  const { records } = parts;
+  if (attachment === null) {
+    const current = await findVehicleByImei(records, imei);
+    return current !== null && hadTerminal(current, receivedAtMs) ? current : null;
+  }
   const { accountId, vehicleId, notificationId } = attachment;
   const vehicle = await vehiclesIn(records).find({ accountId }, vehicleId);
   const notification = vehicle === null ? null : await findNotification(records, notificationId);

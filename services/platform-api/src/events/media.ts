@@ -31,7 +31,7 @@ export const keepMediaEvents: TerminalHandler<typeof multimediaEvent> = {
   durable: 'platform-media-events',
   handle: async (parts, { imei, body, receivedAtMs }) => {
     const vehicle = await findVehicleByImei(parts.records, imei);
-    if (vehicle === null) return;
+    if (vehicle === null || !hadTerminal(vehicle, receivedAtMs)) return;
     const { multimediaId, channel, type, eventCode } = body;
     const picture = {
       multimediaId,
@@ -42,6 +42,10 @@ export const keepMediaEvents: TerminalHandler<typeof multimediaEvent> = {
     await raiseCaptured(parts, vehicle, picture, await firstToldMs(parts.redis, imei, picture, receivedAtMs));
   },
 };
+
+/** Whether a terminal was in the vehicle at that moment already. What it sent before was taken elsewhere, maybe in a vehicle of another account: not even some seconds are forgiven. */
+export const hadTerminal = ({ terminalSinceMs, createdAt }: Vehicle, atMs: number): boolean =>
+  atMs >= (terminalSinceMs ?? createdAt.getTime());
 
 /** Raises `media_captured`, once for a picture and a moment; the id of the notification. */
 export async function raiseCaptured(

@@ -169,9 +169,10 @@ export class AccountRecords<T extends AccountRecord> {
     return result.modifiedCount;
   }
 
-  /** Removes a record and gives its unique values back; the record as it was, or null. */
-  async remove(scope: Scope, id: number): Promise<T | null> {
-    const removed = (await this.#collection.findOneAndDelete({ _id: id, accountId: scope.accountId })) as T | null;
+  /** Removes a record, if it is as `where` says, and gives its unique values back; the record as it was, or null. */
+  async remove(scope: Scope, id: number, where: Conditions = {}): Promise<T | null> {
+    const filter = { ...where, _id: id, accountId: scope.accountId };
+    const removed = (await this.#collection.findOneAndDelete(filter)) as T | null;
     if (removed === null) return null;
     await this.#release(
       id,

@@ -21,6 +21,8 @@ export interface MediaPod {
   readonly requests: IncomingMessage[];
   /** Ids of the files and uploads that were removed. */
   readonly removed: string[];
+  /** What it was asked to remove of files. */
+  readonly asked: { readonly imei: string; readonly fileId: string; readonly storedBeforeMs?: number }[];
   /** False: it can not be asked to remove anything. */
   isRemoving: boolean;
   answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -44,7 +46,10 @@ export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
   };
   const served = [
     serveUseCase(bus, clipSource(id), options, async () => ({ httpUrl })),
-    serveUseCase(bus, removeMediaFile(id), options, ({ fileId }) => remove(fileId)),
+    serveUseCase(bus, removeMediaFile(id), options, (request) => {
+      pod.asked.push(request);
+      return remove(request.fileId);
+    }),
     serveUseCase(bus, removeUploadFiles(id), options, ({ uploadId }) => remove(uploadId)),
   ];
   await bus.nc.flush();
@@ -52,6 +57,7 @@ export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
     id,
     requests: [],
     removed: [],
+    asked: [],
     isRemoving: true,
     answer: (_request, response) => void response.writeHead(404).end(),
     close: async () => {

@@ -4,11 +4,13 @@ import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { removeUpload } from '../accounts/uploads.ts';
 import { unlinkMedia } from '../notifications/media.ts';
-import type { Media, MediaRemoval } from './schema.ts';
+import type { FilePlace, Media, MediaRemoval } from './schema.ts';
 import {
   countBytes,
+  findMedia,
   forgetRemovals,
   forgetRemovalsOf,
+  forgetUsage,
   noteDone,
   noteRemoval,
   openRemovals,
@@ -16,6 +18,8 @@ import {
   releaseKey,
   removeRecord,
   someOfAccount,
+  unprotectAll,
+  withdrawRemoval,
 } from './store.ts';
 
 /** What removing needs. */
@@ -31,32 +35,77 @@ const giveUpMs = 60 * dayMs;
 
 /**
  * Removes a file and its record. First that it is to go is on record, then nobody is shown it any more, then the file goes; where its pod is away that is done later.
- * The bytes that the vehicle has afterwards.
+ * The bytes that the vehicle has afterwards; null where it was not removed here.
  */
-export async function removeMedia(parts: RemovalParts, media: Media): Promise<number | null> {
+export async function removeMedia(
+  parts: RemovalParts,
+  media: Media,
+  { sparesProtected = false, away }: { sparesProtected?: boolean; away?: Set<string> } = {},
+): Promise<number | null> {
   const { _id: recordId, mediaKey: _id, accountId, file, clip } = media;
-  const removal = await noteRemoval(parts.database, { _id, recordId, accountId, file, clip });
-  const bytes = await dropRecord(parts, removal);
-  await trySettle(parts, removal);
+  const fields = { _id, recordId, accountId, file, clip, sparesProtected, storedBeforeMs: null };
+  const removal = await noteRemoval(parts.database, fields);
+  const { bytes, isSpared } = await dropRecord(parts, removal);
+  if (!isSpared) await trySettle(parts, removal, away);
   return bytes;
+}
+
+/** Removes a file for which there is no room, or of which the time has come: not where somebody has protected it since it was looked for. */
+export async function removeUnprotected(parts: RemovalParts, media: Media, away: Set<string>): Promise<number | null> {
+  const current = await findMedia(parts.records, media._id);
+  return current === null || current.protected ? null : removeMedia(parts, current, { sparesProtected: true, away });
 }
 
 /** Removes a file that has no record, and is to have none. */
 export async function removeUnwanted(
   parts: RemovalParts,
-  unwanted: Pick<MediaRemoval, '_id' | 'file' | 'accountId'>,
+  unwanted: Pick<MediaRemoval, '_id' | 'file' | 'accountId' | 'storedBeforeMs'>,
 ): Promise<void> {
-  await trySettle(parts, await noteRemoval(parts.database, { ...unwanted, recordId: null, clip: null }));
+  const fields = { storedBeforeMs: null, ...unwanted, recordId: null, clip: null, sparesProtected: false };
+  await trySettle(parts, await noteRemoval(parts.database, fields));
 }
+
+/** Removes a file that has come once more, though it was removed, or is to be. */
+export async function removeAgain(parts: RemovalParts, removal: MediaRemoval, file: FilePlace): Promise<void> {
+  if (removal.doneAt !== null) return removeUnwanted(parts, { ...removal, file, storedBeforeMs: null });
+  // What is to be removed elsewhere stays noted, with its record.
+  if (removal.file?.server === file.server) return void (await trySettle(parts, removal));
+  await removeCopy(parts, file, { key: removal._id, accountId: removal.accountId });
+}
+
+/** Removes one copy of a file that another server has as well, or had; where both share a volume, not one that was stored later. */
+export const removeCopy = (
+  parts: RemovalParts,
+  file: FilePlace,
+  about: { readonly key: string; readonly accountId: number | null; readonly storedBeforeMs?: number },
+): Promise<void> => {
+  const { key, accountId, storedBeforeMs = null } = about;
+  return removeUnwanted(parts, { _id: `${key}@${file.server}`, file, accountId, storedBeforeMs });
+};
 
 /** Tries what could not be removed yet; a pod that does not answer is not asked for each of its files. */
 export async function settleRemovals(parts: RemovalParts): Promise<void> {
-  const away = new Set<string>();
-  for (const removal of await openRemovals(parts.database, atOnce)) {
-    const { file } = removal;
-    if (file !== null && away.has(file.server)) continue;
-    if (!(await trySettle(parts, removal)) && file !== null) away.add(file.server);
+  const [away, tried, failed] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (;;) {
+    const except = { servers: [...away], ids: [...failed] };
+    const page = await openRemovals(parts.database, atOnce, except);
+    const untried = page.filter(({ _id }) => !tried.has(_id));
+    if (untried.length === 0) return;
+    for (const removal of untried) {
+      tried.add(removal._id);
+      if (!(await trySettle(parts, removal, away)) && removal.file === null) failed.add(removal._id);
+    }
   }
+}
+
+/** Files of a vehicle that is deleted go when their time has come, protected or not: nobody finds them any more. */
+export async function releaseMediaOf(
+  { database, records }: Pick<RemovalParts, 'database' | 'records'>,
+  { accountId }: Scope,
+  vehicleId: number,
+): Promise<void> {
+  await unprotectAll(records, { accountId }, vehicleId);
+  await forgetUsage(database, vehicleId);
 }
 
 /** Forgets removals that were done long enough ago. */
@@ -65,21 +114,26 @@ export const forgetOldRemovals = ({ database }: RemovalParts, nowMs = Date.now()
 
 /** Removes all of an account that is deleted; false when some files are still there. It may run again. */
 export async function removeMediaOf(parts: RemovalParts, scope: Scope): Promise<boolean> {
+  const away = new Set<string>();
   for (;;) {
     const some = await someOfAccount(parts.records, scope, atOnce);
     if (some.length === 0) break;
-    for (const media of some) await removeMedia(parts, media);
+    for (const media of some) await removeMedia(parts, media, { away });
   }
-  for (const removal of await openRemovalsOf(parts.database, scope)) await trySettle(parts, removal);
+  for (const removal of await openRemovalsOf(parts.database, scope)) await trySettle(parts, removal, away);
   await forgetRemovalsOf(parts.database, scope);
   return (await openRemovalsOf(parts.database, scope)).length === 0;
 }
 
-async function trySettle(parts: RemovalParts, removal: MediaRemoval): Promise<boolean> {
+/** False where it is not done: a pod that is found to be away is not asked again. */
+async function trySettle(parts: RemovalParts, removal: MediaRemoval, away = new Set<string>()): Promise<boolean> {
+  const { file } = removal;
+  if (file !== null && away.has(file.server)) return false;
   try {
     await settle(parts, removal);
     return true;
   } catch (error) {
+    if (file !== null) away.add(file.server);
     parts.log.info({ err: error, file: removal._id }, 'a file could not be removed yet');
     return false;
   }
@@ -88,27 +142,39 @@ async function trySettle(parts: RemovalParts, removal: MediaRemoval): Promise<bo
 /** Does the whole of a removal, any part of which may have been done before. */
 async function settle(parts: RemovalParts, removal: MediaRemoval): Promise<void> {
   const { database, records } = parts;
-  await dropRecord(parts, removal);
+  if ((await dropRecord(parts, removal)).isSpared) return;
   if (removal.recordId !== null) await releaseKey(records, removal._id, removal.recordId);
-  if (removal.file !== null) await removeFile(parts, removal.file);
+  if (removal.file !== null) await removeFile(parts, removal.file, removal.storedBeforeMs ?? null);
   if (removal.clip !== null) await removeClip(parts, removal.clip.uploadId);
   await noteDone(database, removal);
 }
 
-/** The record goes once: whoever takes it counts its bytes. */
+/** The record goes once: whoever takes it counts its bytes. One that is protected meanwhile may stay, and its file with it. */
 async function dropRecord(
   { database, records }: RemovalParts,
-  { recordId, accountId }: MediaRemoval,
-): Promise<number | null> {
-  if (recordId === null || accountId === null) return null;
-  const removed = await removeRecord(records, { accountId }, recordId);
-  if (removed === null) return null;
+  removal: MediaRemoval,
+): Promise<{ bytes: number | null; isSpared: boolean }> {
+  const { recordId, accountId, sparesProtected = false } = removal;
+  const nothing = { bytes: null, isSpared: false };
+  if (recordId === null || accountId === null) return nothing;
+  const where = sparesProtected ? { protected: false } : {};
+  const removed = await removeRecord(records, { accountId }, recordId, where);
+  if (removed === null) {
+    if (!sparesProtected || (await findMedia(records, recordId)) === null) return nothing;
+    await withdrawRemoval(database, removal);
+    return { bytes: null, isSpared: true };
+  }
   if (removed.notificationId !== null) await unlinkMedia(records, removed.notificationId, recordId);
-  return (await countBytes(database, removed, -removed.sizeBytes)).bytes;
+  return { bytes: (await countBytes(database, removed, -removed.sizeBytes)).bytes, isSpared: false };
 }
 
-async function removeFile({ bus }: RemovalParts, { imei, fileId, server }: NonNullable<Media['file']>): Promise<void> {
-  await callUseCase(bus, removeMediaFile(server), { imei, fileId }, { timeoutMs: removeLimitMs });
+async function removeFile(
+  { bus }: RemovalParts,
+  { imei, fileId, server }: FilePlace,
+  storedBeforeMs: number | null,
+): Promise<void> {
+  const which = { imei, fileId, ...(storedBeforeMs === null ? {} : { storedBeforeMs }) };
+  await callUseCase(bus, removeMediaFile(server), which, { timeoutMs: removeLimitMs });
 }
 
 /** The clip is that of an upload, which goes with it. */

@@ -1,7 +1,7 @@
 import { UploadRecords } from '@fleet/storage';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
-import { forgetOldRemovals, removeMedia } from './removal.ts';
+import { forgetOldRemovals, removeMedia, removeUnprotected } from './removal.ts';
 import { recountAll, type StorageParts } from './storage.ts';
 import { clipsAfter, receivedBefore } from './store.ts';
 
@@ -11,14 +11,14 @@ const atOnce = 200;
 /** Removes files that are older than their accounts keep them, but not what is protected; the number of removed ones. */
 export async function removeOldMedia(parts: StorageParts, nowMs = Date.now()): Promise<number> {
   const accounts = parts.records.collection<Account>('accounts').find({}, { projection: { _id: 1 } });
+  const away = new Set<string>();
   let removed = 0;
   for (const { _id: accountId } of await accounts.toArray()) {
     const { media_days: days } = (await accountConfig(parts, { accountId })).retention;
     const before = new Date(nowMs - days * dayMs);
     for (;;) {
       const old = await receivedBefore(parts.records, { accountId }, before, atOnce);
-      for (const media of old) await removeMedia(parts, media);
-      removed += old.length;
+      for (const media of old) if ((await removeUnprotected(parts, media, away)) !== null) removed += 1;
       if (old.length < atOnce) break;
     }
   }

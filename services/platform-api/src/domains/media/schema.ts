@@ -54,6 +54,10 @@ export interface MediaRemoval {
   readonly accountId: number | null;
   readonly file: FilePlace | null;
   readonly clip: { readonly uploadId: string } | null;
+  /** It is not to go where its record is protected by then. */
+  readonly sparesProtected?: boolean;
+  /** What was stored at this moment or later is another copy, which stays. */
+  readonly storedBeforeMs?: number | null;
   readonly notedAt: Date;
   readonly doneAt: Date | null;
 }

@@ -7,10 +7,10 @@ import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
-import { forgetOldRemovals, removeMedia, removeMediaOf, settleRemovals } from './removal.ts';
+import { forgetOldRemovals, removeMedia, removeMediaOf, removeUnprotected, settleRemovals } from './removal.ts';
 import { mendMedia, removeOldMedia } from './retention.ts';
-import type { Media } from './schema.ts';
-import { countBytes, findRemoval, findUsage } from './store.ts';
+import type { Media, MediaRemoval } from './schema.ts';
+import { countBytes, findMedia, findRemoval, findUsage, noteRemoval } from './store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -53,6 +53,19 @@ async function keep(more: Partial<Media> = {}, of = vehicle): Promise<Media> {
   received += 1000;
   return recordMedia(world.deps, of, newMedia(of, pod.id, { receivedAt: new Date(received), ...more }));
 }
+const removalOf = ({
+  _id: recordId,
+  mediaKey,
+  accountId,
+  file,
+  clip,
+}: Pick<Media, '_id' | 'mediaKey' | 'accountId' | 'file' | 'clip'>) => ({
+  _id: mediaKey,
+  recordId,
+  accountId,
+  file,
+  clip,
+});
 const listed = async (of = vehicle): Promise<number[]> => {
   const client = of.accountId === world.ours.accountId ? api : world.as(world.theirs.owner);
   return (await client.get(`/api/vehicles/${of._id}/list-dashcam-media`)).items.map(({ id }) => id).toSorted(upwards);
@@ -143,6 +156,54 @@ describe('files of which the time has come', () => {
     expect(await findRemoval(world.deps.database, media.mediaKey)).toBeNull();
   });
 
+  it('stay where somebody has protected them since they were looked for', async () => {
+    const old = await keep({ receivedAt: new Date(Date.now() - 31 * dayMs) });
+    expect((await api.put(`/api/dashcam-media/${old._id}`, { protected: true })).status).toBe(200);
+    expect(await removeUnprotected(world.deps, old, new Set())).toBeNull();
+    // Protected behind the last look.
+    expect(await removeMedia(world.deps, old, { sparesProtected: true })).toBeNull();
+    expect(await findRemoval(world.deps.database, old.mediaKey)).toBeNull();
+    await noteRemoval(world.deps.database, { ...removalOf(old), sparesProtected: true });
+    await settleRemovals(world.deps);
+    expect(await findRemoval(world.deps.database, old.mediaKey)).toBeNull();
+    expect(await listed()).toEqual([old._id]);
+    expect(pod.removed).not.toContain(old.file?.fileId);
+    expect(await bytes()).toBe(100);
+  });
+
+  it('are removed of pods that are there, however many are with those that are not', async () => {
+    const notedAt = new Date(0);
+    const lost = Array.from({ length: 201 }, () => newMedia(vehicle, 'pod-lost')).map((media) => ({
+      ...removalOf({ ...media, _id: 0 }),
+      _id: media.mediaKey,
+      recordId: null,
+      notedAt,
+      doneAt: null,
+    }));
+    const removals = world.deps.database.collection<MediaRemoval>('media_removals');
+    await removals.insertMany(lost);
+    pod.isRemoving = false;
+    const media = await keep();
+    await removeMedia(world.deps, media);
+    pod.isRemoving = true;
+    await settleRemovals(world.deps);
+    expect(pod.removed).toContain(media.file?.fileId);
+    await removals.deleteMany({ 'file.server': 'pod-lost' });
+  });
+
+  it('do not wait for each file of a pod that is away', async () => {
+    const old = new Date(Date.now() - 31 * dayMs);
+    const files = [await keep({ receivedAt: old }), await keep({ receivedAt: old }), await keep({ receivedAt: old })];
+    pod.isRemoving = false;
+    pod.asked.length = 0;
+    expect(await removeOldMedia(world.deps)).toBe(3);
+    expect(pod.asked).toHaveLength(1);
+    expect(await listed()).toEqual([]);
+    pod.isRemoving = true;
+    await settleRemovals(world.deps);
+    for (const { file } of files) expect(pod.removed).toContain(file?.fileId);
+  });
+
   it('of a clip whose upload is gone go with it', async () => {
     const uploadId = 'ab'.repeat(12);
     const clip = { mediaKey: `clip:${uploadId}`, source: 'upload', file: null, clip: { uploadId } } as const;
@@ -166,10 +227,15 @@ describe('files of which the time has come', () => {
   });
 
   it('stay for their time when the vehicle is deleted', async () => {
-    const media = await keep();
+    const media = await keep({ protected: true });
     expect((await api.delete(`/api/vehicles/${vehicle._id}`)).status).toBe(200);
     expect((await api.get(`/api/vehicles/${vehicle._id}/list-dashcam-media`)).status).toBe(404);
-    expect((await api.put(`/api/dashcam-media/${media._id}`, { protected: true })).status).toBe(200);
+    expect((await api.put(`/api/dashcam-media/${media._id}`, { protected: true })).status).toBe(404);
     expect(pod.removed).not.toContain(media.file?.fileId);
+    expect(await findMedia(world.records, media._id)).toMatchObject({ protected: false });
+    expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
+    await removeOldMedia(world.deps, Date.now() + 31 * dayMs);
+    expect(pod.removed).toContain(media.file?.fileId);
+    expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
   });
 });

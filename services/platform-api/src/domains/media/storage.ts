@@ -2,9 +2,19 @@ import type { Deps } from '../../deps.ts';
 import { raiseHappenings } from '../../events/parts.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
-import { type RemovalParts, removeMedia } from './removal.ts';
+import { type RemovalParts, removeUnprotected } from './removal.ts';
 import type { Media, MediaUsage } from './schema.ts';
-import { bytesOf, changeUsage, countBytes, findUsage, hasRoom, noteTold, oldestOf, usageAfter } from './store.ts';
+import {
+  bytesOf,
+  changeUsage,
+  countBytes,
+  findUsage,
+  forgetUsage,
+  hasRoom,
+  noteTold,
+  oldestOf,
+  usageAfter,
+} from './store.ts';
 
 /** What looking after the storage of vehicles needs. */
 export type StorageParts = RemovalParts & Pick<Deps, 'config' | 'notifications' | 'redis'>;
@@ -33,9 +43,9 @@ export async function recountAll(parts: StorageParts): Promise<void> {
     if (last === undefined) return;
     after = last._id;
     for (const usage of page) {
-      const bytes = await corrected(parts, usage);
       const vehicle = await vehiclesIn(parts.records).find(usage, usage._id);
-      if (vehicle !== null) await keepWithin(parts, vehicle, bytes);
+      if (vehicle === null) await forgetUsage(parts.database, usage._id);
+      else await keepWithin(parts, vehicle, await corrected(parts, usage));
     }
   }
 }
@@ -50,12 +60,13 @@ async function corrected({ database, records }: StorageParts, usage: MediaUsage)
 async function keepWithin(parts: StorageParts, vehicle: Vehicle, bytesNow: number): Promise<void> {
   const { database, records, config } = parts;
   const limit = config.MEDIA_MAX_BYTES_PER_VEHICLE;
+  const away = new Set<string>();
   let bytes = bytesNow;
   while (bytes > limit) {
     const oldest = await oldestOf(records, vehicle._id, atOnce);
     // All that is left is protected.
     if (oldest.length === 0) break;
-    for (const media of oldest) if (bytes > limit) bytes = (await removeMedia(parts, media)) ?? bytes;
+    for (const media of oldest) if (bytes > limit) bytes = (await removeUnprotected(parts, media, away)) ?? bytes;
     bytes = (await findUsage(database, vehicle._id))?.bytes ?? 0;
   }
   await tellWhenNearlyFull(parts, vehicle);

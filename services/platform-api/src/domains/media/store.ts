@@ -36,9 +36,18 @@ export const changeMedia = (
   expectedVersion?: number,
 ): Promise<Media | null> => mediaIn(records).update(scope, id, change, expectedVersion);
 
-/** Removes the record; null where somebody else has. */
-export const removeRecord = (records: Records, scope: Scope, id: number): Promise<Media | null> =>
-  mediaIn(records).remove(scope, id);
+/** Removes the record, where it is as `where` says; null where it is not, or somebody else has. */
+export const removeRecord = (
+  records: Records,
+  scope: Scope,
+  id: number,
+  where: Conditions = {},
+): Promise<Media | null> => mediaIn(records).remove(scope, id, where);
+
+/** Nothing of a vehicle is protected any more. */
+export const unprotectAll = async (records: Records, scope: Scope, vehicleId: number): Promise<void> => {
+  await mediaIn(records).updateMany(scope, { vehicleId, protected: true }, { $set: { protected: false } });
+};
 
 /** What a maker that died may have left of a record that is gone. */
 export const releaseKey = async (records: Records, key: string, recordId: number): Promise<void> => {
@@ -112,8 +121,20 @@ export const noteDone = async (database: Database, { _id, file }: MediaRemoval):
   await removalsIn(database).updateOne(filter, { $set: { doneAt: new Date() } });
 };
 
-export const openRemovals = (database: Database, limit: number): Promise<MediaRemoval[]> =>
-  removalsIn(database).find({ doneAt: null }).sort({ notedAt: 1 }).limit(limit).toArray();
+/** What is not to be removed after all, unless that was noted once more since. */
+export const withdrawRemoval = async (database: Database, { _id, recordId, notedAt }: MediaRemoval): Promise<void> => {
+  await removalsIn(database).deleteOne({ _id, recordId, notedAt, sparesProtected: true, doneAt: null });
+};
+
+/** What is still to be removed, noted first; not what is with some servers, and not some of it. */
+export const openRemovals = (
+  database: Database,
+  limit: number,
+  except: { readonly servers: readonly string[]; readonly ids: readonly string[] },
+): Promise<MediaRemoval[]> => {
+  const filter: object = { doneAt: null, 'file.server': { $nin: except.servers }, _id: { $nin: except.ids } };
+  return removalsIn(database).find(filter).sort({ notedAt: 1 }).limit(limit).toArray();
+};
 
 export const openRemovalsOf = (database: Database, { accountId }: Scope): Promise<MediaRemoval[]> =>
   removalsIn(database).find({ accountId, doneAt: null }).toArray();
@@ -132,7 +153,7 @@ export async function forgetRemovals(database: Database, before: { done: Date; n
 /** `nearlyFullAtMs` of a vehicle whose storage is not nearly full. A number, as some databases leave null out where a document is made. */
 export const hasRoom = 0;
 
-/** Counts bytes that have come or gone; what there is now. */
+/** Counts bytes that have come or gone; what there is now. What goes of a vehicle that is not counted (any more) is not either. */
 export async function countBytes(
   database: Database,
   { accountId, vehicleId }: Pick<Media, 'accountId' | 'vehicleId'>,
@@ -144,9 +165,11 @@ export async function countBytes(
   } as object;
   for (;;) {
     try {
-      const options = { upsert: true, returnDocument: 'after' } as const;
+      const options = { upsert: bytes >= 0, returnDocument: 'after' } as const;
       const usage = await usageIn(database).findOneAndUpdate({ _id: vehicleId }, update, options);
       if (usage !== null) return usage;
+      if (bytes < 0)
+        return { _id: vehicleId, accountId, bytes: 0, revision: 0, nearlyFullAtMs: hasRoom, isTold: false };
     } catch (error) {
       // Two that make it at the same time: the second finds it there.
       if (!isDuplicateKey(error)) throw error;
@@ -156,6 +179,11 @@ export async function countBytes(
 
 export const findUsage = (database: Database, vehicleId: number): Promise<MediaUsage | null> =>
   usageIn(database).findOne({ _id: vehicleId });
+
+/** What a vehicle that is gone had is not counted any more. */
+export const forgetUsage = async (database: Database, vehicleId: number): Promise<void> => {
+  await usageIn(database).deleteOne({ _id: vehicleId });
+};
 
 export const usageAfter = (database: Database, vehicleId: number, limit: number): Promise<MediaUsage[]> =>
   usageIn(database)

@@ -5,6 +5,7 @@ import type { Conditions } from '../../store/account-records.ts';
 import { readMoment } from '../../times.ts';
 import { audit } from '../audit/use-cases.ts';
 import { sharedVehicle } from '../sharing/use-cases.ts';
+import { vehiclesIn } from '../vehicles/store.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { tellMedia } from './record.ts';
 import { type RemovalParts, removeMedia } from './removal.ts';
@@ -43,11 +44,13 @@ export async function changeProtection(
   body: MediaBody,
   expectedVersion: number | undefined,
 ): Promise<Media> {
-  await ownMedia(deps, caller, id);
+  const { vehicleId } = await ownMedia(deps, caller, id);
+  // Of a vehicle that is deleted nothing stays for ever.
+  if (body.protected === true && (await vehiclesIn(deps.records).find(caller, vehicleId)) === null) throw notFound(id);
   const changed = await changeMedia(deps.records, caller, id, body, expectedVersion);
   if (changed === null) throw notFound(id);
   if (body.protected !== undefined)
-    await audit(deps, caller, 'media.protect', { type: 'media', id }, { ...body, vehicle_id: changed.vehicleId });
+    await audit(deps, caller, 'media.protect', { type: 'media', id }, { ...body, vehicle_id: vehicleId });
   tellMedia(deps.bus, changed);
   return changed;
 }
