@@ -14,8 +14,9 @@ import { startWorld, type World } from './testing/world.ts';
 // Everything is killed in turn, twice, and comes back on a machine that is busy.
 jest.setTimeout(1_200_000);
 
-/** ALARM_FAULTS_SEED: the same kills and pauses again. */
-const seed = Number(process.env['ALARM_FAULTS_SEED'] ?? Date.now() % 0x1_0000_0000);
+/** ALARM_FAULTS_SEED: other kills and pauses; `random` for some that nobody has seen. */
+const wantedSeed = process.env['ALARM_FAULTS_SEED'] ?? '22031369';
+const seed = wantedSeed === 'random' ? Date.now() % 0x1_0000_0000 : Number(wantedSeed);
 const processes = [
   'webhook-dispatcher',
   'platform-telemetry',
