@@ -11,7 +11,8 @@ const users = new Map<Role, TestUser>();
 let apiKey: string;
 beforeAll(async () => {
   world = await PlatformWorld.open();
-  for (const role of roles) users.set(role, await world.user(role));
+  // Viewers see video where they may.
+  for (const role of roles) users.set(role, await world.user(role, world.ours, { canViewVideo: true }));
   const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
   apiKey = String((await world.as(world.ours.owner).post('/api/api-keys', { name: 'all', scopes })).data['key']);
 });
