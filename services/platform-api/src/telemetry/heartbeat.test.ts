@@ -28,6 +28,10 @@ const told = (...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): string
 const parked = (second: number, more: Partial<DecodedReport['position']> = {}) =>
   pushedAt(second, { speed: 0, ignition: null, ...more });
 
+const unmade = (): never => {
+  throw new Error('there is no state');
+};
+
 describe('a heartbeat', () => {
   it('says that the device lives, and what else it knows; the place is that of the last position', () => {
     const [, after] = judged(
@@ -122,6 +126,77 @@ describe('a position behind a heartbeat', () => {
       '60 low_battery',
     ]);
     expect(locations(on, off, overtaken)[2]).toMatchObject({ ignition: false, batteryPercent: 19 });
+  });
+
+  it('that says nothing holds back no heartbeat that was overtaken by it', () => {
+    const beat = (second: number, ignition: boolean, batteryPercent: number) =>
+      heartbeatAt(second, { ignition, batteryPercent });
+    const arrived = [
+      parked(0),
+      parked(10),
+      beat(5, true, 60),
+      parked(20),
+      parked(70),
+      beat(60, false, 15),
+      parked(130),
+      beat(120, false, 5),
+      parked(190),
+      beat(180, false, 1),
+    ];
+    expect(told(...arrived)).toEqual(['60 ignition_off', '60 low_battery']);
+    expect(locations(...arrived).map(({ ignition, batteryPercent }) => [ignition, batteryPercent])).toEqual([
+      [null, null],
+      [null, null],
+      [true, 60],
+      [true, 60],
+      [true, 60],
+      [false, 15],
+      [false, 15],
+      [false, 5],
+      [false, 5],
+      [false, 1],
+    ]);
+  });
+
+  it('is the newer of two heartbeats that it has overtaken', () => {
+    const both = [heartbeatAt(30, { batteryPercent: 40 }), heartbeatAt(60, { batteryPercent: 30, signal: 3 })];
+    expect(locations(parked(0), parked(70), ...both)[3]).toMatchObject({ batteryPercent: 30, signal: 3 });
+    expect(locations(parked(0), parked(70, { batteryPercent: 25 }), ...both)[3]).toMatchObject({
+      batteryPercent: 25,
+      signal: 3,
+    });
+  });
+
+  it('takes back nothing of a heartbeat that another has followed without saying it', () => {
+    const arrived = [
+      parked(0, { batteryPercent: 60 }),
+      heartbeatAt(60, { batteryPercent: 15 }),
+      heartbeatAt(90, { signal: 3 }),
+      parked(50, { batteryPercent: 21 }),
+      heartbeatAt(120, { batteryPercent: 14 }),
+    ];
+    expect(told(...arrived)).toEqual(['60 low_battery']);
+    expect(locations(...arrived)[3]).toMatchObject({ batteryPercent: 15, signal: 3 });
+  });
+
+  it('counts for what it says, though heartbeats behind it do not say it', () => {
+    const arrived = [
+      parked(0),
+      heartbeatAt(60, { batteryPercent: 15 }),
+      heartbeatAt(120, { signal: 3 }),
+      parked(100, { batteryPercent: 80 }),
+      heartbeatAt(180, { signal: 4 }),
+    ];
+    expect(told(...arrived)).toEqual(['60 low_battery']);
+    expect(locations(...arrived).map(({ batteryPercent }) => batteryPercent)).toEqual([null, 15, 15, 80, 80]);
+  });
+
+  it('goes on from a state that does not say when its values were told', () => {
+    const [, , after] = judged(pushedAt(0, { batteryPercent: 60 }), heartbeatAt(30, { ignition: true }), parked(70));
+    const { told: _forgotten, ...old } = after?.state ?? unmade();
+    const next = heartbeatAt(60, { ignition: false, batteryPercent: 15 });
+    const { state } = judgeHeartbeat(old, next, context, placeAt(4), judges.rules);
+    expect(state.location).toMatchObject({ ignition: false, batteryPercent: 60 });
   });
 
   it('of a heartbeat that said nothing of it counts', () => {

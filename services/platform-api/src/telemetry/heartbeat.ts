@@ -5,6 +5,7 @@ import type { Judged, Place } from './judge.ts';
 import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
 import type { VehicleState } from './state.ts';
+import { newest, toldBefore, withHeartbeat, withPosition } from './told.ts';
 
 /** What the newest heartbeat of a partner's device has said. */
 export type Heartbeat = Pick<
@@ -29,9 +30,10 @@ export function judgeHeartbeat(
     return { ...nothing, state: { ...before, ...place } };
   const last = before?.location ?? nowhere(heartbeat);
   const { timestamp, ignition, batteryPercent, externalVoltage, signal, receivedAtMs } = heartbeat;
-  const told: Heartbeat = { timestamp, ignition, batteryPercent, externalVoltage, signal };
+  const newestHeartbeat: Heartbeat = { timestamp, ignition, batteryPercent, externalVoltage, signal };
+  const told = withHeartbeat(toldBefore(before), newestHeartbeat);
   const heardAtMs = Math.max(receivedAtMs, last.heardAtMs ?? 0);
-  const location = { ...completed(newest(last, told), told), heardAtMs };
+  const location = { ...last, ...told.values, heardAtMs };
   const report = reportOf(heartbeat, location);
   const passed = passRules(before?.rules, rules, context, (rule) => (rule.takesHeartbeats === true ? report : null));
   const state: VehicleState = {
@@ -42,7 +44,8 @@ export function judgeHeartbeat(
     ...place,
     vehicleId: context.vehicle.id,
     location,
-    heartbeat: told,
+    heartbeat: newestHeartbeat,
+    told,
     rules: passed.states,
   };
   const { raised, amended, attached } = passed;
@@ -50,31 +53,24 @@ export function judgeHeartbeat(
 }
 
 /** A position with what a heartbeat that is newer has said. */
-export function newest(position: LastLocation, heartbeat: Heartbeat | undefined): LastLocation {
-  if (heartbeat === undefined || heartbeat.timestamp <= position.timestamp) return position;
-  return {
-    ...position,
-    ignition: heartbeat.ignition ?? position.ignition,
-    batteryPercent: heartbeat.batteryPercent ?? position.batteryPercent,
-    externalVoltage: heartbeat.externalVoltage ?? position.externalVoltage,
-    signal: heartbeat.signal ?? position.signal,
-  };
-}
+export const updatedPosition = (before: VehicleState | null, position: LastLocation): LastLocation =>
+  before?.heartbeat === undefined ? position : { ...position, ...newest(position, toldBefore(before)) };
 
-/** The newest position of a device: what it does not say stays as it was known, where the device says some of it in heartbeats. */
-export function locationAfter(before: VehicleState | null, position: LastLocation): LastLocation {
-  if (before?.heartbeat === undefined || position.source !== 'partner') return position;
+/**
+ * What is remembered of a device behind a position that is its newest. What that does not say stays as it was known where the device says some of it in
+ * heartbeats; who has said it stays known, too: a heartbeat may come that is older than the position and newer than that.
+ */
+export function stateAfter(
+  before: VehicleState | null,
+  position: LastLocation,
+): Pick<VehicleState, 'location' | 'heartbeat' | 'told'> {
+  if (before?.heartbeat === undefined) return { location: position };
+  const { heartbeat } = before;
+  const told = withPosition(toldBefore(before), position);
+  if (position.source !== 'partner') return { location: position, heartbeat, told };
   const { heardAtMs } = before.location;
-  return { ...completed(newest(position, before.heartbeat), before.location), heardAtMs };
+  return { location: { ...position, ...told.values, heardAtMs }, heartbeat, told };
 }
-
-const completed = (position: LastLocation, known: Omit<Heartbeat, 'timestamp'>): LastLocation => ({
-  ...position,
-  ignition: position.ignition ?? known.ignition,
-  batteryPercent: position.batteryPercent ?? known.batteryPercent,
-  externalVoltage: position.externalVoltage ?? known.externalVoltage,
-  signal: position.signal ?? known.signal,
-});
 
 /** Of a device that has lived before it had a position. */
 const nowhere = ({ shownImei, timestamp, receivedAtMs }: DecodedHeartbeat): LastLocation => ({

@@ -3,7 +3,7 @@ import type { LastLocation } from '../domains/realtime/schema.ts';
 import { currentAlarms } from '../rules/index.ts';
 import type { Amended, Attached, Raised, Rule, RuleContext } from '../rules/rule.ts';
 import { type DecodedReport, instantOf } from './decode.ts';
-import { locationAfter, newest } from './heartbeat.ts';
+import { stateAfter, updatedPosition } from './heartbeat.ts';
 import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
 import { isLateFor, recentReports, type VehicleState } from './state.ts';
@@ -77,15 +77,17 @@ function passed(
 ): Judged {
   const counted = report.isLate ? null : odometer(before?.odometer, report.position);
   // What a heartbeat has said since is not taken back by a position that was sent before.
-  const updated = withPosition(report, newest(report.position, before?.heartbeat));
+  const updated = withPosition(report, updatedPosition(before, report.position));
   const { states, raised, amended, attached, turned } = passRules(before?.rules, rules, context, (rule) =>
     report.isLate && !rule.takesLate ? null : rule.takesHeartbeats === true ? updated : report,
   );
+  const { location, heartbeat, told } = before !== null && report.isLate ? before : stateAfter(before, report.position);
   const state: VehicleState = {
     ...place,
     vehicleId: context.vehicle.id,
-    location: before !== null && report.isLate ? before.location : locationAfter(before, report.position),
-    heartbeat: before?.heartbeat,
+    location,
+    heartbeat,
+    told,
     recent: [...(before?.recent ?? []).slice(1 - recentReports), key],
     travelledKm: counted?.travelledKm ?? before?.travelledKm ?? 0,
     odometer: counted === null ? before?.odometer : counted.state,

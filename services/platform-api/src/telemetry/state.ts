@@ -3,6 +3,7 @@ import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { RuleStates } from './pass-rules.ts';
+import type { Told } from './told.ts';
 
 /** Reports that came last, by time and hash: what a terminal sends again is known by it. */
 export const recentReports = 16;
@@ -23,6 +24,8 @@ export interface VehicleState {
   readonly location: LastLocation;
   /** The newest one, of a partner's device that sends some. */
   readonly heartbeat?: Heartbeat | undefined;
+  /** Where there are heartbeats: the place has a value of a position or of a heartbeat, this knows of when. */
+  readonly told?: Told | undefined;
   /** `<time>:<hash>` of the newest reports, the oldest first. */
   readonly recent: readonly string[];
   /** Kilometres since the terminal was first heard of in this vehicle. */
