@@ -249,8 +249,10 @@ export class PartitionConsumer {
       if (!(error instanceof PartitionLost)) throw error;
       const known = await readPlace(redis, this.#partition);
       const isOlder = known !== null && known.stream === place.stream && known.seq < this.#place.seq;
-      if (isOlder)
-        return await writeStates(redis, this.#partition, known, place, new Map([...this.#states, ...states]));
+      if (isOlder) {
+        const all = await this.#present([...this.#states, ...states]);
+        return await writeStates(redis, this.#partition, known, place, new Map(all));
+      }
       this.#states.clear();
       if (known !== null) this.#place = known;
       throw error;

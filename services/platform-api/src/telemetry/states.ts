@@ -1,5 +1,6 @@
 import type { Collection, Database, Redis } from '@fleet/storage';
 import { isDuplicateKey, writeInBulk } from '@fleet/storage';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { VehicleState } from './state.ts';
 
 /** A state as MongoDB has it: what is looked at stands beside the JSON of all. */
@@ -17,9 +18,13 @@ interface StoredState {
 const collectionName = 'rule_states';
 const stateKey = (imei: string): string => `rule-state:${imei}`;
 const locationKey = (imei: string): string => `last-location:${imei}`;
+/** Says whose terminal was taken out, so that what is under way does not come back. */
+const formerKey = (imei: string): string => `former-terminal:${imei}`;
 const placeKey = (partition: number): string => `telemetry-place:${partition}`;
 const readAtOnce = 500;
 const findAtOnce = 32;
+/** Longer than any replica takes the terminal to be where it was. */
+const formerForSeconds = 3_600;
 
 /** How far a partition has been applied. */
 export interface PartitionPlace {
@@ -31,15 +36,24 @@ const statesIn = (database: Database): Collection<StoredState> => database.colle
 const placesIn = (database: Database): Collection<PartitionPlace & { readonly _id: string }> =>
   database.collection('telemetry_places');
 
-// KEYS 1 place, then 2 for each vehicle: state, location. ARGV 1 the place that is expected ('' any, where there is none), 2 the new place, then the values.
-// Answers 1, 2 where the place that was expected is gone (Redis was emptied), or 0 where another replica has gone on from there.
+// KEYS 1 place, then 3 for each vehicle: state, location, former. ARGV 1 the place that is expected ('' any, where there is none), 2 the new place, then the values
+// of state and location, and whose they are: the former's are left out. Answers 1, 2 where the place that was expected is gone (Redis was emptied), or 0 where another replica has gone on from there.
 const applyScript = `
 local known = redis.call('GET', KEYS[1])
 if known and known ~= ARGV[1] then return 0 end
-for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[i + 1]) end
+for i = 2, #KEYS, 3 do
+  if redis.call('GET', KEYS[i + 2]) ~= ARGV[i + 3] then
+    redis.call('SET', KEYS[i], ARGV[i + 1])
+    redis.call('SET', KEYS[i + 1], ARGV[i + 2])
+  end
+end
 redis.call('SET', KEYS[1], ARGV[2])
 if not known and ARGV[1] ~= '' then return 2 end
 return 1`;
+
+/** A terminal in a vehicle, since it was put there. */
+const whose = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'terminalSinceMs'>): string =>
+  `${vehicleId}@${terminalSinceMs ?? ''}`;
 
 const placeText = ({ stream, seq }: PartitionPlace): string => `${seq}@${stream}`;
 
@@ -69,8 +83,8 @@ export async function writeStates(
   const keys = [placeKey(partition)];
   const values = [expected === null ? '' : placeText(expected), placeText(place)];
   for (const [imei, state] of states) {
-    keys.push(stateKey(imei), locationKey(imei));
-    values.push(JSON.stringify(state), JSON.stringify(state.location));
+    keys.push(stateKey(imei), locationKey(imei), formerKey(imei));
+    values.push(JSON.stringify(state), JSON.stringify(state.location), whose(state.vehicleId, state));
   }
   const applied = await redis.eval(applyScript, { keys, arguments: values });
   if (applied === 0) throw new PartitionLost(`partition ${partition} is somebody else's`);
@@ -97,14 +111,22 @@ export async function* allStoredStates(database: Database): AsyncGenerator<reado
     yield [_id, JSON.parse(state) as VehicleState];
 }
 
-/** Forgets what is known of a terminal that leaves its vehicle: the next one with its number learns nothing of where it was. */
+/**
+ * Forgets what is known of the terminal that leaves a vehicle: the next one with its number learns nothing of where it was, nor from reports that are judged already
+ * and written behind this.
+ */
 export async function forgetTerminal(
   { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
-  imei: string | null,
+  vehicle: Pick<Vehicle, '_id' | 'imei' | 'terminalSinceMs'>,
 ): Promise<void> {
+  const { _id: vehicleId, imei } = vehicle;
   if (imei === null) return;
   await statesIn(records.database).deleteOne({ _id: imei });
-  await redis.del([stateKey(imei), locationKey(imei)]);
+  await redis
+    .multi()
+    .set(formerKey(imei), whose(vehicleId, vehicle), { expiration: { type: 'EX', value: formerForSeconds } })
+    .del([stateKey(imei), locationKey(imei)])
+    .exec();
 }
 
 /** The states of terminals by canonical number: from Redis, and from MongoDB what Redis does not have. */

@@ -269,6 +269,29 @@ describe('telemetry', () => {
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
   });
 
+  it('tells a Redis that came back with what it had nothing of terminals that have left their vehicles', async () => {
+    const { redis: known } = world.deps;
+    const left = await newVehicle();
+    const partition = partitionOf(left.imei, partitions);
+    let other = await newVehicle();
+    while (partitionOf(other.imei, partitions) !== partition) other = await newVehicle();
+    await report(left.imei, [location(startMs)]);
+    await applied();
+    expect((await world.as(world.ours.owner).put(`/api/vehicles/${left.id}`, { imei: null })).status).toBe(200);
+    let second = 0;
+    // Both replicas have heard of it by then.
+    await until(async () => {
+      second += 1;
+      await known.del([`last-location:${left.imei}`, `former-terminal:${left.imei}`]);
+      const place = await readPlace(known, partition);
+      await known.set(`telemetry-place:${partition}`, `${(place?.seq ?? 0) - 1}@${place?.stream}`);
+      await report(other.imei, [location(startMs + second * 1_000)]);
+      await applied();
+      const found = await readLastLocations(known, [left.imei, other.imei]);
+      return found.get(other.imei)?.timestamp === startMs + second * 1_000 && !found.has(left.imei);
+    });
+  });
+
   it('goes on where another replica has stopped', async () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs, { alarm: 1 })]);

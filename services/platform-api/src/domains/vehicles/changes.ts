@@ -77,11 +77,11 @@ export async function updateVehicle(
 }
 
 /** Whoever has the terminal next, perhaps in another account, is not to see where it was. */
-async function forgetFormer(deps: ChangeParts, { _id, imei }: Vehicle): Promise<void> {
+async function forgetFormer(deps: ChangeParts, former: Vehicle): Promise<void> {
   try {
-    await forgetTerminal(deps, imei);
+    await forgetTerminal(deps, former);
   } catch (error) {
-    deps.log.error({ err: error, vehicleId: _id }, 'what is known of a former terminal could not be forgotten');
+    deps.log.error({ err: error, vehicleId: former._id }, 'what is known of a former terminal could not be forgotten');
   }
 }
 
