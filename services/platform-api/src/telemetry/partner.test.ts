@@ -78,6 +78,8 @@ describe('what partners push', () => {
       at(20, { acc: 1, gpsSpeed: 30, battery: 18, mileage: 1_700 }),
     ]);
     await until(async () => (await typesOf(vehicle)).length === 2);
+    // The position is written behind what it has raised.
+    await until(async () => (await lastOf(vehicle))?.timestamp === startMs + 20_000);
     const where = { location: { latitude: 48.1, longitude: 11.502 }, timestamp: startMs + 20_000, backfilled: false };
     const found = await notificationsOf(vehicle);
     expect(found).toEqual(
