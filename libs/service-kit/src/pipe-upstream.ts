@@ -19,6 +19,9 @@ export interface Upstream {
 /** More than any error's body has. */
 const maxErrorBytes = 16 * 1024;
 
+/** A server that is silent for so long is asked whether it is still there. */
+const keepAliveAfterMs = 30_000;
+
 /** What the caller says about the part that it wants, and what it is told about it. */
 const passedOn = ['range', 'if-range'] as const;
 const passedBack = [
@@ -77,6 +80,8 @@ function open({ url, what, timeoutMs }: Upstream, context: RequestContext): Prom
       signal,
       agent: false,
     });
+    // A server whose machine has vanished says nothing, not even that: without this the caller would wait for ever.
+    asked.setSocketKeepAlive(true, keepAliveAfterMs);
     const late = setTimeout(() => asked.destroy(new Error('it did not answer in time')), timeoutMs);
     asked.once('error', (cause) => {
       clearTimeout(late);

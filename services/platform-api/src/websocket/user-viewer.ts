@@ -1,5 +1,6 @@
 import type { LiveEventType } from '@fleet/bus';
 import type { Deps } from '../deps.ts';
+import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import { mayViewVideo } from '../domains/media/access.ts';
 import { urlsFor } from '../domains/media/urls.ts';
 import { missedNotifications } from '../domains/notifications/missed.ts';
@@ -34,6 +35,13 @@ const permissionOf: Readonly<Record<LiveEventType, SharePermission>> = {
   upload: 'history_video',
   stream: 'live_video',
   media: 'history_video',
+};
+
+/** What the API key must have, one of these, for events that requests do not get with the scope `read` alone either. */
+const scopesOf: Readonly<Partial<Record<LiveEventType, readonly KeyScope[]>>> = {
+  media: ['video'],
+  stream: ['command', 'video'],
+  upload: ['command', 'video'],
 };
 
 /** What a connection of a user works with. */
@@ -96,6 +104,8 @@ export class UserViewer implements FeedViewer, ViewListener {
     const access = this.#view.accessTo(event.accountId, event.vehicleId);
     if (access === null || !access.permissions.includes(permissionOf[event.type])) return;
     if (event.type === 'media' && !mayViewVideo(this.#view.caller)) return;
+    const scopes = scopesOf[event.type];
+    if (scopes !== undefined && !this.#view.hasScope(scopes)) return;
     const intervalMs = this.#subscriptions.intervalOf(event.type, event.vehicleId);
     if (intervalMs === undefined || !this.#isMeant(event, access.audience)) return;
     if (event.type === 'location' && intervalMs > locationIntervalMs) {
@@ -144,10 +154,10 @@ export class UserViewer implements FeedViewer, ViewListener {
     else this.#connection.deliver({ type, message });
   }
 
-  /** URLs of pictures, for a user who may see those of the vehicle. */
+  /** URLs of pictures, for a user who may see those of the vehicle, with a key that may, too. */
   #urlsFor({ permissions }: EventAccess): UrlOf {
     const { caller } = this.#view;
-    const isAllowed = permissions.includes('history_video') && mayViewVideo(caller);
+    const isAllowed = permissions.includes('history_video') && mayViewVideo(caller) && this.#view.hasScope(['video']);
     return isAllowed ? urlsFor(this.#parts.deps, caller.userId) : null;
   }
 

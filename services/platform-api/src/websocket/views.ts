@@ -2,6 +2,7 @@ import { accessChanged, fleetChanged, keyRevoked, listenFor } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Principals } from '../access/principals.ts';
 import type { Deps } from '../deps.ts';
+import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import { notificationChoices } from '../domains/notifications/preferences.ts';
 import type { TokenHolder } from '../domains/realtime/websocket-tokens.ts';
 import type { SharePermission } from '../domains/sharing/schema.ts';
@@ -36,7 +37,7 @@ export interface ViewListener {
   viewEnded(): void;
 }
 
-/** What the user of a token sees, kept current while somebody listens; shared by the user's connections. */
+/** What the user of a token sees, kept current while somebody listens; shared by the connections of a session with the same scopes. */
 export class UserView {
   readonly holder: TokenHolder;
   readonly listeners = new Set<ViewListener>();
@@ -61,6 +62,11 @@ export class UserView {
   /** Those that have not ended. */
   get shares(): SharedVehicle[] {
     return [...this.#seen.shares.values()].filter(isLive);
+  }
+
+  /** Whether the API key that the token was got with has one of these scopes. */
+  hasScope(oneOf: readonly KeyScope[]): boolean {
+    return oneOf.some((scope) => this.holder.scopes.includes(scope));
   }
 
   /** What the user may be told of a vehicle of an account, null for one that is not visible. */
@@ -136,7 +142,7 @@ export class Views {
   }
 
   /**
-   * What the user of a token sees now; the same view for all connections of a session. It is read again for each that opens: what was changed before counts for it. The
+   * What the user of a token sees now; the same view for all connections of a session with the same scopes. It is read again for each that opens: what was changed before counts for it. The
    * caller adds a listener at once.
    */
   async open(holder: TokenHolder): Promise<UserView | Refusal> {
@@ -246,8 +252,9 @@ export class Views {
   }
 }
 
-const keyOf = ({ accountId, userId, sessionId, keyId }: TokenHolder): string =>
-  [accountId, userId, sessionId, sessionId === null ? keyId : null].join(':');
+/** Connections of a session that were opened with keys of other scopes see something else. */
+const keyOf = ({ accountId, userId, sessionId, keyId, scopes }: TokenHolder): string =>
+  [accountId, userId, sessionId, sessionId === null ? keyId : null, scopes.toSorted().join()].join(':');
 
 /** Of an account that changes, all: a dealer takes those below along. */
 const whose = (userId: number | undefined, sessionId: number | undefined) => (view: UserView) =>

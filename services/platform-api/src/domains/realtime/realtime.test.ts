@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
@@ -72,7 +73,9 @@ describe('GET /api/user/generate-websocket-token', () => {
     });
     expect(headers.get('cache-control')).toBe('no-store');
     const { token } = body as { token: string };
-    const holder = { accountId: user.accountId, userId: user.id, sessionId: user.sessionId, keyId: expect.any(Number) };
+    const { accountId, sessionId } = user;
+    const scopes = expect.arrayContaining(['read', 'video']);
+    const holder = { accountId, userId: user.id, sessionId, keyId: expect.any(Number), scopes };
     expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
     // More than once, until it expires.
     expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
@@ -82,6 +85,13 @@ describe('GET /api/user/generate-websocket-token', () => {
     const lifetimes = await Promise.all(keys.map((key) => world.deps.redis.ttl(key)));
     expect(Math.max(...lifetimes)).toBeLessThanOrEqual(300);
     expect(Math.min(...lifetimes)).toBeGreaterThan(0);
+  });
+
+  it('gives no scopes to the token of a process that kept none', async () => {
+    const holder = { accountId: 1, userId: 2, sessionId: 3, keyId: 4 };
+    const key = `websocket-token:${createHash('sha256').update(run).digest('base64url')}`;
+    await world.deps.redis.set(key, JSON.stringify(holder), { expiration: { type: 'EX', value: 60 } });
+    expect(await readWebsocketToken(world.deps.redis, run)).toEqual({ ...holder, scopes: [] });
   });
 
   it('needs both headers', async () => {

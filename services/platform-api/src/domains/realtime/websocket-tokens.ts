@@ -7,8 +7,8 @@ import type { Config } from '../../config.ts';
 /** How long a token opens connections (platform-contract.md, section 16). */
 export const websocketTokenSeconds = 300;
 
-/** Whose a token is: whoever opens a connection with it is this user, while the session (or the key that stands behind it) lasts. */
-export type TokenHolder = Pick<Caller, 'accountId' | 'userId' | 'sessionId' | 'keyId'>;
+/** Whose a token is: whoever opens a connection with it is this user, with what the API key allowed that it was got with, while the session (or the key that stands behind it) lasts. */
+export type TokenHolder = Pick<Caller, 'accountId' | 'userId' | 'sessionId' | 'keyId' | 'scopes'>;
 
 /** The token itself is nowhere: who reads Redis can open nothing. */
 const keyOf = (token: string): string => `websocket-token:${createHash('sha256').update(token).digest('base64url')}`;
@@ -16,8 +16,8 @@ const keyOf = (token: string): string => `websocket-token:${createHash('sha256')
 /** Makes a token; 503 while Redis is away. */
 export async function makeWebsocketToken(redis: Redis, holder: TokenHolder): Promise<string> {
   const token = `wst_${randomBytes(32).toString('base64url')}`;
-  const { accountId, userId, sessionId, keyId } = holder;
-  const kept = JSON.stringify({ accountId, userId, sessionId, keyId } satisfies TokenHolder);
+  const { accountId, userId, sessionId, keyId, scopes } = holder;
+  const kept = JSON.stringify({ accountId, userId, sessionId, keyId, scopes } satisfies TokenHolder);
   try {
     await redis.set(keyOf(token), kept, { expiration: { type: 'EX', value: websocketTokenSeconds } });
     return token;
@@ -29,7 +29,10 @@ export async function makeWebsocketToken(redis: Redis, holder: TokenHolder): Pro
 /** Whose a token is, or null when it has expired or never was. It opens any number of connections until it expires. */
 export async function readWebsocketToken(redis: Redis, token: string): Promise<TokenHolder | null> {
   const kept = await redis.get(keyOf(token));
-  return kept === null ? null : (JSON.parse(kept) as TokenHolder);
+  if (kept === null) return null;
+  const { scopes, ...holder } = JSON.parse(kept) as Omit<TokenHolder, 'scopes'> & Partial<TokenHolder>;
+  // A process that is older may have kept none: what needs one is not told then.
+  return { ...holder, scopes: scopes ?? [] };
 }
 
 /** Where clients open the websocket. */

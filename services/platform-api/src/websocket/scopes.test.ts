@@ -1,0 +1,56 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { LiveClient } from '../testing/live-client.ts';
+import { LiveWorld } from '../testing/live-world.ts';
+import type { PlatformWorld } from '../testing/platform-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let live: LiveWorld;
+let world: PlatformWorld;
+beforeAll(async () => {
+  live = await LiveWorld.open();
+  ({ world } = live);
+});
+afterAll(() => live.close());
+afterEach(() => live.hangUp());
+
+/** A connection of the owner's session by a token that was got with a key of these scopes, subscribed to all that records of vehicles can tell. */
+async function withScopes(...scopes: string[]): Promise<LiveClient> {
+  const { data } = await live.owner.post('/api/api-keys', { name: scopes.join(), scopes });
+  const headers = { 'x-api-key': String(data['key']), authorization: `Bearer ${world.ours.owner.token}` };
+  const { status, body } = await world.with(headers).get('/api/user/generate-websocket-token');
+  expect(status).toBe(200);
+  const client = await live.ready(`?token=${(body as { token: string }).token}`);
+  client.send({ type: 'subscribe', vehicles: 'all', events: ['media', 'stream', 'upload', 'command', 'notification'] });
+  await client.next('subscribed');
+  return client;
+}
+
+const filesOf = (client: LiveClient) => client.of('notification').map(({ data }) => data['media']);
+const typesOf = ({ messages }: LiveClient): string[] =>
+  messages.map(({ type }) => type).filter((type) => ['media', 'stream', 'upload', 'command'].includes(type));
+
+describe('what the API key allows', () => {
+  it('counts for the websocket that was opened with it as for requests, in one session, whichever is opened first', async () => {
+    const first = await withScopes('read');
+    const [video, command] = [await withScopes('read', 'video'), await withScopes('read', 'command')];
+    const read = [first, await withScopes('read')];
+    const { id } = await live.newVehicle();
+    const event = live.notification(id);
+    const types = ['media', 'stream', 'upload', 'command'] as const;
+    const records = types.map((type) => ({ type, data: { id: 5, vehicle_id: id } }));
+    live.publish(id, [...records, { ...event, data: { ...event.data, media: [{ id: 5, kind: 'image' }] } }]);
+    for (const client of [...read, video, command]) {
+      await client.next('notification');
+      await client.settle();
+    }
+    expect(typesOf(video)).toEqual(['media', 'stream', 'upload', 'command']);
+    const url = expect.stringContaining('/api/dashcam-media/5/file?');
+    expect(video.of('media')[0]?.data).toMatchObject({ id: 5, url });
+    expect(filesOf(video)).toEqual([[{ id: 5, kind: 'image', url }]]);
+    expect(typesOf(command)).toEqual(['stream', 'upload', 'command']);
+    for (const client of read) expect(typesOf(client)).toEqual(['command']);
+    for (const client of [...read, command]) expect(filesOf(client)).toEqual([[]]);
+  });
+});
