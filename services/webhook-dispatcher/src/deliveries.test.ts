@@ -203,6 +203,8 @@ describe('a delivery', () => {
     expect(failed).toMatchObject({ attemptCount: 9, nextAttemptAtMs: null });
     expect(failed.attempts[0]).toMatchObject({ statusCode: 500, errorCode: null, responseBody: 'no\uFFFD' });
     receiver.answer = answering(200);
+    // That it has failed is noted while its last attempt is still ending.
+    await until(async () => (await world.claims()) === 0);
     const retry = { webhookId: webhook._id, deliveryId: failed._id };
     expect(await call(world.bus, webhookRequests.retry, retry, options)).toEqual({ result: 'queued' });
     await world.settled(webhook, 1);

@@ -3,8 +3,8 @@ import type { Sweep } from './sweep.ts';
 
 /** What a delivery is tried again with. */
 export interface RetryParts {
-  readonly records: WebhookRecords;
-  readonly sweep: Sweep;
+  readonly records: Pick<WebhookRecords, 'find' | 'claimedUntilMs' | 'renew' | 'schedule'>;
+  readonly sweep: Pick<Sweep, 'begin'>;
 }
 
 /** Tries a delivery again from now on, with all attempts of a new one. */
@@ -16,8 +16,9 @@ export async function retryDelivery(
   if (delivery === null || delivery.webhookId !== webhookId) return 'unknown';
   if ((await records.claimedUntilMs(deliveryId)) > Date.now()) return 'running';
   const due = { _id: deliveryId, webhookId, dueAtMs: Date.now() };
-  await records.schedule(due);
+  // Pending before it is due: a sweep that came upon it in between would find it finished, and take it off. What a crash leaves in between is mended.
   await records.renew(deliveryId, [delivery.status], 'retry', due.dueAtMs);
+  await records.schedule(due);
   sweep.begin(due);
   return 'queued';
 }

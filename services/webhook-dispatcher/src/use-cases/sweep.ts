@@ -4,8 +4,8 @@ import type { Attempts } from './attempts.ts';
 
 /** What later attempts are looked for with. */
 export interface SweepParts {
-  readonly records: WebhookRecords;
-  readonly attempts: Attempts;
+  readonly records: Pick<WebhookRecords, 'due' | 'takeReplays' | 'renew' | 'schedule' | 'endReplay'>;
+  readonly attempts: Pick<Attempts, 'later' | 'leaseUntilMs'>;
   readonly lanes: Lanes;
   readonly replayPerSecond: number;
   readonly onError: (error: unknown) => void;
@@ -106,8 +106,9 @@ export class Sweep {
       const nowMs = Date.now();
       for (const [at, id] of deliveryIds.entries()) {
         const dueAtMs = nowMs + Math.floor((at * 1_000) / replayPerSecond);
-        await records.schedule({ _id: id, webhookId, dueAtMs });
+        // Pending before it is due, as with a retry: the sweep of another replica may come upon it at once.
         await records.renew(id, ['failed', 'skipped'], 'replay', dueAtMs);
+        await records.schedule({ _id: id, webhookId, dueAtMs });
       }
       await records.endReplay(_id);
     }
