@@ -15,13 +15,13 @@ it('has the server asked whether it is still there while that is silent: a machi
     const context = { requestId: 'r', log: createLogger('test', 'silent'), receivedAtMs: 0, signal: never };
     await pipeUpstream({ url, what: 'file', timeoutMs: 10_000, stopped: never }, { ...context, request, response });
   });
-  const { port, close } = await listen(app, { host: '127.0.0.1', port: 0 });
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 });
   try {
-    const answer = await fetch(`http://127.0.0.1:${port}/piped`);
+    const answer = await fetch(`http://127.0.0.1:${listening.port}/piped`);
     expect(await answer.text()).toBe('bytes');
     expect(keepAlive).toHaveBeenCalledWith(true, 30_000);
   } finally {
     keepAlive.mockRestore();
-    await close();
+    await listening.close();
   }
 });
