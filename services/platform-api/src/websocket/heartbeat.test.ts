@@ -45,7 +45,7 @@ afterEach(async () => {
 
 async function connect(options: ClientOptions = {}): Promise<{ client: LiveClient; pings: () => number }> {
   const { id: userId, accountId, sessionId } = world.ours.owner;
-  const token = await makeWebsocketToken(world.deps.redis, { accountId, userId, sessionId, keyId: null });
+  const token = await makeWebsocketToken(world.deps.redis, { accountId, userId, sessionId, keyId: null, scopes: [] });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = await LiveClient.open(base, `?token=${token}`, options);
   let count = 0;

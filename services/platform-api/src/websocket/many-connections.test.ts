@@ -67,7 +67,13 @@ describe('five thousand connections to one process', () => {
     const keyId = (await verifyKey(world.records, keyHash(world.ours.apiKey)))?._id ?? 0;
     const tokens = await Promise.all(
       (await manyUsers()).map((userId) =>
-        makeWebsocketToken(world.deps.redis, { accountId: world.ours.accountId, userId, sessionId: null, keyId }),
+        makeWebsocketToken(world.deps.redis, {
+          accountId: world.ours.accountId,
+          userId,
+          sessionId: null,
+          keyId,
+          scopes: [],
+        }),
       ),
     );
     global.gc?.();
