@@ -25,9 +25,7 @@ export class S3Storage implements ClipStorage {
   }
 
   async read(place: UploadPlace, name: ClipName, range: ByteRange): Promise<Readable> {
-    const body = await this.#objects.read(keyOf(place, name), range);
-    if (body === null) throw new ClipGoneError('its files are gone');
-    return body;
+    return present(await this.#objects.read(keyOf(place, name), range));
   }
 
   async localCopy(place: UploadPlace, name: ClipName, workDir: string): Promise<string> {
@@ -35,7 +33,10 @@ export class S3Storage implements ClipStorage {
     if (stored === null) throw new ClipGoneError('its files are gone');
     const path = join(workDir, `copy-${this.#copies++}`);
     if (stored.sizeBytes === 0) await (await open(path, 'w')).close();
-    else await pipeline(await this.read(place, name, { start: 0, end: stored.sizeBytes - 1 }), createWriteStream(path));
+    else {
+      const range = { start: 0, end: stored.sizeBytes - 1 };
+      await pipeline(present(await this.#objects.readFast(keyOf(place, name), range)), createWriteStream(path));
+    }
     return path;
   }
 
@@ -55,4 +56,9 @@ export class S3Storage implements ClipStorage {
   remove(uploadId: string): Promise<void> {
     return this.#objects.removeAll(`${uploadId}/`);
   }
+}
+
+function present(body: Readable | null): Readable {
+  if (body === null) throw new ClipGoneError('its files are gone');
+  return body;
 }

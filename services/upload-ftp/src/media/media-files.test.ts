@@ -197,8 +197,8 @@ describe('a crash', () => {
     for (const { fileId } of good ?? []) await writeFile(place(fileId), content);
     for (const each of [...(bad ?? []), ...(good ?? [])]) await writeFile(note(each.fileId), JSON.stringify(each));
     await restart();
-    await until(async () => (await broker.told(imei)).length === 6);
     await until(async () => (await notes()).length === 2);
+    expect(await broker.told(imei)).toHaveLength(6);
   });
 
   it('before the file was at its place: nothing is told, and the note goes in time', async () => {

@@ -9,6 +9,7 @@ import {
   NoSuchKey,
   NotFound,
   S3Client,
+  type S3ClientConfig,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
@@ -25,6 +26,8 @@ export interface ObjectStoreOptions {
   readonly prefix: string;
   /** Absent: what the SDK finds (environment, role of the machine). */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
+  /** A server that neither takes nor gives anything for so long is given up; default 30 s. */
+  readonly silenceLimitMs?: number;
 }
 
 export interface StoredObject {
@@ -38,26 +41,33 @@ export interface StoredObject {
 /** Memory of one transfer: parts of this size, two at a time. */
 const partSizeBytes = 8 * 1024 * 1024;
 const connectLimitMs = 5_000;
-/** A server that says nothing for so long in an answer. */
-const silenceLimitMs = 30_000;
+const usualSilenceLimitMs = 30_000;
 
 /** A bucket of S3-compatible object storage, which all pods share; keys are those behind the prefix. */
 export class ObjectStore {
   readonly #client: S3Client;
+  /** For bytes that go to somebody who may take them slowly, or pause: only until an answer begins is silence the server's fault. */
+  readonly #patientClient: S3Client;
   readonly #options: ObjectStoreOptions;
 
   constructor(options: ObjectStoreOptions) {
     this.#options = options;
-    this.#client = new S3Client({
+    const silenceLimitMs = options.silenceLimitMs ?? usualSilenceLimitMs;
+    const connectionTimeout = connectLimitMs;
+    const settings: S3ClientConfig = {
       region: options.region,
       // Servers other than AWS seldom have a name for each bucket.
       ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint, forcePathStyle: true }),
       ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
       maxAttempts: 3,
-      requestHandler: { connectionTimeout: connectLimitMs, requestTimeout: silenceLimitMs },
       // Many compatible servers do not know the checksums that AWS has added.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
+    };
+    this.#client = new S3Client({ ...settings, requestHandler: { connectionTimeout, socketTimeout: silenceLimitMs } });
+    this.#patientClient = new S3Client({
+      ...settings,
+      requestHandler: { connectionTimeout, requestTimeout: silenceLimitMs, throwOnRequestTimeout: true },
     });
   }
 
@@ -78,11 +88,20 @@ export class ObjectStore {
     }
   }
 
-  /** Opens bytes of an object; null when it is not there. */
-  async read(key: string, range: ByteRange): Promise<Readable | null> {
+  /** Opens bytes of an object for somebody who may take them slowly; null when it is not there. */
+  read(key: string, range: ByteRange): Promise<Readable | null> {
+    return this.#read(this.#patientClient, key, range);
+  }
+
+  /** Opens bytes of an object for somebody who takes them at once; null when it is not there. */
+  readFast(key: string, range: ByteRange): Promise<Readable | null> {
+    return this.#read(this.#client, key, range);
+  }
+
+  async #read(client: S3Client, key: string, range: ByteRange): Promise<Readable | null> {
     try {
       const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${range.start}-${range.end}` });
-      const { Body } = await this.#client.send(command);
+      const { Body } = await client.send(command);
       if (Body instanceof Readable) return Body;
       throw new Error('the object storage answered without a body');
     } catch (error) {
@@ -122,6 +141,7 @@ export class ObjectStore {
 
   close(): void {
     this.#client.destroy();
+    this.#patientClient.destroy();
   }
 
   async #delete(keys: readonly string[]): Promise<void> {
