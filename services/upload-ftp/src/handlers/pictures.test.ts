@@ -3,9 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MediaStored } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { type IncomingFile, type MediaAbout, NoSpaceError } from '../media/media-files.ts';
+import { uploadMetrics } from '../metrics.ts';
 import { jpeg, MediaBroker, MediaWorld, newImei } from '../testing/media-world.ts';
+import { Pictures } from './pictures.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -119,6 +123,41 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     world = await MediaWorld.open(broker, {}, world);
     await toldOf(imei);
     await allTaken();
+  });
+
+  it('is left to other pods by one without room, until that has room again', async () => {
+    const { media } = world;
+    const disk = { obstacle: async () => obstacle };
+    let obstacle: string | null = 'full';
+    const kept: number[] = [];
+    await world.end();
+    const parts = {
+      media: {
+        open: (terminal: string) =>
+          obstacle === null ? media.open(terminal) : Promise.reject(new NoSpaceError(obstacle)),
+        keep: async (file: IncomingFile, { fileIdSeed: _seed, ...about }: MediaAbout): Promise<MediaStored> => {
+          const { sizeBytes } = file;
+          await file.discard();
+          kept.push(sizeBytes);
+          return { ...about, fileId: '0'.repeat(24), server: 'here', sizeBytes };
+        },
+      },
+      disk,
+      metrics: uploadMetrics().media,
+      log: createLogger('pictures-test', 'silent'),
+    };
+    const pictures = new Pictures(broker.bus, parts);
+    try {
+      await until(async () => (await broker.asking()) > 0);
+      await broker.sends(imei, {});
+      await until(async () => (await broker.asking()) === 0);
+      expect(await broker.waiting()).toBe(1);
+      obstacle = null;
+      await until(async () => (await broker.waiting()) === 0);
+    } finally {
+      await pictures.stop();
+    }
+    expect(kept).toHaveLength(1);
   });
 
   it('is tried again where the disk fails in the middle', async () => {

@@ -2,7 +2,7 @@ import { type Bus, removeMediaFile, serveUseCase } from '@fleet/bus';
 import { every, type Lifecycle, type Logger, type Route, untilDone } from '@fleet/service-kit';
 import { anyPod } from '../clips/clip-keeper.ts';
 import type { Config } from '../config.ts';
-import { consumePictures } from '../handlers/pictures.ts';
+import { Pictures } from '../handlers/pictures.ts';
 import type { MediaMetrics } from '../metrics.ts';
 import { fileRoute } from '../routes/files.ts';
 import type { DiskCheck } from '../store/disk-check.ts';
@@ -73,7 +73,7 @@ function serveMedia(parts: MediaParts, bus: Bus, directory: MediaDirectory): Med
     'media leftovers',
     every(config.UPLOAD_ORPHANS_MS, () => directory.removeLeftovers(), onError),
   );
-  const pictures = consumePictures(bus, { ...parts, media });
+  const pictures = new Pictures(bus, { ...parts, media });
   lifecycle.onStop('pictures', () => pictures.stop());
   return media;
 }

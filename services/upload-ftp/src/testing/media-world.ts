@@ -93,6 +93,12 @@ export class MediaBroker {
     const info = await manager.consumers.info('EVENTS', 'upload-pictures');
     return info.num_ack_pending + info.num_pending;
   }
+
+  /** Pods that ask for 0x0801 now. */
+  async asking(): Promise<number> {
+    const manager = await this.bus.jetstreamManager();
+    return (await manager.consumers.info('EVENTS', 'upload-pictures')).num_waiting;
+  }
 }
 
 /** The part of upload-ftp that has files of terminals, behind real HTTP. */
