@@ -130,6 +130,8 @@ export const streamChanged = defineAnnouncement({
     audioCodec: Type.Union([Type.String(), Type.Null()]),
     viewers: Type.Integer({ minimum: 0 }),
     startedAtMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+    /** When it changed, by the clock of whoever tells of it: several replicas tell websockets on. */
+    atMs: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
 });
 
@@ -150,6 +152,7 @@ export const notStreaming = (
   audioCodec: null,
   viewers: 0,
   startedAtMs: null,
+  atMs: Date.now(),
 });
 
 /** Asks the media pod that has claimed a stream whether it runs there: a pod that died leaves its claim behind until that expires. */

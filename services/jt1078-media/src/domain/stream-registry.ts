@@ -134,11 +134,12 @@ export class StreamRegistry {
     this.#log.info({ stream: name, reason, viewers: viewers.length, ...stream.counters }, 'stream ended');
     // The command goes out before the claim: a start that finds the channel free can only come after it.
     if (STOPS_CAMERA.has(reason)) void this.#stopCamera(stream.id, reason);
-    this.#onEnd(stream, reason);
     stream.end(reason);
     for (const viewer of viewers) if (!viewer.isGone) this.#draining.add(viewer);
     if (reason !== 'takenOver') void this.#claims.release(stream.id, stream.claim);
     this.#sum(stream);
+    // Last: whoever hears of it may fail, and viewers must not be left without an end.
+    this.#onEnd(stream, reason);
   }
 
   /** Regular look at all timers. */

@@ -16,7 +16,7 @@ describe('what is told of streams', () => {
 
   beforeAll(async () => {
     card = await testCard();
-    world = await startWorld({ MEDIA_IDLE_STOP_MS: '1000' });
+    world = await startWorld({ MEDIA_IDLE_STOP_MS: '5000' });
     const onError = (error: unknown) => {
       throw error;
     };

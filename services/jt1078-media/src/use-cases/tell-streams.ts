@@ -21,7 +21,7 @@ export class StreamTeller {
       const name = streamName(stream.id);
       if (this.#told.get(name) === text) continue;
       this.#told.set(name, text);
-      announce(this.#bus, streamChanged, state);
+      announce(this.#bus, streamChanged, { ...state, atMs: Date.now() });
     }
   }
 
@@ -29,7 +29,12 @@ export class StreamTeller {
   ended(stream: MediaStream, reason: EndReason): void {
     if (stream.id.kind !== 'live') return;
     this.#told.delete(streamName(stream.id));
-    if (reason !== 'takenOver') announce(this.#bus, streamChanged, { ...stateOf(stream, 'stopped'), viewers: 0 });
+    if (reason !== 'takenOver')
+      announce(this.#bus, streamChanged, {
+        ...stateOf(stream, 'stopped'),
+        viewers: 0,
+        atMs: Date.now(),
+      });
   }
 
   /** The camera said yes and did not come. */

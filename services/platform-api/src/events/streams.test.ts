@@ -63,4 +63,21 @@ describe('live streams', () => {
     ]);
     expect(ear.heard.filter(({ type }) => type === 'stream')).toHaveLength(2);
   });
+
+  it('are told in the order in which they came, with the time at which they changed', async () => {
+    const imei = newImei();
+    const { id } = (await api.post('/api/vehicles', { vehicle_no: 'STREAM 2', imei })).data;
+    const atMs = Date.parse('2026-01-31T02:00:00Z');
+    const expected = Array.from({ length: 60 }, (_each, viewers) => viewers);
+    for (const viewers of expected)
+      announce(world.bus, streamChanged, {
+        ...notStreaming({ imei, channel: 1 }, 'starting'),
+        viewers,
+        atMs: atMs + viewers,
+      });
+    await until(() => ear.of('stream', id).length === expected.length);
+    expect(ear.of('stream', id).map(({ viewers }) => viewers)).toEqual(expected);
+    const heard = ear.heard.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
+    expect(heard.map((each) => each.atMs - atMs)).toEqual(expected);
+  });
 });

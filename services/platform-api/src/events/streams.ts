@@ -8,23 +8,35 @@ import type { EventParts } from './parts.ts';
 const autoStopSeconds = 60;
 
 /** Tells websockets how live streams go on, each change once. */
-export function followStreams(parts: EventParts): { stop(): void } {
+export function followStreams(parts: EventParts): { stop(): Promise<void> } {
   const { bus, log } = parts;
   const onError = (error: unknown): void => log.warn({ err: error }, 'a change of a stream could not be told');
   const tell = async (change: StreamChanged): Promise<void> => {
     const vehicle = await findVehicleByImei(parts.records, change.imei);
     if (vehicle === null) return;
     const data = shownStream(vehicle, change, parts.config.VIDEO_BASE_URL);
-    tellLive(bus, vehicle.accountId, [{ type: 'stream', vehicleId: vehicle._id, data }]);
+    const { atMs } = change;
+    const event = { type: 'stream', vehicleId: vehicle._id, data } as const;
+    tellLive(bus, vehicle.accountId, [atMs === undefined ? event : { ...event, atMs }]);
   };
-  return listenFor(
+  // One after the other: each looks its vehicle up, and those of a stream are to be told in the order in which they came.
+  let last = Promise.resolve();
+  const listener = listenFor(
     bus,
     streamChanged,
     onError,
-    (change) => void tell(change).catch(onError),
+    (change) => {
+      last = last.then(() => tell(change)).catch(onError);
+    },
     undefined,
     'platform-streams',
   );
+  return {
+    stop: () => {
+      listener.stop();
+      return last;
+    },
+  };
 }
 
 /** The `Stream` of platform-contract.md, section 27; its URL has no token: viewers bring credentials of their own. */
