@@ -140,6 +140,21 @@ describe('who is there', () => {
     expect((device as Record<string, unknown>)['last_seen']).not.toBeNull();
   });
 
+  it('one that was away for less than ten minutes is told as connected also where its report is looked at first', async () => {
+    const { id, imei } = await newVehicle();
+    const lastMs = await reported(imei, 6);
+    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    // Its session is there, and nobody has heard of that yet.
+    await terminals.connect(imei);
+    const { latitude, longitude, ...rest } = lastLocationOf(imei, 22.5, 114.1);
+    const nowMs = Date.now();
+    const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
+    await writeLastLocation(world.deps.redis, moving);
+    presence.heard([imei]);
+    await until(() => ear.of('status', id).length > 0);
+    expect(ear.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
+  });
+
   it('what a replica was raising when it died is raised by the next one, and once', async () => {
     const { id, imei } = await newVehicle();
     const lastMs = await reported(imei, 30);

@@ -267,9 +267,13 @@ export class Presence {
   }
 }
 
-/** A terminal whose report was looked at before its session: what it does is told with the report, unless it does nothing. */
-const isBackQuietly = (before: Noticed | null, { device, state }: Present): boolean =>
-  device !== undefined && before?.isOffline !== false && state === 'stopped';
+/**
+ * A terminal whose report was looked at before its session: what it does is told with the report, unless it does nothing, and nobody tells that it is connected
+ * again where it was not away for long enough to be offline.
+ */
+const isBackQuietly = (before: Noticed | null, { connected, device, state }: Present): boolean =>
+  (device !== undefined && before?.isOffline !== false && state === 'stopped') ||
+  (connected && before?.connected === false && !before.isOffline);
 
 /** The state as it was when the terminal was last seen. */
 const stateThen = ({ location, seenMs }: Present): string => {
