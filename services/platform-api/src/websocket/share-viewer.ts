@@ -1,4 +1,5 @@
 import type { OpenedLink } from '../domains/share-links/opening.ts';
+import { isNowhere, somewhere } from '../domains/share-links/rules.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage } from './client-messages.ts';
 import type { Connection } from './connection.ts';
@@ -30,7 +31,7 @@ export class ShareViewer implements FeedViewer {
         heartbeat_seconds: heartbeatSeconds,
         subscriptions: [],
       });
-      const { location } = this.opened.present;
+      const location = somewhere(this.opened.present.location);
       const shown = location !== null && this.#showsLocation ? [publicPart('location', { ...location })] : [];
       for (const message of snapshotMessages(shown)) this.connection.send('snapshot', message);
       await this.#feeds.settled();
@@ -51,7 +52,7 @@ export class ShareViewer implements FeedViewer {
   offer(event: OutgoingEvent): void {
     const { type, vehicleId } = event;
     if (vehicleId !== this.opened.link.vehicleId) return;
-    if (type === 'location' && this.#showsLocation)
+    if (type === 'location' && this.#showsLocation && !isNowhere(event.data, event.data['gps_valid']))
       this.connection.deliver({ type, message: event.messageFor('public'), placeOf: vehicleId });
     if (type === 'status') this.connection.deliver({ type, message: event.messageFor('public') });
   }

@@ -36,7 +36,7 @@ export function sharedView(
   more: { readonly wsUrl: string; readonly track: Track; readonly nowMs: number },
 ): SharedViewShown {
   const { nowMs, track } = more;
-  const seen = link.permissions.includes('location') ? now.location : null;
+  const seen = link.permissions.includes('location') ? somewhere(now.location) : null;
   const since = nowMs - link.historyMinutes * 60_000;
   return {
     label: link.label,
@@ -58,6 +58,16 @@ export function sharedView(
     expires_at: link.expiresAt.toISOString(),
   };
 }
+
+/** A share page shows no validity: a terminal that never had a fix is nowhere yet, and not at 0, 0. */
+export const somewhere = (location: LastLocation | null): LastLocation | null =>
+  location !== null && isNowhere(location, location.gpsValid) ? null : location;
+
+/** True for 0, 0 without a fix. */
+export const isNowhere = (
+  { latitude, longitude }: { readonly latitude?: unknown; readonly longitude?: unknown },
+  gpsValid: unknown,
+): boolean => latitude === 0 && longitude === 0 && gpsValid === false;
 
 /** The way since a moment, up to the newest position, which the history may not have yet. */
 function trackShown({ points }: Track, seen: LastLocation, sinceMs: number): [number, number, number][] {
