@@ -79,8 +79,10 @@ async function takeWanted(parts: Parts, asker: AttachmentAsker, secret: Buffer, 
   const wanted = wantedIn(message.data);
   if (wanted === null) return log.warn({ subject: message.subject }, 'wanted attachments can not be read');
   const { dedupeKey, imei, tagHex } = wanted;
-  if (Date.now() - wanted.atMs > times.giveUpMs)
-    return log.info({ imei, dedupeKey }, 'attachments are wanted too late');
+  if (Date.now() - wanted.atMs > times.giveUpMs) {
+    log.info({ imei, dedupeKey }, 'attachments are wanted too late');
+    return parts.notifications.amend([{ dedupeKey, attributes: { attachments: 'unreached' } }]);
+  }
   const notificationId = (await claimed(records, [dedupeKey])).get(dedupeKey);
   const notification = notificationId === undefined ? null : await findNotification(records, notificationId);
   // Deleted meanwhile.

@@ -45,7 +45,14 @@ export class BuiltInPlaces {
 
   /** The places; read once for the process. */
   static load(): Promise<BuiltInPlaces> {
-    BuiltInPlaces.#loading ??= readFile(file, 'utf8').then((text) => new BuiltInPlaces(readPlaces(text)));
+    BuiltInPlaces.#loading ??= readFile(file, 'utf8').then(
+      (text) => new BuiltInPlaces(readPlaces(text)),
+      (error: unknown) => {
+        // The next call tries again.
+        BuiltInPlaces.#loading = undefined;
+        throw error;
+      },
+    );
     return BuiltInPlaces.#loading;
   }
 
