@@ -19,6 +19,8 @@ export const notificationRaised = defineAnnouncement({
     ownerUserId: id,
     /** What the owning user's preferences said when it was raised: false keeps it from webhooks. */
     wantedByOwner: Type.Boolean(),
+    /** The address for drivers and for users whom the vehicle is shared with; as the notification's own where it is left out. */
+    addressForOthers: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     /** The record as the Platform API shows it (platform-contract.md, section 27). */
     notification: Type.Object(
       {

@@ -1,7 +1,7 @@
 import { type NotificationRaised, notificationRaised, RetryLater, type StoredMessage } from '@fleet/bus';
 import type { Deps } from '../deps.ts';
 import type { NotificationShown } from '../domains/notifications/schema.ts';
-import type { Audience } from './audience.ts';
+import type { Audience, Listener } from './audience.ts';
 import type { SenderChannel, Target } from './channels.ts';
 import { isOffered, isTold } from './rules.ts';
 import { SendingFailed, SendingRefused } from './sending.ts';
@@ -77,7 +77,8 @@ export class ChannelSender {
     );
     const targets = await Promise.all(
       told.map(async (listener) => {
-        const found = await this.#channel.targetsOf({ accountId, notification, listener, config });
+        const shown = shownTo(listener, raised);
+        const found = await this.#channel.targetsOf({ accountId, notification: shown, listener, config });
         return found.map((target) => ({
           id: `${notification.id}:${listener.user._id}:${channel}:${target.key}`,
           target,
@@ -108,6 +109,13 @@ export class ChannelSender {
     this.#count(result);
     return null;
   }
+}
+
+/** Names of geofences are for the account's own people, and not for its drivers. */
+function shownTo({ user }: Listener, { accountId, addressForOthers, notification }: NotificationRaised) {
+  const shown = notification as NotificationShown;
+  const isOwn = user.accountId === accountId && user.role !== 'driver';
+  return isOwn || addressForOthers === undefined ? shown : { ...shown, address: addressForOthers };
 }
 
 function readRaised(data: Uint8Array): NotificationRaised | null {

@@ -3,6 +3,8 @@ import { type NotificationRaised, notificationSubject } from '@fleet/bus';
 import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import type { Geofence } from '../domains/geofences/schema.ts';
+import { shapeOf } from '../domains/geofences/shapes.ts';
 import type { RaisedFor } from '../domains/notifications/content.ts';
 import type { Raised } from '../rules/rule.ts';
 import { type Client, PlatformWorld, type TestUser } from '../testing/platform-world.ts';
@@ -310,6 +312,26 @@ it('sends mails to who wants them, from the address of the account', async () =>
       ),
     },
   ]);
+});
+
+it('names the geofence in mails to the account, and not to those the vehicle is shared with', async () => {
+  await owner.put('/api/global-config', {
+    email: { enabled: true, from: 'fleet@example.com', notification_types: ['rollover'] },
+  });
+  const [user, guest] = [await world.user('viewer'), await world.user('manager', world.theirs)];
+  const shared = { secondaryUser: guest.id, vehicles: [vehicle.id], permissions: ['notifications'] };
+  await owner.post('/api/vehicle/share-vehicles', shared);
+  for (const each of [user, guest])
+    await world.as(each).put('/api/user-preferences/me', { notifications: { email: true } });
+  const shape = shapeOf({ type: 'circle', positions: [[1.5, 2.5]], radiusM: 100, widthM: null });
+  const geofences = [{ name: 'Depot of Ann', ...shape } as Geofence];
+  const place = { latitude: 1.5, longitude: 2.5, gpsValid: true };
+  const raised = { type: 'rollover', subject: '', atMs: moment, ...place, attributes: {}, backfilled: false };
+  await world.deps.notifications.raise([{ vehicle, raised, geofences }]);
+  const mailTo = ({ email }: TestUser) => world.sent.find(({ to }) => to === email);
+  await until(async () => [user, guest].every((each) => mailTo(each) !== undefined));
+  expect(mailTo(user)).toMatchObject({ text: expect.stringContaining('Depot of Ann') as unknown });
+  expect(mailTo(guest)).not.toMatchObject({ text: expect.stringContaining('Depot of Ann') as unknown });
 });
 
 it('leaves out what can not be read', async () => {

@@ -1,13 +1,13 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { toldNotification, type UrlOf, withoutDriver } from '../domains/notifications/shown.ts';
+import { toldNotification, toldTo, type UrlOf, withoutDriver } from '../domains/notifications/shown.ts';
 
 /** A message as it goes over the wire: `{ type, ts, data }`. */
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
   Buffer.from(JSON.stringify({ type, ts: tsMs, data }));
 
-/** Who gets an event: the vehicle's own account, users it is shared with, or whoever has a share link. */
-export type Audience = 'own' | 'shared' | 'public';
+/** Who gets an event: the vehicle's own account, its drivers, users the vehicle is shared with, or whoever has a share link. */
+export type Audience = 'own' | 'driver' | 'shared' | 'public';
 
 /** An event on its way to any number of viewers: encoded once for each audience that it meets, and not at all for one that it does not. */
 export class OutgoingEvent {
@@ -75,8 +75,9 @@ function withUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>): D
 const withoutFiles = (data: Data): Data => ('media' in data ? { ...data, media: [] } : data);
 
 function shownTo(audience: Audience, type: LiveEventType, data: Data): Data {
-  if (audience === 'own') return data;
-  return audience === 'shared' ? withoutDriver(data) : publicPart(type, data);
+  if (audience === 'public') return publicPart(type, data);
+  if (type === 'notification') return toldTo(audience, data);
+  return audience === 'shared' ? withoutDriver(data) : data;
 }
 
 const publicFields: Readonly<Partial<Record<LiveEventType, readonly string[]>>> = {

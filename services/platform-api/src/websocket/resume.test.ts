@@ -121,7 +121,11 @@ describe('resume', () => {
       live.owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles, permissions });
     await share([vehicleId], ['view', 'notifications']);
     await share([other], ['view']);
-    const wanted = await record('sos', { attributes: '{"driver_id":9,"count":2}' });
+    const wanted = await record('sos', {
+      attributes: '{"driver_id":9,"count":2}',
+      address: 'Shenzhen',
+      area: 'Depot of Ann',
+    });
     await record('sos', { vehicleId: other });
     const client = await live.as(guest);
     client.send({ type: 'resume', since: since._id });
@@ -130,6 +134,8 @@ describe('resume', () => {
     expect(toldTo(client)).toEqual([wanted._id]);
     expect(data).toMatchObject({ driver_id: null, attributes: { count: 2 }, user: world.ours.owner.id });
     expect(data['attributes']).not.toHaveProperty('driver_id');
+    expect(data['address']).toBe('Shenzhen');
+    expect(data).not.toHaveProperty('area');
     const stranger = await live.as(world.theirs.owner);
     stranger.send({ type: 'resume', since: 0 });
     await stranger.settle();

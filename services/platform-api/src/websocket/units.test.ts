@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { anything, assert, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
 import { readClientMessage } from './client-messages.ts';
 import { Coalesced } from './coalesced.ts';
-import { OutgoingEvent } from './live-event.ts';
+import { type Audience, OutgoingEvent } from './live-event.ts';
 import { MessageLimit } from './message-limit.ts';
 import { Pace } from './pace.ts';
 import { snapshotMessages } from './snapshots.ts';
@@ -152,6 +152,19 @@ describe('an event', () => {
     expect(one.messageFor('shared')).not.toBe(one.messageFor('own'));
     expect(String(one.messageFor('shared'))).toContain('"driver_id":null');
     expect(String(one.messageFor('public'))).not.toContain('driver');
+  });
+
+  it('has the geofence as address for the account alone', () => {
+    const data = { id: 1, address: 'Shenzhen', area: 'Depot', driver_id: 5 };
+    const of = (area: string | null, audience: Audience): unknown => {
+      const told = new OutgoingEvent(1, { type: 'notification', vehicleId: 1, atMs: 0, data: { ...data, area } });
+      return (JSON.parse(String(told.messageFor(audience))) as { data: unknown }).data;
+    };
+    expect(of('Depot', 'own')).toEqual({ id: 1, address: 'Depot', driver_id: 5 });
+    expect(of(null, 'own')).toEqual({ id: 1, address: 'Shenzhen', driver_id: 5 });
+    expect(of('Depot', 'driver')).toEqual({ id: 1, address: 'Shenzhen', driver_id: 5 });
+    expect(of('Depot', 'shared')).toEqual({ id: 1, address: 'Shenzhen', driver_id: null });
+    expect(of('Depot', 'public')).toEqual({});
   });
 });
 

@@ -139,11 +139,11 @@ export class UserViewer implements FeedViewer, ViewListener {
     this.#connection.close(closeCodes.accessLost, 'access lost');
   }
 
-  #isMeant(event: OutgoingEvent, audience: 'own' | 'shared'): boolean {
+  #isMeant(event: OutgoingEvent, audience: EventAccess['audience']): boolean {
     const { type, vehicleId, data } = event;
     if (type === 'notification') return this.#view.wants(vehicleId, String(data['notification_type']));
     // With whom else a vehicle is shared is not for those it is shared with; of their own share they hear by their view.
-    return audience === 'own' || !event.isOfSharing;
+    return audience !== 'shared' || !event.isOfSharing;
   }
 
   #deliver(event: OutgoingEvent, access: EventAccess): void {

@@ -292,7 +292,7 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
   const { permissions } = accessTo({ accountId, ownerUserId: userId }, caller, undefined);
   return {
     caller,
-    own: { audience: 'own', permissions },
+    own: { audience: role === 'driver' ? 'driver' : 'own', permissions },
     ownIds: ids && new Set(ids.filter((id) => !shares.has(id))),
     shares,
     wants: choices,

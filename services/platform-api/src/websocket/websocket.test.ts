@@ -221,8 +221,12 @@ describe('who is told what', () => {
     const client = await live.as(driver);
     const shown = client.of('snapshot').flatMap(({ data }) => data['locations']) as { vehicle_id: number }[];
     expect(shown.map((one) => one.vehicle_id)).toEqual([vehicleId]);
-    publish([notification('sos', other), { ...location(), vehicleId: other }, notification('sos')]);
-    expect((await client.next('notification')).data['vehicle_id']).toBe(vehicleId);
+    const inArea = notification('sos');
+    const data = { ...inArea.data, address: 'Shenzhen', area: 'Depot' };
+    publish([notification('sos', other), { ...location(), vehicleId: other }, { ...inArea, data }]);
+    const told = (await client.next('notification')).data;
+    expect(told).toMatchObject({ vehicle_id: vehicleId, address: 'Shenzhen', driver_id: 7 });
+    expect(told).not.toHaveProperty('area');
     await client.settle();
     expect(client.of('location')).toEqual([]);
   });

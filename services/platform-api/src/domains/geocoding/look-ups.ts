@@ -15,16 +15,23 @@ export interface Whereabouts {
   readonly geofences: readonly Geofence[];
 }
 
-/** The address that a provider gave before; else the name of the smallest geofence that holds the position, or else the nearest place that comes with the product. */
+/** Where something is, in words: geofences are the account's own, and their names are not for everybody who sees the vehicle. */
+export interface KnownAddress {
+  readonly address: string;
+  /** The name of the smallest geofence that holds the position; null where there is none, or an address says more. */
+  readonly area: string | null;
+}
+
+/** The address that a provider gave before; else the nearest place that comes with the product, and the smallest geofence that holds the position. */
 export async function knownAddress(
   { database, maps }: { readonly database: Database; readonly maps: MapServices },
   scope: Scope,
   { position, language, geofences }: Whereabouts,
-): Promise<string> {
+): Promise<KnownAddress> {
   const kept = maps.hasGeocoder ? await keptAddress(database, scope, position, language) : null;
-  if (kept !== null) return kept;
+  if (kept !== null) return { address: kept, area: null };
   const [inside] = geofences.filter((geofence) => contains(geofence, position)).sort((a, b) => a.areaM2 - b.areaM2);
-  return inside === undefined ? (await maps.nearestPlace(position)).address : inside.name;
+  return { address: (await maps.nearestPlace(position)).address, area: inside?.name ?? null };
 }
 
 /** In the language, or else as somebody asked who named none. */

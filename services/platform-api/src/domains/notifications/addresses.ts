@@ -1,11 +1,11 @@
 import type { Deps } from '../../deps.ts';
-import { knownAddress } from '../geocoding/look-ups.ts';
+import { type KnownAddress, knownAddress } from '../geocoding/look-ups.ts';
 import { placeOf, type ToRaise } from './content.ts';
 
 type Parts = Pick<Deps, 'database' | 'log' | 'maps'>;
 
 /** Where things have happened, in words, as far as that is known without asking anybody; null where it is not. */
-export async function addressOf(parts: Parts, item: ToRaise, language: string): Promise<string | null> {
+export async function addressOf(parts: Parts, item: ToRaise, language: string): Promise<KnownAddress | null> {
   const place = placeOf(item.raised);
   if (place === null || Math.abs(place.latitude) > 90 || Math.abs(place.longitude) > 180) return null;
   const position = [place.latitude, place.longitude] as const;

@@ -1,5 +1,6 @@
 import type { Raised, RuledVehicle } from '../../rules/rule.ts';
 import { dedupeKeyOf } from '../../rules/rule.ts';
+import type { KnownAddress } from '../geocoding/look-ups.ts';
 import type { Geofence } from '../geofences/schema.ts';
 import type { NewNotification } from './record.ts';
 import { textsOf } from './type-texts.ts';
@@ -15,7 +16,7 @@ export type RaisedFor = Pick<RuledVehicle, 'id' | 'accountId' | 'ownerUserId' | 
 export interface ToRaise {
   readonly vehicle: RaisedFor;
   readonly raised: Raised;
-  /** Those that hold for the vehicle, where they are known: the name of one that holds the place is its address. */
+  /** Those that hold for the vehicle, where they are known: the name of one that holds the place is its address for the account. */
   readonly geofences?: readonly Geofence[];
 }
 
@@ -29,7 +30,7 @@ const attributesLimitBytes = 8 * 1024;
 export function contentOf(
   { vehicle, raised }: ToRaise,
   language: string,
-  { shownImei, address }: { readonly shownImei: string | null; readonly address: string | null },
+  { shownImei, address }: { readonly shownImei: string | null; readonly address: KnownAddress | null },
 ): NewNotification {
   const kind = kindOf(raised.type) ?? unknownKind();
   const texts = textsOf(kind, language);
@@ -48,7 +49,8 @@ export function contentOf(
     driverId: raised.driverId === undefined ? vehicle.driverId : raised.driverId,
     latitude: place?.latitude ?? 0,
     longitude: place?.longitude ?? 0,
-    address,
+    address: address?.address ?? null,
+    area: address?.area ?? null,
     attributes: fittingAttributes({
       ...raised.attributes,
       ...(kind.type === raised.type ? {} : { reported_type: raised.type }),

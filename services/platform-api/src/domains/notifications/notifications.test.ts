@@ -250,6 +250,26 @@ describe('the driver of a notification', () => {
   });
 });
 
+describe('the geofence of a notification', () => {
+  it('is the address for the account, and neither for its drivers nor for those the vehicle is shared with', async () => {
+    const at = Date.parse('2025-06-08T00:00:00Z');
+    await record('sos', at, { address: 'Shenzhen', area: 'Depot of Ann' });
+    const seenBy = async (user: TestUser) => {
+      const { items } = await world.as(user).get(`${base}?from=${at}&to=${at + 1}`);
+      expect(items).toHaveLength(1);
+      expect(items[0]).not.toHaveProperty('area');
+      return items[0]?.['address'];
+    };
+    const [guest, driver] = [await world.user('manager', world.theirs), await world.user('driver')];
+    await share(guest, ['notifications']);
+    expect(await seenBy(guest)).toBe('Shenzhen');
+    await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
+    expect(await seenBy(driver)).toBe('Shenzhen');
+    expect(await seenBy(world.ours.owner)).toBe('Depot of Ann');
+    expect(await seenBy(await world.user('viewer'))).toBe('Depot of Ann');
+  });
+});
+
 describe('recordNotification', () => {
   it('records an event once', async () => {
     const at = Date.now();

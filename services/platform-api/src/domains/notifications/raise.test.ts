@@ -109,6 +109,7 @@ describe('raise', () => {
       accountId: vehicle.accountId,
       ownerUserId: vehicle.ownerUserId,
       wantedByOwner: true,
+      addressForOthers: record?.address,
       notification: shown,
     });
     await until(async () => live.some(({ data }) => data['id'] === record?._id));
@@ -117,7 +118,7 @@ describe('raise', () => {
       type: 'notification',
       vehicleId: vehicle.id,
       atMs: record?.serverTimestamp,
-      data: { ...shown, user: vehicle.ownerUserId },
+      data: { ...shown, area: null, user: vehicle.ownerUserId },
     });
   });
 
@@ -323,13 +324,23 @@ describe('the address', () => {
   };
   const addressOf = async (item: ToRaise, by = world.deps.notifications): Promise<unknown> => {
     await by.raise([item]);
-    return (await onRecord([item]))[0]?.address;
+    const [made] = await onRecord([item]);
+    return made?.area ?? made?.address;
   };
 
   it('is the nearest place, or the smallest geofence of the vehicle that holds it', async () => {
     expect(await addressOf(sos(shenzhen))).toBe('2.0 km W of Shenzhen, Guangdong, China');
     const geofences = [geofence('Elsewhere', 1, 23), geofence('Yard', 9), geofence('Gate', 4)];
-    expect(await addressOf({ ...sos(shenzhen), geofences })).toBe('Gate');
+    const inside = { ...sos(shenzhen), geofences };
+    expect(await addressOf(inside)).toBe('Gate');
+    // The name is the account's own: who may not have it gets the place.
+    expect(await onRecord([inside])).toMatchObject([
+      { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' },
+    ]);
+    await until(async () => (await storedOf([inside])).length === 1);
+    const told = { data: { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' } };
+    await until(async () => live.some(({ data }) => data['area'] === 'Gate'));
+    expect(live.filter(({ data }) => data['area'] === 'Gate')).toMatchObject([told]);
   });
 
   it.each([

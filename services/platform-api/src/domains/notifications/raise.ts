@@ -162,6 +162,7 @@ export class Notifications {
         accountId: notification.accountId,
         ownerUserId,
         wantedByOwner: isWanted && letIn.get(notification.accountId) === true,
+        addressForOthers: notification.address,
         notification: shownNotification(notification),
       };
       return this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload);

@@ -23,7 +23,10 @@ export interface Notification extends AccountRecord {
   /** 0 and 0 where no position was ever known. */
   readonly latitude: number;
   readonly longitude: number;
+  /** As anybody may read it who sees the notification. */
   readonly address: string | null;
+  /** The geofence that holds the place: for the account's own people the address. */
+  readonly area?: string | null;
   /** JSON. */
   readonly attributes: string;
   /** Pictures and other files of it; each who may see them gets URLs. */

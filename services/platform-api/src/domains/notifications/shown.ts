@@ -16,7 +16,7 @@ export const shownKind = (kind: NotificationKind, language: string) => ({
 /** The URL of a file for whoever looks; null: this one may not see files. */
 export type UrlOf = ((mediaId: number) => string) | null;
 
-/** A notification as it is shown; without files where nobody in particular looks. */
+/** A notification as the account itself is shown it; without files where nobody in particular looks. */
 export const shownNotification = (notification: Notification, urlOf: UrlOf = null): NotificationShown => ({
   ...shownRecord(notification),
   title: notification.title,
@@ -31,7 +31,7 @@ export const shownNotification = (notification: Notification, urlOf: UrlOf = nul
   driver_id: notification.driverId,
   category: notification.category,
   severity: notification.severity,
-  address: notification.address,
+  address: notification.area ?? notification.address,
   attributes: shownAttributes(notification.attributes),
   media: urlOf === null ? [] : notification.media.map(({ id, kind }) => ({ id, kind, url: urlOf(id) })),
   backfilled: notification.backfilled,
@@ -55,13 +55,28 @@ export function withoutDriver<T extends object>(data: T): T {
   };
 }
 
-/** A notification as it is shown to who owns its vehicle, or does not. */
-export const shownTo = (owns: boolean, notification: Notification, urlOf: UrlOf): NotificationShown =>
-  owns ? shownNotification(notification, urlOf) : withoutDriver(shownNotification(notification, urlOf));
+/** Who is shown a notification: the account's own people, of them drivers, who do not see its geofences, or users whom the vehicle is shared with. */
+export type NotificationViewer = 'own' | 'driver' | 'shared';
 
-/** A notification as websockets are told of it: each makes the URLs of its own viewers. */
+/** A notification as it is shown to somebody. */
+export function shownTo(viewer: NotificationViewer, notification: Notification, urlOf: UrlOf): NotificationShown {
+  if (viewer === 'own') return shownNotification(notification, urlOf);
+  const shown = shownNotification({ ...notification, area: null }, urlOf);
+  return viewer === 'driver' ? shown : withoutDriver(shown);
+}
+
+/** A notification as it was told, for one viewer: with the area as address, or without. */
+export function toldTo(viewer: NotificationViewer, told: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { area, ...others } = told;
+  if (viewer === 'own') return { ...others, ...(typeof area === 'string' ? { address: area } : {}) };
+  return viewer === 'driver' ? others : withoutDriver(others);
+}
+
+/** A notification as websockets are told of it, complete; `toldTo` makes of it what a viewer may see, and each makes the URLs of its own viewers. */
 export const toldNotification = (notification: Notification, user: number | null): Record<string, unknown> => ({
   ...shownNotification(notification),
+  address: notification.address,
+  area: notification.area ?? null,
   media: notification.media.map(({ id, kind }) => ({ id, kind })),
   user,
 });

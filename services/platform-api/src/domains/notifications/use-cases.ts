@@ -69,7 +69,7 @@ export async function listAll(
   return listNotifications(deps.records, await visibleNotifications(deps, caller), where, paging);
 }
 
-/** Notifications as the caller is shown them: without the driver where their vehicle is only shared with the caller, and with pictures where the caller may see them. */
+/** Notifications as the caller is shown them: without the driver and the geofence where their vehicle is only shared with the caller, and with pictures where the caller may see them. */
 export async function shownNotifications(
   deps: Store & Pick<Deps, 'config'>,
   caller: Caller,
@@ -81,12 +81,13 @@ export async function shownNotifications(
   const urlOf = mayViewVideo(caller) && caller.scopes.includes('video') ? urlsFor(deps, caller.userId) : null;
   const hasShared = notifications.some((each) => each.media.length > 0 && !owns(each));
   const shares = urlOf !== null && hasShared ? (await visibleTo(deps, caller)).shares : null;
+  const viewerOfOwn = own === null ? 'own' : 'driver';
   return notifications.map((notification) => {
     const { accountId, vehicleId } = notification;
-    if (owns(notification)) return shownTo(true, notification, urlOf);
+    if (owns(notification)) return shownTo(viewerOfOwn, notification, urlOf);
     const share = shares?.get(vehicleId);
     const seesVideo = share?.accountId === accountId && share.permissions.includes('history_video');
-    return shownTo(false, notification, seesVideo ? urlOf : null);
+    return shownTo('shared', notification, seesVideo ? urlOf : null);
   });
 }
 
