@@ -282,6 +282,14 @@ describe('attachments of alarms', () => {
     expect(asked()).toEqual([]);
   });
 
+  it('what is wanted too late is not asked for, and the notification says so', async () => {
+    const alarm = await newAlarm();
+    await terminals.connect(alarm.imei);
+    await want(alarm, { atMs: Date.parse('2020-01-31T00:00:00Z') });
+    await until(async () => ((await attributesOf(alarm)) as Record<string, unknown>)['attachments'] === 'unreached');
+    expect(asked()).toEqual([]);
+  });
+
   it('what another replica has left is gone on with', async () => {
     await lifecycle.stop();
     begin({ ...quick, retryMs: 600_000, longestRetryMs: 600_000 });

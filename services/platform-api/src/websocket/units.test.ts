@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { anything, assert, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
+import type { LastLocation } from '../domains/realtime/schema.ts';
+import { somewhere } from '../domains/share-links/rules.ts';
 import { readClientMessage } from './client-messages.ts';
 import { Coalesced } from './coalesced.ts';
 import { type Audience, OutgoingEvent } from './live-event.ts';
@@ -165,6 +167,18 @@ describe('an event', () => {
     expect(of('Depot', 'driver')).toEqual({ id: 1, address: 'Shenzhen', driver_id: 5 });
     expect(of('Depot', 'shared')).toEqual({ id: 1, address: 'Shenzhen', driver_id: null });
     expect(of('Depot', 'public')).toEqual({});
+  });
+});
+
+describe('a share page', () => {
+  it('has no place where there never was a fix', () => {
+    const nowhere = { latitude: 0, longitude: 0, gpsValid: false } as LastLocation;
+    expect([null, nowhere].map(somewhere)).toEqual([null, null]);
+    const places = [
+      { ...nowhere, gpsValid: true },
+      { ...nowhere, latitude: 1.5 },
+    ];
+    expect(places.map(somewhere)).toEqual(places);
   });
 });
 
