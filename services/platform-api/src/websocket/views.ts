@@ -120,6 +120,9 @@ export class Views {
   readonly #views = new Map<string, UserView>();
   readonly #opening = new Map<string, Promise<UserView | Refusal>>();
   readonly #due = new Set<UserView>();
+  /** Readings for connections that open: under way, and the next. */
+  readonly #running = new Map<UserView, Promise<Seen | Refusal>>();
+  readonly #waiting = new Map<UserView, Promise<Seen | Refusal>>();
   readonly #heard: readonly { stop(): void }[];
   readonly #tick: NodeJS.Timeout;
   #gathering: NodeJS.Timeout | undefined;
@@ -150,7 +153,7 @@ export class Views {
     await this.#opening.get(key);
     const known = this.#views.get(key);
     if (known !== undefined) {
-      const seen = await this.#read(known);
+      const seen = await this.#readAnew(known);
       if (seen === 'token' || seen === 'suspended') return seen;
       if (this.#views.get(key) === known) return known;
     }
@@ -235,6 +238,21 @@ export class Views {
       setTimeout(() => this.#due.add(view), tickMs).unref();
       this.#parts.log.warn({ err: error, userId: view.holder.userId }, 'what a user sees could not be read again');
     }
+  }
+
+  /** A reading that begins behind this call; those who ask while another is under way share the next one. */
+  #readAnew(view: UserView): Promise<Seen | Refusal> {
+    const waiting = this.#waiting.get(view);
+    if (waiting !== undefined) return waiting;
+    const ready = this.#running.get(view)?.catch(() => undefined) ?? Promise.resolve();
+    const next = ready.then(() => {
+      this.#waiting.delete(view);
+      const running = this.#read(view).finally(() => this.#running.delete(view));
+      this.#running.set(view, running);
+      return running;
+    });
+    this.#waiting.set(view, next);
+    return next;
   }
 
   /** Reads a view again; one of a user who is not let in any more ends. */
