@@ -23,7 +23,11 @@ let picture: Buffer;
 let film: Buffer;
 
 beforeAll(async () => {
-  world = await startWorld({ ATTACHMENT_AGAIN_MINUTES: '1,1,1' });
+  world = await startWorld({
+    ATTACHMENT_AGAIN_MINUTES: '1,1,1',
+    RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
+    RATE_LIMIT_PLATFORM_BURST: '100000',
+  });
   client = await PlatformClient.logIn(world);
   const { ffmpeg } = world.product.runtime.backends;
   const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=15,noise=alls=40:allf=t'];

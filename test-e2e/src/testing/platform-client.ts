@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { World } from './world.ts';
 
 /** A record as the Platform API answers it. */
@@ -21,11 +22,15 @@ export class PlatformClient {
     return new PlatformClient(open.#base, { ...open.#headers, authorization, 'x-api-key': demo.api_key });
   }
 
-  /** The whole answer; POST where there is a body. Throws on any other status than 200, 201 and 202. */
+  /** The whole answer; POST where there is a body. Waits where it is too fast for the limits; throws on any other status than 200, 201 and 202. */
   async ask(path: string, body?: object): Promise<Shown> {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(`${this.#base}${path}`, { headers: this.#headers, ...init });
     const text = await response.text();
+    if (response.status === 429) {
+      await delay(Number(response.headers.get('retry-after')) * 1_000);
+      return this.ask(path, body);
+    }
     if (![200, 201, 202].includes(response.status)) throw new Error(`${path}: ${response.status} ${text}`);
     return JSON.parse(text) as Shown;
   }
