@@ -112,10 +112,9 @@ describe('before authentication', () => {
 
   it('answers encrypted frames with "not supported"', async () => {
     const terminal = await login(freePhone());
-    const frame = terminal.frame(0x0200, terminal.location(), { serial: 99 });
-    // Bit 10 of the properties.
-    terminal.socket.write(terminal.patched(frame, 3, 0x04));
-    expect(await terminal.result(99, 0x0200)).toBe(3);
+    // Bit 10 of the properties: RSA.
+    const serial = terminal.send(0x0200, terminal.location(), { encryption: 1 });
+    expect(await terminal.result(serial, 0x0200)).toBe(3);
   });
 
   it('closes after too many wrong codes', async () => {

@@ -72,7 +72,7 @@ export class RawTerminal {
   send(
     messageId: number,
     body: Uint8Array = Buffer.alloc(0),
-    options: { serial?: number; phone?: string } = {},
+    options: { serial?: number; phone?: string; encryption?: number } = {},
   ): number {
     const serial = options.serial ?? this.#serial;
     if (options.serial === undefined) this.#serial = (this.#serial + 1) & 0xffff;
@@ -80,20 +80,12 @@ export class RawTerminal {
     return serial;
   }
 
-  frame(messageId: number, body: Uint8Array, options: { serial: number; phone?: string }): Buffer {
-    const { serial } = options;
-    return encodeFrame({ messageId, edition: this.edition, phone: options.phone ?? this.phone, serial, body });
+  frame(messageId: number, body: Uint8Array, options: { serial: number; phone?: string; encryption?: number }): Buffer {
+    return encodeFrame({ messageId, edition: this.edition, phone: this.phone, body, ...options });
   }
 
   sendBody<D extends MessageDefinition>(definition: D, body: BodyOf<D>): number {
     return this.send(definition.id, encodeBody(definition, body, this.edition));
-  }
-
-  /** A frame of which one body or header byte was changed, check byte included; offsets count from the flag. */
-  patched(frame: Buffer, offset: number, mask: number): Buffer {
-    const copy = Buffer.from(frame);
-    for (const at of [offset, copy.length - 2]) copy.writeUInt8(copy.readUInt8(at) ^ mask, at);
-    return copy;
   }
 
   /** The parts of a message that is split whatever its size; nothing is sent. */
