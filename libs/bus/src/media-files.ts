@@ -34,7 +34,8 @@ export const mediaStored = defineAnnouncement({
     server: Type.String({ pattern: '^[A-Za-z0-9_-]{1,128}$' }),
     kind: oneOfWords(mediaFileKinds),
     mimeType: Type.String({ minLength: 3, maxLength: 100 }),
-    sizeBytes: Type.Integer({ minimum: 1 }),
+    /** An alarm may count a file that its terminal has without a byte. */
+    sizeBytes: Type.Integer({ minimum: 0 }),
     channel: byte,
     source: oneOfWords(mediaFileSources),
     /** Id that the terminal has given it in 0x0800 and 0x0801; null for attachments. */

@@ -81,7 +81,13 @@ export class AttachmentFile {
         this.#hasNews = false;
         return { kind: 'incomplete', missing };
       }
-      if (this.#incoming !== null) await this.#keep(this.#incoming);
+      // Of a file without a byte nothing has come; the alarm counts it like any other.
+      this.#incoming ??= await this.#port.open();
+      if (this.#incoming === null) {
+        this.fruitless += 1;
+        return { kind: 'incomplete', missing };
+      }
+      await this.#keep(this.#incoming);
       this.#isKept = true;
       return { kind: 'kept' };
     });

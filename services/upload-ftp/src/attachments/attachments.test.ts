@@ -142,7 +142,10 @@ describe('the attachment server', () => {
     client.data(long, 0, clipBytes(10));
     expect(await client.done(long, 10)).toMatchObject({ name: long, result: 0 });
     expect(await client.done('empty.bin', 0, 4)).toMatchObject({ result: 0 });
-    expect(kept()).toEqual([sha256(clipBytes(10))]);
+    expect(await client.done('empty.bin', 0, 4)).toMatchObject({ result: 0 });
+    expect(kept()).toEqual([sha256(clipBytes(10)), sha256(Buffer.alloc(0))]);
+    expect(bench.expected.get(alarmNo)?.files.map(({ name }) => name)).toEqual([long, 'empty.bin']);
+    expect([await bench.onDisk(), bench.alarms.openFiles]).toEqual([[], 0]);
   });
 
   it('answers a repeated 0x1212 with success, and keeps the file once', async () => {

@@ -211,7 +211,7 @@ export class Conversation {
 
   #answerDone(frame: Frame, { name, type }: BodyOf<typeof attachmentFileDone>, completion: Completion): void {
     const missing = completion.kind === 'incomplete' ? completion.missing : [];
-    const body = { name, type, result: missing.length === 0 ? 0 : 1, retransmit: [...missing] };
+    const body = { name, type, result: completion.kind === 'incomplete' ? 1 : 0, retransmit: [...missing] };
     const header = { edition: '2013' as const, phone: frame.address() };
     const { length } = encodeMessage(attachmentFileDoneResponse, body, { ...header, serial: 0 });
     const serial = this.#line.takeSerials(length);

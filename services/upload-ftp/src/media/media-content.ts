@@ -19,7 +19,9 @@ export async function mediaContent(sources: MediaSources, place: MediaPlace): Pr
   const found = (await localFile(sources, place)) ?? (await sharedFile(sources, place));
   if (found === null) return null;
   const { sizeBytes, read } = found;
-  const beginning = await buffer(await read({ start: 0, end: Math.min(sniffedBytes, sizeBytes) - 1 }));
+  const isEmpty = sizeBytes === 0;
+  const first = { start: 0, end: Math.min(sniffedBytes, sizeBytes) - 1 };
+  const beginning = isEmpty ? Buffer.alloc(0) : await buffer(await read(first));
   const contentType = mimeTypeOf(beginning);
   return {
     sizeBytes,
@@ -27,7 +29,7 @@ export async function mediaContent(sources: MediaSources, place: MediaPlace): Pr
     etag: `"${place.fileId}"`,
     contentType,
     fileName: `${place.fileId}${extensionOf(contentType)}`,
-    open: (range) => [() => read(range)],
+    open: (range) => (isEmpty ? [] : [() => read(range)]),
   };
 }
 

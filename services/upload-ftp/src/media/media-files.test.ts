@@ -77,12 +77,20 @@ describe('a file of a terminal', () => {
     expect(await world.files(imei)).toHaveLength(3);
   });
 
+  it('may have no byte at all', async () => {
+    const stored = await world.keep(imei, Buffer.alloc(0));
+    expect(stored.sizeBytes).toBe(0);
+    expect(await broker.told(imei)).toEqual([stored]);
+    const { status, headers, body } = await world.get({ imei, fileId: stored.fileId });
+    expect([status, headers['content-length'], body]).toEqual([200, '0', Buffer.alloc(0)]);
+  });
+
   it('that is discarded leaves nothing, and so does one that can not be kept', async () => {
     const file = await world.media.open(imei);
     await file.write(jpeg(), 0);
     await file.discard();
     await file.discard();
-    await expect(world.keep(imei, Buffer.alloc(0))).rejects.toThrow('can not be told');
+    await expect(world.keep(imei, jpeg(), { mimeType: '' })).rejects.toThrow('can not be told');
     await expect(world.keep(imei, jpeg(), { imei: newImei() })).rejects.toThrow('another terminal');
     await expect(world.keep('../escape', jpeg())).rejects.toThrow(RangeError);
     expect([await incoming(), await notes(), await world.files(imei)]).toEqual([[], [], []]);
