@@ -68,5 +68,6 @@ export const indexes: readonly Index[] = [
   { collection: 'partner_heartbeats', keys: { accountId: 1, imei: 1, timestamp: -1 } },
   { collection: 'support_tickets', keys: { accountId: 1, _id: -1 } },
   { collection: 'chat_messages', keys: { accountId: 1, _id: -1 } },
+  { collection: 'chat_messages', keys: { messageKey: 1 } },
   { collection: 'partners', keys: { accountId: 1, _id: -1 } },
 ];

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
+import { keepSent } from './use-cases.ts';
 
 jest.setTimeout(60_000);
 
@@ -28,12 +29,13 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-const newPhone = (): string => `+1415555${String(randomInt(10_000)).padStart(4, '0')}`;
 let last = 0;
-const newId = (): string => {
+const next = (): number => {
   last += 1;
-  return `m-${last}`;
+  return last;
 };
+const newPhone = (): string => `+1415555${String(next()).padStart(4, '0')}`;
+const newId = (): string => `m-${next()}`;
 
 function send(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
   const text = JSON.stringify(body);
@@ -42,10 +44,21 @@ function send(path: string, body: object, headers: Record<string, string> = {}):
   return world.anonymous.post(path, text, { 'x-timestamp': timestamp, 'x-signature': `sha256=${hex}`, ...headers });
 }
 
+/** A form as Twilio signs it. */
+function fromTwilio(path: string, fields: Record<string, string>): Promise<Answer> {
+  const address = `${path}?provider=twilio`;
+  const names = Object.keys(fields).toSorted();
+  const signed = publicUrl + address + names.map((name) => name + fields[name]).join('');
+  return world.anonymous.post(address, new URLSearchParams(fields).toString(), {
+    'content-type': 'application/x-www-form-urlencoded',
+    'x-twilio-signature': createHmac('sha1', 'twilio-token').update(signed).digest('base64'),
+  });
+}
+
 const log = async (query = '', of: TestUser = user) => (await world.as(of).get(`/api/chat-log${query}`)).items;
 
 async function newVehicle(): Promise<{ id: number; vehicleNo: string }> {
-  const vehicleNo = `KA${randomInt(10, 99)}X${randomInt(1000, 9999)}`;
+  const vehicleNo = `KA42X${1000 + next()}`;
   const imei = `86${String(randomInt(10 ** 12)).padStart(13, '0')}`;
   const { accountId, owner } = world.ours;
   const { record } = await recordVehicle(world.records, { accountId, ownerUserId: owner.id, vehicleNo, imei });
@@ -64,21 +77,47 @@ describe('the receiver of SMS', () => {
 
   it('takes Twilio as a form, answers TwiML, and follows the status of a message', async () => {
     const id = newId();
-    const post = (fields: Record<string, string>) => {
-      const path = `${sms}?provider=twilio`;
-      const names = Object.keys(fields).toSorted();
-      const signed = publicUrl + path + names.map((name) => name + fields[name]).join('');
-      return world.anonymous.post(path, new URLSearchParams(fields).toString(), {
-        'content-type': 'application/x-www-form-urlencoded',
-        'x-twilio-signature': createHmac('sha1', 'twilio-token').update(signed).digest('base64'),
-      });
-    };
-    const answer = await post({ MessageSid: id, From: phone, To: '+14155550000', Body: 'Hi & <bye>' });
+    const answer = await fromTwilio(sms, { MessageSid: id, From: phone, To: '+14155550000', Body: 'Hi & <bye>' });
     expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('<Response/>') });
     expect(answer.headers.get('content-type')).toContain('text/xml');
-    await post({ MessageSid: id, From: phone, To: '+14155550000', MessageStatus: 'delivered' });
+    await fromTwilio(sms, { MessageSid: id, From: phone, To: '+14155550000', MessageStatus: 'delivered' });
     const kept = (await log()).filter((item) => item['provider_message_id'] === id);
     expect(kept).toMatchObject([{ provider: 'twilio', text: 'Hi & <bye>', status: 'delivered' }]);
+  });
+
+  it('follows a message in the account that sent it, whoever has the number that it went to, and only forwards', async () => {
+    // A user of another account with whom a vehicle is shared, whose number nobody has verified.
+    const [id, to] = [newId(), newPhone()];
+    await world.user('viewer', world.theirs, { phoneNumber: to, phoneVerifiedAt: null });
+    const { accountId } = world.ours;
+    const about = { to, from: '+14155550000', text: 'SOS', userId: user.id, vehicleId: null };
+    await keepSent(world.deps, { accountId }, { ...about, provider: 'twilio', providerMessageId: id });
+    const statusAfter = async (MessageStatus: string) => {
+      const news = { MessageSid: id, From: '+14155550000', To: to, MessageStatus };
+      expect(await fromTwilio(sms, news)).toMatchObject({ status: 200 });
+      return (await log()).find((item) => item['provider_message_id'] === id)?.['status'];
+    };
+    expect(await statusAfter('queued')).toBe('sent');
+    expect(await statusAfter('some word of tomorrow')).toBe('sent');
+    expect(await statusAfter('delivered')).toBe('delivered');
+    expect(await statusAfter('sent')).toBe('delivered');
+    expect(await log('', world.theirs.owner)).toEqual([]);
+  });
+
+  it('follows with platform headers the messages of the own account alone', async () => {
+    const id = newId();
+    const about = { to: newPhone(), from: 'FLEET', text: 'SOS', userId: user.id, vehicleId: null };
+    const sent = { ...about, provider: 'generic', providerMessageId: id } as const;
+    await keepSent(world.deps, { accountId: world.ours.accountId }, sent);
+    const news = { id, from: 'FLEET', to: about.to, status: 'delivered' };
+    const statusAfter = async (of: TestUser) => {
+      const key = await world.as(of).post('/api/api-keys', { name: 'ingest', scopes: ['ingest'] });
+      const ingest = world.as({ ...of, apiKey: String(key.data['key']) });
+      expect((await ingest.post(sms, news)).status).toBe(200);
+      return (await log()).find((item) => item['provider_message_id'] === id)?.['status'];
+    };
+    expect(await statusAfter(world.theirs.owner)).toBe('sent');
+    expect(await statusAfter(world.ours.owner)).toBe('delivered');
   });
 
   it('answers 401 without the signature of the very body, or of a provider that is not configured', async () => {
@@ -181,6 +220,16 @@ describe('the receiver of calls', () => {
       end: false,
       reply: expect.stringContaining('Which'),
     });
+  });
+
+  it('speaks TwiML to Twilio, and listens for as long as the talk goes on', async () => {
+    const { vehicleNo } = await newVehicle();
+    const talk = { CallSid: newId(), From: phone, To: '+14155550000' };
+    const begun = await fromTwilio(voice, talk);
+    expect(begun.headers.get('content-type')).toContain('text/xml');
+    expect(begun.body).toMatch(/<Response><Gather input="speech"><Say>You can ask .*<\/Say><\/Gather><\/Response>$/);
+    const answered = await fromTwilio(voice, { ...talk, SpeechResult: `Where is ${vehicleNo}?` });
+    expect(answered.body).toMatch(new RegExp(`<Response><Say>${vehicleNo} .*</Say></Response>$`));
   });
 
   it('tells an unknown caller nothing', async () => {

@@ -1,5 +1,5 @@
 import { invalid } from '@fleet/service-kit';
-import type { ChatMessage, Provider } from './schema.ts';
+import { type ChatMessage, chatStatuses, type Provider } from './schema.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -9,7 +9,8 @@ export interface Sms {
   readonly from: string;
   readonly to: string;
   readonly text: string;
-  readonly status: ChatMessage['status'];
+  /** Null for a word of the provider that says nothing about the way of a message. */
+  readonly status: ChatMessage['status'] | null;
   readonly isCallBack: boolean;
 }
 
@@ -63,23 +64,43 @@ const statuses: Readonly<Record<string, ChatMessage['status']>> = {
   received: 'received',
   receiving: 'received',
   accepted: 'queued',
+  scheduled: 'queued',
   queued: 'queued',
   submitted: 'sent',
+  buffered: 'sent',
   sending: 'queued',
   sent: 'sent',
+  partially_delivered: 'sent',
   delivered: 'delivered',
   read: 'delivered',
   undelivered: 'failed',
+  undeliverable: 'failed',
   rejected: 'failed',
+  expired: 'failed',
+  canceled: 'failed',
   failed: 'failed',
 };
+
+/** How far on its way a message of each status is: news that come late do not take it back. */
+const steps: Readonly<Record<ChatMessage['status'], number>> = {
+  received: 0,
+  queued: 1,
+  sent: 2,
+  delivered: 3,
+  failed: 3,
+};
+
+/** The statuses that a message may have before it comes to this one. */
+export const statusesBefore = (status: ChatMessage['status']): ChatMessage['status'][] =>
+  chatStatuses.filter((each) => steps[each] < steps[status]);
 
 /** Reads what a provider of SMS sends; 400 for what is no message. */
 export function readSms(provider: Provider, body: Fields): Sms {
   const keys = names[provider];
   const text = textOf(body, keys.text);
-  const status = statuses[textOf(body, keys.status)?.toLowerCase() ?? ''];
-  const isCallBack = text === undefined && status !== undefined && status !== 'received';
+  const word = textOf(body, keys.status)?.toLowerCase();
+  const status = statuses[word ?? ''] ?? null;
+  const isCallBack = text === undefined && word !== undefined && status !== 'received';
   if (text === undefined && !isCallBack) throw invalid([{ path: `/${keys.text[0]}`, message: 'is missing' }]);
   return {
     id: required(body, keys.id),

@@ -3,7 +3,7 @@ import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
 import { readJsonOrForm } from '../../http/forms.ts';
-import { twiml } from './rules.ts';
+import { silentTwiml, spokenTwiml } from './rules.ts';
 import { anyBody, chatMessageShown, listChatQuery, smsAnswer, smsQuery, voiceAnswer, voiceQuery } from './schema.ts';
 import { shownMessage } from './shown.ts';
 import { listMessages, receiveCall, receiveSms, requireSignature } from './use-cases.ts';
@@ -23,8 +23,8 @@ const receiver = {
 } as const;
 
 /** Twilio reads TwiML alone. */
-const sendTwiml = ({ response }: RequestContext, text: string | null): void =>
-  void response.status(200).type('text/xml').send(twiml(text));
+const sendTwiml = ({ response }: RequestContext, twiml: string): void =>
+  void response.status(200).type('text/xml').send(twiml);
 
 export const chatLogRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
@@ -37,7 +37,7 @@ export const chatLogRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ query: { provider = 'generic' }, body, context }) => {
       await requireSignature(deps, provider, context);
       await receiveSms(deps, provider, body, context);
-      return provider === 'twilio' ? sendTwiml(context, null) : { ok: true };
+      return provider === 'twilio' ? sendTwiml(context, silentTwiml) : { ok: true };
     },
   }),
   platformRoute({
@@ -50,7 +50,7 @@ export const chatLogRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ query: { provider = 'generic' }, body, context }) => {
       await requireSignature(deps, provider, context);
       const answer = await receiveCall(deps, provider, body, context);
-      return provider === 'twilio' ? sendTwiml(context, answer.reply) : answer;
+      return provider === 'twilio' ? sendTwiml(context, spokenTwiml(answer)) : answer;
     },
   }),
   platformRoute({

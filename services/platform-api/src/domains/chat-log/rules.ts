@@ -46,8 +46,15 @@ const escapes: Readonly<Record<string, string>> = {
   "'": '&apos;',
 };
 
-/** A text as TwiML says it; null says nothing. */
-export const twiml = (text: string | null): string => {
-  const say = text === null ? '' : `<Say>${text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? '')}</Say>`;
-  return `<?xml version="1.0" encoding="UTF-8"?>${say === '' ? '<Response/>' : `<Response>${say}</Response>`}`;
-};
+const said = (text: string): string =>
+  `<Say>${text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? '')}</Say>`;
+
+const response = (content: string): string =>
+  `<?xml version="1.0" encoding="UTF-8"?>${content === '' ? '<Response/>' : `<Response>${content}</Response>`}`;
+
+/** The answer to a text message, in TwiML: nothing. */
+export const silentTwiml = response('');
+
+/** What is said in a call, in TwiML. One that goes on listens while it speaks; what it hears comes to the same address. */
+export const spokenTwiml = ({ reply, end }: { readonly reply: string; readonly end: boolean }): string =>
+  response(end ? said(reply) : `<Gather input="speech">${said(reply)}</Gather>`);

@@ -30,21 +30,22 @@ function isSame(given: string | undefined, expected: string): boolean {
 const hmac = (algorithm: 'sha1' | 'sha256', secret: string, data: string | Buffer, form: 'base64' | 'hex'): string =>
   createHmac(algorithm, secret).update(data).digest(form);
 
-/** Names of a form in order, each with its values in order. */
-function sortedForm(parameters: URLSearchParams): [string, string[]][] {
-  const names = [...new Set(parameters.keys())].toSorted(inOrder);
-  return names.map((name) => [name, [...new Set(parameters.getAll(name))].toSorted(inOrder)]);
-}
+/** Names and values of a form in the order of the names, values of one name in their own. */
+const sortedForm = (parameters: URLSearchParams): (readonly [string, string])[] =>
+  [...new Set(parameters.keys())].toSorted(inOrder).flatMap((name) =>
+    parameters
+      .getAll(name)
+      .toSorted(inOrder)
+      .map((value) => [name, value] as const),
+  );
 
 const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const formOf = ({ isForm, rawBody }: SignedRequest): URLSearchParams =>
   new URLSearchParams(isForm ? rawBody.toString() : '');
 
-const joined = (parameters: URLSearchParams): string =>
-  sortedForm(parameters)
-    .flatMap(([name, values]) => values.map((value) => name + value))
-    .join('');
+const joined = (parameters: readonly (readonly [string, string])[]): string =>
+  parameters.map(([name, value]) => name + value).join('');
 
 /** HMAC-SHA1 over the URL and the form's names and values in order; JSON is named by its hash in the URL. */
 function isFromTwilio(request: SignedRequest, secret: string): boolean {
@@ -52,7 +53,8 @@ function isFromTwilio(request: SignedRequest, secret: string): boolean {
   if (bodyHash !== null) {
     if (!isSame(bodyHash.toLowerCase(), createHash('sha256').update(request.rawBody).digest('hex'))) return false;
   } else if (!request.isForm && request.rawBody.length > 0) return false;
-  const form = joined(formOf(request));
+  // A value that stands twice under its name is signed once.
+  const form = [...new Set(sortedForm(formOf(request)).map((pair) => joined([pair])))].join('');
   // Twilio signs some requests with the port and some without it.
   return urlForms(request.url).some((url) =>
     isSame(request.header('x-twilio-signature'), hmac('sha1', secret, url + form, 'base64')),
@@ -67,20 +69,24 @@ function urlForms(url: string): string[] {
   return [`${bare}${rest}`, `${withPort}${rest}`];
 }
 
-/** Version 3: HMAC-SHA256 over the URL with its query in order, the form, and a nonce. */
+/**
+ * Version 3, as Plivo's own libraries check it: HMAC-SHA256 over the URL with its query in order, the form (behind a dot, and a `?` where there is no query), a
+ * dot and the nonce. The `Ma` header is signed by the main account, the other by the account or sub-account that sends; a header may name several signatures.
+ */
 function isFromPlivo(request: SignedRequest, secret: string): boolean {
   const nonce = request.header('x-plivo-signature-v3-nonce');
   if (nonce === undefined || (!request.isForm && request.rawBody.length > 0)) return false;
   const { protocol, host, pathname, searchParams } = new URL(request.url);
   const query = sortedForm(searchParams)
-    .flatMap(([name, values]) => values.map((value) => `${name}=${value}`))
+    .map(([name, value]) => `${name}=${value}`)
     .join('&');
-  const form = joined(formOf(request));
+  const form = joined(sortedForm(formOf(request)));
   const parts = [query, form].filter((part) => part !== '').join('.');
   const signed = `${protocol}//${host}${pathname}${parts === '' ? '' : `?${parts}`}.${nonce}`;
   const expected = hmac('sha256', secret, signed, 'base64');
-  const given = request.header('x-plivo-signature-v3') ?? '';
-  return given.split(',').some((signature) => isSame(signature.trim(), expected));
+  return ['x-plivo-signature-v3', 'x-plivo-signature-ma-v3']
+    .flatMap((name) => request.header(name)?.split(',') ?? [])
+    .some((signature) => isSame(signature.trim(), expected));
 }
 
 /** A token of five minutes that names the body by its hash. */

@@ -15,11 +15,11 @@ import { normalVehicleNo } from '../vehicles/rules.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicles } from '../vehicles/visibility.ts';
 import { answerAbout, callerBehind } from './answers.ts';
-import { type Call, readCall, readSms, type Sms } from './payloads.ts';
+import { type Call, readCall, readSms, type Sms, statusesBefore } from './payloads.ts';
 import { intentOf, namedVehicle, readCommand, unknownCaller } from './rules.ts';
 import type { ChatMessage, ListChatQuery, Provider } from './schema.ts';
 import { isSigned } from './signatures.ts';
-import { findMessage, messagesIn } from './store.ts';
+import { findMessage, findSent, messagesIn } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config' | 'limits' | 'messages'>;
 type Body = Readonly<Record<string, unknown>>;
@@ -47,13 +47,9 @@ export async function requireSignature(
 export async function receiveSms(deps: Parts, provider: Provider, body: Body, context: RequestContext): Promise<void> {
   const sms = readSms(provider, body);
   const messageKey = `sms:${provider}:${sms.id}`;
+  if (sms.isCallBack) return followSms(deps, messageKey, sms, context);
   const { user, scope } = await partiesOf(deps, sms, context);
-  const known = await findMessage(deps.records, scope.accountId, messageKey);
-  if (known !== null || sms.isCallBack) {
-    if (known !== null && sms.isCallBack)
-      await messagesIn(deps.records).update(scope, known._id, { status: sms.status });
-    return;
-  }
+  if ((await findMessage(deps.records, scope.accountId, messageKey)) !== null) return;
   const command = user === null ? null : await commandOf(deps, user, sms.text);
   const isNew = await keep(deps, scope, {
     messageKey,
@@ -64,12 +60,29 @@ export async function receiveSms(deps: Parts, provider: Provider, body: Body, co
     from: sms.from,
     to: sms.to,
     text: sms.text,
-    status: sms.status,
+    status: 'received',
     userId: user?._id ?? null,
     vehicleId: command?.vehicle?._id ?? null,
     receivedAt: new Date(),
   });
   if (isNew && command !== null && user !== null) await reply(deps, scope, user, sms, provider, command);
+}
+
+/** Notes what a provider tells of the way of a message. It is in the account that sent it, whoever has the number that it went to. */
+async function followSms(
+  { records }: Parts,
+  messageKey: string,
+  { status }: Sms,
+  context: RequestContext,
+): Promise<void> {
+  const caller = callerIfAny(context);
+  const known =
+    caller === undefined
+      ? await findSent(records, messageKey)
+      : await findMessage(records, caller.accountId, messageKey);
+  if (known === null || status === null) return;
+  const where = { _id: known._id, status: { $in: statusesBefore(status) } };
+  await messagesIn(records).updateMany(known, where, { $set: { status } });
 }
 
 interface Command {
