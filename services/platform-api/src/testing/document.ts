@@ -13,7 +13,10 @@ export interface Schema {
   readonly minimum?: number;
   readonly minLength?: number;
   readonly minItems?: number;
+  readonly maxItems?: number;
   readonly items?: Schema;
+  readonly additionalProperties?: Schema | boolean;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly anyOf?: readonly Schema[];

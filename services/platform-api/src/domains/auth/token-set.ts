@@ -15,9 +15,9 @@ export const tokenSet = Type.Object(
   {
     token_type: Type.Literal('Bearer'),
     access_token: Type.String(),
-    expires_in: Type.Integer({ description: 'Seconds.' }),
+    expires_in: Type.Literal(accessTokenSeconds, { description: 'Seconds.' }),
     refresh_token: nullable(Type.String()),
-    refresh_expires_in: Type.Integer({ description: 'Seconds.' }),
+    refresh_expires_in: Type.Literal(refreshSeconds, { description: 'Seconds.' }),
     user: userSchema,
   },
   { title: 'TokenSet' },

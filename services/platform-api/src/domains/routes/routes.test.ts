@@ -171,6 +171,7 @@ describe('routes', () => {
     ['a polyline that is none', { name: 'X', polyline: '!!' }, '/polyline'],
     ['an unknown profile', { name: 'X', path: line, profile: 'boat' }, '/profile'],
     ['too small a deviation', { name: 'X', path: line, deviation_m: 19 }, '/deviation_m'],
+    ['part of a metre', { name: 'X', path: line, deviation_m: 20.5 }, '/deviation_m'],
     ['an unknown event', { name: 'X', path: line, notify_on: ['arrival'] }, '/notify_on/0'],
     [
       'an unknown zone',
