@@ -21,7 +21,7 @@ beforeAll(async () => {
     DEVICE_REPLY_TIMEOUT_MS: String(deviceReplyTimeoutMs),
     UPLOAD_CONTROL_TIMEOUT_MS: '2000',
     WAKE_UP_INTERVAL_MS: '500',
-    SESSION_IDLE_TIMEOUT_MS: '60000',
+    SESSION_IDLE_SECONDS: '60',
   });
   gatewayPid = world.product.runtime.processes['jt808-gateway'];
   witness = await world.terminal();

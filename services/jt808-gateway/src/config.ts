@@ -41,10 +41,10 @@ export const schema = envSchema({
     default: 60_000,
     description: 'a connection that is not authenticated after this time is closed',
   },
-  SESSION_IDLE_TIMEOUT_MS: {
+  SESSION_IDLE_SECONDS: {
     type: 'integer',
-    minimum: 100,
-    default: 180_000,
+    minimum: 1,
+    default: 300,
     description: 'a terminal that says nothing for this long is disconnected; longer than the slowest heartbeat',
   },
   CONNECTIONS_PER_ADDRESS: {

@@ -30,7 +30,7 @@ describe('a connection', () => {
   beforeAll(async () => {
     gateway = await startGateway({
       LOGIN_TIMEOUT_MS: '3000',
-      SESSION_IDLE_TIMEOUT_MS: '3000',
+      SESSION_IDLE_SECONDS: '3',
       WRITE_BUFFER_LIMIT_BYTES: '4096',
     });
   });

@@ -211,7 +211,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
     host: config.HOST,
     port: config.JT808_PORT,
     loginTimeoutMs: config.LOGIN_TIMEOUT_MS,
-    idleTimeoutMs: config.SESSION_IDLE_TIMEOUT_MS,
+    idleTimeoutMs: config.SESSION_IDLE_SECONDS * 1000,
     connectionsPerAddress: config.CONNECTIONS_PER_ADDRESS,
     writeBufferLimitBytes: config.WRITE_BUFFER_LIMIT_BYTES,
     ignoreChecksum: config.IGNORE_CHECKSUM,
