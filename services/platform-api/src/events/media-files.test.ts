@@ -121,11 +121,21 @@ describe('a picture that is stored', () => {
     expect(ear.of('notification', id).at(-1)).toMatchObject({ media: [{ kind: 'image' }] });
   });
 
+  it('has one notification with the event that announced it an hour before', async () => {
+    const { id, imei } = await newVehicle();
+    const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
+    await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 3_600_000 });
+    await until(async () => (await notificationsOf(id, 'media_captured')).length > 0);
+    await tellStored(world, storedPicture(imei, pod.id));
+    await until(async () => linked((await notificationsOf(id, 'media_captured')).at(-1)).length > 0);
+    expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
+  });
+
   it('of a terminal without a vehicle is removed, and what can not be read holds up nothing', async () => {
     const stored = storedPicture(newImei(), pod.id);
     await tellStored(world, stored);
     await until(async () => pod.removed.includes(stored.fileId));
-    const bad = { ...stored, sizeBytes: 0 };
+    const bad = { ...stored, sizeBytes: -1 };
     await world.bus.js.publish(`media-file.${stored.imei}.stored`, JSON.stringify(bad));
     await world.bus.js.publish(`media-file.${stored.imei}.stored`, 'nothing');
     await settled();

@@ -8,8 +8,9 @@ import { instantTaken } from '../domains/media/times.ts';
 import { findNotification } from '../domains/notifications/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/store.ts';
-import { firstToldMs, hadTerminal, type Picture, raiseCaptured } from './media.ts';
+import { hadTerminal, type Picture, raiseCaptured } from './media.ts';
 import type { EventParts } from './parts.ts';
+import { firstToldMs } from './pictures-told.ts';
 
 /** Reads what upload-ftp has stored of terminals (MEDIA): each becomes a record of its vehicle, what is nobody's goes. */
 export const followMediaFiles = (parts: EventParts): StoredConsumer =>
@@ -103,16 +104,18 @@ async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored
     longitude: place?.longitude ?? null,
     notificationId: attachment?.notificationId ?? null,
     protected: false,
-    toldAtMs: attachment === null ? await toldAtMs(parts, stored) : null,
+    toldAtMs: attachment === null ? await toldAtMs(parts, vehicle, stored) : null,
     file,
     clip: null,
   };
 }
 
-const toldAtMs = async ({ redis }: EventParts, stored: MediaStored): Promise<number> =>
-  stored.multimediaId === null
-    ? stored.receivedAtMs
-    : firstToldMs(redis, stored.imei, pictureOf(stored), stored.receivedAtMs);
+async function toldAtMs({ redis }: EventParts, vehicle: Vehicle, stored: MediaStored): Promise<number> {
+  const { imei, multimediaId, receivedAtMs, takenAt } = stored;
+  if (multimediaId === null) return receivedAtMs;
+  const takenAtMs = takenAt === null ? null : instantTaken(takenAt, vehicle.cameraUtcOffset, receivedAtMs).getTime();
+  return firstToldMs(redis, imei, pictureOf(stored), { by: 'file', receivedAtMs, takenAtMs });
+}
 
 const pictureOf = ({ multimediaId, channel, kind, source, sizeBytes, place }: MediaStored): Picture => ({
   multimediaId: multimediaId ?? 0,

@@ -1,18 +1,15 @@
 import { multimediaEvent } from '@fleet/jt808';
-import type { Redis } from '@fleet/storage';
 import { keyOf } from '../domains/notifications/content.ts';
 import { claimed } from '../domains/notifications/record.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { type EventParts, type Happening, raisedFor, raiseHappenings } from './parts.ts';
+import { firstToldMs } from './pictures-told.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
 
 const kinds = ['image', 'audio', 'video'] as const;
 /** Event codes of JT/T 808-2013 table 80: what made the terminal take it. */
 const sources = ['capture', 'timer'] as const;
-
-/** 0x0800 and 0x0801 tell of the same picture: within this time one id of a terminal is one picture. */
-const samePictureMs = 600_000;
 
 /** What is told of a picture that a camera has taken. */
 export interface Picture {
@@ -39,7 +36,12 @@ export const keepMediaEvents: TerminalHandler<typeof multimediaEvent> = {
       kind: kinds[type] ?? 'image',
       source: sources[eventCode] ?? 'alarm',
     };
-    await raiseCaptured(parts, vehicle, picture, await firstToldMs(parts.redis, imei, picture, receivedAtMs));
+    await raiseCaptured(
+      parts,
+      vehicle,
+      picture,
+      await firstToldMs(parts.redis, imei, picture, { by: 'event', receivedAtMs }),
+    );
   },
 };
 
@@ -81,17 +83,4 @@ export async function raisedOne(
   await raiseHappenings(parts, [{ vehicle, happening }]);
   const key = keyOf(raisedFor(vehicle), happening);
   return (await claimed(parts.records, [key])).get(key) ?? null;
-}
-
-/** When the picture was first told of, so that both messages are one notification. Ids begin anew with the terminal. */
-export async function firstToldMs(
-  redis: Redis,
-  imei: string,
-  { multimediaId, channel }: Pick<Picture, 'multimediaId' | 'channel'>,
-  receivedAtMs: number,
-): Promise<number> {
-  const key = `media-told:${imei}:${multimediaId}:${channel}`;
-  const expiration = { type: 'PX', value: samePictureMs } as const;
-  const known = await redis.set(key, String(receivedAtMs), { condition: 'NX', GET: true, expiration });
-  return known === null ? receivedAtMs : Number(known);
 }
