@@ -1,7 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Express, Router } from 'express';
+import { apiError } from './api.ts';
+import { AppError } from './errors.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Registry } from './metrics.ts';
 
@@ -43,13 +46,22 @@ const maxHeaderSize = 64 * 1024;
 /** Longer than load balancers and clients keep theirs: who closes first must be the one that sends, else a request meets a connection that just ends. */
 const keepAliveTimeoutMs = 65_000;
 
+/** Makes the body of an error. */
+type ErrorBody = (error: AppError, requestId: string) => unknown;
+
 /**
  * Listens with an app; the answer knows the real port. `close` takes no more connections, lets the requests under way end, and cuts what is left after
  * `limitMs`.
  */
 export async function listen(
   app: Express | RequestListener,
-  options: { host: string; port: number; configure?: (server: Server) => void },
+  options: {
+    host: string;
+    port: number;
+    configure?: (server: Server) => void;
+    /** The body of errors, where it differs from that of the Device API. */
+    renderError?: ErrorBody;
+  },
 ): Promise<{ server: Server; port: number; close(limitMs?: number): Promise<void> }> {
   const server = createServer({ maxHeaderSize }, app);
   const sockets = new Set<Socket>();
@@ -57,7 +69,9 @@ export async function listen(
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.on('clientError', answerUnreadable);
+  server.on('clientError', answerUnreadable(options.renderError ?? apiError));
+  // What else a client expects than to be asked for its body is none of ours: Node would answer 417 without a body.
+  server.on('checkExpectation', app);
   server.keepAliveTimeout = keepAliveTimeoutMs;
   options.configure?.(server);
   await new Promise<void>((resolve, reject) => {
@@ -75,20 +89,33 @@ export async function listen(
 }
 
 /** What is not HTTP, or not in time, never becomes a request: it is answered here, with the body that all errors have. */
-function answerUnreadable(error: Error & { code?: string }, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const [status, reason, sentence] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? [431, 'Request Header Fields Too Large', 'The address and headers of the request are too large.']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? [408, 'Request Timeout', 'The request did not arrive in time.']
-        : [400, 'Bad Request', 'The request is not valid HTTP.'];
-  const body = JSON.stringify({ status, error: sentence });
-  const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}`;
-  socket.end(`${head}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`);
+const answerUnreadable =
+  (render: ErrorBody) =>
+  (error: Error & { code?: string }, socket: Duplex): void => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const requestId = randomUUID();
+    const refusal = refusalOf(error.code);
+    const body = JSON.stringify(render(refusal, requestId));
+    const head = [
+      `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${requestId}`,
+      'X-Content-Type-Options: nosniff',
+      'Connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  };
+
+function refusalOf(code: string | undefined): AppError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new AppError('headers_too_large', 'The address and headers of the request are too large.');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new AppError('request_incomplete', 'The request did not arrive in time.');
+  return new AppError('validation_failed', 'The request is not valid HTTP.');
 }
 
 function closeServer(server: Server, sockets: ReadonlySet<Socket>, limitMs: number | undefined): Promise<void> {

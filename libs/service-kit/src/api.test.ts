@@ -392,6 +392,19 @@ describe('adminRoutes', () => {
   });
 });
 
+/** Sends some bytes and reads until the connection ends. */
+async function exchange(port: number, text: string): Promise<{ head: string; body: string }> {
+  const answer = await new Promise<string>((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('error', () => undefined);
+    socket.once('close', () => resolve(Buffer.concat(chunks).toString()));
+  });
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return { head, body };
+}
+
 describe('what is no request', () => {
   it('does not begin with a parameter that is far too long: that is told by its name', async () => {
     const response = await fetch(`${base}/echo/${'x'.repeat(50_000)}`);
@@ -404,16 +417,39 @@ describe('what is no request', () => {
     ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
     [`GET /echo/${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
   ])('is answered with the body of all errors: %.20s', async (text, status) => {
-    const answer = await new Promise<string>((resolve) => {
-      const socket = connect(server.port, '127.0.0.1', () => socket.write(text));
-      const chunks: Buffer[] = [];
-      socket.on('data', (chunk) => chunks.push(chunk));
-      socket.on('error', () => undefined);
-      socket.once('close', () => resolve(Buffer.concat(chunks).toString()));
-    });
-    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    const { head, body } = await exchange(server.port, text);
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(head).toMatch(/^X-Request-Id: [0-9a-f-]{36}$/m);
     expect(JSON.parse(body)).toEqual({ status, error: expect.stringMatching(/^The .+\.$/) });
+  });
+
+  it('is 408 where its end does not come in time, with the body that the service wants', async () => {
+    const own = await listen(createApp(), {
+      host: '127.0.0.1',
+      port: 0,
+      renderError: ({ status, code }, requestId) => ({ status, code, requestId }),
+      // Node itself looks twice a minute alone.
+      configure: (one) => {
+        const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+        one.on('connection', (socket) => void one.emit('clientError', late, socket));
+      },
+    });
+    try {
+      const { head, body } = await exchange(own.port, 'GET / HTTP/1.1\r\nHost: x\r\n');
+      expect(head).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
+      const requestId = /^X-Request-Id: (.+)$/m.exec(head)?.[1];
+      expect(JSON.parse(body)).toEqual({ status: 408, code: 'request_incomplete', requestId });
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('is not what expects something that nobody knows: it is answered as any other', async () => {
+    const { head } = await exchange(
+      server.port,
+      'GET /echo/next HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\nConnection: close\r\n\r\n',
+    );
+    expect(head).toMatch(/^HTTP\/1.1 200 /);
   });
 });
 

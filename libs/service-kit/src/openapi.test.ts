@@ -47,6 +47,12 @@ const rateLimits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-R
 const headers = (...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
+/** What every operation may be answered, which stands once among the components. */
+const ofAll = {
+  408: { $ref: '#/components/responses/RequestTimeout' },
+  431: { $ref: '#/components/responses/HeadersTooLarge' },
+};
+
 describe('openApiDocument', () => {
   it('describes path, parameters and answers by the schemas that validate', () => {
     expect(documentOf(read).paths).toEqual({
@@ -78,6 +84,7 @@ describe('openApiDocument', () => {
               headers: headers('X-Request-Id'),
               content: { 'application/json': { schema: expect.objectContaining({ required: ['ill'] }) } },
             },
+            ...ofAll,
           },
         },
       },
@@ -139,7 +146,7 @@ describe('openApiDocument', () => {
       security: [{ bearer: [] }],
       parameters: [{ name: 'X-Strict', in: 'header', ...header }],
     });
-    expect(Object.keys(operation?.responses ?? {})).toEqual(['201']);
+    expect(Object.keys(operation?.responses ?? {})).toEqual(['201', '408', '431']);
     const described = 'Own. Also accepted as `phoneNumber`.';
     expect(JSON.stringify(operation)).toContain(JSON.stringify({ type: 'string', description: described }));
   });

@@ -55,6 +55,7 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly Route[]): Re
     paths,
     components: {
       schemas: schemas.named(),
+      responses: unread(error),
       headers,
       securitySchemes: (info.security ?? keyAlone).schemes,
     },
@@ -118,7 +119,21 @@ function operation(route: Route, { info, schemas, error }: Parts): Record<string
       ...Object.entries(info.headersOf?.(route) ?? {}).map(([name, header]) => ({ name, in: 'header', ...header })),
     ],
     ...(route.body === undefined && route.bodyTypes === undefined ? {} : { requestBody: requestBody(route, schemas) }),
-    responses: { ...successes(route, schemas), ...failures(route, schemas, error) },
+    responses: { ...successes(route, schemas), ...failures(route, schemas, error), ...unreadRefs },
+  };
+}
+
+/** What every operation may be answered, as the request does not get so far that anybody knows which one it is for. */
+const unreadNames = { 408: 'RequestTimeout', 431: 'HeadersTooLarge' };
+const unreadRefs = Object.fromEntries(
+  Object.entries(unreadNames).map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
+);
+
+function unread(error: unknown): Record<string, unknown> {
+  const answer = (description: string) => ({ description, content: { 'application/json': { schema: error } } });
+  return {
+    [unreadNames[408]]: answer('The request did not arrive in time.'),
+    [unreadNames[431]]: answer('The address and the headers of the request are larger than 64 KiB together.'),
   };
 }
 

@@ -10,11 +10,12 @@ export interface Rate {
 
 /** A Redis that needs longer than this counts as away, and this process counts alone. */
 const redisLimitMs = 2_000;
+/** Fractions of a second are rounded up, those of a division are not. */
+const roundingMs = 0.01;
 
 /**
  * A token bucket in place of the library's fixed window: it refills all the time, so that a caller at the allowed rate is never refused. KEYS 1 bucket.
- * ARGV 1 tokens asked for, 2 seconds to live, 3 size. Answers what is spent (more than the size: refused) and the milliseconds to the next token, or, where
- * tokens are left, until the bucket is full.
+ * ARGV 1 tokens asked for, 2 seconds to live, 3 size. Answers what is spent (more than the size: refused) and the milliseconds until the bucket is full.
  */
 const tokenBucketScript = (perSecond: number): string => `
 local time = redis.call('TIME')
@@ -30,28 +31,65 @@ if text then
 end
 spent = math.max(0, spent - math.max(0, now - at) * perMs)
 local wanted = spent + tonumber(ARGV[1])
-if wanted > size then return {size + 1, math.ceil((wanted - size) / perMs)} end
+if wanted > size then return {size + 1, math.ceil(spent / perMs - 0.001)} end
 redis.call('SET', KEYS[1], string.format('%.4f:%.0f', wanted, now), 'EX', ARGV[2])
-return {math.ceil(wanted), math.ceil(wanted / perMs)}`;
+return {math.ceil(wanted), math.ceil(wanted / perMs - 0.001)}`;
 
 interface Limit {
-  readonly limiter: RLWrapperTimeouts;
-  readonly burst: number;
+  readonly rate: Rate;
+  /** Counts for all replicas. */
+  readonly shared: RLWrapperTimeouts;
+  /** Counts for this process alone while Redis is away: in windows, at whose end everything may come again. */
+  readonly own: RateLimiterMemory;
 }
 
 /** `redis` is a client of the package `redis`, as `@fleet/storage` opens it. */
-function makeLimiter(redis: object, keyPrefix: string, { burst, perSecond }: Rate): RLWrapperTimeouts {
+function makeLimit(redis: object, keyPrefix: string, rate: Rate): Limit {
+  const { burst, perSecond } = rate;
   // The time in which an empty bucket fills is also the window of the process's own counter.
   const duration = Math.max(1, Math.ceil(burst / perSecond));
-  const shared = { keyPrefix, points: burst, duration };
+  const options = { keyPrefix, points: burst, duration };
   const limiter = new RateLimiterRedis({
-    ...shared,
+    ...options,
     storeClient: redis,
     useRedisPackage: true,
     rejectIfRedisNotReady: true,
     customIncrTtlLuaScript: tokenBucketScript(perSecond),
   });
-  return new RLWrapperTimeouts({ limiter, timeoutMs: redisLimitMs, insuranceLimiter: new RateLimiterMemory(shared) });
+  const shared = new RLWrapperTimeouts({ limiter, timeoutMs: redisLimitMs });
+  return { rate, shared, own: new RateLimiterMemory(options) };
+}
+
+/** What is left of a bucket, and when there is more. */
+interface Counted {
+  readonly isRefused: boolean;
+  readonly left: number;
+  /** Until the bucket is full. */
+  readonly fullInMs: number;
+  /** Until one token is there. */
+  readonly nextInMs: number;
+}
+
+async function count({ rate, shared, own }: Limit, key: string): Promise<Counted> {
+  try {
+    return await outcomeOf(shared.consume(key), (fullInMs) => fullInMs - ((rate.burst - 1) / rate.perSecond) * 1000);
+  } catch {
+    // Redis is away: nobody is refused for that.
+    return outcomeOf(own.consume(key), (fullInMs) => fullInMs);
+  }
+}
+
+/** A refusal is an answer, too. */
+async function outcomeOf(taken: Promise<RateLimiterRes>, nextOf: (fullInMs: number) => number): Promise<Counted> {
+  const [result, isRefused] = await taken.then(
+    (left) => [left, false] as const,
+    (refusal: unknown) => {
+      if (refusal instanceof RateLimiterRes) return [refusal, true] as const;
+      throw refusal;
+    },
+  );
+  const { msBeforeNext: fullInMs, remainingPoints } = result;
+  return { isRefused, left: Math.max(0, remainingPoints), fullInMs, nextInMs: nextOf(fullInMs) };
 }
 
 /** The limits behind 429, shared by all replicas through Redis; without Redis each process counts for itself, and nobody is refused for that. */
@@ -61,10 +99,7 @@ export class RateLimits<Bucket extends string> {
   /** `prefix` keeps the buckets of services that share a Redis apart. */
   constructor(rates: Readonly<Record<Bucket, Rate>>, redis: object, prefix: string) {
     this.#limits = new Map(
-      Object.entries<Rate>(rates).map(([bucket, rate]) => [
-        bucket,
-        { limiter: makeLimiter(redis, `${prefix}:${bucket}`, rate), burst: rate.burst },
-      ]),
+      Object.entries<Rate>(rates).map(([bucket, rate]) => [bucket, makeLimit(redis, `${prefix}:${bucket}`, rate)]),
     );
   }
 
@@ -72,26 +107,20 @@ export class RateLimits<Bucket extends string> {
   async consume(bucket: Bucket, key: string, context?: Pick<RequestContext, 'response'>): Promise<void> {
     const limit = this.#limits.get(bucket);
     if (limit === undefined) throw new Error(`there is no bucket ${bucket}`);
-    const { limiter, burst } = limit;
-    try {
-      const taken = await limiter.consume(key);
-      context?.response.set(headersOf(taken, burst));
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-      throw new AppError(
-        'rate_limited',
-        `Too many requests: ask again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`,
-        {
-          headers: { ...headersOf(refusal, burst), 'Retry-After': String(seconds) },
-        },
-      );
-    }
+    const counted = await count(limit, key);
+    const headers = headersOf(counted, limit.rate);
+    if (!counted.isRefused) return void context?.response.set(headers);
+    const seconds = Math.max(1, Math.ceil((counted.nextInMs - roundingMs) / 1000));
+    throw new AppError(
+      'rate_limited',
+      `Too many requests: ask again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`,
+      { headers: { ...headers, 'Retry-After': String(seconds) } },
+    );
   }
 }
 
-const headersOf = (result: RateLimiterRes, burst: number): Record<string, string> => ({
+const headersOf = ({ left, fullInMs }: Counted, { burst }: Rate): Record<string, string> => ({
   'X-RateLimit-Limit': String(burst),
-  'X-RateLimit-Remaining': String(Math.max(0, result.remainingPoints)),
-  'X-RateLimit-Reset': String(Math.ceil((Date.now() + result.msBeforeNext) / 1000)),
+  'X-RateLimit-Remaining': String(left),
+  'X-RateLimit-Reset': String(Math.ceil((Date.now() + fullInMs) / 1000)),
 });

@@ -14,7 +14,8 @@ interface Operation {
   security: object[];
   parameters: Parameter[];
   requestBody?: { content: Record<string, { schema: Schema }> };
-  responses: Record<string, { description: string }>;
+  /** Without a description: what every request may be answered. */
+  responses: Record<string, { description?: string }>;
 }
 interface Parameter {
   name: string;
@@ -85,7 +86,9 @@ function itemOf(document: Document, method: string, path: string, operation: Ope
   const query = operation.parameters.map((parameter) => queryOf(parameter));
   const sent = query.filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${value}`);
   const body = operation.requestBody?.content['application/json']?.schema;
-  const answers = Object.entries(operation.responses).map(([status, { description }]) => `- ${status}: ${description}`);
+  const answers = Object.entries(operation.responses).flatMap(([status, { description }]) =>
+    description === undefined ? [] : [`- ${status}: ${description}`],
+  );
   return {
     name: operation.summary,
     ...(path.endsWith('/videos/upload') ? { event: [keepVideoId] } : {}),

@@ -37,8 +37,13 @@ const document = apiDocument() as {
   openapi: string;
   tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Record<string, unknown>> };
+  components: { schemas: Record<string, Record<string, unknown>>; responses: Record<string, Answer> };
 };
+/** Said of every operation, once. */
+const ofAll = { 408: '#/components/responses/RequestTimeout', 431: '#/components/responses/HeadersTooLarge' };
+
+const ownResponses = ({ responses }: Operation): Operation['responses'] =>
+  Object.fromEntries(Object.entries(responses).filter(([status]) => !(status in ofAll)));
 
 let world: World;
 let api: Awaited<ReturnType<World['service']>>;
@@ -96,7 +101,9 @@ describe.each([
   ['video service', videoDocument],
 ])('the document of the %s', (_name, make) => {
   const all = make() as unknown as typeof document;
-  const operations = Object.values(all.paths).flatMap((path) => Object.values(path));
+  const operations = Object.values(all.paths)
+    .flatMap((path) => Object.values(path))
+    .map((operation) => ({ ...operation, responses: ownResponses(operation) }));
 
   it('is valid OpenAPI 3.1 by its official schema, and every reference leads somewhere', async () => {
     expect(await new Validator({}).validate(structuredClone(all) as never)).toEqual({ valid: true });
@@ -144,6 +151,19 @@ describe.each([
       }
   });
 
+  it('says of every operation that the request may come too late, or with too much before its body', () => {
+    const { 408: late, 431: large } = Object.fromEntries(
+      Object.entries(ofAll).map(([status, $ref]) => [status, { $ref }]),
+    );
+    for (const path of Object.values(all.paths))
+      for (const { responses } of Object.values(path)) expect(responses).toMatchObject({ 408: late, 431: large });
+    for (const answer of Object.values(all.components.responses))
+      expect(answer).toMatchObject({
+        description: expect.stringMatching(/^[A-Z`].+\.$/),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiError' } } },
+      });
+  });
+
   it('says how long to wait with every 429', () => {
     const refusals = operations.flatMap(({ responses }) => responses[429] ?? []);
     expect(refusals.length).toBe(operations.length);
@@ -177,9 +197,9 @@ describe('the document', () => {
     const withBody = '200 400 401 403 404 413 415 429 500 502 503 504';
     const stream = '200 400 401 403 404 429 500 502';
     const statuses = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { responses }]) => [
+      Object.entries(methods).map(([method, operation]) => [
         `${method} ${path.replace('/api/v1', '')}`,
-        Object.keys(responses).join(' '),
+        Object.keys(ownResponses(operation)).join(' '),
       ]),
     );
     expect(Object.fromEntries(statuses)).toEqual({

@@ -38,6 +38,7 @@ import { announceChanges } from './events/record-changes.ts';
 import { startEvents } from './events/start.ts';
 import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
+import { platformError } from './routes/errors.ts';
 import { startSenders } from './senders/start.ts';
 import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
@@ -100,7 +101,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
       first_records: () => firstRecords.isDone,
     }),
   );
-  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
+  const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, renderError: platformError });
   const stopped = new AbortController();
   // One listener for each download.
   setMaxListeners(0, stopped.signal);

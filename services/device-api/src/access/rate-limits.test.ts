@@ -203,6 +203,31 @@ describe('Retry-After', () => {
   });
 });
 
+describe('X-RateLimit-Reset', () => {
+  it('is when the bucket is full again, for who is served and for who is refused', async () => {
+    // One token in ten seconds.
+    const burst = 10;
+    const slow = await world.service({ RATE_LIMIT_COMMANDS_BURST: `${burst}`, RATE_LIMIT_COMMANDS_PER_MINUTE: '6' });
+    const imei = await world.device(() => answered(0x8204));
+    const fromS = Date.now() / 1000;
+    let last = await slow.get(`/wakeup?imei=${imei}`);
+    const toS = Date.now() / 1000;
+    const resetOf = ({ headers }: Answer): number => Number(headers.get('x-ratelimit-reset'));
+    let served = 0;
+    let before = 0;
+    for (; last.status === 200; served += 1) {
+      before = resetOf(last);
+      expect(before).toBeGreaterThanOrEqual(Math.floor(fromS) + 10 * (served + 1));
+      expect(before).toBeLessThanOrEqual(Math.ceil(toS) + 10 * (served + 1));
+      last = await slow.get(`/wakeup?imei=${imei}`);
+    }
+    expect(last.status).toBe(429);
+    expect(served).toBeGreaterThanOrEqual(burst);
+    expect(Math.abs(resetOf(last) - before)).toBeLessThanOrEqual(1);
+    expect(Number(last.headers.get('retry-after'))).toBeLessThanOrEqual(10);
+  });
+});
+
 describe('without Redis', () => {
   it('each process counts for itself, and nobody is refused for that', async () => {
     const imei = await world.device(() => answered(0x8204));

@@ -50,15 +50,32 @@ export interface Document {
   readonly openapi: string;
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, 'path' | 'method'>>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Operation['responses'];
+  };
 }
 
 /** The document as its readers get it. */
 export const readDocument = (): Document => JSON.parse(JSON.stringify(apiDocument())) as Document;
 
+/** What every operation may answer stands once, among the components. */
+const resolvedResponses = (document: Document, responses: Operation['responses']): Operation['responses'] =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => {
+      const name = (response as { $ref?: string }).$ref?.split('/').at(-1);
+      return [status, (name === undefined ? undefined : document.components.responses[name]) ?? response];
+    }),
+  );
+
 export const operationsOf = (document: Document): Operation[] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, rest]) => ({ ...rest, path, method: method as Operation['method'] })),
+    Object.entries(methods).map(([method, { responses, ...rest }]) => ({
+      ...rest,
+      path,
+      method: method as Operation['method'],
+      responses: resolvedResponses(document, responses),
+    })),
   );
 
 /** The schema itself, or what it refers to. */
