@@ -109,151 +109,6 @@ describe('geofences', () => {
     });
   });
 
-  it('take coordinates in either order', async () => {
-    const given = square.map(([latitude, longitude]) => [longitude, latitude]);
-    const made = await owner.post(path, { name: 'L', coordinate_order: 'lnglat', coordinates: given });
-    expect(made).toMatchObject({ status: 201, data: { coordinates: square } });
-    expect(made.data).not.toHaveProperty('coordinate_order');
-    const wrong = await owner.post(path, { name: 'L', coordinates: given });
-    expect(wrong).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-    expect(JSON.stringify(wrong.body)).toContain('[latitude, longitude]');
-    const wrongToo = await owner.post(path, {
-      name: 'L',
-      coordinates: square.map(([a, b]) => [a, (b ?? 0) + 200]),
-      coordinate_order: 'lnglat',
-    });
-    expect(JSON.stringify(wrongToo.body)).toContain('[longitude, latitude]');
-  });
-
-  it.each([
-    ['no name', { coordinates: square }, '/name'],
-    ['an empty name', { name: '', coordinates: square }, '/name'],
-    ['no coordinates', { name: 'X' }, '/coordinates'],
-    ['two corners', { name: 'X', coordinates: square.slice(0, 2) }, '/coordinates'],
-    ['a bow tie', { name: 'X', coordinates: [square[0], square[2], square[1], square[3]] }, '/coordinates'],
-    [
-      'no area',
-      {
-        name: 'X',
-        coordinates: [
-          [0, 0],
-          [1, 1],
-          [2, 2],
-        ],
-      },
-      '/coordinates',
-    ],
-    [
-      'three numbers',
-      {
-        name: 'X',
-        coordinates: [
-          [0, 0, 0],
-          [1, 1, 0],
-          [0, 1, 0],
-        ],
-      },
-      '/coordinates/0',
-    ],
-    [
-      'text for a number',
-      {
-        name: 'X',
-        coordinates: [
-          ['0', 0],
-          [1, 1],
-          [0, 1],
-        ],
-      },
-      '/coordinates/0/0',
-    ],
-    [
-      'a circle of two',
-      {
-        name: 'X',
-        type: 'circle',
-        coordinates: [
-          [0, 0],
-          [1, 1],
-        ],
-        radius_m: 50,
-      },
-      '/coordinates',
-    ],
-    ['a circle without radius', { name: 'X', type: 'circle', coordinates: [[0, 0]] }, '/radius_m'],
-    ['a radius too small', { name: 'X', type: 'circle', coordinates: [[0, 0]], radius_m: 19 }, '/radius_m'],
-    ['a radius too large', { name: 'X', type: 'circle', coordinates: [[0, 0]], radius_m: 100_001 }, '/radius_m'],
-    ['a polygon with a radius', { name: 'X', coordinates: square, radius_m: 50 }, '/radius_m'],
-    ['a corridor of one point', { name: 'X', type: 'corridor', coordinates: [[0, 0]], width_m: 50 }, '/coordinates'],
-    ['a corridor without width', { name: 'X', type: 'corridor', coordinates: square }, '/width_m'],
-    [
-      'a corridor without length',
-      {
-        name: 'X',
-        type: 'corridor',
-        coordinates: [
-          [0, 0],
-          [0, 0],
-        ],
-        width_m: 50,
-      },
-      '/coordinates',
-    ],
-    ['an unknown type', { name: 'X', type: 'blob', coordinates: square }, '/type'],
-    ['an unknown event', { name: 'X', coordinates: square, notify_on: ['enter', 'fly'] }, '/notify_on/1'],
-    ['dwell without seconds', { name: 'X', coordinates: square, notify_on: ['dwell'] }, '/dwell_seconds'],
-    [
-      'too short a dwell',
-      { name: 'X', coordinates: square, notify_on: ['dwell'], dwell_seconds: 59 },
-      '/dwell_seconds',
-    ],
-    [
-      'a schedule without zone',
-      { name: 'X', coordinates: square, schedule: { days: [1], from: '08:00', to: '09:00' } },
-      '/schedule/timezone',
-    ],
-    [
-      'an unknown zone',
-      { name: 'X', coordinates: square, schedule: { timezone: 'Mars/Base', days: [1], from: '08:00', to: '09:00' } },
-      '/schedule/timezone',
-    ],
-    [
-      'an hour too many',
-      { name: 'X', coordinates: square, schedule: { timezone: 'UTC', days: [1], from: '25:00', to: '09:00' } },
-      '/schedule/from',
-    ],
-    ['large attributes', { name: 'X', coordinates: square, attributes: { text: 'x'.repeat(9000) } }, '/attributes'],
-  ])('are refused with %s', async (_name, body, at) => {
-    const answer = await owner.post(path, body);
-    expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-    expect((answer.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
-  });
-
-  it('keep a schedule that passes midnight, and free data', async () => {
-    const schedule = { timezone: 'Asia/Kolkata', days: [7, 1, 1], from: '22:00', to: '06:00' };
-    const made = await owner.post(path, {
-      name: 'N',
-      coordinates: square,
-      schedule,
-      attributes: { 'a.b': [1, { $c: null }] },
-    });
-    expect(made).toMatchObject({
-      status: 201,
-      data: { schedule: { ...schedule, days: [1, 7] }, attributes: { 'a.b': [1, { $c: null }] } },
-    });
-    expect(await owner.put(`${path}/${made.data.id}`, { schedule: null })).toMatchObject({ data: { schedule: null } });
-  });
-
-  it('ignore what is read-only, and refuse it where the caller is strict', async () => {
-    const body = { name: 'R', coordinates: square, area_m2: 1, vehicle: 7 };
-    expect((await owner.post(path, body)).body).toMatchObject({ meta: { ignored_fields: ['/area_m2', '/vehicle'] } });
-    expect(await owner.post(path, body, { 'x-strict-body': 'true' })).toMatchObject({
-      status: 400,
-      body: { code: 'unknown_field' },
-    });
-    expect(await owner.post(path, { data: { name: 'W', coordinates: square } })).toMatchObject({ status: 201 });
-  });
-
   it('are found by text, type, place and vehicle', async () => {
     const tenant = await world.tenant('Finders');
     const client = world.as(tenant.owner);
@@ -429,5 +284,16 @@ describe('geofences', () => {
     const isWhole =
       after.data['type'] === 'polygon' ? after.data['radius_m'] === null : after.data['radius_m'] !== null;
     expect([isWhole, after.data['name']]).toEqual([true, 'Renamed']);
+  });
+
+  it('refuse none of many changes of a shape at once: the last one wins', async () => {
+    const made = await owner.post(path, { name: 'Many', type: 'circle', coordinates: [[1, 1]], radius_m: 100 });
+    const radii = Array.from({ length: 12 }, (_unused, at) => 200 + at);
+    const put = (radius_m: number) => owner.put(`${path}/${made.data.id}`, { radius_m });
+    const answers = await Promise.all(radii.map(put));
+    expect(answers.map(({ status }) => status)).toEqual(radii.map(() => 200));
+    const after = (await owner.get(`${path}/${made.data.id}`)).data;
+    expect(radii).toContain(after['radius_m']);
+    expect(after.version).toBe(13);
   });
 });

@@ -1,10 +1,11 @@
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { bboxAt } from '../../coordinates.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { type Change, type Conditions, matching } from '../../store/account-records.ts';
+import { writeToVersion } from '../../store/again.ts';
 import { insertWithin } from '../../store/limits.ts';
 import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
@@ -92,32 +93,24 @@ export async function createGeofence(
   return shownOne(deps, made);
 }
 
-const maxAttempts = 5;
-
 /** Null when there is no such geofence. */
-export async function updateGeofence(
+export const updateGeofence = (
   deps: Parts,
   caller: Caller,
   id: number,
   body: GeofenceBody,
   expectedVersion: number | undefined,
-): Promise<GeofenceShown | null> {
-  const geofences = geofencesIn(deps.records);
-  for (let attempt = 1; ; attempt += 1) {
+): Promise<GeofenceShown | null> =>
+  writeToVersion(expectedVersion, async () => {
+    const geofences = geofencesIn(deps.records);
     const known = await geofences.find(caller, id);
     if (known === null) return null;
     const change = await checkedChange(deps, caller, body, known);
-    try {
-      // What was checked together is written to the version that was read.
-      const version = expectedVersion ?? (isCheckedWhole(body) ? known.version : undefined);
-      const geofence = await geofences.update(caller, id, change, version);
-      return geofence === null ? null : shownOne(deps, geofence);
-    } catch (error) {
-      const isRaced = error instanceof AppError && error.code === 'version_mismatch' && expectedVersion === undefined;
-      if (!isRaced || attempt === maxAttempts) throw error;
-    }
-  }
-}
+    // What was checked together is written to the version that was read.
+    const version = expectedVersion ?? (isCheckedWhole(body) ? known.version : undefined);
+    const geofence = await geofences.update(caller, id, change, version);
+    return geofence === null ? null : shownOne(deps, geofence);
+  });
 
 const isCheckedWhole = (body: GeofenceBody): boolean =>
   isOfShape(body) || body.notify_on !== undefined || body.dwell_seconds !== undefined;

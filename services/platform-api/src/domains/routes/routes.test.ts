@@ -184,7 +184,44 @@ describe('routes', () => {
     expect((answer.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
   });
 
-  it('have a path or a polyline, not both; and clear no path without waypoints', async () => {
+  it('can be sent back as they were read', async () => {
+    const drawn = await owner.post(path, { name: 'Drawn', waypoints: onRoads });
+    const given = await owner.post(path, { name: 'Given', path: line });
+    for (const { data } of [drawn, given]) {
+      const back = await owner.put(`${path}/${data.id}`, { ...data, name: 'Back' });
+      expect(back).toMatchObject({ status: 200 });
+      expect(back.data).toEqual({ ...data, name: 'Back', version: 2, updated_at: expect.any(String) });
+    }
+    // Another line is the client's.
+    const changed = await owner.put(`${path}/${drawn.data.id}`, { path: line });
+    expect(changed.data).toMatchObject({ path: line, path_source: 'client', waypoints: drawn.data['waypoints'] });
+  });
+
+  it('may lose their waypoints, and keep the path then', async () => {
+    const made = await owner.post(path, { name: 'Bare', waypoints: onRoads });
+    const bare = await owner.put(`${path}/${made.data.id}`, { waypoints: [] });
+    expect(bare.data).toMatchObject({ waypoints: [], path: made.data['path'], path_source: 'provider' });
+    const [one] = onRoads;
+    for (const body of [{ waypoints: [one] }, { waypoints: [one], path: line }, { waypoints: [], path: null }])
+      expect(await owner.put(`${path}/${made.data.id}`, body)).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed', details: [{ path: '/waypoints' }] },
+      });
+    expect(await owner.post(path, { name: 'X', waypoints: [] })).toMatchObject({ status: 400 });
+    expect(await owner.post(path, { name: 'X', waypoints: [], path: line })).toMatchObject({ status: 201 });
+  });
+
+  it('take many changes at once, and have the path of their waypoints after it', async () => {
+    const one = `${path}/${(await owner.post(path, { name: 'Race', waypoints: onRoads })).data.id}`;
+    const ends = Array.from({ length: 8 }, (_unused, at) => ({ lat: 22.5262 + at / 10_000, lng: 114.0447 }));
+    const answers = await Promise.all(ends.map((end) => owner.put(one, { waypoints: [onRoads[0], end] })));
+    expect(answers.map(({ status }) => status)).toEqual(ends.map(() => 200));
+    const { data } = await owner.get(one);
+    const [waypoints, drawn] = [data['waypoints'] as { lat: number }[], data['path'] as number[][]];
+    expect(drawn.at(-1)?.[0]).toBeCloseTo(waypoints.at(-1)?.lat ?? 0, 5);
+  });
+
+  it('have a path or a polyline, not both of different lines; and clear no path without waypoints', async () => {
     const both = await owner.post(path, { name: 'X', path: line, polyline: '_p~iF~ps|U_ulLnnqC' });
     expect(both).toMatchObject({ status: 400, body: { code: 'conflicting_parameters' } });
     expect(await owner.put(`${path}/${await route()}`, { path: null })).toMatchObject({ status: 400 });

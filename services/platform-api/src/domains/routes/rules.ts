@@ -3,7 +3,7 @@ import { flat, pairs, positionsOf } from '../../coordinates.ts';
 import { given } from '../../fields.ts';
 import { boundsOf } from '../../geometry/bounds.ts';
 import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
-import { decodePolyline } from '../../geometry/polyline.ts';
+import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { storedSchedule } from '../../schedule.ts';
 import type { Change } from '../../store/account-records.ts';
@@ -69,24 +69,38 @@ export const pathOf = (
   durationSeconds: Math.round(known.durationS),
 });
 
-/** The path that a body brings, or null when it brings none. */
-export function givenPath({ path, polyline }: RouteBody): Path | null {
-  if (path !== undefined && path !== null && polyline !== undefined && polyline !== null)
-    throw new AppError('conflicting_parameters', 'The fields path and polyline exclude each other.', {
-      details: [{ path: '/polyline', message: 'excludes path' }],
-    });
-  if (path !== undefined && path !== null) return pathOf(positionsOf(path, 'latlng', '/path'), 'client');
+/** The line that a body brings, or null when it brings none. Both forms are no fault where they say the same, as a record that was read does. */
+export function givenLine({ path, polyline }: RouteBody): Position[] | null {
+  if (path !== undefined && path !== null) {
+    const line = positionsOf(path, 'latlng', '/path');
+    if (polyline !== undefined && polyline !== null && polyline !== encodePolyline(line))
+      throw new AppError('conflicting_parameters', 'The fields path and polyline are different lines.', {
+        details: [{ path: '/polyline', message: 'is another line than path' }],
+      });
+    return line;
+  }
   if (polyline === undefined || polyline === null) return null;
   const line = decodePolyline(polyline);
   if (line === null || line.length < 2)
     throw invalid([{ path: '/polyline', message: 'must be a polyline of precision 5 with two points or more' }]);
-  return pathOf(line, 'client');
+  return line;
 }
 
-/** True when a change needs the path to be drawn again. */
+/** True for the line that a route has: sent back as it was read it stays what it is, with who drew it. */
+export const isLineOf = ({ points }: StoredRoute, line: readonly Position[]): boolean =>
+  points.length === line.length * 2 && flat(line).every((coordinate, at) => coordinate === points[at]);
+
+/** True when a change without a line needs the path to be drawn again. */
 export function isDrawnAgain(body: RouteBody, known: StoredRoute): boolean {
-  if (body.path === null || body.polyline === null || body.waypoints !== undefined) return true;
+  if (body.path === null || body.polyline === null) return true;
+  // No waypoints: there is nothing to draw through, and the path stays.
+  if (body.waypoints !== undefined) return body.waypoints.length > 0;
   return body.profile !== undefined && body.profile !== known.profile && known.pathSource !== 'client';
+}
+
+/** A route leads from one waypoint to another, or has none. */
+export function checkWaypoints({ waypoints }: RouteBody): void {
+  if (waypoints?.length === 1) throw invalid([{ path: '/waypoints', message: 'must NOT have fewer than 2 items' }]);
 }
 
 /** The waypoints to draw a path through; 400 when there are none. */

@@ -62,7 +62,10 @@ const details = {
   description: Type.Optional(clearable(text(0, 1000))),
   color: Type.Optional(clearable(color)),
   waypoints: Type.Optional(
-    Type.Array(waypoint, { minItems: 2, maxItems: 50, description: 'Required without a path, which is then drawn.' }),
+    Type.Array(waypoint, {
+      maxItems: 50,
+      description: '2 to 50, or none. Required without a path, which is then drawn.',
+    }),
   ),
   path: Type.Optional(
     Type.Unsafe<[number, number][] | null>({
@@ -74,7 +77,11 @@ const details = {
     }),
   ),
   polyline: Type.Optional(
-    clearable(text(1, 200_000, { description: 'The path as a polyline of precision 5, in the place of `path`.' })),
+    clearable(
+      text(1, 200_000, {
+        description: 'The path as a polyline of precision 5, in the place of `path`; with it the same line.',
+      }),
+    ),
   ),
   profile: Type.Optional(oneOfWords(profiles, { description: 'Default: car.' })),
   deviation_m: Type.Optional(

@@ -1,11 +1,22 @@
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Profile } from '../../maps/providers.ts';
 import { type Change, type Conditions, matching } from '../../store/account-records.ts';
+import { writeToVersion } from '../../store/again.ts';
 import { audit } from '../audit/use-cases.ts';
-import { detailsOf, drawnThrough, givenPath, isDrawnAgain, type Path, pathOf, routeDefaults } from './rules.ts';
+import {
+  checkWaypoints,
+  detailsOf,
+  drawnThrough,
+  givenLine,
+  isDrawnAgain,
+  isLineOf,
+  type Path,
+  pathOf,
+  routeDefaults,
+} from './rules.ts';
 import type { ListRoutesQuery, RouteBody, RouteShown, StoredRoute } from './schema.ts';
 import { shownRoute } from './shown.ts';
 import { routesIn } from './store.ts';
@@ -54,8 +65,11 @@ export async function createRoute(
   caller: Caller,
   body: RouteBody & { name: string },
 ): Promise<RouteShown> {
+  checkWaypoints(body);
   const fields = { ...routeDefaults, ...detailsOf(body), name: body.name };
-  const path = givenPath(body) ?? (await drawn(deps, drawnThrough(fields.waypoints), fields.profile));
+  const line = givenLine(body);
+  const path =
+    line === null ? await drawn(deps, drawnThrough(fields.waypoints), fields.profile) : pathOf(line, 'client');
   return shownRoute(await routesIn(deps.records).insert(caller, { ...fields, ...path }));
 }
 
@@ -66,40 +80,36 @@ async function drawn({ maps }: Parts, waypoints: readonly Position[], profile: P
   return pathOf(route.path, route.source, route);
 }
 
-const maxAttempts = 5;
-
 /** Null when there is no such route. */
-export async function updateRoute(
+export const updateRoute = (
   deps: Parts,
   caller: Caller,
   id: number,
   body: RouteBody,
   expectedVersion: number | undefined,
-): Promise<RouteShown | null> {
-  const routes = routesIn(deps.records);
-  for (let attempt = 1; ; attempt += 1) {
+): Promise<RouteShown | null> =>
+  writeToVersion(expectedVersion, async () => {
+    const routes = routesIn(deps.records);
     const known = await routes.find(caller, id);
     if (known === null) return null;
     const { change, isOfPath } = await checkedChange(deps, body, known);
-    try {
-      // A path is of the waypoints and the profile with which it was drawn: it is written to the version that was read.
-      const route = await routes.update(caller, id, change, expectedVersion ?? (isOfPath ? known.version : undefined));
-      return route === null ? null : shownRoute(route);
-    } catch (error) {
-      const isRaced = error instanceof AppError && error.code === 'version_mismatch' && expectedVersion === undefined;
-      if (!isRaced || attempt === maxAttempts) throw error;
-    }
-  }
-}
+    // A path is of the waypoints and the profile with which it was drawn: it is written to the version that was read.
+    const route = await routes.update(caller, id, change, expectedVersion ?? (isOfPath ? known.version : undefined));
+    return route === null ? null : shownRoute(route);
+  });
 
 async function checkedChange(
   deps: Parts,
   body: RouteBody,
   known: StoredRoute,
 ): Promise<{ change: Change<StoredRoute>; isOfPath: boolean }> {
+  checkWaypoints(body);
   const details = detailsOf(body);
-  const path = givenPath(body);
-  if (path !== null) return { change: { ...details, ...path }, isOfPath: true };
+  const line = givenLine(body);
+  if (line !== null) {
+    const path = isLineOf(known, line) ? {} : pathOf(line, 'client');
+    return { change: { ...details, ...path }, isOfPath: true };
+  }
   if (!isDrawnAgain(body, known)) return { change: details, isOfPath: body.profile !== undefined };
   const { waypoints, profile } = { ...known, ...details };
   return { change: { ...details, ...(await drawn(deps, drawnThrough(waypoints), profile)) }, isOfPath: true };

@@ -1,5 +1,5 @@
-import { AppError } from '@fleet/service-kit';
 import { AccountRecords, type NewAccountRecord, type Scope } from '../../store/account-records.ts';
+import { isDuplicate, untilAlone } from '../../store/again.ts';
 import type { Records } from '../../store/records.ts';
 import type { Share } from './schema.ts';
 
@@ -33,13 +33,10 @@ export const findSharedBy = async (
   now: Date,
 ): Promise<Share[]> => (await sharesOf(records).all(scope, { ...where, ...isLive(now) })).sort((a, b) => a._id - b._id);
 
-/** Two requests that share at once need two; more are a value that a crash has left. */
-const maxAttempts = 5;
-
 /** Shares a vehicle, or replaces the permissions and the expiry of the share that is there. */
-export async function putShare(records: Records, scope: Scope, share: NewAccountRecord<Share>): Promise<Share> {
+export function putShare(records: Records, scope: Scope, share: NewAccountRecord<Share>): Promise<Share> {
   const shares = sharesOf(records);
-  for (let attempt = 1; ; attempt += 1) {
+  const put = async (): Promise<Share> => {
     const known = await records.findByUnique<Share>(collectionName, 'pair', share.pair);
     // A vehicle that changed hands leaves no share of the account before.
     if (known !== null && known.accountId !== scope.accountId) await shares.remove(known, known._id);
@@ -47,12 +44,10 @@ export async function putShare(records: Records, scope: Scope, share: NewAccount
       const changed = await shares.update(scope, known._id, share);
       if (changed !== null) return changed;
     }
-    try {
-      return await shares.insert(scope, share);
-    } catch (error) {
-      if (!(error instanceof AppError && error.code === 'duplicate') || attempt === maxAttempts) throw error;
-    }
-  }
+    return shares.insert(scope, share);
+  };
+  // Another request that shares at the same time has the pair already, and its share is not there yet.
+  return untilAlone(put, isDuplicate);
 }
 
 export const removeShare = (records: Records, scope: Scope, id: number): Promise<Share | null> =>

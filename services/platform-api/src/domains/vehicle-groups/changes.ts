@@ -1,7 +1,9 @@
-import { AppError, versionMismatch } from '@fleet/service-kit';
+import { versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { given, requireAll } from '../../fields.ts';
 import type { Change, Scope } from '../../store/account-records.ts';
+import { isDuplicate, untilAlone, writeToVersion } from '../../store/again.ts';
+import { inTurn } from '../../store/turns.ts';
 import { audit } from '../audit/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
 import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/look-ups.ts';
@@ -12,6 +14,10 @@ import { groupsIn, namingSiblings } from './store.ts';
 import { groupNotFound, type Parts, shownAgain } from './use-cases.ts';
 
 type Store = Pick<Parts, 'records'>;
+
+/** Changes of a tree take turns: what is checked against it, cycles and depth, is so when it is written. */
+const inTree = <T>({ records }: Store, { accountId }: Scope, run: (check: () => void) => Promise<T>): Promise<T> =>
+  inTurn(records.database, `groups of account ${accountId}`, run);
 
 const treeOf = async ({ records }: Store, scope: Scope): Promise<GroupTree> =>
   new GroupTree(await groupsIn(records).parts(scope, ['parentGroup']));
@@ -26,18 +32,24 @@ export const createGroup = async (
 export async function recordGroup(deps: Store, scope: Scope, body: GroupBody & { name: string }): Promise<number> {
   const links = await checkedLinks(deps, scope, body);
   const parentGroup = body.parent_group ?? null;
-  await checkParent(deps, scope, null, parentGroup);
-  const group = await namingSiblings(
-    groupsIn(deps.records).insert(scope, {
-      name: body.name,
-      description: body.description ?? null,
-      color: body.color ?? null,
-      parentGroup,
-      geofences: links.geofences ?? [],
-      drivers: links.drivers ?? [],
-      siblingKey: siblingKey(parentGroup, body.name),
-    }),
-  );
+  const insert = (): Promise<VehicleGroup> =>
+    namingSiblings(
+      groupsIn(deps.records).insert(scope, {
+        name: body.name,
+        description: body.description ?? null,
+        color: body.color ?? null,
+        parentGroup,
+        geofences: links.geofences ?? [],
+        drivers: links.drivers ?? [],
+        siblingKey: siblingKey(parentGroup, body.name),
+      }),
+    );
+  const insertBelow = async (check: () => void): Promise<VehicleGroup> => {
+    await checkParent(deps, scope, null, parentGroup);
+    check();
+    return insert();
+  };
+  const group = await (parentGroup === null ? insert() : inTree(deps, scope, insertBelow));
   await joinGroup(deps, scope, group._id, links.vehicles ?? []);
   return group._id;
 }
@@ -54,13 +66,19 @@ export async function updateGroup(
   if (known === null) return null;
   if (expectedVersion !== undefined && known.version !== expectedVersion) throw versionMismatch(known.version);
   const links = await checkedLinks(deps, caller, body);
-  const isMoved = body.parent_group !== undefined && body.parent_group !== known.parentGroup;
-  if (isMoved) await checkParent(deps, caller, id, body.parent_group ?? null);
   const { geofences, drivers } = links;
-  const change = given({ description: body.description, color: body.color, geofences, drivers });
-  const group = await write(deps, caller, id, { ...change, ...placeOf(body) }, expectedVersion);
+  const details = given({ description: body.description, color: body.color, geofences, drivers });
+  const change = { ...details, ...placeOf(body) };
+  const { parentGroup } = change;
+  const move = async (check: () => void): Promise<VehicleGroup | null> => {
+    await checkParent(deps, caller, id, parentGroup ?? null);
+    check();
+    return write(deps, caller, id, change, expectedVersion);
+  };
+  const group = await (parentGroup === undefined
+    ? write(deps, caller, id, change, expectedVersion)
+    : inTree(deps, caller, move));
   if (group === null) return null;
-  if (isMoved) await takeBackACycle(deps, caller, known);
   if (links.vehicles !== undefined) {
     await leaveGroup(deps, caller, id, { $nin: links.vehicles });
     await joinGroup(deps, caller, id, links.vehicles);
@@ -71,12 +89,10 @@ export async function updateGroup(
 }
 
 /** Deletes a group, whose children move to its parent; with `isCascade` they are deleted too. Vehicles stay. The group as it was, or null. */
-export async function deleteGroup(
-  deps: Parts,
-  caller: Caller,
-  id: number,
-  isCascade: boolean,
-): Promise<GroupShown | null> {
+export const deleteGroup = (deps: Parts, caller: Caller, id: number, isCascade: boolean): Promise<GroupShown | null> =>
+  inTree(deps, caller, () => removeGroup(deps, caller, id, isCascade));
+
+async function removeGroup(deps: Parts, caller: Caller, id: number, isCascade: boolean): Promise<GroupShown | null> {
   const groups = groupsIn(deps.records);
   const group = await groups.find(caller, id);
   if (group === null) return null;
@@ -123,11 +139,9 @@ type Place = { name?: string; parentGroup?: number | null };
 
 const placeOf = ({ name, parent_group: parentGroup }: GroupBody): Place => given({ name, parentGroup });
 
-const maxAttempts = 5;
-
 /** Writes a change. One of name or parent also makes the sibling key, which is of both: it is written to the version that was read. */
-async function write(
-  { records }: Parts,
+function write(
+  { records }: Store,
   scope: Scope,
   id: number,
   change: Change<VehicleGroup> & Place,
@@ -136,43 +150,24 @@ async function write(
   const groups = groupsIn(records);
   if (change.name === undefined && change.parentGroup === undefined)
     return groups.update(scope, id, change, expectedVersion);
-  for (let attempt = 1; ; attempt += 1) {
+  return writeToVersion(expectedVersion, async () => {
     const now = await groups.find(scope, id);
     if (now === null) return null;
     const { name = now.name, parentGroup = now.parentGroup } = change;
     const whole = { ...change, siblingKey: siblingKey(parentGroup, name) };
-    try {
-      return await namingSiblings(groups.update(scope, id, whole, expectedVersion ?? now.version));
-    } catch (error) {
-      const isRaced = error instanceof AppError && error.code === 'version_mismatch' && expectedVersion === undefined;
-      if (!isRaced || attempt === maxAttempts) throw error;
-    }
-  }
-}
-
-/** Two groups that are moved into one another at the same time both looked right: whoever sees the cycle afterwards goes back. */
-async function takeBackACycle(deps: Parts, scope: Scope, before: VehicleGroup): Promise<void> {
-  const tree = await treeOf(deps, scope);
-  const outermost = tree.withAbove(before._id).at(-1);
-  if (outermost === undefined || tree.parentOf(outermost) === null) return;
-  await write(deps, scope, before._id, { parentGroup: before.parentGroup }, undefined);
-  throw new AppError('group_cycle', 'Another group was moved at the same time, and both would be inside one another.');
+    return namingSiblings(groups.update(scope, id, whole, expectedVersion ?? now.version));
+  });
 }
 
 /** Moves a child of a deleted group to another parent, under a name that no sibling has there. */
-async function lift(deps: Parts, scope: Scope, id: number, parentGroup: number | null): Promise<void> {
+async function lift(deps: Store, scope: Scope, id: number, parentGroup: number | null): Promise<void> {
   const groups = groupsIn(deps.records);
-  for (let attempt = 1; ; attempt += 1) {
+  const move = async (): Promise<void> => {
     const child = await groups.find(scope, id);
     if (child === null) return;
     const siblings = await groups.parts(scope, ['name'], { parentGroup, _id: { $ne: id } });
     const name = freeName(child.name, new Set(siblings.map((sibling) => sibling.name)));
-    try {
-      await write(deps, scope, id, { parentGroup, name }, undefined);
-      return;
-    } catch (error) {
-      const isTaken = error instanceof AppError && error.code === 'duplicate';
-      if (!isTaken || attempt === maxAttempts) throw error;
-    }
-  }
+    await write(deps, scope, id, { parentGroup, name }, undefined);
+  };
+  await untilAlone(move, isDuplicate);
 }

@@ -1,6 +1,5 @@
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
-import { groupsOf } from '../vehicles/assignments.ts';
 import { GroupTree } from './rules.ts';
 import type { VehicleGroup } from './schema.ts';
 import { groupsIn } from './store.ts';
@@ -20,19 +19,6 @@ export const groupTree = async ({ records }: Store, { accountId }: Scope): Promi
 /** A group and all groups below it; empty when there is no such group. */
 export const groupWithBelow = async ({ records }: Store, scope: Scope, id: number): Promise<number[]> =>
   new GroupTree(await groupsIn(records).parts(scope, ['parentGroup'])).withBelow(id).map(({ _id }) => _id);
-
-/** All groups that a vehicle is in, by itself or through a group below: what they are linked with holds for it. */
-export async function groupsOfVehicle({ records }: Store, scope: Scope, vehicleId: number): Promise<VehicleGroup[]> {
-  const direct = await groupsOf({ records }, scope, vehicleId);
-  if (direct === null || direct.length === 0) return [];
-  const tree = new GroupTree(await groupsIn(records).all(scope));
-  return [...new Set(direct.flatMap((id) => tree.withAbove(id)))];
-}
-
-/** The geofences that hold for a vehicle through its groups. */
-export const groupGeofencesOfVehicle = async (deps: Store, scope: Scope, vehicleId: number): Promise<number[]> => [
-  ...new Set((await groupsOfVehicle(deps, scope, vehicleId)).flatMap(({ geofences }) => geofences)),
-];
 
 /** A driver is deleted: no group has him or her any more. */
 export const dropDriverFromGroups = ({ records }: Store, scope: Scope, id: number): Promise<number> =>

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Answer, type Client, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
-import { groupGeofencesOfVehicle, groupsOfVehicle } from './links.ts';
 
 jest.setTimeout(60_000);
 
@@ -177,14 +176,41 @@ describe('vehicle groups', () => {
     expect((await owner.put(`/api/vehicle-groups/${top}`, { parent_group: lowest })).status).toBe(200);
   });
 
-  it('make no cycle of two moves at the same time', async () => {
+  it('make no cycle of two moves at the same time: the one that comes second is refused', async () => {
     const [a, b] = [await create({ name: 'Race A' }), await create({ name: 'Race B' })];
-    await Promise.all([
+    const answers = await Promise.all([
       owner.put(`/api/vehicle-groups/${a.id}`, { parent_group: b.id }),
       owner.put(`/api/vehicle-groups/${b.id}`, { parent_group: a.id }),
     ]);
+    expect(answers.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 409]);
+    expect(answers.map(faultOf).find(({ code }) => code !== undefined)?.code).toBe('group_cycle');
     const parents = [(await read(a.id))?.['parent_group'], (await read(b.id))?.['parent_group']];
-    expect(parents).not.toEqual([b.id, a.id]);
+    expect(parents).toContain(null);
+    expect(parents).not.toEqual([null, null]);
+  });
+
+  it('come no deeper than eight levels by two moves at the same time', async () => {
+    const [upper, middle, lower] = [await chain('Upper', 4), await chain('Middle', 4), await chain('Lower', 2)];
+    const move = (below: number[], above: number[]) =>
+      owner.put(`/api/vehicle-groups/${below[0]}`, { parent_group: above.at(-1) });
+    // Each alone has room: four and four, four and two.
+    const answers = await Promise.all([move(middle, upper), move(lower, middle)]);
+    expect(answers.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 409]);
+    expect(answers.map(faultOf).find(({ code }) => code !== undefined)?.code).toBe('group_depth');
+  });
+
+  it('are lifted, or refused, where their parent is deleted as they are made', async () => {
+    const top = await create({ name: 'Vanishing' });
+    for (let round = 0; round < 3; round += 1) {
+      const parent = await create({ name: `Parent ${round}`, parent_group: top.id });
+      const [child] = await Promise.all([
+        owner.post('/api/vehicle-groups', { name: `Late child ${round}`, parent_group: parent.id }),
+        owner.delete(`/api/vehicle-groups/${parent.id}`),
+      ]);
+      if (child.status === 404) continue;
+      expect(child.status).toBe(201);
+      expect(await read(child.data.id)).toMatchObject({ parent_group: top.id });
+    }
   });
 
   it('have a name once among siblings; a move to a taken name is refused too', async () => {
@@ -218,18 +244,28 @@ describe('vehicle groups', () => {
     expect(left.data['group_ids']).not.toContainEqual(child.id);
   });
 
-  it('hold for the vehicles of their whole subtree', async () => {
+  it('hold for the vehicles of their whole subtree with their geofences', async () => {
     const top = await create({ name: 'Fenced' });
     const low = await create({ name: 'Low', parent_group: top.id });
-    const id = await vehicle(world.ours, 'FENCED 1', '013700000077');
-    await owner.put(`/api/vehicles/${id}`, { group_ids: [low.id] });
-    await world.deps.database
-      .collection<{ _id: number; geofences: number[] }>('vehicle_groups')
-      .updateOne({ _id: top.id }, { $set: { geofences: [41, 42] } });
-    const groups = await groupsOfVehicle(world.deps, world.ours, id);
-    expect(groups.map(({ _id }) => _id).sort((a, b) => a - b)).toEqual([top.id, low.id]);
-    expect(await groupGeofencesOfVehicle(world.deps, world.ours, id)).toEqual([41, 42]);
-    expect(await groupsOfVehicle(world.deps, world.theirs, id)).toEqual([]);
+    const [inside, outside] = [
+      await vehicle(world.ours, 'FENCED 1', '013700000077'),
+      await vehicle(world.ours, 'FENCED 2', '013700000078'),
+    ];
+    await owner.put(`/api/vehicles/${inside}`, { group_ids: [low.id] });
+    const corners = [
+      [1, 1],
+      [1, 2],
+      [2, 2],
+    ];
+    // It names another vehicle, and so does not hold for all.
+    const fence = await owner.post('/api/geofences', { name: 'Yard', coordinates: corners, vehicles: [vehicles[0]] });
+    const changed = await owner.put(`/api/vehicle-groups/${top.id}`, { geofences: [{ id: fence.data.id }] });
+    expect(changed.data).toMatchObject({ geofences: [fence.data.id] });
+    const holding = async (id: number) => idsIn((await owner.get(`/api/geofences?vehicle_id=${id}`)).items);
+    expect(await holding(inside)).toEqual([fence.data.id]);
+    expect(await holding(outside)).toEqual([]);
+    await owner.put(`/api/vehicle-groups/${low.id}`, { parent_group: null });
+    expect(await holding(inside)).toEqual([]);
   });
 
   it('lose a driver who is deleted', async () => {

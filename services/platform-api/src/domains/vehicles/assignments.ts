@@ -78,7 +78,3 @@ export const leaveGroup = (
   which: { readonly $in: readonly number[] } | { readonly $nin: readonly number[] } = { $nin: [] },
 ): Promise<number> =>
   vehiclesIn(records).updateMany(scope, { _id: which, groupIds: groupId }, { $pull: { groupIds: groupId } });
-
-/** The groups that a vehicle is in by itself; null without such a vehicle. */
-export const groupsOf = async ({ records }: Store, scope: Scope, id: number): Promise<readonly number[] | null> =>
-  (await vehiclesIn(records).find(scope, id))?.groupIds ?? null;
