@@ -1,17 +1,75 @@
+import { constants, deflateRawSync } from 'node:zlib';
+
 /** A PDF with some lines of text on each page. */
 export function pdf(...pages: readonly (readonly string[])[]): Buffer {
-  const objects = ['<< /Type /Catalog /Pages 2 0 R >>'];
   const kids = pages.map((_page, i) => `${4 + i * 2} 0 R`).join(' ');
-  objects.push(`<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`);
-  objects.push('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>');
+  const objects: (string | Buffer)[] = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+  ];
   for (const [i, lines] of pages.entries()) {
     const shown = lines.map((line) => `(${line}) Tj 0 -20 Td`).join(' ');
     const content = `BT /F1 12 Tf 50 700 Td ${shown} ET`;
     objects.push(
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + i * 2} 0 R >>`,
-      `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+      stream('', Buffer.from(content)),
     );
   }
-  const body = objects.map((object, i) => `${i + 1} 0 obj\n${object}\nendobj\n`).join('');
-  return Buffer.from(`%PDF-1.4\n${body}trailer << /Root 1 0 R /Size ${objects.length + 1} >>\n%%EOF\n`);
+  return fileOf(objects);
+}
+
+/** A PDF of one page that was scanned: a grey PNG of 8 bits a pixel, and no text. */
+export function scannedPdf(png: Buffer): Buffer {
+  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+  const how = `/Filter /FlateDecode /DecodeParms << /Predictor 15 /Colors 1 /BitsPerComponent 8 /Columns ${width} >>`;
+  return fileOf([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${width} ${height}] /Resources << /XObject << /Scan 5 0 R >> >> /Contents 4 0 R >>`,
+    stream('', Buffer.from(`q ${width} 0 0 ${height} 0 0 cm /Scan Do Q`)),
+    stream(
+      `/Type /XObject /Subtype /Image /Width ${width} /Height ${height} /ColorSpace /DeviceGray /BitsPerComponent 8 ${how}`,
+      partsOf(png, 'IDAT'),
+    ),
+  ]);
+}
+
+/** A PDF of one page whose content is so many MiB of blanks, each of which takes a kilobyte of the file. */
+export function hugePdf(mebibytes: number): Buffer {
+  const block = deflateRawSync(Buffer.alloc(2 ** 20, ' '), { finishFlush: constants.Z_FULL_FLUSH });
+  const blocks = Array.from({ length: mebibytes }, () => block);
+  return fileOf([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Resources << >> /Contents 4 0 R >>',
+    stream('/Filter /FlateDecode', Buffer.concat([Buffer.from('7801', 'hex'), ...blocks, Buffer.from('0300', 'hex')])),
+  ]);
+}
+
+const stream = (more: string, content: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from(`<< ${more} /Length ${content.length} >>\nstream\n`),
+    content,
+    Buffer.from('\nendstream'),
+  ]);
+
+const fileOf = (objects: readonly (string | Buffer)[]): Buffer =>
+  Buffer.concat([
+    Buffer.from('%PDF-1.4\n'),
+    ...objects.flatMap((object, i) => [
+      Buffer.from(`${i + 1} 0 obj\n`),
+      Buffer.from(object),
+      Buffer.from('\nendobj\n'),
+    ]),
+    Buffer.from(`trailer << /Root 1 0 R /Size ${objects.length + 1} >>\n%%EOF\n`),
+  ]);
+
+/** What the chunks of a name hold in a PNG. */
+function partsOf(png: Buffer, name: string): Buffer {
+  const found: Buffer[] = [];
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
+    if (png.toString('latin1', at + 4, at + 8) === name)
+      found.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+  return Buffer.concat(found);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { pdf } from '../../testing/pdf.ts';
+import { hugePdf, pdf, scannedPdf } from '../../testing/pdf.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 
 jest.setTimeout(120_000);
@@ -84,6 +84,17 @@ describe('extract-document', () => {
       });
   });
 
+  it('reads a PDF that was scanned as the pictures that it holds', async () => {
+    const fields = {
+      license_number: { value: 'KA0120110012345', source: 'ocr' },
+      date_of_birth: { value: '1984-08-12' },
+    };
+    expect(await owner.post(path, inJson(scannedPdf(picture), 'application/pdf'))).toMatchObject({
+      status: 200,
+      data: { document_type: 'driver_license', engine: 'tesseract', pages: 1, fields },
+    });
+  });
+
   it('keeps a file only where that is asked for, and audits it', async () => {
     const kept = () => world.records.collection('documents').countDocuments({});
     const before = await kept();
@@ -149,6 +160,8 @@ describe('extract-document', () => {
       error: 'The picture has 30000 x 30000 pixels; it may have 50 million.',
     });
     expect((await upload(bomb, 'image/png')).status).toBe(413);
+    const ofBlanks = await owner.post(path, inJson(hugePdf(4000), 'application/pdf'));
+    expect(ofBlanks.body).toMatchObject({ status: 422, code: 'unreadable_document' });
   });
 
   it('refuses bad requests', async () => {
@@ -189,6 +202,8 @@ describe('OCR_ENGINE', () => {
       const client = plain.as(plain.ours.owner);
       const refused = await client.post(path, inJson(picture, 'image/png'));
       expect(refused).toMatchObject({ status: 503, body: { code: 'provider_not_configured' } });
+      const scanned = await client.post(path, inJson(scannedPdf(picture), 'application/pdf'));
+      expect(scanned).toMatchObject({ status: 503, body: { code: 'provider_not_configured' } });
       expect(await client.post(path, { text: passport })).toMatchObject({ status: 200 });
     } finally {
       await plain.close();

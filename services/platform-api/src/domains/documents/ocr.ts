@@ -4,6 +4,7 @@ import { AppError, type Logger } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
 import { createWorker, type Worker } from 'tesseract.js';
 import type { Config } from '../../config.ts';
+import { Turns } from './turns.ts';
 
 /** Text that was read from a picture. */
 export interface OcrText {
@@ -38,7 +39,7 @@ const noEngine: OcrEngine = {
   stop: () => Promise.resolve(),
 };
 
-/** Pictures that may wait for the one worker; each is some megabytes. */
+/** Pictures that may wait for the one worker. */
 const maxWaiting = 8;
 
 /** tesseract.js in one worker of this process, which reads one picture after the other and is started by the first: it takes some 250 MB. */
@@ -46,30 +47,16 @@ class Tesseract implements OcrEngine {
   readonly name = 'tesseract';
   readonly #timeoutMs: number;
   readonly #log: Logger;
+  readonly #turns = new Turns(maxWaiting);
   #worker: Promise<Worker> | undefined;
-  #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
 
   constructor(timeoutMs: number, log: Logger) {
     this.#timeoutMs = timeoutMs;
     this.#log = log;
   }
 
-  async read(picture: Buffer): Promise<OcrText> {
-    if (this.#waiting >= maxWaiting)
-      throw new AppError('unavailable', 'Too many documents are being read at the moment.');
-    this.#waiting += 1;
-    const before = this.#last;
-    const work = (async () => {
-      await before.catch(() => undefined);
-      return this.#recognise(picture);
-    })();
-    this.#last = work;
-    try {
-      return await work;
-    } finally {
-      this.#waiting -= 1;
-    }
+  read(picture: Buffer): Promise<OcrText> {
+    return this.#turns.take(() => this.#recognise(picture));
   }
 
   async stop(): Promise<void> {

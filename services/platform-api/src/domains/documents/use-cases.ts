@@ -1,7 +1,8 @@
 import { AppError, invalid } from '@fleet/service-kit';
-import { extractText, getDocumentProxy } from 'unpdf';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import type { OcrEngine, OcrText } from './ocr.ts';
+import { hasWords, readPdf } from './pdf.ts';
 import { pictureSize } from './pictures.ts';
 import { type DocumentText, extract, fileTypeOf, meanConfidence } from './rules.ts';
 import { type ExtractBody, type ExtractResult, mimeTypes } from './schema.ts';
@@ -97,33 +98,26 @@ type Read = DocumentText & { readonly pages: number; readonly engine: string };
 const ofText = (text: string): Read => ({ text, source: 'text', confidence: 1, pages: 1, engine: 'none' });
 
 async function textOf({ ocr }: Parts, { file, mimeType }: Extract<Given, { file: Buffer }>): Promise<Read> {
-  let pages = 1;
-  if (mimeType === 'application/pdf') {
-    const layer = await pdfText(file);
-    pages = layer.pages;
-    if (/\p{L}{2}/u.test(layer.text)) return { ...ofText(layer.text), pages, engine: 'pdf' };
-    if (ocr.name === 'tesseract') throw unreadable('The PDF has no text: send pictures of its pages.');
-  }
-  const { text, confidence } = await ocr.read(file, mimeType);
-  return { text, confidence, source: 'ocr', pages, engine: ocr.name };
+  if (mimeType !== 'application/pdf') return ofPictures(ocr, [{ content: file, mimeType }], 1);
+  const pdf = await readPdf(file, { maxPages, withPictures: ocr.name === 'tesseract' });
+  if (pdf === null) throw unreadable('The PDF can not be read, or takes too much to be read.');
+  const { pages, text, pictures } = pdf;
+  if (pages > maxPages) throw invalid([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
+  if (hasWords(text)) return { ...ofText(text), pages, engine: 'pdf' };
+  if (ocr.name !== 'tesseract') return ofPictures(ocr, [{ content: file, mimeType }], pages);
+  if (pictures.length === 0) throw unreadable('The PDF has neither text nor pictures of its pages.');
+  const scans = pictures.map((content) => ({ content, mimeType: 'image/png' }));
+  return ofPictures(ocr, scans, pages);
 }
 
-async function pdfText(file: Buffer): Promise<{ text: string; pages: number }> {
-  let pdf: Awaited<ReturnType<typeof getDocumentProxy>>;
-  try {
-    pdf = await getDocumentProxy(new Uint8Array(file), { verbosity: 0 });
-  } catch (cause) {
-    throw unreadable('The PDF can not be read.', cause);
-  }
-  try {
-    if (pdf.numPages > maxPages)
-      throw invalid([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
-    const { text } = await extractText(pdf);
-    return { text: text.join('\n'), pages: pdf.numPages };
-  } catch (cause) {
-    if (cause instanceof AppError) throw cause;
-    throw unreadable('The PDF can not be read.', cause);
-  } finally {
-    await pdf.cleanup();
-  }
+/** What the engine reads in pictures, one after the other; services of operators read whole PDFs. */
+async function ofPictures(
+  ocr: OcrEngine,
+  pictures: readonly { readonly content: Buffer; readonly mimeType: string }[],
+  pages: number,
+): Promise<Read> {
+  const read: OcrText[] = [];
+  for (const { content, mimeType } of pictures) read.push(await ocr.read(content, mimeType));
+  const confidence = read.reduce((sum, each) => sum + each.confidence, 0) / Math.max(1, read.length);
+  return { text: read.map(({ text }) => text).join('\n'), confidence, source: 'ocr', pages, engine: ocr.name };
 }

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+/** What a program may take. */
+export interface ProgramLimits {
+  readonly timeoutMs: number;
+  /** Of its whole process. */
+  readonly memoryBytes: number;
+  readonly outputBytes: number;
+}
+
+const looksEveryMs = 50;
+
+/**
+ * Runs one of our programs on a file, in a process that has nothing of ours: no settings, no secrets. Its standard output; null where it failed, or took more
+ * than it may.
+ */
+export async function runProgram(
+  program: URL,
+  args: readonly string[],
+  input: Buffer,
+  limits: ProgramLimits,
+): Promise<Buffer | null> {
+  const child = spawn(process.execPath, ['--max-old-space-size=256', fileURLToPath(program), ...args], {
+    env: {},
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const kill = (): void => void child.kill('SIGKILL');
+  const timer = setTimeout(kill, limits.timeoutMs);
+  const watch = setInterval(() => {
+    memoryOf(child.pid).then((bytes) => {
+      if (bytes > limits.memoryBytes) kill();
+    }, kill);
+  }, looksEveryMs);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  child.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > limits.outputBytes) kill();
+    else chunks.push(chunk);
+  });
+  // It may have ended before it has read all.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', resolve);
+    });
+    return code === 0 ? Buffer.concat(chunks) : null;
+  } finally {
+    clearTimeout(timer);
+    clearInterval(watch);
+  }
+}
+
+/** What a process has in memory now; 0 where the system does not say so (its time is limited all the same), and when it has ended. */
+async function memoryOf(pid: number | undefined): Promise<number> {
+  try {
+    const status = await readFile(`/proc/${pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+  } catch {
+    // There is no such file.
+    return 0;
+  }
+}

@@ -1,0 +1,30 @@
+import { AppError } from '@fleet/service-kit';
+
+/** Lets works go one after the other; 503 `unavailable` where too many wait. */
+export class Turns {
+  readonly #maxWaiting: number;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  /** Works that may be under way or wait: what each holds is some megabytes. */
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= this.#maxWaiting)
+      throw new AppError('unavailable', 'Too many documents are being read at the moment.');
+    this.#waiting += 1;
+    const before = this.#last;
+    const mine = (async () => {
+      await before.catch(() => undefined);
+      return work();
+    })();
+    this.#last = mine;
+    try {
+      return await mine;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+}
