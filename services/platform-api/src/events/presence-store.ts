@@ -7,6 +7,8 @@ export interface Noticed {
   readonly connected: boolean;
   readonly isOffline: boolean;
   readonly seenMs: number;
+  /** When the report was received with which the terminal's state was last told from here. */
+  readonly toldReportMs?: number;
   /** A notification that is being raised: should its raiser die, the next one raises the same. */
   readonly pending?: ToRaise;
 }

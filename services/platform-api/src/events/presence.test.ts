@@ -14,8 +14,8 @@ import { PresenceStore } from './presence-store.ts';
 jest.setTimeout(90_000);
 
 const minuteMs = 60_000;
-/** No sweep but those that a test asks for. */
-const times = { offlineAfterMs: 10 * minuteMs, sweepEveryMs: 3_600_000 };
+/** No sweep but those that a test asks for, which end all waiting, too. */
+const times = { offlineAfterMs: 10 * minuteMs, sweepEveryMs: 3_600_000, firstReportMs: 3_600_000 };
 
 describe('who is there', () => {
   let redis: ServerProcess;
@@ -68,7 +68,7 @@ describe('who is there', () => {
   it('a terminal that is silent for ten minutes is offline, once, and online when it is heard of again', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.heard([imei]);
+    presence.heard([imei], new Map());
     await until(() => isNoticed(imei));
     const lastMs = await reported(imei, 11);
     // What was noticed is as old as the report.
@@ -92,7 +92,7 @@ describe('who is there', () => {
     });
 
     const backMs = await reported(imei, 0);
-    presence.heard([imei], Date.now() + 20 * minuteMs);
+    presence.heard([imei], new Map(), Date.now() + 20 * minuteMs);
     await until(async () => (await found(id, 'device_online')).length > 0);
     expect((await found(id, 'device_online'))[0]).toMatchObject({
       timestamp: backMs,
@@ -103,7 +103,7 @@ describe('who is there', () => {
   it('a terminal that is heard of meanwhile is not offline', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.heard([imei]);
+    presence.heard([imei], new Map());
     await until(() => isNoticed(imei));
     await sweepAt(11);
     expect(await found(id, 'device_offline')).toEqual([]);
@@ -113,7 +113,7 @@ describe('who is there', () => {
   it('the first time is no coming back', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
-    presence.heard([imei]);
+    presence.heard([imei], new Map());
     await until(() => isNoticed(imei));
     expect(await found(id, 'device_online')).toEqual([]);
   });
@@ -123,6 +123,7 @@ describe('who is there', () => {
     await terminals.connect(imei);
     await until(async () => {
       announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      await sweepAt(120);
       return ear.of('status', id).length > 0;
     });
     expect(ear.of('status', id)[0]).toMatchObject({
@@ -150,9 +151,84 @@ describe('who is there', () => {
     const nowMs = Date.now();
     const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
     await writeLastLocation(world.deps.redis, moving);
-    presence.heard([imei]);
+    presence.heard([imei], new Map());
     await until(() => ear.of('status', id).length > 0);
     expect(ear.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
+  });
+
+  describe('a terminal that was offline and comes back', () => {
+    /** Long offline: its session is there again, and nobody has heard of that yet. */
+    const comesBack = async (): Promise<{ id: number; imei: string }> => {
+      const vehicle = await newVehicle();
+      const lastMs = await reported(vehicle.imei, 60);
+      await store().notice(vehicle.imei, { connected: false, isOffline: true, seenMs: lastMs });
+      await terminals.connect(vehicle.imei);
+      return vehicle;
+    };
+    const isAwaited = async (imei: string): Promise<boolean> =>
+      (await store().due(Date.now() + 120 * minuteMs, 1_000)).includes(imei);
+    const sessionIsHeardOf = (imei: string): Promise<void> =>
+      until(async () => {
+        announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+        return isAwaited(imei);
+      });
+    /** Telemetry has applied its first report. */
+    const reports = async (imei: string, speed: number): Promise<void> => {
+      const nowMs = Date.now();
+      const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: nowMs, serverTimestamp: nowMs, speed };
+      await writeLastLocation(world.deps.redis, location);
+      presence.heard([imei], new Map([[imei, nowMs]]));
+    };
+    const statuses = (id: number) =>
+      ear.of('status', id).map(({ previous_state: from, state, connected }) => [from, state, connected]);
+
+    it.each([
+      ['moving', 50],
+      ['stopped', 0],
+    ])('and is %s is told of once, with what it does, where its session is known first', async (state, speed) => {
+      const { id, imei } = await comesBack();
+      await sessionIsHeardOf(imei);
+      expect(statuses(id)).toEqual([]);
+      await reports(imei, speed);
+      await until(() => statuses(id).length > 0);
+      await sweepAt(120);
+      expect(statuses(id)).toEqual([['offline', state, true]]);
+    });
+
+    it('is told of once also where its report is known first', async () => {
+      const { id, imei } = await comesBack();
+      await reports(imei, 50);
+      await until(() => statuses(id).length > 0);
+      await sessionIsHeardOf(imei);
+      await sweepAt(120);
+      expect(statuses(id)).toEqual([['offline', 'moving', true]]);
+    });
+
+    it('is told of once where the report is known before there is a session', async () => {
+      const { id, imei } = await newVehicle();
+      const lastMs = await reported(imei, 60);
+      await store().notice(imei, { connected: false, isOffline: true, seenMs: lastMs });
+      await reports(imei, 50);
+      await until(() => isAwaited(imei));
+      await terminals.connect(imei);
+      announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      await until(() => statuses(id).some(([_from, _state, connected]) => connected === true));
+      await sweepAt(120);
+      expect(statuses(id).filter(([from]) => from === 'offline')).toHaveLength(1);
+    });
+
+    it('and says nothing stands still, and moves when it says so', async () => {
+      const { id, imei } = await comesBack();
+      await sessionIsHeardOf(imei);
+      await sweepAt(120);
+      expect(statuses(id)).toEqual([['offline', 'stopped', true]]);
+      await reports(imei, 50);
+      await until(() => statuses(id).length > 1);
+      expect(statuses(id)).toEqual([
+        ['offline', 'stopped', true],
+        ['stopped', 'moving', true],
+      ]);
+    });
   });
 
   it('what a replica was raising when it died is raised by the next one, and once', async () => {
@@ -174,7 +250,7 @@ describe('who is there', () => {
     const [silent, away] = [await newVehicle(), await newVehicle()];
     for (const { imei } of [silent, away]) {
       await reported(imei, 0);
-      presence.heard([imei]);
+      presence.heard([imei], new Map());
       await until(() => isNoticed(imei));
     }
     const lastMs = await reported(away.imei, 30);
@@ -189,7 +265,7 @@ describe('who is there', () => {
     expect(due).toContain(silent.imei);
     expect(due).not.toContain(away.imei);
     await reported(away.imei, 0);
-    presence.heard([away.imei], Date.now() + 20 * minuteMs);
+    presence.heard([away.imei], new Map(), Date.now() + 20 * minuteMs);
     await until(async () => (await found(away.id, 'device_online')).length > 0);
     expect(await found(silent.id, 'device_online')).toEqual([]);
   });

@@ -9,6 +9,7 @@ import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '.
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { presentOf } from '../domains/vehicles/states.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
+import type { Returned } from '../telemetry/live.ts';
 import { tellLive } from './live.ts';
 import { type EventParts, type Happening, raisedFor } from './parts.ts';
 import { type Noticed, PresenceStore } from './presence-store.ts';
@@ -17,17 +18,31 @@ import { type Noticed, PresenceStore } from './presence-store.ts';
 export interface PresenceTimes {
   readonly offlineAfterMs: number;
   readonly sweepEveryMs: number;
+  /** A terminal that comes back reports within this time, most likely: what it does is told then, and once. */
+  readonly firstReportMs: number;
 }
 
 /** As the contract has them (platform-contract.md, section 3). */
-export const presenceTimes: PresenceTimes = { offlineAfterMs: 600_000, sweepEveryMs: 10_000 };
+export const presenceTimes: PresenceTimes = { offlineAfterMs: 600_000, sweepEveryMs: 10_000, firstReportMs: 3_000 };
 
-/** What made us look. Reports tell websockets of states by themselves. */
-type Cause = 'report' | 'session' | 'time';
+/** What made us look, the weaker before the stronger. Reports tell websockets of states by themselves, but for the first one after a silence. */
+const causes = ['report', 'session', 'time'] as const;
+
+interface Look {
+  readonly cause: (typeof causes)[number];
+  /** When the report was received that has ended a long silence. */
+  readonly returnedMs?: number;
+  /** It was waited for what belongs to it. */
+  readonly hasWaited?: true;
+}
 
 const atOnce = 200;
 const atWork = 8;
 const busyRetryMs = 5_000;
+/** Another replica is at the same terminal, most likely for the same reason. */
+const othersMs = 200;
+/** The session of a terminal that reports may be known a moment later. */
+const sessionMs = 1_000;
 /** Terminals whose reports this process remembers, so that each is looked at once in a while only. */
 const maxRemembered = 500_000;
 
@@ -51,7 +66,8 @@ export class Presence {
   readonly #store: PresenceStore;
   /** When a report of a terminal last made us look. */
   readonly #remembered = new Map<string, number>();
-  readonly #waiting = new Map<string, Cause>();
+  readonly #waiting = new Map<string, Look>();
+  readonly #later = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueMs: number; look: Look }>();
   readonly #stopped = new AbortController();
   readonly #listener: { stop(): void };
   readonly #sweeping: Promise<void>;
@@ -65,7 +81,7 @@ export class Presence {
       parts.bus,
       sessionChanged,
       (error) => parts.log.warn({ err: error }, 'a change of a session is not valid'),
-      ({ imei }) => this.#look(imei, 'session'),
+      ({ imei }) => this.#look(imei, { cause: 'session' }),
       sessionChanged.subject,
       'platform-presence',
     );
@@ -73,20 +89,23 @@ export class Presence {
   }
 
   /** Terminals have reported; cheap, as it is called for each report. */
-  heard(imeis: Iterable<string>, nowMs = Date.now()): void {
+  heard(imeis: Iterable<string>, returned: Returned, nowMs = Date.now()): void {
     for (const imei of imeis) {
       const before = this.#remembered.get(imei);
+      const returnedMs = returned.get(imei);
       // Well before it could have been taken for offline meanwhile.
-      if (before !== undefined && nowMs - before < this.#times.offlineAfterMs / 2) continue;
+      const isFresh = before !== undefined && nowMs - before < this.#times.offlineAfterMs / 2;
+      if (isFresh && returnedMs === undefined) continue;
       if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
       this.#remembered.set(imei, nowMs);
-      this.#look(imei, 'report');
+      this.#look(imei, { cause: 'report', ...(returnedMs === undefined ? {} : { returnedMs }) });
     }
   }
 
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#listener.stop();
+    for (const { timer } of this.#later.values()) clearTimeout(timer);
     await this.#sweeping;
     await this.#working;
   }
@@ -97,7 +116,7 @@ export class Presence {
     for (;;) {
       const imeis = await this.#store.due(nowMs, atOnce);
       if (imeis.length === 0 || this.#stopped.signal.aborted) return;
-      await this.#lookAt(imeis.map((imei) => [imei, 'time'] as const));
+      await this.#lookAt(imeis.map((imei) => [imei, { cause: 'time' }] as const));
       if (imeis.length < atOnce) return;
     }
   }
@@ -131,11 +150,32 @@ export class Presence {
     await this.#store.filled();
   }
 
-  #look(imei: string, cause: Cause): void {
-    if (this.#waiting.get(imei) !== 'session') this.#waiting.set(imei, cause);
+  #look(imei: string, look: Look): void {
+    const waiting = this.#waiting.get(imei);
+    this.#waiting.set(imei, waiting === undefined ? look : both(waiting, look));
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
     });
+  }
+
+  /** Looks once some time has passed, or with a sweep behind that, should this process die. */
+  async #lookLater(imei: string, look: Look, waitMs: number): Promise<void> {
+    const dueMs = Date.now() + waitMs;
+    await this.#store.lookAgain(imei, dueMs + busyRetryMs);
+    if (this.#stopped.signal.aborted) return;
+    const known = this.#later.get(imei);
+    const wanted = known === undefined ? look : both(known.look, look);
+    if (known !== undefined && known.dueMs <= dueMs) {
+      known.look = wanted;
+      return;
+    }
+    clearTimeout(known?.timer);
+    const timer = setTimeout(() => {
+      const later = this.#later.get(imei);
+      this.#later.delete(imei);
+      this.#look(imei, later?.look ?? look);
+    }, waitMs);
+    this.#later.set(imei, { timer, dueMs, look: wanted });
   }
 
   async #work(): Promise<void> {
@@ -154,27 +194,27 @@ export class Presence {
     }
   }
 
-  async #lookAt(some: readonly (readonly [string, Cause])[]): Promise<void> {
+  async #lookAt(some: readonly (readonly [string, Look])[]): Promise<void> {
     const failed: unknown[] = [];
     for (let at = 0; at < some.length; at += atWork) {
-      const looks = some.slice(at, at + atWork).map(([imei, cause]) => this.#lookAtOne(imei, cause));
+      const looks = some.slice(at, at + atWork).map(([imei, look]) => this.#lookAtOne(imei, look));
       for (const look of await Promise.allSettled(looks)) if (look.status === 'rejected') failed.push(look.reason);
     }
     if (failed.length > 0) throw failed[0];
   }
 
-  async #lookAtOne(imei: string, cause: Cause): Promise<void> {
+  async #lookAtOne(imei: string, look: Look): Promise<void> {
     try {
-      if (await this.#store.alone(imei, () => this.#notice(imei, cause))) return;
+      if (await this.#store.alone(imei, () => this.#notice(imei, look))) return;
     } catch (error) {
       // It must not stand in the way of the others.
-      await this.#store.lookAgain(imei, Date.now() + busyRetryMs);
+      await this.#lookLater(imei, look, busyRetryMs);
       throw error;
     }
-    await this.#store.lookAgain(imei, Date.now() + busyRetryMs);
+    await this.#lookLater(imei, look, othersMs);
   }
 
-  async #notice(imei: string, cause: Cause): Promise<void> {
+  async #notice(imei: string, look: Look): Promise<void> {
     const before = await this.#before(imei);
     if (before?.pending !== undefined) await this.#parts.notifications.raise([before.pending]);
     const now = await this.#present(imei, before?.seenMs ?? 0);
@@ -182,14 +222,38 @@ export class Presence {
       await this.#store.lookNoMore(imei);
       return;
     }
-    const noticed: Noticed = { connected: now.connected, isOffline: now.isOffline, seenMs: now.seenMs };
+    const waitMs = this.#waitMs(look, before, now);
+    if (waitMs > 0) {
+      // Behind a wait it is told as it is.
+      await this.#lookLater(imei, { ...look, cause: 'time', hasWaited: true }, waitMs);
+      return;
+    }
     const isChanged = before === null || before.connected !== now.connected || before.isOffline !== now.isOffline;
-    if (isChanged) await this.#tell(imei, cause, before, now, noticed);
-    if (isChanged || before.seenMs !== now.seenMs || before.pending !== undefined)
+    const previous = previousIfTold(look, before, now, isChanged);
+    const heardMs = now.location === undefined ? 0 : lastHeardMs(now.location);
+    const told = previous === null ? before?.toldReportMs : heardMs;
+    const noticed: Noticed = {
+      connected: now.connected,
+      isOffline: now.isOffline,
+      seenMs: now.seenMs,
+      ...(told === undefined ? {} : { toldReportMs: told }),
+    };
+    if (isChanged) await this.#tell(imei, before, now, noticed);
+    if (previous !== null) await this.#tellLive(imei, previous, before, now);
+    if (isChanged || previous !== null || before.seenMs !== now.seenMs || before.pending !== undefined)
       await this.#store.notice(imei, noticed);
     if (now.isOffline) await this.#store.lookNoMore(imei);
     // A second later than the last moment at which it is not offline yet.
     else await this.#store.lookAgain(imei, now.seenMs + this.#times.offlineAfterMs + 1_000);
+  }
+
+  /** What belongs together is told together: a terminal that comes back has a session first and a report a moment later, and seldom the other way round. */
+  #waitMs({ cause, returnedMs, hasWaited }: Look, before: Noticed | null, { device, location, isOffline }: Present) {
+    if (hasWaited === true || isOffline) return 0;
+    if (returnedMs !== undefined) return device === undefined && location?.source === 'jt808' ? sessionMs : 0;
+    const isBack = cause === 'session' && device !== undefined && before?.isOffline !== false;
+    const hasReported = location !== undefined && device !== undefined && lastHeardMs(location) >= device.onlineSinceMs;
+    return isBack && !hasReported ? this.#times.firstReportMs : 0;
   }
 
   /** What was noticed before; where Redis does not know, whether it was offline. */
@@ -221,7 +285,7 @@ export class Presence {
     };
   }
 
-  async #tell(imei: string, cause: Cause, before: Noticed | null, now: Present, noticed: Noticed): Promise<void> {
+  async #tell(imei: string, before: Noticed | null, now: Present, noticed: Noticed): Promise<void> {
     const vehicle = await findVehicleByImei(this.#parts.records, imei);
     const happening = before === null ? null : this.#happeningOf(before, now);
     if (vehicle !== null && happening !== null) {
@@ -232,8 +296,6 @@ export class Presence {
     const edition = now.device?.edition;
     const change: DeviceChange = { isOffline: now.isOffline, seenMs: now.seenMs, ...(edition && { edition }) };
     await noteDevice(this.#parts.database, imei, change);
-    if (vehicle !== null && (cause !== 'report' || isBackQuietly(before, now)))
-      this.#tellLive(vehicle, imei, before, now);
   }
 
   #happeningOf(before: Noticed, now: Present): Happening | null {
@@ -254,26 +316,50 @@ export class Presence {
     return { vehicle: raisedFor(vehicle), raised };
   }
 
-  #tellLive(vehicle: Vehicle, imei: string, before: Noticed | null, now: Present): void {
+  async #tellLive(imei: string, previous: string, before: Noticed | null, now: Present): Promise<void> {
+    if (previous === now.state && before?.connected === now.connected) return;
+    const vehicle = await findVehicleByImei(this.#parts.records, imei);
+    if (vehicle === null) return;
     const data = {
       vehicle_id: vehicle._id,
       imei: now.device?.phone ?? now.location?.imei ?? vehicle.recordedImei ?? imei,
       connected: now.connected,
       state: now.state,
-      previous_state: before === null ? 'never_connected' : before.isOffline ? 'offline' : stateThen(now),
+      previous_state: previous,
       last_seen: new Date(now.seenMs).toISOString(),
     };
     tellLive(this.#parts.bus, vehicle.accountId, [{ type: 'status', vehicleId: vehicle._id, data }]);
   }
 }
 
+/** One look for two reasons. */
+const both = (one: Look, other: Look): Look => {
+  const returnedMs = Math.max(one.returnedMs ?? 0, other.returnedMs ?? 0);
+  return {
+    cause: causes.indexOf(one.cause) > causes.indexOf(other.cause) ? one.cause : other.cause,
+    ...(returnedMs === 0 ? {} : { returnedMs }),
+    ...(one.hasWaited === true || other.hasWaited === true ? { hasWaited: true } : {}),
+  };
+};
+
 /**
- * A terminal whose report was looked at before its session: what it does is told with the report, unless it does nothing, and nobody tells that it is connected
- * again where it was not away for long enough to be offline.
+ * The state that the terminal had, where what it has now is to be told; null where that is not. What it does is told with its reports, but not that it is there again:
+ * not by its first one after a silence, by which nobody knows what it was before, nor where it was away for too short a time to be offline.
  */
-const isBackQuietly = (before: Noticed | null, { connected, device, state }: Present): boolean =>
-  (device !== undefined && before?.isOffline !== false && state === 'stopped') ||
-  (connected && before?.connected === false && !before.isOffline);
+function previousIfTold(
+  { cause, returnedMs }: Look,
+  before: Noticed | null,
+  now: Present,
+  isChanged: boolean,
+): string | null {
+  if (before === null) return 'never_connected';
+  const isReturn = returnedMs !== undefined && (before.toldReportMs ?? 0) < returnedMs;
+  const isBack = before.isOffline || (now.connected && !before.connected);
+  if (!isReturn && (!isChanged || (cause === 'report' && !isBack))) return null;
+  if (before.isOffline) return 'offline';
+  // It lived without saying where it was, and so stood still.
+  return isReturn ? 'stopped' : stateThen(now);
+}
 
 /** The state as it was when the terminal was last seen. */
 const stateThen = ({ location, seenMs }: Present): string => {

@@ -1,6 +1,7 @@
 import { ensureStreams } from '@fleet/bus';
 import type { Lifecycle, Running } from '@fleet/service-kit';
 import { UntilDone } from '../bootstrap.ts';
+import type { Returned } from '../telemetry/live.ts';
 import { keepAttributes, keepRegistrations } from './device-details.ts';
 import { keepDriverCards } from './driver-cards.ts';
 import { keepMediaEvents } from './media.ts';
@@ -13,8 +14,8 @@ import { followUploads } from './uploads.ts';
 
 /** What others tell of. */
 export interface Events {
-  /** Terminals, by canonical number, have reported. */
-  readonly heard: (imeis: Iterable<string>) => void;
+  /** Terminals, by canonical number, have reported, some of them after a long silence. */
+  readonly heard: (imeis: Iterable<string>, returned: Returned) => void;
 }
 
 /** Follows everything that happens to vehicles beside their locations: what terminals say otherwise, uploads, who is there. Any number of replicas share it. */
@@ -39,5 +40,5 @@ export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: Pre
   lifecycle.onStop('streams', () => streams.stop());
   const presence = new Presence(parts, times);
   lifecycle.onStop('presence', () => presence.stop());
-  return { heard: (imeis) => presence.heard(imeis) };
+  return { heard: (imeis, returned) => presence.heard(imeis, returned) };
 }

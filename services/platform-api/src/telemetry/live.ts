@@ -1,6 +1,5 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
 import { lastHeardMs, stateOf } from '../domains/realtime/rules.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
 import { shownLocation } from '../domains/realtime/shown.ts';
 import { tellLive } from '../events/live.ts';
 import type { Moved } from './unit.ts';
@@ -8,11 +7,23 @@ import type { Moved } from './unit.ts';
 /** A live message stays below the broker's limit. */
 const atOnce = 500;
 
-/** Tells websockets of the newest positions of vehicles, and of states that have changed with them. */
-export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.now()): void {
+/** Terminals that were silent for so long that they were offline, and when what has ended that was received, by canonical number. */
+export type Returned = ReadonlyMap<string, number>;
+
+/**
+ * Tells websockets of the newest positions of vehicles, and of states that have changed with them; but not of those that return from silence, which it answers: whether
+ * they were offline depends on more than their positions.
+ */
+export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.now()): Returned {
   const byAccount = new Map<number, Omit<LiveEvent, 'atMs'>[]>();
+  const returned = new Map<string, number>();
   for (const each of moved) {
-    const events = eventsOf(each, nowMs);
+    // A late report changes nothing of the present.
+    if (each.before !== null && each.state.location === each.before.location) continue;
+    const previous = stateOf(each.before?.location, nowMs);
+    const isBack = previous === 'offline' || previous === 'never_connected';
+    if (isBack) returned.set(each.known.imei, lastHeardMs(each.state.location));
+    const events = eventsOf(each, isBack ? null : previous, nowMs);
     const { accountId } = each.known.vehicle;
     const known = byAccount.get(accountId);
     if (known === undefined) byAccount.set(accountId, events);
@@ -20,16 +31,15 @@ export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.n
   }
   for (const [accountId, events] of byAccount)
     for (let at = 0; at < events.length; at += atOnce) tellLive(bus, accountId, events.slice(at, at + atOnce));
+  return returned;
 }
 
-function eventsOf({ known, before, state }: Moved, nowMs: number): Omit<LiveEvent, 'atMs'>[] {
-  // A late report changes nothing of the present.
-  if (before !== null && state.location === before.location) return [];
+/** `previous`: the state that it had, where a change of that is to be told. */
+function eventsOf({ known, state }: Moved, previous: string | null, nowMs: number): Omit<LiveEvent, 'atMs'>[] {
   const { _id: vehicleId, driverId } = known.vehicle;
   const location = shownLocation(state.location, { vehicleId, driverId, nowMs });
   const events: Omit<LiveEvent, 'atMs'>[] = [{ type: 'location', vehicleId, data: location }];
-  const previous = previousOf(before?.location, location.source, nowMs);
-  if (previous !== location.state)
+  if (previous !== null && previous !== location.state)
     events.push({
       type: 'status',
       vehicleId,
@@ -43,10 +53,4 @@ function eventsOf({ known, before, state }: Moved, nowMs: number): Omit<LiveEven
       },
     });
   return events;
-}
-
-/** A terminal has told by its session that it is there, and stands still until it reports; partners' devices have none. */
-function previousOf(before: LastLocation | undefined, source: LastLocation['source'], nowMs: number) {
-  const state = stateOf(before, nowMs);
-  return source === 'jt808' && (state === 'offline' || state === 'never_connected') ? 'stopped' : state;
 }

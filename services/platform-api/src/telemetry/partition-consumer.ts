@@ -6,7 +6,7 @@ import type { AttachmentsQueue } from './attachments-queue.ts';
 import type { Fleet } from './fleet.ts';
 import { HistoryWriter } from './history-writer.ts';
 import type { Judges } from './judge.ts';
-import { tellOfPositions } from './live.ts';
+import { type Returned, tellOfPositions } from './live.ts';
 import type { TelemetryMetrics } from './metrics.ts';
 import { isStateOf, type VehicleState } from './state.ts';
 import {
@@ -35,8 +35,8 @@ export interface ConsumerParts {
   readonly attachments: AttachmentsQueue | null;
   /** When the stream TELEMETRY was made. */
   readonly stream: string;
-  /** Terminals have been heard of, by canonical number. */
-  readonly onHeard: (imeis: Iterable<string>) => void;
+  /** Terminals have been heard of, by canonical number, some of them after a long silence. */
+  readonly onHeard: (imeis: Iterable<string>, returned: Returned) => void;
 }
 
 /** How often all that Redis knows goes to MongoDB, too. */
@@ -187,8 +187,7 @@ export class PartitionConsumer {
     // Messages that are read again for the history alone have their place behind them.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
     if (this.#isForgotten) await this.#remind();
-    tellOfPositions(deps.bus, unit.moved.values());
-    onHeard(unit.moved.keys());
+    onHeard(unit.moved.keys(), tellOfPositions(deps.bus, unit.moved.values()));
     metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
     await this.#history.take(unit.points, place);
   }

@@ -7,6 +7,7 @@ import { rules } from '../rules/index.ts';
 import { ruleSettingsOf } from '../rules/settings.ts';
 import { AttachmentsQueue } from './attachments-queue.ts';
 import { Fleet } from './fleet.ts';
+import type { Returned } from './live.ts';
 import { TelemetryMetrics } from './metrics.ts';
 import { PartitionConsumer } from './partition-consumer.ts';
 import { PartitionShare, type ShareTimes } from './partitions.ts';
@@ -20,8 +21,8 @@ export interface Telemetry {
 /** Where metrics go, and what tests put in the place of the usual. */
 export interface TelemetryOptions {
   readonly registry: Registry;
-  /** Hears which terminals have reported, by canonical number. */
-  readonly onHeard: (imeis: Iterable<string>) => void;
+  /** Hears which terminals have reported, by canonical number, and which of them after a long silence. */
+  readonly onHeard: (imeis: Iterable<string>, returned: Returned) => void;
   readonly times?: ShareTimes;
 }
 
