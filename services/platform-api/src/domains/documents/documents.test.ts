@@ -95,6 +95,19 @@ describe('extract-document', () => {
     });
   });
 
+  it("reads the barcode on the back of a driver's licence", async () => {
+    const barcode = readFileSync(new URL('../../testing/licence-barcode.png', import.meta.url));
+    const fields = {
+      license_number: { value: 'T64235789', source: 'barcode' },
+      name: { value: 'MICHAEL JOHN SAMPLE' },
+      date_of_birth: { value: '1986-06-06' },
+    };
+    expect(await upload(barcode, 'image/png')).toMatchObject({
+      status: 200,
+      body: { data: { document_type: 'driver_license', engine: 'barcode', warnings: [], fields } },
+    });
+  });
+
   it('keeps a file only where that is asked for, and audits it', async () => {
     const kept = () => world.records.collection('documents').countDocuments({});
     const before = await kept();

@@ -1,5 +1,4 @@
 import { runProgram } from './program.ts';
-import { Turns } from './turns.ts';
 
 /** What a PDF holds. */
 export interface PdfContent {
@@ -14,8 +13,6 @@ const program = new URL('../../../programs/read-pdf.mjs', import.meta.url);
 /** A page of A4 at 400 dots an inch has 15.5 million. */
 const maxPixels = 20_000_000;
 const limits = { timeoutMs: 20_000, memoryBytes: 768 * 1024 * 1024, outputBytes: 128 * 1024 * 1024 };
-/** Each takes a processor and the memory above. */
-const turns = new Turns(8);
 
 /** True for a text that has words, and not only page numbers. */
 export const hasWords = (text: string): boolean => /\p{L}{2}/u.test(text);
@@ -26,7 +23,7 @@ export async function readPdf(
   { maxPages, withPictures }: { readonly maxPages: number; readonly withPictures: boolean },
 ): Promise<PdfContent | null> {
   const args = [String(maxPages), String(maxPixels), ...(withPictures ? ['--pictures'] : [])];
-  const output = await turns.take(() => runProgram(program, args, file, limits));
+  const output = await runProgram(program, args, file, limits);
   if (output === null) return null;
   const { pages, text, pictures } = JSON.parse(output.toString()) as PdfAnswer;
   return { pages, text, pictures: pictures.map((picture) => Buffer.from(picture, 'base64')) };

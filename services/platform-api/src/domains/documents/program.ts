@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { Turns } from './turns.ts';
 
 /** What a program may take. */
 export interface ProgramLimits {
@@ -11,12 +12,21 @@ export interface ProgramLimits {
 }
 
 const looksEveryMs = 50;
+/** One runs at a time: each takes a processor and much memory. */
+const turns = new Turns(8);
 
 /**
  * Runs one of our programs on a file, in a process that has nothing of ours: no settings, no secrets. Its standard output; null where it failed, or took more
  * than it may.
  */
-export async function runProgram(
+export const runProgram = (
+  program: URL,
+  args: readonly string[],
+  input: Buffer,
+  limits: ProgramLimits,
+): Promise<Buffer | null> => turns.take(() => run(program, args, input, limits));
+
+async function run(
   program: URL,
   args: readonly string[],
   input: Buffer,

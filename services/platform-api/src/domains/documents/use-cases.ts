@@ -1,6 +1,7 @@
 import { AppError, invalid } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { readBarcode } from './barcode.ts';
 import type { OcrEngine, OcrText } from './ocr.ts';
 import { hasWords, readPdf } from './pdf.ts';
 import { pictureSize } from './pictures.ts';
@@ -110,14 +111,18 @@ async function textOf({ ocr }: Parts, { file, mimeType }: Extract<Given, { file:
   return ofPictures(ocr, scans, pages);
 }
 
-/** What the engine reads in pictures, one after the other; services of operators read whole PDFs. */
+/** What is read in pictures: a barcode of a licence says all; else what the engine reads, one after the other. Services of operators read whole PDFs. */
 async function ofPictures(
   ocr: OcrEngine,
   pictures: readonly { readonly content: Buffer; readonly mimeType: string }[],
   pages: number,
 ): Promise<Read> {
   const read: OcrText[] = [];
-  for (const { content, mimeType } of pictures) read.push(await ocr.read(content, mimeType));
+  for (const { content, mimeType } of pictures) {
+    const barcode = ocr.name === 'none' ? null : await readBarcode(content, mimeType);
+    if (barcode !== null) return { ...ofText(barcode), pages, engine: 'barcode' };
+    read.push(await ocr.read(content, mimeType));
+  }
   const confidence = read.reduce((sum, each) => sum + each.confidence, 0) / Math.max(1, read.length);
   return { text: read.map(({ text }) => text).join('\n'), confidence, source: 'ocr', pages, engine: ocr.name };
 }

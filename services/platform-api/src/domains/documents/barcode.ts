@@ -1,0 +1,12 @@
+import { readAamva } from './aamva.ts';
+import { runProgram } from './program.ts';
+
+const program = new URL('../../../programs/read-barcode.mjs', import.meta.url);
+const limits = { timeoutMs: 10_000, memoryBytes: 768 * 1024 * 1024, outputBytes: 64 * 1024 };
+
+/** The text of the PDF417 barcode in a picture, where that is one of a licence; null for any other picture, and for kinds of pictures that the reader does not know. */
+export async function readBarcode(picture: Buffer, mimeType: string): Promise<string | null> {
+  if (mimeType !== 'image/jpeg' && mimeType !== 'image/png') return null;
+  const text = (await runProgram(program, [], picture, limits))?.toString() ?? '';
+  return readAamva(text) === null ? null : text;
+}
