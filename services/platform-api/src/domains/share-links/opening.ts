@@ -8,7 +8,7 @@ import { isPassword } from '../users/passwords.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { neverConnected, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
-import { requireLive, sharedView } from './rules.ts';
+import { passwordsIn, requireLive, sharedView } from './rules.ts';
 import type { SharedViewShown, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
@@ -120,8 +120,8 @@ async function requirePassword({ limits }: Pick<Deps, 'limits'>, link: ShareLink
   if (password === undefined || password === '')
     throw new AppError('share_password', 'The link has a password: send it in the header X-Share-Password.');
   await limits.consume('shareLink', `link:${createHash('sha256').update(link.slug).digest('hex')}`, context);
-  if (!(await isPassword(link.passwordHash, password)))
-    throw new AppError('share_password', 'The password of the link is another one.');
+  for (const each of passwordsIn(password)) if (await isPassword(link.passwordHash, each)) return;
+  throw new AppError('share_password', 'The password of the link is another one.');
 }
 
 /** A page that stays open comes back with its ticket when its connection was lost. */

@@ -70,7 +70,8 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
 ];
 
 const params = Type.Object({ slug: Type.String({ pattern: slugPattern }) });
-const description = 'A link with a password asks for it in the header X-Share-Password.';
+const description =
+  'A link with a password asks for it in the header X-Share-Password; signs beyond ASCII, and blanks at its ends, are written as percent-encoded UTF-8.';
 const errors = {
   404: 'There is no such link.',
   410: 'The link has expired, has been revoked, or was opened as often as it may be.',

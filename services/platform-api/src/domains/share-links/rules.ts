@@ -17,6 +17,23 @@ export const newSlug = (): string =>
 /** The form of a slug. */
 export const slugPattern = `^[0-9A-Za-z]{${slugLength}}$`;
 
+/**
+ * The passwords that what was sent may mean. Headers have bytes, which are read as Latin-1, and no blanks at their ends: whoever sends other signs writes them as
+ * UTF-8, as it is (curl) or percent-encoded (what browsers can do).
+ */
+export function passwordsIn(sent: string): string[] {
+  const utf8 = Buffer.from(sent, 'latin1').toString('utf8');
+  return [...new Set([sent, utf8, percentDecoded(sent)])];
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Permissions as they are stored: each once, in one order; the position where nothing is said. */
 export const storedPermissions = (given: readonly LinkPermission[] = ['location']): LinkPermission[] =>
   linkPermissions.filter((permission) => given.includes(permission));

@@ -282,6 +282,17 @@ describe('GET /api/public/share-links/:slug', () => {
     expect((await password('open sesame')).body).toMatchObject({ status: 410, code: 'share_link_used_up' });
   });
 
+  it.each([
+    ['percent-encoded, as browsers have to', ' пароль 😀 ', encodeURIComponent],
+    ['as UTF-8, as curl sends it', 'Schlüssel', (text: string) => Buffer.from(text).toString('latin1')],
+    ['as Latin-1', 'Schlüssel', (text: string) => text],
+    ['as it is, with a percent sign', '100%25', (text: string) => text],
+  ])('takes a password of any signs, %s', async (_name, password, written) => {
+    const link = await makeLink({ password });
+    expect((await open(link['slug'], { 'x-share-password': written(password) })).status).toBe(200);
+    expect((await open(link['slug'], { 'x-share-password': written(`${password}x`) })).status).toBe(401);
+  });
+
   it('counts views so that many at once are not more than may be', async () => {
     const link = await makeLink({ max_views: 3 });
     const answers = await Promise.all(Array.from({ length: 12 }, () => open(link['slug'])));

@@ -14,8 +14,6 @@ export type SharePermission = (typeof sharePermissions)[number];
 export interface Share extends AccountRecord {
   /** `<vehicle id>:<secondary user id>`: a vehicle is shared with a user once. */
   readonly pair: string;
-  /** The vehicle's owning user when it was shared. */
-  readonly ownerUserId: number;
   readonly sharedByUserId: number;
   readonly secondaryUserId: number;
   /** The account of the secondary user. */

@@ -53,7 +53,6 @@ export async function shareVehicles(
   for (const vehicle of vehicles) {
     const share = await putShare(deps.records, caller, {
       pair: `${vehicle._id}:${secondaryUserId}`,
-      ownerUserId: vehicle.ownerUserId,
       sharedByUserId: caller.userId,
       secondaryUserId,
       secondaryAccountId: user.accountId,
@@ -61,7 +60,7 @@ export async function shareVehicles(
       permissions,
       expiresAt,
     });
-    shares.push(shownShare(share, vehicle.vehicleNo));
+    shares.push(shownShare(share, vehicle));
   }
   await noteChange(deps, caller, 'vehicles.share', user, {
     vehicles: vehicles.map(({ _id }) => _id),
@@ -96,16 +95,18 @@ export async function listSharedUsers(
 ): Promise<PageItems<SharedUser>> {
   const shares = await findSharedBy(deps.records, caller, vehicleId === undefined ? {} : { vehicleId }, new Date());
   const vehicles = await ownOf(deps, caller, shares);
-  const byUser = new Map<number, Share[]>();
-  for (const share of shares)
-    if (vehicles.has(share.vehicleId))
-      byUser.set(share.secondaryUserId, [...(byUser.get(share.secondaryUserId) ?? []), share]);
+  const byUser = new Map<number, { readonly share: Share; readonly vehicle: Vehicle }[]>();
+  for (const share of shares) {
+    const vehicle = vehicles.get(share.vehicleId);
+    if (vehicle === undefined) continue;
+    byUser.set(share.secondaryUserId, [...(byUser.get(share.secondaryUserId) ?? []), { share, vehicle }]);
+  }
   const ids = [...byUser.keys()].toSorted((a, b) => b - a);
   const items: SharedUser[] = [];
   for (const id of ids.slice(paging.offset, paging.offset + paging.limit)) {
     const ofUser = byUser.get(id) ?? [];
-    const shown = ofUser.map((share) => shownShare(share, vehicles.get(share.vehicleId)?.vehicleNo ?? ''));
-    items.push({ id, ...(await knownOf(deps, caller, ofUser[0])), vehicles: shown });
+    const shown = ofUser.map(({ share, vehicle }) => shownShare(share, vehicle));
+    items.push({ id, ...(await knownOf(deps, caller, ofUser[0]?.share)), vehicles: shown });
   }
   return { items, total: ids.length };
 }
@@ -151,9 +152,10 @@ async function knownOf(
   return { name: maskedName(user.name), phone_number: user.phoneNumber && maskedPhone(user.phoneNumber) };
 }
 
-const shownShare = (share: Share, vehicleNo: string): ShareShown => ({
+/** The owning user is that of now: a vehicle may have passed to another since it was shared. */
+const shownShare = (share: Share, { ownerUserId, vehicleNo }: Vehicle): ShareShown => ({
   ...shownRecord(share),
-  owner_user_id: share.ownerUserId,
+  owner_user_id: ownerUserId,
   secondary_user_id: share.secondaryUserId,
   vehicle_id: share.vehicleId,
   vehicle_no: vehicleNo,

@@ -258,6 +258,15 @@ describe('sharing', () => {
       expect((await world.as(colleague).get('/api/vehicle/get-shared-users')).items).toEqual([]);
     });
 
+    it('names the owning user of now, whoever it was when the vehicle was shared', async () => {
+      await share();
+      const manager = await world.user('manager', ours);
+      const passed = await owner?.put(`/api/vehicles/${first}/owner`, { owner_user_id: manager.id });
+      expect(passed?.status).toBe(200);
+      const all = await owner?.get('/api/vehicle/get-shared-users');
+      expect(all?.items[0]?.['vehicles']).toMatchObject([{ vehicle_id: first, owner_user_id: manager.id }]);
+    });
+
     it('lists the vehicles that a user is shown, and those that the caller is shown', async () => {
       await share({ vehicles: [first, second], permissions: ['commands'] });
       const toGuest = await owner?.get(`/api/vehicle/shared-vehicles/${guest.id}`);

@@ -13,7 +13,6 @@ export interface SharedVehicle {
   readonly vehicleId: number;
   /** The account that owns the vehicle and its records. */
   readonly accountId: number;
-  readonly ownerUserId: number;
   readonly permissions: readonly SharePermission[];
   /** Null: until it is taken back. */
   readonly expiresAt: Date | null;
@@ -59,13 +58,11 @@ export async function endSharesOfVehicle({ records }: SharingStore, scope: Scope
 const asSharedVehicle = (share: {
   readonly vehicleId: number;
   readonly accountId: number;
-  readonly ownerUserId: number;
   readonly permissions: readonly SharePermission[];
   readonly expiresAt: Date | null;
 }): SharedVehicle => ({
   vehicleId: share.vehicleId,
   accountId: share.accountId,
-  ownerUserId: share.ownerUserId,
   permissions: share.permissions,
   expiresAt: share.expiresAt,
 });
