@@ -46,7 +46,7 @@ async function sweepVehicle(deps: Parts, known: VehicleDays, wholeDays: number, 
   for (const [key, kind] of Object.entries(known.days)) {
     const { day, imei } = dayKey(key);
     const ageDays = (nowMs - Date.parse(day) - dayMs) / dayMs;
-    if (ageDays > Math.max(keptDays, wholeDays)) await removeDay(deps.database, known, day, imei);
+    if (ageDays > wholeDays + keptDays) await removeDay(deps.database, known, day, imei);
     else if (kind === 'full' && ageDays > wholeDays)
       await thinDay(deps.database, known, day, imei, thinned(await readDay(deps.database, known.vehicleId, day, imei)));
     else continue;

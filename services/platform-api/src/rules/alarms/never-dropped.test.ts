@@ -1,0 +1,91 @@
+import { EDITIONS, type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
+import { describe, expect, it } from '@jest/globals';
+import { contentOf } from '../../domains/notifications/content.ts';
+import { kindOf, kindOfSource } from '../../domains/notifications/types.ts';
+import { rules } from '../index.ts';
+import type { Raised } from '../rule.ts';
+import { context, reportOf, type Sketch } from './testing.ts';
+
+/** What all rules make of a vehicle's first report. */
+const raisedBy = (sketch: Omit<Sketch, 'at'>): Raised[] =>
+  rules.flatMap((rule) => [...rule.step(undefined, reportOf({ at: 0, ...sketch }), context).raised]);
+const bytes = Array.from({ length: 256 }, (_unused, code) => code);
+const bits = bytes.slice(0, 32);
+
+const tag = { terminalId: '0000001', time: null, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
+const place = { speedKmh: 0, altitudeM: 0, latitudeDeg: 0, longitudeDeg: 0, time: null, vehicleStatus: 0 };
+const head = { alarmId: 1, flag: 0 };
+const aheadOf = { frontSpeedKmh: 0, frontDistance100ms: 0, deviationType: 0, signType: 0, signData: 0 };
+const ofDriver = { fatigueLevel: 0, reserved: Buffer.alloc(4) };
+const items: Readonly<Record<string, (type: number) => Extra>> = {
+  adas: (type) => makeExtra(extraDefinitions.adasAlarm, { ...head, type, level: 1, ...aheadOf, ...place, tag }),
+  dsm: (type) => makeExtra(extraDefinitions.dsmAlarm, { ...head, type, level: 1, ...ofDriver, ...place, tag }),
+  bsd: (type) => makeExtra(extraDefinitions.bsdAlarm, { ...head, type, ...place, tag }),
+};
+
+describe('nothing that a terminal can say is dropped (platform-contract.md, section 13.1): it is one notification, listed or unknown', () => {
+  it.each(EDITIONS.flatMap((edition) => bits.map((bit) => [edition, bit] as const)))(
+    'alarm word of %s, bit %i',
+    (edition, bit) => {
+      const [raised, ...more] = raisedBy({ bits: [bit], edition });
+      expect(more).toEqual([]);
+      const isReserved = edition === '2019' ? bit === 31 : bit >= 15 && bit <= 17;
+      const listed = kindOfSource(`alarm:${bit}`)?.type;
+      expect(raised?.type).toBe(isReserved ? 'unknown_alarm' : listed);
+      if (isReserved) expect(raised?.attributes).toMatchObject({ bit });
+    },
+  );
+
+  it.each(bits)('item 0x14, bit %i', (bit) => {
+    const extras = [makeExtra(extraDefinitions.videoAlarm, { videoAlarm: (1 << bit) >>> 0 })];
+    const [raised, ...more] = raisedBy({ extras });
+    expect(more).toEqual([]);
+    expect(raised?.type).toBe(kindOfSource(`video:${bit}`)?.type ?? 'unknown_alarm');
+    if (bit > 6) expect(raised?.attributes).toEqual({ item: '0x14', bit });
+  });
+
+  it.each(Object.keys(items))('every code of %s, whatever its flag', (family) => {
+    for (const code of bytes) {
+      const extra = items[family]?.(code) as Extra;
+      for (const flag of [0, 1, 2, 3, 255]) {
+        const flagged = { ...extra, bytes: Buffer.from(extra.bytes) };
+        flagged.bytes[4] = flag;
+        const [raised, ...more] = raisedBy({ extras: [flagged] });
+        expect(more).toEqual([]);
+        const listed = kindOfSource(`${family}:${code}`)?.type;
+        expect(raised?.type).toBe(listed ?? 'unknown_alarm');
+        if (listed === undefined)
+          expect(raised?.attributes).toMatchObject({ code, raw: flagged.bytes.toString('hex') });
+      }
+    }
+  });
+
+  it('every code of intense driving', () => {
+    for (const code of bytes) {
+      const item = { ...head, type: code, detail: Buffer.alloc(41) };
+      const [raised, ...more] = raisedBy({ extras: [makeExtra(extraDefinitions.intenseDriving, item)] });
+      expect(more).toEqual([]);
+      expect(raised?.type).toBe(kindOfSource(`driving:${code}`)?.type ?? 'abnormal_driving');
+      expect(raised?.attributes).toMatchObject({ code });
+    }
+  });
+
+  it.each(bits.slice(1, 16))('tyre alarm, bit %i', (bit) => {
+    const wheel = { position: 1, type: 1 << bit, pressureKpa: 1, temperatureC: 1, batteryPercent: 1 };
+    const item = makeExtra(extraDefinitions.tpmsAlarm, { ...head, ...place, tag, wheels: [wheel] });
+    const [raised, ...more] = raisedBy({ extras: [item] });
+    expect(more).toEqual([]);
+    expect(raised?.type).toBe(bit <= 7 ? 'tyre_pressure' : 'unknown_alarm');
+    if (bit > 7) expect(raised?.attributes).toMatchObject({ bit, raw: item.bytes.toString('hex') });
+  });
+
+  it('a name that is not in the catalogue goes on record as unknown, with the name', () => {
+    const vehicle = { ...context.vehicle, driverId: null };
+    const [sos] = raisedBy({ bits: [0] });
+    if (sos === undefined) throw new Error('nothing was raised');
+    const shown = { shownImei: null, address: null };
+    const content = contentOf({ vehicle, raised: { ...sos, type: 'from_tomorrow' } }, 'en', shown);
+    expect(content).toMatchObject({ type: 'unknown_alarm', severity: 'info', title: kindOf('unknown_alarm')?.title });
+    expect(JSON.parse(content.attributes)).toEqual({ bit: 0, reported_type: 'from_tomorrow' });
+  });
+});
