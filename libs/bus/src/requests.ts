@@ -32,7 +32,7 @@ export const revokeKey = defineRequest({
 /** Tells every process that caches answers of `verifyKey` that one of them no longer holds. */
 export const keyRevoked = defineAnnouncement({
   subject: 'platform-api.key-revoked',
-  schema: Type.Object({ keySha256: sha256Hex }),
+  schema: Type.Object({ keySha256: sha256Hex, keyId: Type.Optional(Type.Integer()) }),
 });
 
 /**

@@ -34,6 +34,7 @@ export async function ensureDemoFleet(
     role: 'owner',
     canViewVideo: true,
     sessionId: null,
+    mintedByKeyId: null,
     keyId: null,
     scopes: [],
   };

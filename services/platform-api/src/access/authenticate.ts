@@ -152,6 +152,7 @@ function callerOf({ user, isSuspended }: Principal, claims: TokenClaims, key: Ap
     role: user.role,
     canViewVideo: user.canViewVideo,
     sessionId: claims.sessionId,
+    mintedByKeyId: claims.mintedByKeyId,
     keyId: key?._id ?? null,
     scopes: key?.scopes ?? allScopes,
   };

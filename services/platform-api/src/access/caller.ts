@@ -10,7 +10,9 @@ export interface Caller extends Scope {
   readonly canViewVideo: boolean;
   /** Null for a token that was minted for a server. */
   readonly sessionId: number | null;
-  /** Null where the bearer token alone is asked for. */
+  /** The API key that minted the token; null for one of a session. */
+  readonly mintedByKeyId: number | null;
+  /** The API key of the request; null where the bearer token alone is asked for. */
   readonly keyId: number | null;
   readonly scopes: readonly KeyScope[];
 }

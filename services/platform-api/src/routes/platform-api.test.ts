@@ -124,7 +124,16 @@ beforeAll(async () => {
   const app = createApp();
   const admit = async (_route: PlatformRoute, context: Parameters<typeof setCaller>[0]): Promise<void> => {
     const userId = Number(context.request.get('x-user') ?? '1');
-    const caller = { ...scope, userId, role: 'owner', canViewVideo: true, sessionId: 1, keyId: 1, scopes: [] } as const;
+    const caller = {
+      ...scope,
+      userId,
+      role: 'owner',
+      canViewVideo: true,
+      sessionId: 1,
+      mintedByKeyId: null,
+      keyId: 1,
+      scopes: [],
+    } as const;
     setCaller(context, caller);
   };
   app.use('/api', platformApi({ log, routes: routes(), idempotency: new IdempotencyKeys(database), admit }));

@@ -45,7 +45,8 @@ afterEach(async () => {
 
 async function connect(options: ClientOptions = {}): Promise<{ client: LiveClient; pings: () => number }> {
   const { id: userId, accountId, sessionId } = world.ours.owner;
-  const token = await makeWebsocketToken(world.deps.redis, { accountId, userId, sessionId, keyId: null, scopes: [] });
+  const holder = { accountId, userId, sessionId, mintedByKeyId: null, keyId: null, scopes: [] };
+  const token = await makeWebsocketToken(world.deps.redis, holder);
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = await LiveClient.open(base, `?token=${token}`, options);
   let count = 0;

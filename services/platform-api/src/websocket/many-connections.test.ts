@@ -71,6 +71,7 @@ describe('five thousand connections to one process', () => {
           accountId: world.ours.accountId,
           userId,
           sessionId: null,
+          mintedByKeyId: keyId,
           keyId,
           scopes: [],
         }),

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import type { Principals } from '../access/principals.ts';
 import type { Deps } from '../deps.ts';
 import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
+import { findKeyById } from '../domains/api-keys/use-cases.ts';
 import { notificationChoices } from '../domains/notifications/preferences.ts';
 import type { TokenHolder } from '../domains/realtime/websocket-tokens.ts';
 import type { SharePermission } from '../domains/sharing/schema.ts';
@@ -37,7 +38,7 @@ export interface ViewListener {
   viewEnded(): void;
 }
 
-/** What the user of a token sees, kept current while somebody listens; shared by the connections of a session with the same scopes. */
+/** What the user of a token sees, kept current while somebody listens; shared by the connections of a session with the same key. */
 export class UserView {
   readonly holder: TokenHolder;
   readonly listeners = new Set<ViewListener>();
@@ -136,7 +137,7 @@ export class Views {
     const off = bus.onReconnect(() => this.#reread(() => true));
     this.#heard = [
       listenFor(bus, accessChanged, onError, ({ userId, sessionId }) => this.#reread(whose(userId, sessionId))),
-      listenFor(bus, keyRevoked, onError, () => this.#reread(({ holder }) => holder.sessionId === null)),
+      listenFor(bus, keyRevoked, onError, ({ keyId }) => this.#reread(hangsOn(keyId))),
       listenFor(bus, fleetChanged, onError, (change) => this.#reread((view) => concerns(view, change))),
       { stop: () => off() },
     ];
@@ -145,7 +146,7 @@ export class Views {
   }
 
   /**
-   * What the user of a token sees now; the same view for all connections of a session with the same scopes. It is read again for each that opens: what was changed before counts for it. The
+   * What the user of a token sees now; the same view for all connections of a session with the same key. It is read again for each that opens: what was changed before counts for it. The
    * caller adds a listener at once.
    */
   async open(holder: TokenHolder): Promise<UserView | Refusal> {
@@ -270,9 +271,15 @@ export class Views {
   }
 }
 
-/** Connections of a session that were opened with keys of other scopes see something else. */
-const keyOf = ({ accountId, userId, sessionId, keyId, scopes }: TokenHolder): string =>
-  [accountId, userId, sessionId, sessionId === null ? keyId : null, scopes.toSorted().join()].join(':');
+/** Connections of a session that were opened with other keys see something else, and end with these. */
+const keyOf = ({ accountId, userId, sessionId, mintedByKeyId, keyId, scopes }: TokenHolder): string =>
+  [accountId, userId, sessionId, mintedByKeyId, keyId, scopes.toSorted().join()].join(':');
+
+/** Without an id it may be any key. */
+const hangsOn =
+  (keyId: number | undefined) =>
+  ({ holder }: UserView): boolean =>
+    keyId === undefined || holder.keyId === keyId || holder.mintedByKeyId === keyId;
 
 /** Of an account that changes, all: a dealer takes those below along. */
 const whose = (userId: number | undefined, sessionId: number | undefined) => (view: UserView) =>
@@ -290,10 +297,10 @@ function concerns(view: UserView, { accountId, kind }: Static<typeof fleetChange
 }
 
 async function read({ records, principals }: Parts, holder: TokenHolder): Promise<Seen | Refusal> {
-  const { accountId, userId, sessionId, keyId } = holder;
+  const { accountId, userId, sessionId, mintedByKeyId, keyId } = holder;
   const home = (await findAnywhere(records, userId))?.accountId;
   if (home === undefined) return 'token';
-  const mintedByKeyId = sessionId === null ? keyId : null;
+  if (keyId !== null && (await findKeyById(records, { accountId: home }, keyId)) === null) return 'token';
   const principal = await principals.principal({ accountId: home, userId, sessionId, mintedByKeyId, role: 'viewer' });
   if (principal === null) return 'token';
   if (principal.isSuspended) return 'suspended';

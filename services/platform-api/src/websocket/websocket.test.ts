@@ -44,17 +44,21 @@ async function msUntilLost(client: LiveClient, end: () => Promise<Answer>): Prom
   return Date.now() - atMs;
 }
 
-/** An API key of a server, and how its token opens a connection on the other replica. */
+/** An API key of a server, and how what it mints opens a connection on the other replica, by a token that was got with it or with another key. */
 async function mintingKey() {
   const { data } = await owner.post('/api/api-keys', { name: 'server', can_mint_tokens: true });
   const key = String(data['key']);
   const minted = await world.with({ 'x-api-key': key }).post('/api/auth/api-token');
   const authorization = `Bearer ${String(minted.data['access_token'])}`;
-  const connect = async (): Promise<LiveClient> => {
-    const { body } = await world.with({ 'x-api-key': key, authorization }).get('/api/user/generate-websocket-token');
-    return live.ready(`?token=${(body as { token: string }).token}`, live.replicaBase);
-  };
-  return { id: data.id, connect };
+  const tokenWith = (other: string): Promise<string> => websocketToken({ 'x-api-key': other, authorization });
+  const connect = async (other = key): Promise<LiveClient> =>
+    live.ready(`?token=${await tokenWith(other)}`, live.replicaBase);
+  return { id: data.id, key, tokenWith, connect };
+}
+
+async function websocketToken(headers: Record<string, string>): Promise<string> {
+  const { body } = await world.with(headers).get('/api/user/generate-websocket-token');
+  return (body as { token: string }).token;
 }
 
 const plainUser = (): Promise<TestUser> => world.user('manager');
@@ -299,6 +303,31 @@ describe('who is told what', () => {
     expect(await msUntilLost(client, () => owner.delete(`/api/api-keys/${made.id}`))).toBeLessThan(lossMs);
     await neighbour.settle();
     expect(neighbour.closed).toBeUndefined();
+  });
+
+  it.each(['minted its token', 'asked for the token of the websocket'] as const)(
+    'a server with two API keys is cut off when the one that %s is revoked, and opens nothing with it',
+    async (role) => {
+      const [minter, asker] = [await mintingKey(), await mintingKey()];
+      const client = await minter.connect(asker.key);
+      const token = await minter.tokenWith(asker.key);
+      const { id } = role === 'minted its token' ? minter : asker;
+      expect(await msUntilLost(client, () => owner.delete(`/api/api-keys/${id}`))).toBeLessThan(lossMs);
+      expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
+    },
+  );
+
+  it('a user is cut off where the API key is revoked that the token was asked for with, and nowhere else', async () => {
+    const user = await plainUser();
+    const { data } = await owner.post('/api/api-keys', { name: 'of one app' });
+    const authorization = `Bearer ${user.token}`;
+    const token = await websocketToken({ 'x-api-key': String(data['key']), authorization });
+    const client = await live.ready(`?token=${token}`, live.replicaBase);
+    const elsewhere = await live.as(user, live.replicaBase);
+    expect(await msUntilLost(client, () => owner.delete(`/api/api-keys/${data.id}`))).toBeLessThan(lossMs);
+    expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
+    await elsewhere.settle();
+    expect(elsewhere.closed).toBeUndefined();
   });
 });
 

@@ -1,11 +1,4 @@
-import {
-  announce,
-  type Bus,
-  keyRevoked,
-  revokeKey as revokeRequest,
-  serve,
-  verifyKey as verifyRequest,
-} from '@fleet/bus';
+import { type Bus, revokeKey as revokeRequest, serve, verifyKey as verifyRequest } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
 import type { Records } from '../../store/records.ts';
 import { isLetIn } from '../accounts/standing.ts';
@@ -28,10 +21,8 @@ export function serveApiKeys(bus: Bus, records: Records, onError: (error: unknow
         ipAllowlist: [...key.ipAllowlist],
       };
     }),
-    serve(bus, revokeRequest, options, async ({ keySha256 }) => {
-      const revoked = await revokeKey(records, keySha256);
-      if (revoked) announce(bus, keyRevoked, { keySha256 });
-      return { revoked };
-    }),
+    serve(bus, revokeRequest, options, async ({ keySha256 }) => ({
+      revoked: await revokeKey({ records, bus }, keySha256),
+    })),
   ];
 }

@@ -98,11 +98,16 @@ export async function verifyKey(records: Records, keySha256: string, now = new D
   return key !== null && isValid(key, keySha256, now) ? key : null;
 }
 
-/** Ends a key for good; false when there is no such key. Revoking again is no fault. */
-export async function revokeKey(records: Records, keySha256: string, now = new Date()): Promise<boolean> {
+/** Ends a key for good, everywhere; false when there is no such key. Revoking again is no fault. */
+export async function revokeKey(
+  { records, bus }: Pick<Deps, 'records' | 'bus'>,
+  keySha256: string,
+  now = new Date(),
+): Promise<boolean> {
   const key = await findKey(records, keySha256);
   if (key === null) return false;
   await markRevoked(records, key._id, now);
+  tellRevoked(bus, key);
   return true;
 }
 
@@ -120,7 +125,8 @@ export async function endKey(
   return key;
 }
 
-const tellRevoked = (bus: Bus, { keySha256 }: ApiKey): void => announce(bus, keyRevoked, { keySha256 });
+const tellRevoked = (bus: Bus, { keySha256, _id: keyId }: ApiKey): void =>
+  announce(bus, keyRevoked, { keySha256, keyId });
 
 /** Makes everybody look again at the keys of an account: it was suspended, or let in again. */
 export async function recheckKeys({ records, bus }: Pick<Deps, 'records' | 'bus'>, scope: AccountScope): Promise<void> {

@@ -25,6 +25,7 @@ export const callerBehind = (user: User): Caller => ({
   role: user.role,
   canViewVideo: user.canViewVideo,
   sessionId: null,
+  mintedByKeyId: null,
   keyId: null,
   scopes: [],
 });

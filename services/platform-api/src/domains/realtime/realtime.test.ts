@@ -75,7 +75,8 @@ describe('GET /api/user/generate-websocket-token', () => {
     const { token } = body as { token: string };
     const { accountId, sessionId } = user;
     const scopes = expect.arrayContaining(['read', 'video']);
-    const holder = { accountId, userId: user.id, sessionId, keyId: expect.any(Number), scopes };
+    const keyId = expect.any(Number);
+    const holder = { accountId, userId: user.id, sessionId, mintedByKeyId: null, keyId, scopes };
     expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
     // More than once, until it expires.
     expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
@@ -91,7 +92,7 @@ describe('GET /api/user/generate-websocket-token', () => {
     const holder = { accountId: 1, userId: 2, sessionId: 3, keyId: 4 };
     const key = `websocket-token:${createHash('sha256').update(run).digest('base64url')}`;
     await world.deps.redis.set(key, JSON.stringify(holder), { expiration: { type: 'EX', value: 60 } });
-    expect(await readWebsocketToken(world.deps.redis, run)).toEqual({ ...holder, scopes: [] });
+    expect(await readWebsocketToken(world.deps.redis, run)).toEqual({ ...holder, mintedByKeyId: null, scopes: [] });
   });
 
   it('needs both headers', async () => {

@@ -7,8 +7,13 @@ import type { Config } from '../../config.ts';
 /** How long a token opens connections (platform-contract.md, section 16). */
 export const websocketTokenSeconds = 300;
 
-/** Whose a token is: whoever opens a connection with it is this user, with what the API key allowed that it was got with, while the session (or the key that stands behind it) lasts. */
-export type TokenHolder = Pick<Caller, 'accountId' | 'userId' | 'sessionId' | 'keyId' | 'scopes'>;
+/**
+ * Whose a token is: whoever opens a connection with it is this user, with what the API key allowed that it was got with, while that key lasts and the session, or
+ * the key that minted the user's token.
+ */
+export type TokenHolder = Pick<Caller, 'accountId' | 'userId' | 'sessionId' | 'mintedByKeyId' | 'keyId' | 'scopes'>;
+
+type KeptHolder = Omit<TokenHolder, 'scopes' | 'mintedByKeyId'> & Partial<TokenHolder>;
 
 /** The token itself is nowhere: who reads Redis can open nothing. */
 const keyOf = (token: string): string => `websocket-token:${createHash('sha256').update(token).digest('base64url')}`;
@@ -16,10 +21,10 @@ const keyOf = (token: string): string => `websocket-token:${createHash('sha256')
 /** Makes a token; 503 while Redis is away. */
 export async function makeWebsocketToken(redis: Redis, holder: TokenHolder): Promise<string> {
   const token = `wst_${randomBytes(32).toString('base64url')}`;
-  const { accountId, userId, sessionId, keyId, scopes } = holder;
-  const kept = JSON.stringify({ accountId, userId, sessionId, keyId, scopes } satisfies TokenHolder);
+  const { accountId, userId, sessionId, mintedByKeyId, keyId, scopes } = holder;
+  const kept = { accountId, userId, sessionId, mintedByKeyId, keyId, scopes } satisfies TokenHolder;
   try {
-    await redis.set(keyOf(token), kept, { expiration: { type: 'EX', value: websocketTokenSeconds } });
+    await redis.set(keyOf(token), JSON.stringify(kept), { expiration: { type: 'EX', value: websocketTokenSeconds } });
     return token;
   } catch (cause) {
     throw new AppError('unavailable', 'Tokens can not be kept at the moment.', { cause });
@@ -30,9 +35,10 @@ export async function makeWebsocketToken(redis: Redis, holder: TokenHolder): Pro
 export async function readWebsocketToken(redis: Redis, token: string): Promise<TokenHolder | null> {
   const kept = await redis.get(keyOf(token));
   if (kept === null) return null;
-  const { scopes, ...holder } = JSON.parse(kept) as Omit<TokenHolder, 'scopes'> & Partial<TokenHolder>;
-  // A process that is older may have kept none: what needs one is not told then.
-  return { ...holder, scopes: scopes ?? [] };
+  const { scopes, mintedByKeyId, ...holder } = JSON.parse(kept) as KeptHolder;
+  // A process that is older may have kept no scopes: what needs one is not told then. To it, one key was both.
+  const minter = mintedByKeyId === undefined && holder.sessionId === null ? holder.keyId : mintedByKeyId;
+  return { ...holder, mintedByKeyId: minter ?? null, scopes: scopes ?? [] };
 }
 
 /** Where clients open the websocket. */
