@@ -240,10 +240,12 @@ export class UserViewer implements FeedViewer, ViewListener {
 
   /** The owning users of vehicles. */
   async #owners(notifications: readonly Notification[]): Promise<Map<number, number>> {
-    const owners = new Map(this.#view.shares.map(({ vehicleId, ownerUserId }) => [vehicleId, ownerUserId]));
-    const ids = [...new Set(notifications.map(({ vehicleId }) => vehicleId))].filter((id) => !owners.has(id));
-    if (ids.length > 0)
-      for (const [id, { ownerUserId }] of await vehiclesById(this.#parts.deps.records, this.#view.caller, ids))
+    const owners = new Map<number, number>();
+    const byAccount = new Map<number, Set<number>>();
+    for (const { accountId, vehicleId } of notifications)
+      byAccount.set(accountId, (byAccount.get(accountId) ?? new Set()).add(vehicleId));
+    for (const [accountId, ids] of byAccount)
+      for (const [id, { ownerUserId }] of await vehiclesById(this.#parts.deps.records, { accountId }, [...ids]))
         owners.set(id, ownerUserId);
     return owners;
   }
