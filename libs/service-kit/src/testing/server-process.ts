@@ -17,14 +17,22 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
+/** Each worker of a test run has ports of its own: what a test has not bound yet, or has killed and will start again, nobody else takes for free. */
+const portsPerWorker = 1_700;
+const firstPort = 20_000 + ((Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % 4) * portsPerWorker;
+const given = new Set<number>();
+
 /**
- * A port that nothing listens on at the moment. Below the range from which outgoing connections get theirs, so that none takes it while a test's server is
- * down, and beside the product's own ports.
+ * A port that nothing listens on at the moment, given once. Below the range from which outgoing connections get theirs, so that none takes it while a test's
+ * server is down, and beside the product's own ports.
  */
 export async function freePort(): Promise<number> {
+  if (given.size > portsPerWorker / 2) given.clear();
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 7_000);
-    if (await isFree(port)) return port;
+    const port = firstPort + Math.floor(Math.random() * portsPerWorker);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
   }
 }
 

@@ -35,6 +35,9 @@ import { RawControl } from './raw-control.ts';
 
 const silent = createLogger('upload-ftp-test', 'silent');
 let lastImei = Math.trunc(Math.random() * 1e9) * 1000;
+/** Workers of a test run share no passive ports: one test counts on the few that it has. */
+const passivePortsPerWorker = 640;
+const firstPassivePort = 27_200 + ((Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % 4) * passivePortsPerWorker;
 
 /** An upload as its camera knows it. */
 export interface GrantedUpload {
@@ -110,7 +113,7 @@ export class World {
 
   /** The environment that the service is started with. */
   env(more: Record<string, string> = {}): Record<string, string> {
-    const firstPort = 27_200 + Math.trunc(Math.random() * 2_500);
+    const firstPort = firstPassivePort + Math.trunc(Math.random() * (passivePortsPerWorker - 61));
     return {
       NATS_URL: this.natsUrl,
       REDIS_URL: `redis://127.0.0.1:${this.redisServer.port}`,
