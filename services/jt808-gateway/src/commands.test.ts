@@ -115,7 +115,7 @@ describe('a command', () => {
   it('times out when the terminal says nothing, and a late answer reaches nobody', async () => {
     const phone = freePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive, 1_000);
+    const asked = caller.ask(keyOf(phone), startLive, 3_000);
     const first = await terminal.next(0x9101);
     expect(await asked).toEqual({ kind: 'timedOut' });
     const second = caller.ask(keyOf(phone), startLive);
@@ -198,7 +198,7 @@ describe('a command', () => {
     const asked = caller.ask(keyOf(phone), startLive);
     const frame = await terminal.next(0x9101);
     // The asker repeats itself every few seconds.
-    await until(() => asks === 2, 'a second ask');
+    await until(() => asks >= 2, 'a second ask');
     const serial = terminal.send(0x0002);
     await terminal.result(serial, 0x0002);
     heard.unsubscribe();
@@ -222,7 +222,7 @@ describe('a command', () => {
   it('in flight when its session is lost for good times out', async () => {
     const phone = freePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive, 1_500);
+    const asked = caller.ask(keyOf(phone), startLive, 3_000);
     await terminal.next(0x9101);
     terminal.close();
     expect(await asked).toEqual({ kind: 'timedOut' });

@@ -1,9 +1,10 @@
 import { connect } from 'node:net';
 import { openRedis, type Redis, readDevice } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, until } from './testing/harness.ts';
-import { freePort, OwnServer } from './testing/own-servers.ts';
+import { OwnServer } from './testing/own-servers.ts';
 import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
 
 // Each test waits for conditions; the machine that runs them may be busy with others.
@@ -58,6 +59,8 @@ describe('a connection', () => {
   it('that never reads is closed, and the others do not notice', async () => {
     const deaf = await login(gateway);
     const other = await login(gateway);
+    // Until the kernel's buffers are full the other one would be silent for too long.
+    const beat = setInterval(() => other.send(0x0002), 100);
     deaf.socket.pause();
     const heartbeats = Buffer.concat(
       Array.from({ length: 2_000 }, (_, serial) => deaf.frame(0x0002, Buffer.alloc(0), { serial })),
@@ -71,6 +74,7 @@ describe('a connection', () => {
       20_000,
     );
     clearInterval(feed);
+    clearInterval(beat);
     expect(await other.result(other.send(0x0002), 0x0002)).toBe(0);
   });
 

@@ -50,18 +50,6 @@ async function reportsOf(phone: string): Promise<TelemetryReport[]> {
 const eventsOf = async (phone: string, messageId: number): Promise<StoredMessage[]> =>
   (await stored('EVENTS')).filter((message) => message.subject === eventSubject(keyOf(phone), messageId));
 
-/** Whether the broker answers a ping in time. */
-const brokerAnswers = (): Promise<boolean> =>
-  Promise.race([
-    caller.bus.nc.flush().then(
-      () => true,
-      () => false,
-    ),
-    new Promise<boolean>((resolve) => {
-      setTimeout(() => resolve(false), 300);
-    }),
-  ]);
-
 beforeAll(async () => {
   broker = await OwnServer.nats();
   const url = `nats://127.0.0.1:${broker.port}`;
@@ -142,9 +130,7 @@ describe('locations', () => {
   it('are not acknowledged while the broker hangs or is gone, and are once it has them', async () => {
     const phone = freePhone();
     const terminal = await login(phone);
-    broker.signal('SIGSTOP');
-    // A process of many threads works on for a moment.
-    await until(async () => !(await brokerAnswers()), 'the broker hangs');
+    await broker.hang(caller.bus);
     const hanging = terminal.send(0x0200, terminal.location(1));
     expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
     await expect(terminal.result(hanging, 0x0200, 300)).rejects.toThrow('no 0x8001');

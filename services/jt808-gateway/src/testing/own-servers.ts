@@ -1,21 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Bus } from '@fleet/bus';
+import { freePort } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { until } from './harness.ts';
-
-/** A port that nobody listens on now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 const answers = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -26,6 +17,18 @@ const answers = (port: number): Promise<boolean> =>
     });
     socket.once('error', () => resolve(false));
   });
+
+/** Whether the broker answers a ping in time. */
+const isAnswered = (bus: Bus): Promise<boolean> =>
+  Promise.race([
+    bus.nc.flush().then(
+      () => true,
+      () => false,
+    ),
+    new Promise<boolean>((resolve) => {
+      setTimeout(() => resolve(false), 300);
+    }),
+  ]);
 
 /** A server that a test may kill and start again with its data; `remove` ends it and deletes them. */
 export class OwnServer {
@@ -81,8 +84,14 @@ export class OwnServer {
     await until(() => answers(this.port), `${this.#binary} listens`);
   }
 
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    this.#process?.kill(signal);
+  /** Stops a broker where it is, until `goOn`; a process of many threads works on for a moment, so this waits until `bus` is answered no more. */
+  async hang(bus: Bus): Promise<void> {
+    this.#process?.kill('SIGSTOP');
+    await until(async () => !(await isAnswered(bus)), 'the broker hangs');
+  }
+
+  goOn(): void {
+    this.#process?.kill('SIGCONT');
   }
 
   async kill(): Promise<void> {
