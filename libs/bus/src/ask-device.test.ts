@@ -165,6 +165,8 @@ describe('a command to a terminal', () => {
     const imei = newImei();
     const { messages, end } = await raw(imei, () => undefined);
     expect(await ask(imei, { timeoutMs: 3_400 })).toEqual({ kind: 'timedOut' });
+    // The caller's time may be over before the second ask has come to the other connection.
+    await until(() => messages.length >= 2);
     const header = (name: string) => messages.map((message) => message.headers?.get(name));
     expect(header(headerNames.reAsk)).toEqual(['', '1']);
     const [first, second] = header(headerNames.commandId);

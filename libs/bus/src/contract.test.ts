@@ -41,7 +41,7 @@ describe('request and reply by contract', () => {
       return { doubled: number * 2 };
     });
     await bus.nc.flush();
-    const asked = { timeoutMs: 1_234.5, correlationId: 'abc' };
+    const asked = { timeoutMs: 5_234.5, correlationId: 'abc' };
     expect(await call(other, contract, { number: 4 }, asked)).toEqual({ doubled: 8 });
     expect(contexts).toEqual([{ correlationId: 'abc', timeoutMs: expect.any(Number) }]);
     await served.stop();
@@ -53,11 +53,11 @@ describe('request and reply by contract', () => {
     const served = serve(bus, contract, options, async () => ({ doubled: (handled += 1) }));
     await bus.nc.flush();
     const wrong = { number: 'four' } as unknown as { number: number };
-    await expect(call(other, contract, wrong, { timeoutMs: 1_000 })).rejects.toMatchObject({
+    await expect(call(other, contract, wrong, { timeoutMs: 5_000 })).rejects.toMatchObject({
       kind: 'failed',
       message: `${contract.subject} failed.`,
     });
-    await expect(call(other, { ...contract }, Number.NaN as never, { timeoutMs: 1_000 })).rejects.toMatchObject({
+    await expect(call(other, { ...contract }, Number.NaN as never, { timeoutMs: 5_000 })).rejects.toMatchObject({
       kind: 'failed',
     });
     expect(handled).toBe(0);
@@ -71,7 +71,7 @@ describe('request and reply by contract', () => {
       throw new Error('password of the database');
     });
     await bus.nc.flush();
-    const failure = await call(other, contract, { number: 1 }, { timeoutMs: 1_000 }).catch((error: unknown) => error);
+    const failure = await call(other, contract, { number: 1 }, { timeoutMs: 5_000 }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ name: 'BusError', kind: 'failed' });
     expect(String(failure)).not.toContain('password');
     expect(String(errors.at(-1))).toContain('password of the database');
@@ -82,7 +82,7 @@ describe('request and reply by contract', () => {
     const contract = double();
     const served = serve(bus, contract, options, async () => ({ doubled: 'eight' }) as never);
     await bus.nc.flush();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 1_000 })).rejects.toMatchObject({ kind: 'failed' });
+    await expect(call(other, contract, { number: 1 }, { timeoutMs: 5_000 })).rejects.toMatchObject({ kind: 'failed' });
     expect(String(errors.at(-1))).toContain('invalid reply');
     await served.stop();
   });
@@ -95,7 +95,7 @@ describe('request and reply by contract', () => {
     const contract = double();
     const foreign = bus.nc.subscribe(contract.subject, { callback: (_error, message) => message.respond(bytes) });
     await bus.nc.flush();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 1_000 })).rejects.toMatchObject({
+    await expect(call(other, contract, { number: 1 }, { timeoutMs: 5_000 })).rejects.toMatchObject({
       name: 'BusError',
       kind: 'invalid',
     });
@@ -130,7 +130,7 @@ describe('request and reply by contract', () => {
     begun[0]?.();
     expect(await answer).toEqual({ doubled: 6 });
     await stopped;
-    await expect(call(other, contract, { number: 3 }, { timeoutMs: 1_000 })).rejects.toMatchObject({
+    await expect(call(other, contract, { number: 3 }, { timeoutMs: 5_000 })).rejects.toMatchObject({
       kind: 'noResponders',
     });
   });
@@ -159,13 +159,13 @@ describe('request and reply by contract', () => {
 
   it('pings a service: absent, broken, working', async () => {
     const name = subject('service');
-    expect(await pingService(other, name, 500)).toBe(false);
+    expect(await pingService(other, name, 5_000)).toBe(false);
     let isWorking = false;
     const ping = servePing(bus, name, { onError: options.onError, isWorking: () => isWorking });
     await bus.nc.flush();
-    expect(await pingService(other, name, 500)).toBe(false);
+    expect(await pingService(other, name, 5_000)).toBe(false);
     isWorking = true;
-    expect(await pingService(other, name, 500)).toBe(true);
+    expect(await pingService(other, name, 5_000)).toBe(true);
     await ping.stop();
   });
 });
@@ -196,7 +196,9 @@ describe('a bus whose broker goes away', () => {
       await until(() => bus.isUp() && server.isUp());
       // The server may have come back after the caller: then the caller is told that nobody is there yet.
       expect([{ doubled: 10 }, expect.objectContaining({ kind: 'noResponders' })]).toContainEqual(await duringOutage);
-      expect(await call(bus, contract, { number: 6 }, { timeoutMs: 2_000 })).toEqual({ doubled: 12 });
+      // Up means connected; the broker may know of the server's subscription a moment later.
+      await server.nc.flush();
+      expect(await call(bus, contract, { number: 6 }, { timeoutMs: 5_000 })).toEqual({ doubled: 12 });
       expect(bus.downForMs()).toBe(0);
       expect(reconnects).toBe(1);
       off();

@@ -85,10 +85,10 @@ describe('reading what is stored', () => {
         counts.push(deliveryCount);
         await new Promise<void>((resolve) => (release = resolve));
       },
-      { ackWaitMs: 900 },
+      { ackWaitMs: 2_500 },
     );
     await publish('slow');
-    await until(() => performance.now() - startedAt > 3_000);
+    await until(() => performance.now() - startedAt > 6_000);
     release?.();
     await until(async () => (await unacknowledged()) === 0);
     expect(counts).toEqual([1]);

@@ -113,6 +113,7 @@ describe('reading a log', () => {
     await publish('before');
     await until(() => seen.length === 1);
     await nats.kill();
+    await until(() => !bus.isUp());
     await nats.start();
     await until(() => bus.isUp());
     await publish('after');
