@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { openDriverSession } from './domains/drivers/sessions.ts';
+import { driversIn } from './domains/drivers/store.ts';
 import { writeLastLocation } from './domains/realtime/store.ts';
+import { vehiclesIn } from './domains/vehicles/store.ts';
 import { lastLocationOf } from './testing/last-location.ts';
 import { PlatformWorld } from './testing/platform-world.ts';
 import { makeTenantData } from './testing/tenant-data.ts';
@@ -43,10 +46,13 @@ async function placesNaming(id: number): Promise<string[]> {
 const history = [
   'audit_log.vehicle_id',
   'audit_log.vehicles',
+  'chat_messages.vehicleId',
   'commands.vehicleId',
   'media.vehicleId',
   'notifications.vehicleId',
   'orders.vehicleIds',
+  'position_buckets.vehicleId',
+  'position_days.vehicleId',
   'share_links.vehicleId',
   'subscriptions.vehicleId',
   'support_tickets.vehicleId',
@@ -73,6 +79,12 @@ describe('a vehicle that is deleted', () => {
     const geofence = (await client.post('/api/geofences', { name: 'Both', ...circle, vehicles: both })).data.id;
     const group = (await client.post('/api/vehicle-groups', { name: 'Both', vehicles: both })).data.id;
     const driver = (await client.post('/api/drivers', { name: 'Both', vehicle_ids: both })).data.id;
+    const [stored, atWheel] = [
+      await vehiclesIn(world.records).find(tenant, id),
+      await driversIn(world.records).find(tenant, driver),
+    ];
+    if (stored === null || atWheel === null) throw new Error('they are not there');
+    await openDriverSession(world.deps, stored, atWheel);
     const url = 'https://93.184.216.34/both';
     const webhook = (await client.post('/api/user-webhooks', { url, vehicle_ids: both })).data.id;
     await client.post(`/api/notifications/update-preferences/${id}`, { notification_types: ['sos'] });
@@ -80,7 +92,14 @@ describe('a vehicle that is deleted', () => {
     const imei = String(names['imei']);
     await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114));
     const named = await placesNaming(id);
-    expect(named).toEqual(expect.arrayContaining(['geofences.vehicles', 'routes.vehicleIds', 'webhooks.vehicleIds']));
+    expect(named).toEqual(
+      expect.arrayContaining([
+        'drivers.currentVehicleId',
+        'geofences.vehicles',
+        'routes.vehicleIds',
+        'webhooks.vehicleIds',
+      ]),
+    );
 
     expect((await client.delete(`/api/vehicles/${id}`)).status).toBe(200);
     // The last of a list of geofence or webhook stays: an empty one would stand for all vehicles.
@@ -88,7 +107,10 @@ describe('a vehicle that is deleted', () => {
     expect((await placesNaming(id)).filter((place) => !history.includes(place))).toEqual(lastOf);
     for (const path of [`/api/geofences/${geofence}`, `/api/vehicle-groups/${group}`])
       expect((await client.get(path)).data['vehicles']).toEqual([other]);
-    expect((await client.get(`/api/drivers/${driver}`)).data['vehicle_ids']).toEqual([other]);
+    expect((await client.get(`/api/drivers/${driver}`)).data).toMatchObject({
+      vehicle_ids: [other],
+      current_vehicle_id: null,
+    });
     expect((await client.get(`/api/user-webhooks/${webhook}`)).data['vehicle_ids']).toEqual([other]);
     expect((await client.get(`/api/vehicles/${other}/list-linked-routes`)).items).toMatchObject([{ id: route }]);
     const command = await world.records.collection('commands').findOne({ commandId: names['command'] } as object);
@@ -104,6 +126,7 @@ describe('a vehicle that is deleted', () => {
   const domains: Readonly<Record<string, string>> = {
     'chat-log': 'history',
     billing: 'history: what was paid',
+    drivers: 'ends the session of who drove it',
     commands: 'takes back what waits; the rest is history',
     geofences: 'drops it from lists',
     media: 'history',
@@ -123,7 +146,7 @@ describe('a vehicle that is deleted', () => {
 
   it('is a matter of every domain whose records name vehicles: a new one says here what it does', () => {
     const root = new URL('domains/', import.meta.url);
-    const names = /readonly vehicle\w*\??:/;
+    const names = /readonly \w*vehicle\w*\??:/i;
     const naming = readdirSync(root).filter((domain) =>
       readdirSync(new URL(`${domain}/`, root))
         .filter((file) => /^(schema|store)\.ts$/.test(file))

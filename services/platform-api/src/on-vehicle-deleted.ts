@@ -1,5 +1,6 @@
 import type { Deps } from './deps.ts';
 import { cancelCommandsOf } from './domains/commands/use-cases.ts';
+import { endDriverSessions } from './domains/drivers/sessions.ts';
 import { dropVehicleFromGeofences } from './domains/geofences/look-ups.ts';
 import { releaseMediaOf } from './domains/media/removal.ts';
 import { forgetPreferences } from './domains/notifications/preferences.ts';
@@ -14,6 +15,7 @@ import { forgetTerminal } from './telemetry/states.ts';
 /** What the domains do when a vehicle is deleted, a line for each. Each runs even where another failed. */
 export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
+  (vehicle) => endDriverSessions(deps, vehicle, vehicle._id),
   (vehicle) => dropVehicleFromGeofences(deps, vehicle, vehicle._id),
   (vehicle) => dropVehicleFromRoutes(deps, vehicle, vehicle._id),
   (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),

@@ -4,6 +4,7 @@ import { removeEntriesBefore } from './domains/audit/store.ts';
 import { sweepAuth } from './domains/auth/store.ts';
 import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
+import { sweepFormerDrivers } from './domains/drivers/look-ups.ts';
 import { sweepAddresses } from './domains/geocoding/store.ts';
 import { syncTerminals } from './domains/geofences/terminal-sync.ts';
 import { settleRemovals } from './domains/media/removal.ts';
@@ -48,6 +49,7 @@ export const sweeps: readonly Sweep[] = [
   { name: 'storage of media', everyMs: 24 * hourMs, run: (deps) => mendMedia(deps) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   { name: 'positions', everyMs: 10 * minuteMs, run: (deps) => sweepPositions(deps) },
+  { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => sweepFormerDrivers(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },

@@ -22,6 +22,7 @@ export const accountData: Readonly<Record<string, Ending>> = {
   audit_log: { without: { ip: null, detail: {} } },
   vehicles: 'at once',
   drivers: 'in time',
+  former_drivers: 'in time',
   vehicle_groups: 'in time',
   geofences: 'in time',
   // Terminals of an account that is deleted forget its areas before that.

@@ -127,12 +127,15 @@ describe('resume', () => {
       area: 'Depot of Ann',
     });
     await record('sos', { vehicleId: other });
+    // It has passed to another user since it was shared.
+    const heir = await world.user('manager');
+    expect((await live.owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: heir.id })).status).toBe(200);
     const client = await live.as(guest);
     client.send({ type: 'resume', since: since._id });
     const { data } = await client.next('notification');
     await client.settle();
     expect(toldTo(client)).toEqual([wanted._id]);
-    expect(data).toMatchObject({ driver_id: null, attributes: { count: 2 }, user: world.ours.owner.id });
+    expect(data).toMatchObject({ driver_id: null, attributes: { count: 2 }, user: heir.id });
     expect(data['attributes']).not.toHaveProperty('driver_id');
     expect(data['address']).toBe('Shenzhen');
     expect(data).not.toHaveProperty('area');

@@ -1,7 +1,8 @@
+import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import type { Driver } from './schema.ts';
-import { driversIn } from './store.ts';
+import { driversIn, formerNames, removeFormerBefore } from './store.ts';
 
 type Store = { readonly records: Records };
 
@@ -20,3 +21,28 @@ export const driversById = async (
   ids: readonly number[],
 ): Promise<Map<number, Driver>> =>
   new Map((await driversIn(records).findMany(scope, ids)).map((driver) => [driver._id, driver]));
+
+/** Names of drivers of an account by id; trips of before keep those of drivers who were removed. */
+export async function driverNames(
+  { records }: Store,
+  scope: Scope,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  const names = new Map([...(await driversById({ records }, scope, ids))].map(([id, { name }]) => [id, name]));
+  const removed = await formerNames(
+    records,
+    scope,
+    ids.filter((id) => !names.has(id)),
+  );
+  return new Map([...removed, ...names]);
+}
+
+/** No history is older: an account keeps at most ten years of it, and the environment may keep more. */
+const longestDays = 3_650;
+
+/** Forgets the names of removed drivers of whom no trip can be left. */
+export const sweepFormerDrivers = (
+  { records, config }: Pick<Deps, 'records' | 'config'>,
+  nowMs = Date.now(),
+): Promise<void> =>
+  removeFormerBefore(records, new Date(nowMs - Math.max(longestDays, config.LOCATIONS_KEPT_DAYS) * 86_400_000));

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import type { Scope } from '../../store/account-records.ts';
 import { setDriver } from '../vehicles/assignments.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { Driver } from './schema.ts';
@@ -9,6 +10,11 @@ type Store = Pick<Deps, 'records'>;
 /** The driver whose card is in a vehicle, or null. */
 export const driverAtWheel = ({ records }: Store, { accountId, _id }: Vehicle): Promise<Driver | null> =>
   driversIn(records).findOne({ accountId }, { currentVehicleId: _id });
+
+/** A vehicle is deleted: no driver's card is in it any more. */
+export async function endDriverSessions({ records }: Store, scope: Scope, vehicleId: number): Promise<void> {
+  await driversIn(records).updateMany(scope, { currentVehicleId: vehicleId }, { $set: { currentVehicleId: null } });
+}
 
 /** A driver's card is in a vehicle now: the session there before, and the driver's own elsewhere, have ended. */
 export async function openDriverSession({ records }: Store, vehicle: Vehicle, driver: Driver): Promise<void> {

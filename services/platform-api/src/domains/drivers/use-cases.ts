@@ -10,7 +10,7 @@ import { visibleVehicles } from '../vehicles/visibility.ts';
 import { checkDates, driverChange, driverDefaults } from './rules.ts';
 import type { Driver, DriverBody, DriverShown, ListDriversQuery } from './schema.ts';
 import { shownDriver } from './shown.ts';
-import { driversIn } from './store.ts';
+import { driversIn, keepName } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log'>;
 
@@ -107,6 +107,8 @@ export async function deleteDriver(deps: Parts, caller: Caller, id: number): Pro
   const known = await drivers.find(caller, id);
   if (known === null) return null;
   const shown = await withVehicles(deps, known);
+  // First: trips that tell of nobody would stay so.
+  await keepName(deps.records, known, new Date());
   if ((await drivers.remove(caller, id)) === null) return null;
   await assignVehicles(deps, caller, id, []);
   await dropDriverFromGroups(deps, caller, id);

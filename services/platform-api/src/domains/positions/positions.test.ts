@@ -232,6 +232,19 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
     expect(later).toHaveLength(1);
   });
 
+  it('names who drove, also when the driver has been removed, and to the own account alone', async () => {
+    const own = await newVehicle('TRIP 9');
+    const driver = await owner.post('/api/drivers', { name: 'Ann Driver' });
+    await store(drive(own, 0, 100).map((point) => ({ ...point, driverId: driver.data.id })));
+    const guest = await world.user('viewer', world.theirs);
+    await owner.post('/api/vehicle/share-vehicles', { secondaryUser: guest.id, vehicles: [own.id] });
+    const driven = { driver_id: driver.data.id, driver_name: 'Ann Driver' };
+    expect((await owner.get(path(own.id))).items).toMatchObject([driven]);
+    expect((await owner.delete(`/api/drivers/${driver.data.id}`)).status).toBe(200);
+    expect((await owner.get(path(own.id))).items).toMatchObject([driven]);
+    expect((await world.as(guest).get(path(own.id))).items).toMatchObject([{ driver_id: null, driver_name: null }]);
+  });
+
   it('is whole over midnight, on the day on which it began, and knows late points', async () => {
     const own = await newVehicle('TRIP 2');
     const midnight = 16 * 3_600;

@@ -115,6 +115,7 @@ export const tripShown = Type.Object(
     max_speed: Type.Number({ description: 'km/h' }),
     average_speed: Type.Number({ description: 'km/h, standstill included.' }),
     driver_id: nullable(recordId),
+    driver_name: nullable(Type.String({ description: 'Also of a driver who was removed since.' })),
     polyline: Type.String({ description: 'Precision 5.' }),
     event_counts: Type.Record(Type.String(), Type.Integer(), { description: 'Notifications by type.' }),
   },

@@ -20,7 +20,15 @@ export const shownPoint = ({ position, driverId }: Point, { vehicleId, seesDrive
   });
 
 /** A drive with what has happened in it. */
-export function shownTrip(trip: Trip, frame: HistoryFrame, happened: readonly Happened[]): TripShown {
+export function shownTrip(
+  trip: Trip,
+  frame: HistoryFrame,
+  {
+    happened,
+    driverNames,
+  }: { readonly happened: readonly Happened[]; readonly driverNames: ReadonlyMap<number, string> },
+): TripShown {
+  const driverId = frame.seesDrivers ? trip.driverId : null;
   const durationMs = trip.lastAtMs - trip.startedAtMs;
   const counts: Record<string, number> = {};
   for (const { type, timestamp } of happened)
@@ -35,7 +43,8 @@ export function shownTrip(trip: Trip, frame: HistoryFrame, happened: readonly Ha
     idle_seconds: Math.round(trip.idleMs / 1_000),
     max_speed: trip.maxSpeedKmh,
     average_speed: rounded((trip.distanceM / durationMs) * 3_600, 1),
-    driver_id: frame.seesDrivers ? trip.driverId : null,
+    driver_id: driverId,
+    driver_name: driverId === null ? null : (driverNames.get(driverId) ?? null),
     polyline: encodePolyline(trip.line.map(({ position }) => placeOf(position))),
     event_counts: counts,
   };

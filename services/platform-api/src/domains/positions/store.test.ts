@@ -118,10 +118,10 @@ describe('the history of a vehicle', () => {
 
   it('has so many points of ten minutes and no more, however they come; the others are written', async () => {
     const many = Array.from({ length: 7 }, (_unused, at) => point(40, noon, {}, `a${at}`));
-    expect(await appendPositions(database, many.slice(0, 3), 5)).toEqual({ points: 0, buckets: [] });
+    expect(await appendPositions(database, many.slice(0, 3), { maxPoints: 5 })).toEqual({ points: 0, buckets: [] });
     const full = ['13800138000:40:2026-01-31T12:00'];
-    expect(await appendPositions(database, many.slice(3), 5)).toEqual({ points: 2, buckets: full });
-    expect(await appendPositions(database, [...many, point(41, noon)], 5)).toEqual({ points: 7, buckets: [] });
+    expect(await appendPositions(database, many.slice(3), { maxPoints: 5 })).toEqual({ points: 2, buckets: full });
+    expect(await appendPositions(database, [...many, point(41, noon)], { maxPoints: 5 })).toEqual({ points: 7, buckets: [] });
     expect([await times(40), await times(41)]).toEqual([[0, 0, 0, 0, 0], [0]]);
   });
 

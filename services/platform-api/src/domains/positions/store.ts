@@ -1,5 +1,6 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, isDuplicateKey, tooLargeIn, writeInBulk } from '@fleet/storage';
+import { type Collection, type Database, isDuplicateKey, tooLargeIn } from '@fleet/storage';
+import { writeGently } from '../../store/gentle-writes.ts';
 import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
 import { pack, unpack } from './packing.ts';
 import type { Bucket, NewPoint, Point, VehicleDays, Window } from './schema.ts';
@@ -19,24 +20,31 @@ const maxKnownDays = 200_000;
 const knownForMs = dayMs;
 const knownDays = new WeakMap<Database, Set<string>>();
 
+/** How points are written. */
+export interface Appending {
+  readonly maxPoints?: number;
+  /** While it is not, others that write are let before. */
+  readonly isUrgent?: () => boolean;
+}
+
 /**
- * Adds to the history of vehicles: one bulk write for all, and a second one where a vehicle's first point of a day is among them. The same points again add
+ * Adds to the history of vehicles: one write for each bucket, and one more for a vehicle whose first point of a day is among them. The same points again add
  * nothing, so what has failed half-way is done again as a whole. What a bucket has no room for is left out.
  */
 export async function appendPositions(
   database: Database,
   items: readonly NewPoint[],
-  maxPoints = maxBucketPoints,
+  { maxPoints = maxBucketPoints, isUrgent = () => true }: Appending = {},
 ): Promise<LeftOut> {
   if (items.length === 0) return { points: 0, buckets: [] };
-  await recordDays(database, items);
+  await recordDays(database, items, isUrgent);
   const bounds = BucketBounds.of(database);
   const { buckets, leftOut } = bounds.fitting(byBucket(items), maxPoints);
   const refused = await untilFits(buckets, () => {
     const operations = [...buckets].map(([_id, { head, points }]) => ({
       updateOne: { filter: { _id }, update: { $set: { ...head, ...points } }, upsert: true },
     }));
-    return untilMade(() => writeInBulk(bucketsIn(database), operations));
+    return untilMade(() => writeGently(database, bucketsIn(database), operations, isUrgent));
   });
   for (const id of refused.keys()) bounds.fill(id);
   const points = [...refused.values()].reduce((sum, bucket) => sum + Object.keys(bucket.points).length, leftOut);
@@ -114,10 +122,8 @@ export async function removeDay(database: Database, known: VehicleDays, day: str
 
 /** One by one for the same reason. */
 async function removeBuckets(database: Database, ids: readonly string[]): Promise<void> {
-  await writeInBulk(
-    bucketsIn(database),
-    ids.map((_id) => ({ deleteOne: { filter: { _id } } })),
-  );
+  const operations = ids.map((_id) => ({ deleteOne: { filter: { _id } } }));
+  await writeGently(database, bucketsIn(database), operations, () => false);
 }
 
 const dayIdOf = (imei: string, vehicleId: number, day: string): string => `${imei}:${vehicleId}:${day}`;
@@ -144,7 +150,11 @@ function byBucket(items: readonly NewPoint[]): Map<string, BucketFields> {
 }
 
 /** Before the points themselves, so that none is stored that nobody would find. */
-async function recordDays(database: Database, items: readonly NewPoint[]): Promise<void> {
+async function recordDays(
+  database: Database,
+  items: readonly NewPoint[],
+  isUrgent: () => boolean,
+): Promise<void> {
   let known = knownDays.get(database);
   if (known === undefined || known.size > maxKnownDays) knownDays.set(database, (known = new Set()));
   const added: string[] = [];
@@ -164,7 +174,7 @@ async function recordDays(database: Database, items: readonly NewPoint[]): Promi
   const operations = [...vehicles].map(([_id, $set]) => ({
     updateOne: { filter: { _id }, update: { $set }, upsert: true },
   }));
-  await untilMade(() => writeInBulk(daysIn(database), operations));
+  await untilMade(() => writeGently(database, daysIn(database), operations, isUrgent));
   for (const key of added) known.add(key);
 }
 

@@ -2,6 +2,7 @@ import { invalid } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readMoment } from '../../times.ts';
+import { driverNames } from '../drivers/look-ups.ts';
 import { happenedTo } from '../notifications/counts.ts';
 import type { LocationShown } from '../realtime/shown.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -96,7 +97,9 @@ export async function tripsOf(
       ? []
       : await happenedTo(deps, vehicle, { fromMs: first.startedAtMs, toMs: last.lastAtMs });
   const frame = frameOf(visible);
-  return trips.map((trip) => shownTrip(trip, frame, happened));
+  const ids = [...new Set(trips.flatMap(({ driverId }) => (driverId === null ? [] : [driverId])))];
+  const names = frame.seesDrivers ? await driverNames(deps, vehicle, ids) : new Map<number, string>();
+  return trips.map((trip) => shownTrip(trip, frame, { happened, driverNames: names }));
 }
 
 async function findTrips(
