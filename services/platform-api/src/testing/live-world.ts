@@ -25,7 +25,7 @@ export class LiveWorld {
 
   static async open(): Promise<LiveWorld> {
     const world = await PlatformWorld.open();
-    return new LiveWorld(world, await create(world.deps.config, { log: world.deps.log }));
+    return new LiveWorld(world, await create(world.deps.config, { log: world.deps.log, isSweeping: false }));
   }
 
   get base(): string {

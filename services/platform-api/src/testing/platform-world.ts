@@ -16,6 +16,13 @@ import type { Message } from '../providers/messages.ts';
 import { create, type PlatformApi } from '../service.ts';
 import type { Records } from '../store/records.ts';
 
+/** Redis keeps much by ids, and those begin anew in each database: files that run at the same time have a database of Redis each. */
+function ownRedis(): string {
+  const url = new URL(testEnv('REDIS_URL'));
+  url.pathname = `/${Number(process.env['JEST_WORKER_ID'] ?? 1) % 16}`;
+  return url.href;
+}
+
 const silent = createLogger('platform-api-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 
 /** The password of every user of a test world. */
@@ -70,7 +77,7 @@ export interface Tenant {
 }
 
 /**
- * A platform-api in this process, with a database and a broker of its own and limits that no test reaches, two tenants, and users of any role:
+ * A platform-api in this process, with a database and a broker of its own and limits that no test reaches, two tenants, and users of any role. It sweeps nothing by itself:
  * `await world.as(await world.user('viewer')).get('/api/drivers')`.
  */
 export class PlatformWorld {
@@ -104,15 +111,16 @@ export class PlatformWorld {
     const database = new URL(testEnv('MONGODB_URL'));
     database.pathname = `/platform_world_${randomBytes(6).toString('hex')}`;
     const limits = Object.fromEntries(limitNames.map((name) => [`RATE_LIMIT_${name}`, '1000000']));
-    const urls = { NATS_URL: `nats://127.0.0.1:${nats.port}`, REDIS_URL: testEnv('REDIS_URL') };
-    // Telemetry keeps its place in Redis, which the worlds share.
+    const urls = { NATS_URL: `nats://127.0.0.1:${nats.port}`, REDIS_URL: ownRedis() };
+    // Telemetry keeps its place in Redis, which the worlds of a file share.
     const roles = { PLATFORM_ROLES: 'api,websocket' };
     const config = loadConfig({ HTTP_PORT: '0', MONGODB_URL: database.href, ...urls, ...roles, ...limits, ...env });
     const sent: Message[] = [];
     const messages = { send: async (message: Message) => void sent.push(message) };
-    const service = await create(config, { log: silent, messages });
+    const service = await create(config, { log: silent, messages, isSweeping: false });
     const isReady = async () => (await fetch(`http://127.0.0.1:${service.httpPort}/readyz`)).status === 200;
     await until(isReady);
+    await until(() => service.deps.redis.isReady);
     const [ours, theirs] = [await makeTenant(service.deps, 'Ours'), await makeTenant(service.deps, 'Theirs')];
     return new PlatformWorld(service, nats, { ours, theirs }, sent);
   }
