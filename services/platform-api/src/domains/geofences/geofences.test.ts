@@ -269,6 +269,18 @@ describe('geofences', () => {
     const driver = world.as(user);
     expect(ids(await driver.get(path))).toEqual([seen]);
     expect(await driver.get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
+    // It holds for all, and who the others are is not told.
+    const shared = await client.post(path, { name: 'All', coordinates: square, push_to_terminal: true });
+    for (const imei of [own.imei, other.imei]) await writeLastLocation(world.deps.redis, location(imei, 22.55, 114.05));
+    const seenBy = async (reader: Client) => (await reader.get(`${path}/${shared.data.id}`)).data;
+    expect(await seenBy(client)).toMatchObject({
+      inside_count: 2,
+      terminal_sync: { [own.imei]: 'pending', [other.imei]: 'pending' },
+    });
+    const told = { inside_count: 1, terminal_sync: { [own.imei]: 'pending' } };
+    expect(await seenBy(driver)).toMatchObject(told);
+    expect((await seenBy(driver))['terminal_sync']).toEqual(told.terminal_sync);
+    expect((await driver.get(path)).items.find(({ id }) => id === shared.data.id)).toMatchObject(told);
   });
 
   it('take many changes at once: every shape that was checked is stored whole', async () => {

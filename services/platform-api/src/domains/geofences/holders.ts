@@ -21,6 +21,15 @@ export class Holders {
     return new Holders(vehicles, tree);
   }
 
+  /** The same for some of the vehicles alone: of the others nothing is told. */
+  only(vehicleIds: readonly number[]): Holders {
+    const kept = new Set(vehicleIds);
+    return new Holders(
+      this.vehicles.filter(({ _id }) => kept.has(_id)),
+      this.#tree,
+    );
+  }
+
   of(geofence: Pick<Geofence, '_id' | 'vehicles' | 'groups'>): AccountVehicle[] {
     const named = new Set(geofence.vehicles);
     const groups = new Set(geofence.groups);

@@ -105,6 +105,27 @@ export const listGeofencesQuery = Type.Object({
 });
 export type ListGeofencesQuery = Static<typeof listGeofencesQuery>;
 
+const feature = Type.Object(
+  {
+    type: Type.Literal('Feature'),
+    geometry: Type.Object({
+      type: oneOfWords(['Polygon', 'LineString']),
+      coordinates: Type.Array(Type.Array(Type.Unknown()), {
+        description: 'Longitude first, as GeoJSON has it; of a polygon a list of rings.',
+      }),
+    }),
+    properties: Type.Object({
+      id: recordId,
+      name: Type.String(),
+      type: oneOfWords(geofenceTypes),
+      center: Type.Optional(pair),
+      radius_m: Type.Optional(Type.Number()),
+      width_m: Type.Optional(Type.Number()),
+    }),
+  },
+  { description: 'A GeoJSON feature; a circle is drawn with 64 corners, a corridor as its middle line.' },
+);
+
 export const geofenceShown = Type.Object(
   {
     ...recordShape,
@@ -128,10 +149,7 @@ export const geofenceShown = Type.Object(
     }),
     area_m2: Type.Number(),
     bbox: Type.Array(Type.Number(), { minItems: 4, maxItems: 4 }),
-    geojson: Type.Object(
-      { type: Type.Literal('Feature'), geometry: Type.Object({}), properties: Type.Object({}) },
-      { description: 'A GeoJSON feature; a circle is drawn with 64 corners, a corridor as its middle line.' },
-    ),
+    geojson: feature,
     inside_count: Type.Integer({ minimum: 0, description: 'Vehicles whose newest position lies inside.' }),
   },
   { title: 'Geofence' },

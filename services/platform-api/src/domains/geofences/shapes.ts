@@ -88,7 +88,10 @@ export function middleOf({ type, points, bounds }: Pick<Geofence, 'type' | 'poin
 }
 
 /** The geometry of an area as GeoJSON has it: longitude first, rings closed and counterclockwise. */
-export function geometryOf({ type, points, radiusM }: Shape): { type: string; coordinates: unknown } {
+export function geometryOf({ type, points, radiusM }: Shape): {
+  type: 'Polygon' | 'LineString';
+  coordinates: unknown[][];
+} {
   const positions = pairs(points);
   const lngLat = (line: readonly Position[]): number[][] => line.map(([latitude, longitude]) => [longitude, latitude]);
   if (type === 'corridor') return { type: 'LineString', coordinates: lngLat(positions) };

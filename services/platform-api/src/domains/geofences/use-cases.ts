@@ -17,7 +17,7 @@ import type { Geofence, GeofenceBody, GeofenceShown, ListGeofencesQuery } from '
 import { contains } from './shapes.ts';
 import { shownGeofence } from './shown.ts';
 import { geofencesIn } from './store.ts';
-import { ownIds, visiblePart } from './visibility.ts';
+import { holdersSeen, ownIds, visiblePart } from './visibility.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
 
@@ -30,7 +30,7 @@ export async function listGeofences(
   query: ListGeofencesQuery,
   paging: Paging,
 ): Promise<PageItems<GeofenceShown>> {
-  const holders = await Holders.read(deps, caller);
+  const holders = await holdersSeen(deps, caller);
   const { field, direction } = readSorting(query.sort);
   const { items, total } = await geofencesIn(deps.records).list(caller, {
     where: { $and: [await visiblePart(deps, caller, holders), ...(await filtersOf(deps, caller, query, holders))] },
@@ -65,7 +65,7 @@ const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Conditions => ({
 
 /** One geofence that the caller may see, or null. */
 export async function readGeofence(deps: Parts, caller: Caller, id: number): Promise<GeofenceShown | null> {
-  const holders = await Holders.read(deps, caller);
+  const holders = await holdersSeen(deps, caller);
   const where = { $and: [{ _id: id }, await visiblePart(deps, caller, holders)] };
   const geofence = await geofencesIn(deps.records).findOne(caller, where);
   return geofence === null ? null : shownOne(deps, geofence, holders);

@@ -6,10 +6,17 @@ import { Holders } from './holders.ts';
 
 type Store = { readonly records: Records };
 
+/** The vehicles of the account that the caller may see: with the role driver the own ones, otherwise all. */
+export async function holdersSeen(deps: Store, caller: Caller): Promise<Holders> {
+  const holders = await Holders.read(deps, caller);
+  return caller.role === 'driver' ? holders.only(await ownIds(deps, caller)) : holders;
+}
+
 /** A user with the role driver sees the geofences that hold for the own vehicles; the others see all of the account. */
-export async function visiblePart(deps: Store, caller: Caller, holders?: Holders): Promise<Conditions> {
+export async function visiblePart(deps: Store, caller: Caller, seen?: Holders): Promise<Conditions> {
   if (caller.role !== 'driver') return {};
-  return (holders ?? (await Holders.read(deps, caller))).where(await ownIds(deps, caller));
+  const holders = seen ?? (await holdersSeen(deps, caller));
+  return holders.where(holders.vehicles.map(({ _id }) => _id));
 }
 
 /** Vehicles of the caller's account that the caller may see, by themselves and not through a share. */
