@@ -98,11 +98,20 @@ export async function billingPage(
         String(one._id),
         day(one.createdAt),
         one.plan,
-        `${(one.amount / 100).toFixed(2)} ${one.currency}`,
+        shownMoney(one.amount, one.currency),
         statusAt(one, now),
       ]),
     },
   ]);
+}
+
+/** Minor units are hundredths of most currencies, thousandths of some, and others have none. */
+export function shownMoney(amount: number, currency: string): string {
+  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  return `${(amount / 10 ** digits).toFixed(digits)} ${currency}`;
 }
 
 interface Table {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type PlanFile, priceOf } from './plans.ts';
+import { shownMoney } from './portal.ts';
 import { addMonths, extended, statusAt, statusesBefore, subscriptionStatus } from './rules.ts';
 import type { Subscription } from './schema.ts';
 
@@ -18,6 +19,17 @@ const file: PlanFile = {
 };
 const price = (more: Partial<Parameters<typeof priceOf>[1]>, today = '2026-02-01') =>
   priceOf(file, { plan: 'basic', vehicles: 1, months: 1, ...more }, today);
+
+describe('an amount', () => {
+  it.each([
+    [123_456, 'USD', '1234.56 USD'],
+    [5, 'INR', '0.05 INR'],
+    [123_456, 'JPY', '123456 JPY'],
+    [123_456, 'KWD', '123.456 KWD'],
+  ])('of %d minor units of %s is shown as %s', (amount, currency, shown) => {
+    expect(shownMoney(amount, currency)).toBe(shown);
+  });
+});
 
 describe('the price of an order', () => {
   it('is vehicles by months by the price of a month', () => {

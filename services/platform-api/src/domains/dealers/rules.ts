@@ -1,9 +1,10 @@
-import type { DealerShown } from './schema.ts';
+import type { Account } from '../accounts/schema.ts';
+import type { User } from '../users/schema.ts';
 
-/** True when a text is part of what a dealer is found by. */
-export function isMatch(dealer: DealerShown, query: string | undefined): boolean {
+/** True when a text is part of what a dealer is found by: its account, or the contact of its first user. */
+export function isMatch(account: Account, user: User | undefined, query: string | undefined): boolean {
   const part = query?.toLowerCase() ?? '';
-  return [dealer.name, dealer.phone_number, dealer.email, dealer.city].some(
+  return [account.name, user?.phoneNumber, user?.email, account.city].some(
     (value) => value?.toLowerCase().includes(part) === true,
   );
 }

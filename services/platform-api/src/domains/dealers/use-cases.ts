@@ -25,14 +25,13 @@ export async function listDealers(
     records,
     accounts.map(({ _id }) => _id),
   );
-  const found: DealerShown[] = [];
-  for (const account of accounts) {
-    const user = users.get(account._id);
-    if (user === undefined && caller.role === 'dealer') continue;
-    const dealer = await shownDealer({ records }, account, user);
-    if (isMatch(dealer, query)) found.push(dealer);
-  }
-  return { items: found.slice(paging.offset, paging.offset + paging.limit), total: found.length };
+  const dealers = accounts
+    .map((account) => ({ account, user: users.get(account._id) }))
+    .filter(({ user }) => user !== undefined || caller.role !== 'dealer')
+    .filter(({ account, user }) => isMatch(account, user, query));
+  const page = dealers.slice(paging.offset, paging.offset + paging.limit);
+  const items = await Promise.all(page.map(({ account, user }) => shownDealer({ records }, account, user)));
+  return { items, total: dealers.length };
 }
 
 async function visibleAccounts({ records }: Parts, caller: Caller): Promise<Account[]> {

@@ -54,12 +54,14 @@ describe('mining devices', () => {
       data: { imei, site: 'North pit', status: 'pending', data_count: 0, last_seen: null, last_location: null },
     });
     const one = `${path}/${made.data.id}`;
+    expect(made.headers.get('location')).toBe(one);
+    expect(await owner.get(one)).toMatchObject({ status: 200, data: made.data });
     const changed = await owner.put(one, { data: { vehicle_no: 'KA 01', imei: newImei(), attributes: { a: 1 } } });
     expect(changed).toMatchObject({ status: 200, data: { imei, vehicle_no: 'KA 01', attributes: { a: 1 } } });
     expect(changed.body).toMatchObject({ meta: { ignored_fields: ['/imei'] } });
     expect(await owner.put(one, { site: null }, { 'if-match': '"1"' })).toMatchObject({ status: 412 });
     expect(await owner.delete(one)).toMatchObject({ status: 200, data: { id: made.data.id } });
-    expect(await owner.delete(one)).toMatchObject({ status: 404 });
+    for (const gone of [await owner.delete(one), await owner.get(one)]) expect(gone.status).toBe(404);
     expect(await owner.post(path, { imei })).toMatchObject({ status: 201 });
   });
 
@@ -127,11 +129,12 @@ describe('mining devices', () => {
     const { data } = await owner.post(path, { imei: newImei(), site: 'Ours' });
     expect(await stranger.put(`${path}/${data.id}`, { site: 'Theirs' })).toMatchObject({ status: 404 });
     expect(await stranger.delete(`${path}/${data.id}`)).toMatchObject({ status: 404 });
+    expect(await stranger.get(`${path}/${data.id}`)).toMatchObject({ status: 404 });
     expect((await list(owner, { query: String(data['imei']) })).items).toMatchObject([{ site: 'Ours' }]);
     const viewer = world.as(await world.user('viewer'));
     expect(await viewer.put(`${path}/${data.id}`, { site: 'x' })).toMatchObject({ status: 403 });
     expect(await viewer.post(path, { imei: newImei() })).toMatchObject({ status: 403 });
-    expect(await list(viewer, {})).toMatchObject({ status: 200 });
+    for (const read of [await list(viewer, {}), await viewer.get(`${path}/${data.id}`)]) expect(read.status).toBe(200);
   });
 });
 

@@ -17,6 +17,7 @@ import {
   createMiningDevice,
   deleteMiningDevice,
   listMiningDevices,
+  readMiningDevice,
   updateMiningDevice,
 } from './use-cases.ts';
 
@@ -32,10 +33,12 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     isIdempotent: true,
     body: createMiningDeviceBody,
     response: oneOf(miningDeviceShown),
-    otherSuccesses: { 201: 'Created.' },
+    otherSuccesses: { 201: 'Created; `Location` is the path of the device.' },
     errors: { 409: 'Another mining device has this number.' },
-    handle: async ({ body, context }) =>
-      new Reply(201, { data: shownMiningDevice(await createMiningDevice(deps, callerOf(context), body)) }),
+    handle: async ({ body, context }) => {
+      const device = shownMiningDevice(await createMiningDevice(deps, callerOf(context), body));
+      return new Reply(201, { data: device }, { Location: `/api/mining-devices/${device.id}` });
+    },
   }),
   platformRoute({
     method: 'post',
@@ -52,6 +55,18 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
       const { items, total } = await listMiningDevices(deps, callerOf(context), body, paging);
       return pageEnvelope({ items: items.map((device) => shownMiningDevice(device)), total }, paging);
     },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/mining-devices/:id',
+    operationId: 'getMiningDevice',
+    summary: 'One mining device',
+    tags,
+    params: idParams,
+    response: oneOf(miningDeviceShown),
+    handle: async ({ params, context }) => ({
+      data: shownMiningDevice(await readMiningDevice(deps, callerOf(context), params.id)),
+    }),
   }),
   platformRoute({
     method: 'put',

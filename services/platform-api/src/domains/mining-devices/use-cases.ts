@@ -38,6 +38,12 @@ export function listMiningDevices(
   return devicesIn(records).list(caller, { where: { $and: where }, paging });
 }
 
+export async function readMiningDevice({ records }: Parts, caller: Caller, id: number): Promise<MiningDevice> {
+  const device = await devicesIn(records).find(caller, id);
+  if (device === null) throw notFound(id);
+  return device;
+}
+
 export async function createMiningDevice(
   { records }: Parts,
   caller: Caller,

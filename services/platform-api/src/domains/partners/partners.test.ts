@@ -186,7 +186,11 @@ describe('partners', () => {
     expect(secret).toMatch(/^pt_[\w-]{43}$/);
     const listed = await owner.get('/api/partners');
     expect(listed.items).toContainEqual(expect.objectContaining({ id: made.data.id, token_hint: secret.slice(-4) }));
-    expect(JSON.stringify(listed.body)).not.toContain(secret);
+    const one = `/api/partners/${made.data.id}`;
+    expect(made.headers.get('location')).toBe(one);
+    const read = await owner.get(one);
+    expect(read).toMatchObject({ status: 200, data: { name: 'Gone soon', token_hint: secret.slice(-4) } });
+    for (const { body } of [listed, read]) expect(JSON.stringify(body)).not.toContain(secret);
     expect(await anyone.post(gps, { token: secret, data_list: [] })).toMatchObject(counts(0));
     expect(await owner.delete(`/api/partners/${made.data.id}`)).toMatchObject({ status: 200 });
     expect(await anyone.post(gps, { token: secret, data_list: [] })).toMatchObject({ status: 401 });
@@ -197,6 +201,7 @@ describe('partners', () => {
     const { data } = await owner.post('/api/partners', { name: 'Ours' });
     const stranger = world.as(world.theirs.owner);
     expect(await stranger.delete(`/api/partners/${data.id}`)).toMatchObject({ status: 404 });
+    expect(await stranger.get(`/api/partners/${data.id}`)).toMatchObject({ status: 404 });
     expect((await stranger.get('/api/partners')).items.map(({ id }) => id)).not.toContain(data.id);
     expect(await world.as(await world.user('manager')).get('/api/partners')).toMatchObject({ status: 403 });
     for (const body of [{}, { name: '' }, { name: 'x', imei_prefixes: ['a'] }, { name: 'x', ip_allowlist: ['here'] }])

@@ -17,7 +17,7 @@ import {
   pushError,
   updatePartnerBody,
 } from './schema.ts';
-import { createPartner, deletePartner, listPartners, updatePartner } from './use-cases.ts';
+import { createPartner, deletePartner, listPartners, readPartner, updatePartner } from './use-cases.ts';
 
 const tags = ['Partners'];
 const administration = { permission: 'administration' } as const;
@@ -58,12 +58,29 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     isIdempotent: true,
     body: createPartnerBody,
     response: oneOf(partnerWithToken),
-    otherSuccesses: { 201: 'Created.' },
+    otherSuccesses: { 201: 'Created; `Location` is the path of the partner.' },
     errors: { 409: 'The account has as many partners as it may have.' },
     handle: async ({ body, context }) => {
       const { partner, token } = await createPartner(deps, callerOf(context), body);
-      return new Reply(201, { data: { ...shownPartner(partner), token } });
+      return new Reply(
+        201,
+        { data: { ...shownPartner(partner), token } },
+        { Location: `/api/partners/${partner._id}` },
+      );
     },
+  }),
+  platformRoute({
+    method: 'get',
+    path: '/partners/:id',
+    operationId: 'getPartner',
+    summary: 'One partner, without its token',
+    tags,
+    access: administration,
+    params: idParams,
+    response: oneOf(partnerShown),
+    handle: async ({ params, context }) => ({
+      data: shownPartner(await readPartner(deps, callerOf(context), params.id)),
+    }),
   }),
   platformRoute({
     method: 'put',

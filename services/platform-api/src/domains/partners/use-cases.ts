@@ -43,6 +43,12 @@ export async function createPartner(
   return { partner, token };
 }
 
+export async function readPartner({ records }: Pick<Deps, 'records'>, caller: Caller, id: number): Promise<Partner> {
+  const partner = await partnersIn(records).find(caller, id);
+  if (partner === null) throw notFound(id);
+  return partner;
+}
+
 /** Changes a partner; its own token stays as it is. */
 export async function updatePartner(
   deps: MakeParts & Pick<Deps, 'partnerChannels'>,
@@ -51,8 +57,7 @@ export async function updatePartner(
   body: UpdatePartnerBody,
   expectedVersion?: number,
 ): Promise<Partner> {
-  const before = await partnersIn(deps.records).find(caller, id);
-  if (before === null) throw notFound(id);
+  const before = await readPartner(deps, caller, id);
   const { name, imei_prefixes: imeiPrefixes, ip_allowlist: ipAllowlist } = body;
   checkNetworks(ipAllowlist ?? []);
   const change = { ...given({ name, imeiPrefixes, ipAllowlist }), ...(await channelOf(deps, caller, body, before)) };

@@ -98,9 +98,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: replyBody,
     response: oneOf(ticketShown),
-    otherSuccesses: { 201: 'Added.' },
+    otherSuccesses: { 201: 'Added; `Location` is the path of the ticket, which has the replies.' },
     errors: { 409: 'The ticket is closed, or has as many replies as it may have.' },
-    handle: async ({ params, body, context }) =>
-      new Reply(201, { data: shownTicket(await replyToTicket(deps, callerOf(context), params.id, body.message)) }),
+    handle: async ({ params, body, context }) => {
+      const ticket = shownTicket(await replyToTicket(deps, callerOf(context), params.id, body.message));
+      return new Reply(201, { data: ticket }, { Location: `/api/support-tickets/${ticket.id}` });
+    },
   }),
 ];

@@ -32,6 +32,7 @@ describe('support tickets', () => {
     expect((await owner.get(`${path}?status=closed`)).items).toEqual([]);
     const replied = await owner.post(`${one}/replies`, { message: 'Try again.' });
     expect(replied).toMatchObject({ status: 201, data: { replies: [{ message: 'Try again.' }], status: 'pending' } });
+    expect(replied.headers.get('location')).toBe(one);
     expect(await owner.delete(one)).toMatchObject({ status: 200, data: { id: made.data.id } });
     expect(await owner.delete(one)).toMatchObject({ status: 404 });
   });
