@@ -267,7 +267,10 @@ export class PartitionConsumer {
     const states = this.#unstored;
     this.#unstored = new Map();
     try {
-      await storeStates(database, states);
+      await storeStates(database, states, () => {
+        this.#requireHeld();
+        return this.#isStopped;
+      });
       if (place.seq > 0) await storePlace(database, this.#partition, place);
     } catch (error) {
       this.#warn(error);

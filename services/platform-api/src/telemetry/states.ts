@@ -1,6 +1,7 @@
 import type { Collection, Database, Redis } from '@fleet/storage';
-import { isDuplicateKey, writeInBulk } from '@fleet/storage';
+import { isDuplicateKey } from '@fleet/storage';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { writeGently } from '../store/gentle-writes.ts';
 import type { VehicleState } from './state.ts';
 
 /** A state as MongoDB has it: what is looked at stands beside the JSON of all. */
@@ -168,8 +169,12 @@ export async function readStoredStates(
   return found;
 }
 
-/** Keeps states in MongoDB. */
-export async function storeStates(database: Database, states: ReadonlyMap<string, VehicleState>): Promise<void> {
+/** Keeps states in MongoDB; while it is not urgent, others that write are let before. */
+export async function storeStates(
+  database: Database,
+  states: ReadonlyMap<string, VehicleState>,
+  isUrgent: () => boolean = () => true,
+): Promise<void> {
   if (states.size === 0) return;
   const operations = [...states].map(([_id, state]) => {
     const { stream, seq, vehicleId, location } = state;
@@ -179,7 +184,7 @@ export async function storeStates(database: Database, states: ReadonlyMap<string
   });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await writeInBulk(statesIn(database), operations);
+      await writeGently(database, statesIn(database), operations, isUrgent);
       return;
     } catch (error) {
       // Two that make the same document at once: the second finds it there.

@@ -121,7 +121,10 @@ describe('the history of a vehicle', () => {
     expect(await appendPositions(database, many.slice(0, 3), { maxPoints: 5 })).toEqual({ points: 0, buckets: [] });
     const full = ['13800138000:40:2026-01-31T12:00'];
     expect(await appendPositions(database, many.slice(3), { maxPoints: 5 })).toEqual({ points: 2, buckets: full });
-    expect(await appendPositions(database, [...many, point(41, noon)], { maxPoints: 5 })).toEqual({ points: 7, buckets: [] });
+    expect(await appendPositions(database, [...many, point(41, noon)], { maxPoints: 5 })).toEqual({
+      points: 7,
+      buckets: [],
+    });
     expect([await times(40), await times(41)]).toEqual([[0, 0, 0, 0, 0], [0]]);
   });
 

@@ -150,11 +150,7 @@ function byBucket(items: readonly NewPoint[]): Map<string, BucketFields> {
 }
 
 /** Before the points themselves, so that none is stored that nobody would find. */
-async function recordDays(
-  database: Database,
-  items: readonly NewPoint[],
-  isUrgent: () => boolean,
-): Promise<void> {
+async function recordDays(database: Database, items: readonly NewPoint[], isUrgent: () => boolean): Promise<void> {
   let known = knownDays.get(database);
   if (known === undefined || known.size > maxKnownDays) knownDays.set(database, (known = new Set()));
   const added: string[] = [];
