@@ -54,6 +54,7 @@ describe('changes of the fleet', () => {
     const api = world.as(world.ours.owner);
     const ids: number[] = [];
     for (const vehicle_no of ['MANY1', 'MANY2']) ids.push((await api.post('/api/vehicles', { vehicle_no })).data.id);
+    await until(() => vehicleEvents().length === ids.length);
     heard.length = 0;
     await api.post('/api/drivers', { name: 'Many', vehicle_ids: ids });
     await until(async () => vehicleEvents().length >= 2);
@@ -66,6 +67,7 @@ describe('changes of the fleet', () => {
   it('of shares are told to both accounts', async () => {
     const api = world.as(world.ours.owner);
     const { id } = (await api.post('/api/vehicles', { vehicle_no: 'SHARED1' })).data;
+    await until(() => vehicleEvents().length === 1);
     heard.length = 0;
     const given = { secondary_user: world.theirs.owner.id, vehicles: [id] };
     expect((await api.post('/api/vehicle/share-vehicles', given)).status).toBeLessThan(300);

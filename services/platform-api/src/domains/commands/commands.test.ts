@@ -10,13 +10,16 @@ import { CommandWorker } from './worker.ts';
 
 jest.setTimeout(60_000);
 
+/** Silence is told from an answer by this: longer than a busy machine needs for one, or to see that a command is under way. */
+const replyMs = 4_000;
+
 let world: PlatformWorld;
 let owner: Client;
 let terminals: Terminals;
 const opened: Terminals[] = [];
 
 beforeAll(async () => {
-  world = await PlatformWorld.open({ COMMAND_POLL_MS: '50', COMMAND_REPLY_TIMEOUT_MS: '400' });
+  world = await PlatformWorld.open({ COMMAND_POLL_MS: '50', COMMAND_REPLY_TIMEOUT_MS: String(replyMs) });
   owner = world.as(world.ours.owner);
 });
 afterAll(() => world.close());
@@ -80,8 +83,9 @@ describe('the command queue over HTTP', () => {
       sent_at: null,
       completed_at: null,
     });
-    const lifeMs = Date.parse(String(made['expires_at'])) - before;
-    expect(Math.round(lifeMs / 10_000)).toBe(6);
+    const expiresMs = Date.parse(String(made['expires_at']));
+    expect(expiresMs).toBeGreaterThanOrEqual(before + 60_000);
+    expect(expiresMs).toBeLessThanOrEqual(Date.now() + 60_000);
     const other = await queue(path, 'locate');
     expect((await owner.get(path)).items.map(({ id: one }) => one)).toEqual([other.id, made.id]);
     expect((await owner.get(`${path}?type=text&sort=id`)).items.map(({ id: one }) => one)).toEqual([made.id]);
@@ -292,7 +296,7 @@ describe('the command queue', () => {
   });
 
   it('is worked off by several replicas without doing anything twice, and by the next one after a stop', async () => {
-    const times = { pollMs: 20, replyMs: 2_000, leaseMs: 1_000 };
+    const times = { pollMs: 20, replyMs: 30_000, leaseMs: 30_000 };
     const others = [0, 1].map(() => new CommandWorker(world.deps, times));
     const { imei, path } = await vehicle();
     const made = [];
