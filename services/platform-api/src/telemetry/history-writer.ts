@@ -7,8 +7,8 @@ import { storeHistoryPlace } from './states.ts';
 /** Points gather for so long: a document of the history is then written once for several of them. */
 const gatherMs = 2_000;
 const retryMs = 1_000;
-/** With so many points in memory the history is written as fast as it can be, and no longer lets others before. */
-const urgentPoints = 5_000;
+/** With so many points that wait the history is written as fast as it can be, and no longer lets others before. */
+const urgentPoints = 10_000;
 /** With so many the reports wait for the database. */
 const maxPoints = 20_000;
 
@@ -79,7 +79,7 @@ export class HistoryWriter {
     this.#points = [];
     this.#place = null;
     try {
-      const isUrgent = (): boolean => this.#isStopped || points.length + this.#points.length > urgentPoints;
+      const isUrgent = (): boolean => this.#isStopped || this.#points.length > urgentPoints;
       const leftOut = await appendPositions(this.#database, points, { isUrgent });
       if (leftOut.points > 0 || leftOut.buckets.length > 0) this.#onLeftOut(leftOut);
       await storeHistoryPlace(this.#database, this.#partition, place);
