@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { defineAnnouncement, defineRequest } from './contract.ts';
+import { toldOrder } from './requests.ts';
 
 const id = Type.Integer({ minimum: 1 });
 const milliseconds = Type.Integer({ minimum: 0 });
@@ -80,6 +81,8 @@ export const liveEvents = defineAnnouncement({
         /** Server time of the event, ms. */
         atMs: milliseconds,
         data: Type.Unsafe<Record<string, unknown>>({ type: 'object' }),
+        /** With `stream`: several replicas tell on what one has told them. */
+        order: Type.Optional(toldOrder),
       }),
     ),
   }),

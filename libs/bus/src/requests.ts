@@ -107,6 +107,9 @@ export const mediaControl = defineAnnouncement({
 /** Where one media pod hears of changes to its streams. */
 export const mediaControlSubject = (podId: string): string => `media.${podId}.control`;
 
+/** The place of what one process tells among all that it tells: what has been overtaken on its way is known by that. Clocks would not tell, as they differ. */
+export const toldOrder = Type.Object({ by: Type.String({ maxLength: 100 }), sequence: Type.Integer({ minimum: 1 }) });
+
 /** How a live stream goes on, for whoever shows it: each change of a field is told. Lost when the broker is away. */
 export const streamChanged = defineAnnouncement({
   subject: 'stream.changed',
@@ -132,6 +135,7 @@ export const streamChanged = defineAnnouncement({
     startedAtMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
     /** When it changed, by the clock of whoever tells of it: several replicas tell websockets on. */
     atMs: Type.Optional(Type.Integer({ minimum: 0 })),
+    order: Type.Optional(toldOrder),
   }),
 });
 

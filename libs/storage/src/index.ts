@@ -36,6 +36,7 @@ export {
   type StreamRequest,
   streamTtlMs,
   takeOverdueStreams,
+  takeVoidStreams,
 } from './stream-state.ts';
 export {
   type Clip,

@@ -13,10 +13,12 @@ import {
   readStream,
   releaseStream,
   reserveStream,
+  type StreamClaim,
   type StreamId,
   type StreamRequest,
   streamTtlMs,
   takeOverdueStreams,
+  takeVoidStreams,
 } from './stream-state.ts';
 
 // Real servers on a machine that may be busy.
@@ -138,7 +140,7 @@ describe('stream state in Redis', () => {
     expect(second.previous).toEqual(first.claim);
     expect(second.claim.generation).toBeGreaterThan(first.claim.generation);
     expect(second.claim.request).toEqual(first.claim.request);
-    expect(await keepStream(redis, id, first.claim)).toBe(false);
+    expect(await keepStream(redis, id, first.claim)).toBe('lost');
     expect(await releaseStream(redis, id, first.claim.generation)).toBe(false);
     expect((await readStream(redis, id)).claim).toEqual(second.claim);
     expect(await releaseStream(redis, id, second.claim.generation)).toBe(true);
@@ -150,10 +152,10 @@ describe('stream state in Redis', () => {
     const claimed = await claimStream(redis, id, podA);
     if (claimed === null) throw new Error('not claimed');
     await redis.pExpire(keys.stream, 2_000);
-    expect(await keepStream(redis, id, claimed.claim)).toBe(true);
+    expect(await keepStream(redis, id, claimed.claim)).toBe('kept');
     expect(await redis.pTTL(keys.stream)).toBeGreaterThan(streamTtlMs / 2);
     await redis.flushAll();
-    expect(await keepStream(redis, id, claimed.claim)).toBe(true);
+    expect(await keepStream(redis, id, claimed.claim)).toBe('restored');
     expect((await readStream(redis, id)).claim).toEqual(claimed.claim);
   });
 
@@ -186,5 +188,34 @@ describe('stream state in Redis', () => {
     await reserveStream(redis, id, anew);
     expect(await takeOverdueStreams(redis, overdueAt())).toEqual([]);
     expect((await readStream(redis, id)).request).toEqual(anew);
+  });
+
+  it('gives each stream whose pod has died to one of several sweepers, and none that is renewed or given up', async () => {
+    const streams = Array.from({ length: 20 }, (_unused, channel): StreamId => ({ ...id, channel }));
+    const claims = new Map<number, StreamClaim>();
+    for (const stream of streams) {
+      const claimed = await claimStream(redis, stream, podA, { acceptUnsolicited: true });
+      if (claimed === null) throw new Error('not claimed');
+      claims.set(stream.channel, claimed.claim);
+    }
+    const claimOf = (channel: number): StreamClaim => {
+      const claim = claims.get(channel);
+      if (claim === undefined) throw new Error('not claimed');
+      return claim;
+    };
+    // A sweeper's clock that is ahead takes nothing that holds.
+    const laterMs = Date.now() + streamTtlMs + 5_000;
+    expect(await takeVoidStreams(redis, laterMs)).toEqual([]);
+    await releaseStream(redis, { ...id, channel: 0 }, claimOf(0).generation);
+    const lapsed = streams.slice(1);
+    for (const { channel } of lapsed) await redis.del(`stream:live:13800138000:${channel}`);
+    expect(await keepStream(redis, { ...id, channel: 1 }, claimOf(1))).toBe('restored');
+    await claimStream(redis, { ...id, channel: 2 }, podB, { acceptUnsolicited: true });
+    const swept = await Promise.all(
+      Array.from({ length: 6 }, (_unused, i) => takeVoidStreams(i % 2 === 0 ? redis : other, laterMs)),
+    );
+    const channels = swept.flat().map(({ channel }) => channel);
+    expect(channels.toSorted((a, b) => a - b)).toEqual(lapsed.slice(2).map(({ channel }) => channel));
+    expect(await takeVoidStreams(redis, laterMs)).toEqual([]);
   });
 });

@@ -51,6 +51,14 @@ const streamKey = (id: StreamId): string => `stream:${suffix(id)}`;
 const requestKey = (id: StreamId): string => `stream-request:${suffix(id)}`;
 /** Sorted set of the streams that wait for their first packet, by the time at which that wait ends. */
 const dueKey = 'stream-requests:due';
+/** Sorted set of the claimed streams, by the time at which their claims are void: a pod that is killed gives nothing up itself. */
+const expiringKey = 'streams:expiring';
+
+/** The stream of which `suffix` was made. */
+function readSuffix(member: string): StreamId {
+  const [kind, imei = '', channel] = member.split(':');
+  return { kind: kind === 'history' ? 'history' : 'live', imei, channel: Number(channel) };
+}
 
 const parse = (text: string | null | undefined): unknown =>
   text === null || text === undefined || text === '' ? null : JSON.parse(text);
@@ -153,7 +161,7 @@ export async function dropStreamRequest(redis: Redis, id: StreamId, requestId = 
   return (await redis.eval(dropScript, { keys: [requestKey(id), dueKey], arguments: [requestId, suffix(id)] })) === 1;
 }
 
-// KEYS 1 stream, 2 request, 3 due. ARGV 1 claim without generation and request, 2 ttl, 3 member, 4 '1' to accept what nobody asked for.
+// KEYS 1 stream, 2 request, 3 due, 4 expiring. ARGV 1 claim without generation and request, 2 ttl, 3 member, 4 '1' to accept what nobody asked for.
 const claimScript = `
 local request = redis.call('GET', KEYS[2])
 local current = redis.call('GET', KEYS[1])
@@ -166,6 +174,7 @@ if known and known.generation >= claim.generation then claim.generation = known.
 claim.request = cjson.null
 if request then claim.request = cjson.decode(request) elseif known then claim.request = known.request end
 redis.call('SET', KEYS[1], cjson.encode(claim), 'PX', ARGV[2])
+redis.call('ZADD', KEYS[4], string.format('%.0f', tonumber(time[1]) * 1000 + tonumber(ARGV[2])), ARGV[3])
 redis.call('DEL', KEYS[2])
 redis.call('ZREM', KEYS[3], ARGV[3])
 return {cjson.encode(claim), current or ''}`;
@@ -181,7 +190,7 @@ export async function claimStream(
   options: { acceptUnsolicited?: boolean } = {},
 ): Promise<{ claim: StreamClaim; previous: StreamClaim | null } | null> {
   const [claim, previous] = (await redis.eval(claimScript, {
-    keys: [streamKey(id), requestKey(id), dueKey],
+    keys: [streamKey(id), requestKey(id), dueKey, expiringKey],
     arguments: [
       JSON.stringify({ ...owner, startedAtMs: Date.now() }),
       String(streamTtlMs),
@@ -193,32 +202,61 @@ export async function claimStream(
   return { claim: JSON.parse(claim) as StreamClaim, previous: parse(previous) as StreamClaim | null };
 }
 
-// KEYS 1 stream. ARGV 1 claim, 2 ttl. 1: kept (or put back after Redis was emptied), 0: a later generation holds it.
+// KEYS 1 stream, 2 expiring. ARGV 1 claim, 2 ttl, 3 member.
 const keepScript = `
 local current = redis.call('GET', KEYS[1])
-if current and cjson.decode(current).generation > cjson.decode(ARGV[1]).generation then return 0 end
+if current and cjson.decode(current).generation > cjson.decode(ARGV[1]).generation then return 'lost' end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
+redis.call('ZADD', KEYS[2], string.format('%.0f', tonumber(redis.call('TIME')[1]) * 1000 + tonumber(ARGV[2])), ARGV[3])
+if current then return 'kept' end
+return 'restored'`;
 
-/** Renews a claim; false when another pod has taken the stream over. To be repeated well within `streamTtlMs`. */
-export async function keepStream(redis: Redis, id: StreamId, claim: StreamClaim): Promise<boolean> {
-  return (
-    (await redis.eval(keepScript, {
-      keys: [streamKey(id)],
-      arguments: [JSON.stringify(claim), String(streamTtlMs)],
-    })) === 1
-  );
+/**
+ * Renews a claim; to be repeated well within `streamTtlMs`. `restored`: it was void, or Redis was emptied, and holds again; others may have been told that the
+ * stream had ended. `lost`: another pod has taken the stream over.
+ */
+export async function keepStream(
+  redis: Redis,
+  id: StreamId,
+  claim: StreamClaim,
+): Promise<'kept' | 'restored' | 'lost'> {
+  return (await redis.eval(keepScript, {
+    keys: [streamKey(id), expiringKey],
+    arguments: [JSON.stringify(claim), String(streamTtlMs), suffix(id)],
+  })) as 'kept' | 'restored' | 'lost';
 }
 
-// KEYS 1 stream. ARGV 1 generation.
+// KEYS 1 stream, 2 expiring. ARGV 1 generation, 2 member.
 const releaseScript = `
 local current = redis.call('GET', KEYS[1])
-if current and cjson.decode(current).generation == tonumber(ARGV[1]) then return redis.call('DEL', KEYS[1]) end
-return 0`;
+if not current or cjson.decode(current).generation ~= tonumber(ARGV[1]) then return 0 end
+redis.call('ZREM', KEYS[2], ARGV[2])
+return redis.call('DEL', KEYS[1])`;
 
 /** Gives a stream up; false when it was another's by then. */
 export async function releaseStream(redis: Redis, id: StreamId, generation: number): Promise<boolean> {
-  return (await redis.eval(releaseScript, { keys: [streamKey(id)], arguments: [String(generation)] })) === 1;
+  const released = await redis.eval(releaseScript, {
+    keys: [streamKey(id), expiringKey],
+    arguments: [String(generation), suffix(id)],
+  });
+  return released === 1;
+}
+
+// KEYS 1 stream, 2 expiring. ARGV 1 member. 1: the claim is void, and no longer listed.
+const takeVoidScript = `
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+return redis.call('ZREM', KEYS[2], ARGV[1])`;
+
+/** Takes the streams whose claim was neither renewed nor given up, as their pod has died; each by one caller only. */
+export async function takeVoidStreams(redis: Redis, nowMs = Date.now()): Promise<StreamId[]> {
+  const members = await redis.zRangeByScore(expiringKey, 0, nowMs, { LIMIT: { offset: 0, count: 100 } });
+  const taken: StreamId[] = [];
+  for (const member of members) {
+    const id = readSuffix(member);
+    const done = await redis.eval(takeVoidScript, { keys: [streamKey(id), expiringKey], arguments: [member] });
+    if (done === 1) taken.push(id);
+  }
+  return taken;
 }
 
 // KEYS 1 request, 2 due. ARGV 1 member, 2 now. 1: the request was overdue, and is gone.
@@ -238,8 +276,7 @@ export async function takeOverdueStreams(redis: Redis, nowMs = Date.now()): Prom
   const members = await redis.zRangeByScore(dueKey, 0, nowMs, { LIMIT: { offset: 0, count: 100 } });
   const taken: StreamId[] = [];
   for (const member of members) {
-    const [kind, imei = '', channel] = member.split(':');
-    const id: StreamId = { kind: kind === 'history' ? 'history' : 'live', imei, channel: Number(channel) };
+    const id = readSuffix(member);
     const done = await redis.eval(takeOverdueScript, {
       keys: [requestKey(id), dueKey],
       arguments: [member, String(nowMs)],

@@ -12,7 +12,7 @@ import {
   type Running,
   shownConfig,
 } from '@fleet/service-kit';
-import { openRedis, type Redis, redisAnswers, type StreamKind } from '@fleet/storage';
+import { openRedis, type Redis, redisAnswers, type StreamId, type StreamKind } from '@fleet/storage';
 import { type Config, schema } from './config.ts';
 import { StreamRegistry } from './domain/stream-registry.ts';
 import type { ViewerLimits } from './domain/viewer.ts';
@@ -27,7 +27,7 @@ import { StreamClaims } from './store/stream-claims.ts';
 import { every } from './ticker.ts';
 import { Transcoders } from './transcode/transcoders.ts';
 import { commandCamera } from './use-cases/command-camera.ts';
-import { endOverdueStreams } from './use-cases/end-overdue-streams.ts';
+import { endOverdueStreams, endVoidStreams } from './use-cases/end-overdue-streams.ts';
 import { StreamTeller } from './use-cases/tell-streams.ts';
 
 /** A running media service and the ports it listens on. */
@@ -90,8 +90,10 @@ async function openBackends(config: Config, pod: string, lifecycle: Lifecycle, l
 async function assemble(config: Config, pod: string, parts: Parts): Promise<MediaService> {
   const { redis, bus, transcoders, lifecycle, log } = parts;
   const owner = { podId: pod, url: config.MEDIA_HTTP_URL ?? '' };
-  const claims = new StreamClaims({ redis, owner, acceptUnsolicited: config.MEDIA_ACCEPT_UNSOLICITED, log });
   const teller = new StreamTeller(bus);
+  const onRestored = (id: StreamId): void => teller.forget(id);
+  const acceptUnsolicited = config.MEDIA_ACCEPT_UNSOLICITED;
+  const claims = new StreamClaims({ redis, owner, acceptUnsolicited, onRestored, log });
   const registry = new StreamRegistry({
     claims,
     limits: streamLimits(config),
@@ -142,6 +144,7 @@ async function assemble(config: Config, pod: string, parts: Parts): Promise<Medi
     ['streams told', TICK_MS, () => teller.tell(registry.streams)],
     ['claims', KEEP_CLAIMS_EVERY_MS, () => registry.keepClaims()],
     ['overdue requests', SWEEP_EVERY_MS, () => endOverdueStreams(parts, claims, teller)],
+    ['claims of pods that died', SWEEP_EVERY_MS, () => endVoidStreams(claims, teller)],
   ] as const)
     lifecycle.onStop(name, every(periodMs, task, onError));
   const control = listenForMediaControl(bus, pod, { registry, log });

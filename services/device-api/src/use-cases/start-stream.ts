@@ -64,7 +64,9 @@ export async function startStream(
     const reserved = await state(reserveStream(redis, id, request));
     if (reserved.state === 'streaming') {
       if (await isRunning(deps.bus, id, reserved.claim)) return alreadyStreaming;
-      await state(releaseStream(redis, id, reserved.claim.generation));
+      const isReleased = await state(releaseStream(redis, id, reserved.claim.generation));
+      // Whoever had it has died without a word.
+      if (isReleased && id.kind === 'live') announce(deps.bus, streamChanged, notStreaming(id, 'stopped'));
       continue;
     }
     if (reserved.state === 'reserved') return (await ask(deps, start, request, context)) ?? alreadyStreaming;

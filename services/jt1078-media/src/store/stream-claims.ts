@@ -8,6 +8,7 @@ import {
   type StreamClaim,
   type StreamId,
   takeOverdueStreams,
+  takeVoidStreams,
 } from '@fleet/storage';
 
 /** A camera that lands while Redis is away is kept waiting for so long. */
@@ -19,6 +20,7 @@ export class StreamClaims {
   readonly #redis: Redis;
   readonly #owner: { podId: string; url: string };
   readonly #acceptUnsolicited: boolean;
+  readonly #onRestored: (id: StreamId) => void;
   readonly #log: Logger;
   #isAway = false;
 
@@ -26,11 +28,14 @@ export class StreamClaims {
     redis: Redis;
     owner: { podId: string; url: string };
     acceptUnsolicited: boolean;
+    /** A claim that was void holds again: others may have been told that the stream had ended. */
+    onRestored: (id: StreamId) => void;
     log: Logger;
   }) {
     this.#redis = options.redis;
     this.#owner = options.owner;
     this.#acceptUnsolicited = options.acceptUnsolicited;
+    this.#onRestored = options.onRestored;
     this.#log = options.log;
   }
 
@@ -54,9 +59,10 @@ export class StreamClaims {
   /** Renews a claim; false only when another pod is known to have taken it over. */
   async keep(id: StreamId, claim: StreamClaim): Promise<boolean> {
     try {
-      const isKept = await keepStream(this.#redis, id, claim);
+      const kept = await keepStream(this.#redis, id, claim);
       this.#isAway = false;
-      return isKept;
+      if (kept === 'restored') this.#onRestored(id);
+      return kept !== 'lost';
     } catch (error) {
       this.#note(error);
       return true;
@@ -82,6 +88,16 @@ export class StreamClaims {
   async takeOverdue(): Promise<StreamId[]> {
     try {
       return await takeOverdueStreams(this.#redis);
+    } catch (error) {
+      this.#note(error);
+      return [];
+    }
+  }
+
+  /** Streams of pods that have died; each is handed to one pod. */
+  async takeVoid(): Promise<StreamId[]> {
+    try {
+      return await takeVoidStreams(this.#redis);
     } catch (error) {
       this.#note(error);
       return [];

@@ -9,7 +9,12 @@ export async function endOverdueStreams(
   teller: StreamTeller,
 ): Promise<void> {
   for (const id of await claims.takeOverdue()) {
-    teller.neverBegan(id);
+    teller.isNowhere(id);
     void commandCamera(deps, id, 'stop', 'no packet came');
   }
+}
+
+/** Tells the end of streams whose pod was killed: their cameras have lost the connection, and were not back in time. */
+export async function endVoidStreams(claims: { takeVoid(): Promise<StreamId[]> }, teller: StreamTeller): Promise<void> {
+  for (const id of await claims.takeVoid()) teller.isNowhere(id);
 }

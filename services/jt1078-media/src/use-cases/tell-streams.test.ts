@@ -1,9 +1,9 @@
 import { listenFor, type StreamChanged, streamChanged } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
-import type { StreamId } from '@fleet/storage';
+import { claimStream, type StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { CameraVoice, stream, TcpCamera, testCard } from '../testing/camera.ts';
-import { fakeGateway, startWorld, type World, waitFor } from '../testing/harness.ts';
+import { fakeGateway, randomImei, startWorld, type World, waitFor } from '../testing/harness.ts';
 import { Player } from '../testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -49,8 +49,43 @@ describe('what is told of streams', () => {
     const { video } = last ?? {};
     expect(video).toMatchObject({ codec: 'h264', width: expect.any(Number), height: expect.any(Number) });
     expect(last).toMatchObject({ status: 'stopped', viewers: 0 });
-    const texts = of(id).map((change) => JSON.stringify(change));
+    const texts = of(id).map((change) => JSON.stringify({ ...change, atMs: 0, order: null }));
     expect(texts.filter((text, at) => text === texts[at - 1])).toEqual([]);
+    const orders = of(id).map(({ order }) => order);
+    expect(new Set(orders.map((order) => order?.by)).size).toBe(1);
+    const sequences = orders.map((order) => order?.sequence ?? 0);
+    expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
+  });
+
+  it('is the end of a stream whose pod was killed, told by another', async () => {
+    const id: StreamId = { kind: 'live', imei: randomImei(), channel: 5 };
+    await claimStream(world.redis, id, { podId: 'killed', url: 'http://127.0.0.1:1' }, { acceptUnsolicited: true });
+    // Ten seconds have passed.
+    await world.redis.del(`stream:live:${id.imei}:5`);
+    await world.redis.zAdd('streams:expiring', { score: Date.now() - 1, value: `live:${id.imei}:5` });
+    await waitFor('the end', () => of(id).length > 0);
+    expect(of(id)).toMatchObject([{ channel: 5, status: 'stopped', viewers: 0, startedAtMs: null }]);
+    expect(await world.redis.zScore('streams:expiring', `live:${id.imei}:5`)).toBeNull();
+  });
+
+  it('is told again where others may have taken the stream for ended', async () => {
+    const id = await world.ask({ dataType: 1 });
+    const camera = new TcpCamera(world.service.livePort);
+    const feed = stream(camera, new CameraVoice(id), card);
+    const player = await Player.open(world.url(id));
+    await waitFor('the viewer', () => of(id).some(({ viewers, video }) => viewers === 1 && video !== null));
+    const stateOf = (change?: StreamChanged) => JSON.stringify({ ...change, atMs: 0, order: null });
+    await waitFor('the repetition', async () => {
+      const [before, last] = of(id).slice(-2);
+      if (stateOf(before) === stateOf(last)) return true;
+      // As if this pod had been unable to renew its claim for long.
+      await world.redis.del(`stream:live:${id.imei}:${id.channel}`);
+      return false;
+    });
+    expect(of(id).at(-1)).toMatchObject({ status: 'streaming', viewers: 1 });
+    feed.stop();
+    camera.close();
+    player.close();
   });
 
   it('is nothing of recordings', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { announce, type Bus, notStreaming, type StreamChanged, streamChanged } from '@fleet/bus';
 import type { StreamId } from '@fleet/storage';
 import type { EndReason, MediaStream } from '../domain/media-stream.ts';
@@ -7,6 +8,8 @@ import { streamName } from '../domain/stream-key.ts';
 export class StreamTeller {
   readonly #bus: Bus;
   readonly #told = new Map<string, string>();
+  readonly #id = randomUUID();
+  #sequence = 0;
 
   constructor(bus: Bus) {
     this.#bus = bus;
@@ -21,7 +24,7 @@ export class StreamTeller {
       const name = streamName(stream.id);
       if (this.#told.get(name) === text) continue;
       this.#told.set(name, text);
-      announce(this.#bus, streamChanged, { ...state, atMs: Date.now() });
+      this.#announce(state);
     }
   }
 
@@ -29,17 +32,23 @@ export class StreamTeller {
   ended(stream: MediaStream, reason: EndReason): void {
     if (stream.id.kind !== 'live') return;
     this.#told.delete(streamName(stream.id));
-    if (reason !== 'takenOver')
-      announce(this.#bus, streamChanged, {
-        ...stateOf(stream, 'stopped'),
-        viewers: 0,
-        atMs: Date.now(),
-      });
+    if (reason !== 'takenOver') this.#announce({ ...stateOf(stream, 'stopped'), viewers: 0 });
   }
 
-  /** The camera said yes and did not come. */
-  neverBegan(id: StreamId): void {
-    if (id.kind === 'live') announce(this.#bus, streamChanged, notStreaming(id, 'stopped'));
+  /** Others may have been told otherwise of a stream that goes on here: it is told again. */
+  forget(id: StreamId): void {
+    this.#told.delete(streamName(id));
+  }
+
+  /** Nobody has a stream any more of which nobody told the end: the camera said yes and did not come, or the pod that had it has died. */
+  isNowhere(id: StreamId): void {
+    if (id.kind === 'live') this.#announce(notStreaming(id, 'stopped'));
+  }
+
+  #announce(change: StreamChanged): void {
+    this.#sequence += 1;
+    const order = { by: this.#id, sequence: this.#sequence };
+    announce(this.#bus, streamChanged, { ...change, atMs: Date.now(), order });
   }
 }
 

@@ -74,10 +74,12 @@ describe('live streams', () => {
         ...notStreaming({ imei, channel: 1 }, 'starting'),
         viewers,
         atMs: atMs + viewers,
+        order: { by: 'pod-1', sequence: viewers + 1 },
       });
     await until(() => ear.of('stream', id).length === expected.length);
     expect(ear.of('stream', id).map(({ viewers }) => viewers)).toEqual(expected);
     const heard = ear.heard.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
     expect(heard.map((each) => each.atMs - atMs)).toEqual(expected);
+    expect(heard.map(({ order }) => order)).toEqual(expected.map((at) => ({ by: 'pod-1', sequence: at + 1 })));
   });
 });

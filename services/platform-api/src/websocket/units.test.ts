@@ -1,7 +1,9 @@
+import type { LiveEvent } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
-import { anything, assert, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
+import { anything, assert, configureGlobal, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { somewhere } from '../domains/share-links/rules.ts';
+import { propertySeed } from '../testing/property-seed.ts';
 import { readClientMessage } from './client-messages.ts';
 import { Coalesced } from './coalesced.ts';
 import { type Audience, OutgoingEvent } from './live-event.ts';
@@ -9,6 +11,9 @@ import { MessageLimit } from './message-limit.ts';
 import { Pace } from './pace.ts';
 import { snapshotMessages } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
+import { ToldInOrder } from './told-in-order.ts';
+
+configureGlobal({ seed: propertySeed });
 
 const event = (vehicleId: number, timestamp: number): OutgoingEvent =>
   new OutgoingEvent(1, { type: 'location', vehicleId, atMs: 0, data: { timestamp, driver_id: 5 } });
@@ -29,6 +34,26 @@ describe('Pace', () => {
     expect(pace.due(2_500).map(({ timestamp }) => timestamp)).toEqual([14]);
     pace.due(50_000);
     expect(pace.admit(event(1, 1), 1_000, 60_000)).toBe(true);
+  });
+});
+
+describe('changes of a stream', () => {
+  const change = (sequence: number, by = 'pod-1', channel_id = 1): LiveEvent => ({
+    type: 'stream',
+    vehicleId: 1,
+    atMs: 0,
+    data: { channel_id },
+    order: { by, sequence },
+  });
+
+  it('that newer ones have overtaken on their way are left out', () => {
+    const told = new ToldInOrder();
+    expect([1, 3, 2, 3, 4].map((sequence) => told.admit(change(sequence)))).toEqual([true, true, false, false, true]);
+    // Of another channel, of another process, and of one that tells no order.
+    expect(told.admit(change(1, 'pod-1', 2))).toBe(true);
+    expect(told.admit(change(1, 'pod-2'))).toBe(true);
+    const { order: _none, ...unordered } = change(1);
+    expect(told.admit(unordered)).toBe(true);
   });
 });
 
