@@ -25,6 +25,10 @@ export interface Bus {
   downForMs(): number;
   /** Calls back after every reconnect; answers how to stop that. */
   onReconnect(listener: () => void): () => void;
+  /** Calls back with the subject of what is announced while the connection is down, so that nobody hears it; answers how to stop that. */
+  onUnheard(listener: (subject: string) => void): () => void;
+  /** Called where something is announced while the connection is down. */
+  noteUnheard(subject: string): void;
   /** Finishes what is under way and closes. */
   close(): Promise<void>;
 }
@@ -46,6 +50,7 @@ export async function openBus(url: string, options: { name: string; log: Logger 
     maxPingOut: 2,
   }).finally(() => clearInterval(waiting));
   const listeners = new Set<() => void>();
+  const unheardListeners = new Set<(subject: string) => void>();
   let downSinceMs: number | undefined;
   const watch = async (): Promise<void> => {
     for await (const status of nc.status()) {
@@ -71,6 +76,13 @@ export async function openBus(url: string, options: { name: string; log: Logger 
     onReconnect: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    onUnheard: (listener) => {
+      unheardListeners.add(listener);
+      return () => unheardListeners.delete(listener);
+    },
+    noteUnheard: (subject) => {
+      for (const listener of unheardListeners) callSafely(() => listener(subject), log);
     },
     close: async () => {
       // Draining needs a server that answers; without one, or when it goes meanwhile, only closing is left.
@@ -127,6 +139,6 @@ function callSafely(listener: () => void, log: Logger): void {
   try {
     listener();
   } catch (error) {
-    log.error({ err: error }, 'a listener for broker reconnects failed');
+    log.error({ err: error }, 'a listener of the broker connection failed');
   }
 }

@@ -201,6 +201,7 @@ export function announce<T extends TSchema>(
 ): void {
   // A closed connection is as good as a broker that is away.
   if (!bus.nc.isClosed()) bus.nc.publish(subject, encodeJson(body));
+  if (!bus.isUp()) bus.noteUnheard(subject);
 }
 
 /** Hears messages without an answer; those that do not fit the schema go to `onError`. With `queue` one of those that give it hears each. */

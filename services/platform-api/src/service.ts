@@ -17,6 +17,7 @@ import { AccessTokens } from './access/access-tokens.ts';
 import { allowedOrigins } from './access/origins.ts';
 import { Principals } from './access/principals.ts';
 import { platformRateLimits } from './access/rate-limits.ts';
+import { noteUnheardChanges } from './access/unheard-changes.ts';
 import { createPlatformApi, createPlatformApp } from './app.ts';
 import { bootstrap, UntilDone } from './bootstrap.ts';
 import { type Config, rolesOf, schema } from './config.ts';
@@ -124,6 +125,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
     messages: overrides.messages ?? messagesOf(config, log),
     stopped: stopped.signal,
   });
+  const unheard = noteUnheardChanges(deps);
+  lifecycle.onStop('unheard changes', () => unheard.stop());
   const principals = new Principals(records, opened, log);
   lifecycle.onStop('principals', () => principals.stop());
   const origins = allowedOrigins(config.PUBLIC_BASE_URL, config.ALLOWED_ORIGINS);

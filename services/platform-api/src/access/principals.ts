@@ -37,6 +37,8 @@ export class Principals {
         this.#principals.forgetAll();
       }),
       listenFor(bus, accessChanged, onError, () => this.#principals.forgetAll()),
+      // What was said meanwhile was not heard.
+      { stop: bus.onReconnect(() => this.forgetAll()) },
     ];
   }
 
@@ -51,6 +53,12 @@ export class Principals {
     const { userId, accountId, sessionId, mintedByKeyId } = claims;
     const key = [accountId, userId, sessionId, mintedByKeyId].join(':');
     return orUnavailable(this.#principals.get(key, () => this.#read(claims)));
+  }
+
+  /** Has the database asked again for everybody. */
+  forgetAll(): void {
+    this.#keys.forgetAll();
+    this.#principals.forgetAll();
   }
 
   stop(): void {

@@ -6,6 +6,7 @@ import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { eventOfRecord, OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace, paceTickMs } from './pace.ts';
+import { ToldInOrder } from './told-in-order.ts';
 
 type Parts = Pick<Deps, 'bus' | 'log' | 'records' | 'redis'>;
 
@@ -19,6 +20,7 @@ class Feed {
   readonly viewers = new Set<FeedViewer>();
   readonly #parts: Parts;
   readonly #pace = new Pace();
+  readonly #order = new ToldInOrder();
   readonly #accountId: number;
   readonly #heard: { stop(): void };
 
@@ -60,6 +62,7 @@ class Feed {
   #take({ accountId, events }: LiveEvents): void {
     const nowMs = performance.now();
     for (const live of events) {
+      if (!this.#order.admit(live)) continue;
       const event = new OutgoingEvent(accountId, live);
       if (event.isOfSharing) void this.#offerOwn(event);
       else if (event.type !== 'location' || this.#pace.admit(event, locationIntervalMs, nowMs)) this.#offer(event);
@@ -90,6 +93,7 @@ const settleLimitMs = 2_000;
 /** The feeds of all accounts that somebody here looks at: one subscription each, however many look. */
 export class Feeds {
   readonly #parts: Parts;
+  readonly #viewsAreCurrent: () => Promise<void>;
   readonly #feeds = new Map<number, Feed>();
   readonly #tick: NodeJS.Timeout;
   readonly #offReconnect: () => void;
@@ -97,8 +101,10 @@ export class Feeds {
   #missedSinceMs: number | undefined;
   #isStopped = false;
 
-  constructor(parts: Parts) {
+  /** `viewsAreCurrent` resolves once viewers know of what was taken from them while nothing was heard. */
+  constructor(parts: Parts, viewsAreCurrent: () => Promise<void>) {
     this.#parts = parts;
+    this.#viewsAreCurrent = viewsAreCurrent;
     this.#offReconnect = parts.bus.onReconnect(() => this.#missed());
     this.#tick = setInterval(() => {
       const nowMs = performance.now();
@@ -159,6 +165,7 @@ export class Feeds {
       try {
         // What is recorded from here on is heard again.
         await this.settled();
+        await this.#viewsAreCurrent();
         for (const feed of this.#feeds.values()) await feed.catchUp(sinceMs);
         // Another outage may have come in between.
         if (this.#missedSinceMs === sinceMs) this.#missedSinceMs = undefined;

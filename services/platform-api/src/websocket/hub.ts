@@ -56,11 +56,11 @@ export class Hub {
   #second = 0;
 
   constructor(deps: Deps, { principals, stats, secondMs = 1_000 }: HubParts) {
-    const { bus, log, records } = deps;
+    const { bus, log, records, redis } = deps;
     this.#deps = deps;
     this.#stats = stats;
-    this.#views = new Views({ bus, log, records, principals });
-    this.#feeds = new Feeds(deps);
+    this.#views = new Views({ bus, log, records, redis, principals });
+    this.#feeds = new Feeds(deps, () => this.#views.current());
     this.#snapshots = new Snapshots(deps);
     this.#registry = new ConnectionRegistry(deps);
     this.#timers = [

@@ -53,6 +53,50 @@ describe('while the broker is away', () => {
   });
 });
 
+describe('access that ends while the broker is away', () => {
+  it('ends the connections of other replicas all the same', async () => {
+    const { world } = live;
+    const user = await world.user('manager');
+    const [here, there] = [await live.as(user), await live.as(user, live.replicaBase)];
+    const other = await live.as(await world.user('manager'), live.replicaBase);
+    await world.nats.kill();
+    await until(() => !world.bus.isUp() && !live.replica.deps.bus.isUp());
+    expect((await world.as(user).post('/api/auth/logout')).status).toBe(200);
+    const atMs = Date.now();
+    for (const client of [here, there]) expect(await client.ended()).toMatchObject({ code: 4403 });
+    // By the age of what it knows a replica would find out after fifteen.
+    expect(Date.now() - atMs).toBeLessThan(10_000);
+    await other.settle();
+    expect(other.closed).toBeUndefined();
+    await world.nats.start();
+    await until(() => world.bus.isUp() && live.replica.deps.bus.isUp());
+  });
+
+  it('counts before what was missed is told', async () => {
+    const { world } = live;
+    const vehicle = await live.newVehicle();
+    const guest = await live.as(world.theirs.owner, live.replicaBase);
+    guest.send({ type: 'subscribe', events: ['vehicle', 'notification'] });
+    await guest.next('subscribed');
+    const permissions = ['view', 'notifications'];
+    const share = { secondaryUser: world.theirs.owner.id, vehicles: [vehicle.id], permissions };
+    expect((await live.owner.post('/api/vehicle/share-vehicles', share)).status).toBe(200);
+    await guest.next('vehicle');
+    const owner = await live.as(world.ours.owner, live.replicaBase);
+    await world.nats.kill();
+    await until(() => !live.replica.deps.bus.isUp());
+    await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
+    // As by a process whose word has got lost.
+    await world.deps.records.collection('shares').deleteMany({ vehicleId: vehicle.id });
+    await world.nats.start();
+    await owner.next('notification');
+    await until(() => guest.of('vehicle').length === 2);
+    await guest.settle();
+    expect(guest.of('vehicle').map(({ data }) => data['action'])).toEqual(['shared', 'unshared']);
+    expect(guest.of('notification')).toEqual([]);
+  });
+});
+
 describe('a client that speaks no websocket', () => {
   it.each([
     ['bytes of any kind', Buffer.from(Array.from({ length: 4_000 }, (_unused, n) => (n * 7_919) % 256))],

@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { accessChanged, fleetChanged, keyRevoked, listenFor } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Principals } from '../access/principals.ts';
+import { UnheardChanges } from '../access/unheard-changes.ts';
 import type { Deps } from '../deps.ts';
 import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import { findKeyById } from '../domains/api-keys/use-cases.ts';
@@ -12,7 +14,7 @@ import { findAnywhere } from '../domains/users/use-cases.ts';
 import { accessTo, type Viewer, visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Audience } from './live-event.ts';
 
-type Parts = Pick<Deps, 'records' | 'bus' | 'log'> & { readonly principals: Principals };
+type Parts = Pick<Deps, 'records' | 'bus' | 'redis' | 'log'> & { readonly principals: Principals };
 
 /** What a user may be told of a vehicle. */
 export interface EventAccess {
@@ -43,13 +45,16 @@ export class UserView {
   readonly holder: TokenHolder;
   readonly listeners = new Set<ViewListener>();
   readAtMs = performance.now();
+  /** When the reading began that is shown: what was changed before is in it. */
+  currentOfMs: number;
   #seen: Seen;
   #reads = 0;
   #shownRead = 0;
 
-  constructor(holder: TokenHolder, seen: Seen) {
+  constructor(holder: TokenHolder, seen: Seen, currentOfMs: number) {
     this.holder = holder;
     this.#seen = seen;
+    this.currentOfMs = currentOfMs;
   }
 
   get caller(): Viewer {
@@ -85,15 +90,16 @@ export class UserView {
   }
 
   /** Numbers a reading that begins now. */
-  beginRead(): number {
+  beginRead(): { readonly number: number; readonly atMs: number } {
     this.#reads += 1;
-    return this.#reads;
+    return { number: this.#reads, atMs: performance.now() };
   }
 
   /** Takes what a reading has found, unless one that began later has ended before it. */
-  update(seen: Seen, read: number): void {
-    if (read < this.#shownRead) return;
-    this.#shownRead = read;
+  update(seen: Seen, { number, atMs }: ReturnType<UserView['beginRead']>): void {
+    if (number < this.#shownRead) return;
+    this.#shownRead = number;
+    this.currentOfMs = atMs;
     const before = this.#seen.shares;
     this.#seen = seen;
     const shared = [...seen.shares.keys()].filter((id) => !before.has(id));
@@ -125,23 +131,29 @@ export class Views {
   readonly #running = new Map<UserView, Promise<Seen | Refusal>>();
   readonly #waiting = new Map<UserView, Promise<Seen | Refusal>>();
   readonly #heard: readonly { stop(): void }[];
+  readonly #unheard: UnheardChanges;
   readonly #tick: NodeJS.Timeout;
   #gathering: NodeJS.Timeout | undefined;
   #reading = 0;
   #changes = 0;
+  #isStopped = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const { bus, log } = parts;
+    const { bus, redis, log } = parts;
     const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
-    const off = bus.onReconnect(() => this.#reread(() => true));
+    this.#unheard = new UnheardChanges(redis);
+    const off = bus.onReconnect(() => this.#rereadAll());
     this.#heard = [
       listenFor(bus, accessChanged, onError, ({ userId, sessionId }) => this.#reread(whose(userId, sessionId))),
       listenFor(bus, keyRevoked, onError, ({ keyId }) => this.#reread(hangsOn(keyId))),
       listenFor(bus, fleetChanged, onError, (change) => this.#reread((view) => concerns(view, change))),
       { stop: () => off() },
     ];
-    this.#tick = setInterval(() => this.#rereadOld(), tickMs);
+    this.#tick = setInterval(() => {
+      this.#rereadOld();
+      void this.#rereadUnheard();
+    }, tickMs);
     this.#tick.unref();
   }
 
@@ -171,7 +183,16 @@ export class Views {
     }
   }
 
+  /** Resolves once all views are as of a moment behind this call: nobody is told of what was taken from them before. */
+  async current(): Promise<void> {
+    const sinceMs = performance.now();
+    const isOld = ({ currentOfMs }: UserView): boolean => currentOfMs < sinceMs;
+    this.#rereadAll();
+    while (!this.#isStopped && [...this.#views.values()].some(isOld)) await delay(gatherMs, undefined, { ref: false });
+  }
+
   stop(): void {
+    this.#isStopped = true;
     for (const heard of this.#heard) heard.stop();
     clearInterval(this.#tick);
     clearTimeout(this.#gathering);
@@ -180,10 +201,11 @@ export class Views {
 
   async #open(key: string, holder: TokenHolder): Promise<UserView | Refusal> {
     const changes = this.#changes;
+    const beganMs = performance.now();
     try {
       const seen = await read(this.#parts, holder);
       if (seen === 'token' || seen === 'suspended') return seen;
-      const view = new UserView(holder, seen);
+      const view = new UserView(holder, seen, beganMs);
       this.#views.set(key, view);
       // Something was said to have changed while it was read.
       if (changes !== this.#changes) this.#reread((each) => each === view);
@@ -191,6 +213,16 @@ export class Views {
     } finally {
       this.#opening.delete(key);
     }
+  }
+
+  /** Something has changed of which nothing was heard. */
+  #rereadAll(): void {
+    this.#parts.principals.forgetAll();
+    this.#reread(() => true);
+  }
+
+  async #rereadUnheard(): Promise<void> {
+    if (await this.#unheard.areThere()) this.#rereadAll();
   }
 
   #reread(which: (view: UserView) => boolean): void {
@@ -258,9 +290,9 @@ export class Views {
 
   /** Reads a view again; one of a user who is not let in any more ends. */
   async #read(view: UserView): Promise<Seen | Refusal> {
-    const number = view.beginRead();
+    const reading = view.beginRead();
     const seen = await read(this.#parts, view.holder);
-    if (seen !== 'token' && seen !== 'suspended') view.update(seen, number);
+    if (seen !== 'token' && seen !== 'suspended') view.update(seen, reading);
     else {
       // Its connections may take their time to end; whoever comes meanwhile is judged anew.
       const key = keyOf(view.holder);
