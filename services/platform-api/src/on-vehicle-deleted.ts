@@ -12,7 +12,7 @@ import { dropVehicleFromWebhooks } from './domains/webhooks/use-cases.ts';
 import { forgetAttachments } from './events/attachment-requests.ts';
 import { forgetTerminal } from './telemetry/states.ts';
 
-/** What the domains do when a vehicle is deleted, a line for each. Each runs even where another failed. */
+/** What the domains do when a vehicle is deleted, a line for each. Each runs even where another failed, and all of them again then. */
 export const onVehicleDeleted = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
   (vehicle) => endDriverSessions(deps, vehicle, vehicle._id),

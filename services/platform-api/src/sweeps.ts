@@ -15,7 +15,9 @@ import { sweepPositions } from './domains/positions/retention.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { eraseUsers } from './domains/users/erasure.ts';
+import { endDeletedVehicles } from './domains/vehicles/deleted.ts';
 import { raiseDocumentExpiry } from './events/document-expiry.ts';
+import { onVehicleDeleted } from './on-vehicle-deleted.ts';
 import { sweepSends } from './senders/sent-log.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 
@@ -44,6 +46,11 @@ export const sweeps: readonly Sweep[] = [
   { name: 'notifications', everyMs: 24 * hourMs, run: (deps) => removeOldNotifications(deps) },
   { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
   { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
+  {
+    name: 'deleted vehicles',
+    everyMs: minuteMs,
+    run: (deps) => endDeletedVehicles(deps, onVehicleDeleted(deps)),
+  },
   { name: 'removals of media', everyMs: minuteMs, run: (deps) => settleRemovals(deps) },
   { name: 'old media', everyMs: hourMs, run: (deps) => removeOldMedia(deps) },
   { name: 'storage of media', everyMs: 24 * hourMs, run: (deps) => mendMedia(deps) },

@@ -21,6 +21,8 @@ export const accountData: Readonly<Record<string, Ending>> = {
   reset_tokens: 'at once',
   audit_log: { without: { ip: null, detail: {} } },
   vehicles: 'at once',
+  // Until all that went on with them has ended.
+  vehicle_endings: 'in time',
   drivers: 'in time',
   former_drivers: 'in time',
   vehicle_groups: 'in time',

@@ -18,6 +18,7 @@ export const indexes: readonly Index[] = [
   { collection: 'vehicles', keys: { accountId: 1, _id: -1 } },
   { collection: 'vehicles', keys: { accountId: 1, driverId: 1 } },
   { collection: 'vehicles', keys: { accountId: 1, groupIds: 1 } },
+  { collection: 'vehicle_endings', keys: { accountId: 1 } },
   { collection: 'drivers', keys: { accountId: 1, _id: -1 } },
   { collection: 'former_drivers', keys: { accountId: 1 } },
   { collection: 'vehicle_groups', keys: { accountId: 1, _id: -1 } },

@@ -12,7 +12,7 @@ import { travelledKm } from '../positions/travelled.ts';
 import { findUser } from '../users/use-cases.ts';
 import { ownGroupIds } from '../vehicle-groups/links.ts';
 import { withChannels } from './channels.ts';
-import { type VehicleDeleted, vehicleDeleted } from './deleted.ts';
+import { removeVehicle, type VehicleDeleted } from './deleted.ts';
 import { normalVehicleNo, vehicleChange, vehicleDefaults } from './rules.ts';
 import type { Vehicle, VehicleBody, VehicleShown } from './schema.ts';
 import { vehiclesIn } from './store.ts';
@@ -109,10 +109,10 @@ export async function deleteVehicle(
   id: number,
   hooks: readonly VehicleDeleted[],
 ): Promise<VehicleShown> {
-  const shown = await shownOwn(deps, caller, await ownVehicle(deps, caller, id));
-  const vehicle = await vehiclesIn(deps.records).remove(caller, id);
+  const known = await ownVehicle(deps, caller, id);
+  const shown = await shownOwn(deps, caller, known);
+  const vehicle = await removeVehicle(deps, known, hooks);
   if (vehicle === null) throw vehicleNotFound(id);
-  await vehicleDeleted(deps, vehicle, hooks);
   await audit(deps, caller, 'vehicles.delete', { type: 'vehicles', id }, { vehicleNo: vehicle.vehicleNo });
   return shown;
 }
@@ -123,11 +123,7 @@ export async function endVehicles(
   scope: Scope,
   hooks: readonly VehicleDeleted[],
 ): Promise<void> {
-  const vehicles = vehiclesIn(deps.records);
-  for (const { _id } of await vehicles.parts(scope, [])) {
-    const vehicle = await vehicles.remove(scope, _id);
-    if (vehicle !== null) await vehicleDeleted(deps, vehicle, hooks);
-  }
+  for (const vehicle of await vehiclesIn(deps.records).all(scope)) await removeVehicle(deps, vehicle, hooks);
 }
 
 /** The count goes on from what the user sets, and at another terminal from where it stands. */

@@ -1,20 +1,59 @@
 import { announce, fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject } from '@fleet/bus';
 import { dropStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
 import type { Deps } from '../../deps.ts';
+import { dueEndings, forgetEnding, noteEnding } from './endings.ts';
 import type { Vehicle } from './schema.ts';
+import { findVehicleByImei, vehiclesIn } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>;
 
-/** What a domain does when a vehicle is deleted: end its shares, links, commands. */
+/** What a domain does when a vehicle is deleted: end its shares, links, commands. It may be asked to once more. */
 export type VehicleDeleted = (vehicle: Vehicle) => Promise<void>;
 
 const kinds: readonly StreamKind[] = ['live', 'history'];
 /** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all of some devices. */
 const channels = Array.from({ length: 38 }, (_unused, channel) => channel);
 
-/** Ends what is going on with a vehicle that is deleted. The vehicle is gone already: what can not be ended now is logged, and ends by itself. */
-export async function vehicleDeleted(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDeleted[]): Promise<void> {
+/** Removes a vehicle and ends what is going on with it; the vehicle as it was, or null. What can not be ended now is ended by a sweep. */
+export async function removeVehicle(
+  deps: Parts,
+  known: Vehicle,
+  hooks: readonly VehicleDeleted[],
+): Promise<Vehicle | null> {
+  const { database } = deps.records;
+  await noteEnding(database, known);
+  const vehicle = await vehiclesIn(deps.records).remove(known, known._id);
+  if (vehicle === null) return null;
+  if (await endAll(deps, vehicle, hooks)) await forgetEnding(database, vehicle._id);
+  else await noteEnding(database, vehicle);
+  return vehicle;
+}
+
+/** Ends what could not be ended when vehicles were deleted, or was not because the process died. */
+export async function endDeletedVehicles(
+  deps: Parts,
+  hooks: readonly VehicleDeleted[],
+  now = new Date(),
+): Promise<void> {
+  const { records } = deps;
+  for (const { vehicle, notedAt } of await dueEndings(records.database, now)) {
+    const isThere = (await vehiclesIn(records).find(vehicle, vehicle._id)) !== null;
+    if (isThere || (await endAll(deps, await withoutTerminal(deps, vehicle), hooks)))
+      await forgetEnding(records.database, vehicle._id);
+    else await noteEnding(records.database, vehicle, notedAt, now);
+  }
+}
+
+/** The terminal may be in another vehicle by now: what goes on with it is that one's. */
+const withoutTerminal = async ({ records }: Parts, vehicle: Vehicle): Promise<Vehicle> =>
+  vehicle.imei === null || (await findVehicleByImei(records, vehicle.imei)) === null
+    ? vehicle
+    : { ...vehicle, imei: null };
+
+/** False where something could not be ended; the rest is. */
+async function endAll(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDeleted[]): Promise<boolean> {
   const { imei } = vehicle;
+  let isDone = true;
   const steps = hooks.map((hook) => () => hook(vehicle));
   if (imei !== null)
     steps.push(
@@ -25,9 +64,11 @@ export async function vehicleDeleted(deps: Parts, vehicle: Vehicle, hooks: reado
     try {
       await step();
     } catch (error) {
-      deps.log.error({ err: error, vehicleId: vehicle._id }, 'something of a deleted vehicle could not be ended');
+      isDone = false;
+      deps.log.error({ err: error, vehicleId: vehicle._id }, 'something of a deleted vehicle could not be ended yet');
     }
   }
+  return isDone;
 }
 
 async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {

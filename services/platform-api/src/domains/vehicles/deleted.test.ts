@@ -1,0 +1,103 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { onVehicleDeleted } from '../../on-vehicle-deleted.ts';
+import { lastLocationOf } from '../../testing/last-location.ts';
+import { newMedia } from '../../testing/media-records.ts';
+import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { findMedia, insertMedia } from '../media/store.ts';
+import { readLastLocations, writeLastLocation } from '../realtime/store.ts';
+import { endDeletedVehicles } from './deleted.ts';
+import { noteEnding } from './endings.ts';
+import type { Vehicle } from './schema.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+});
+afterAll(() => world?.close());
+afterEach(() => jest.restoreAllMocks());
+
+const newImei = (): string => String(randomInt(10 ** 11, 2 * 10 ** 11));
+const create = async (body: object, client = owner): Promise<Data> => {
+  const { status, data } = await client.post('/api/vehicles', { vehicle_no: `D${randomInt(10 ** 11)}`, ...body });
+  expect(status).toBe(201);
+  return data;
+};
+
+/** From now on all that has to do with files of vehicles fails. */
+function breakMedia(): void {
+  const collection = world.records.collection.bind(world.records);
+  jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+    if (name === 'media') throw new Error('the files are away');
+    return collection(name);
+  });
+}
+
+const protectedFile = async (id: number, imei: string | null): Promise<number> => {
+  const vehicle = { _id: id, accountId: world.ours.accountId, imei };
+  return (await insertMedia(world.records, newMedia(vehicle, 'nowhere', { protected: true }))).record._id;
+};
+const isProtected = async (mediaId: number) => (await findMedia(world.records, mediaId))?.protected;
+/** What a sweep does some time later. */
+const sweepIn = (ms: number) => endDeletedVehicles(world.deps, onVehicleDeleted(world.deps), new Date(Date.now() + ms));
+const endings = (vehicleId: number): Promise<number> =>
+  world.deps.database.collection<{ _id: number }>('vehicle_endings').countDocuments({ _id: vehicleId });
+
+describe('what could not be ended as a vehicle was deleted', () => {
+  it.each([
+    ['with a terminal', newImei()],
+    ['without one', null],
+  ])('is ended later, of a vehicle %s', async (_case, imei) => {
+    const { id } = await create({ imei });
+    const mediaId = await protectedFile(id, imei);
+    breakMedia();
+    expect((await owner.delete(`/api/vehicles/${id}`)).status).toBe(200);
+    await sweepIn(61_000);
+    jest.restoreAllMocks();
+    expect(await isProtected(mediaId)).toBe(true);
+    expect(await endings(id)).toBe(1);
+    // Tried in vain, it is left alone for a while.
+    await sweepIn(61_000);
+    expect(await isProtected(mediaId)).toBe(true);
+    await sweepIn(3_600_000);
+    expect(await isProtected(mediaId)).toBe(false);
+    expect(await endings(id)).toBe(0);
+  });
+
+  it('leaves the terminal alone where it is in another vehicle by then', async () => {
+    const imei = newImei();
+    const { id } = await create({ imei });
+    const mediaId = await protectedFile(id, imei);
+    breakMedia();
+    await owner.delete(`/api/vehicles/${id}`);
+    jest.restoreAllMocks();
+    await create({ imei }, world.as(world.theirs.owner));
+    await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114));
+    await sweepIn(3_600_000);
+    expect(await isProtected(mediaId)).toBe(false);
+    expect((await readLastLocations(world.deps.redis, [imei])).has(imei)).toBe(true);
+  });
+
+  it('is nothing where all has ended', async () => {
+    const { id } = await create({ imei: newImei() });
+    await owner.delete(`/api/vehicles/${id}`);
+    expect(await endings(id)).toBe(0);
+  });
+
+  it('is nothing either where the process died before the vehicle was removed', async () => {
+    const { id } = await create({});
+    const link = await owner.post('/api/share-links', { vehicle_id: id });
+    const stored = await world.records.collection<Vehicle>('vehicles').findOne({ _id: id });
+    if (stored === null) throw new Error('there is no vehicle');
+    await noteEnding(world.deps.database, stored);
+    await sweepIn(61_000);
+    expect(await endings(id)).toBe(0);
+    expect((await owner.get(`/api/vehicles/${id}`)).status).toBe(200);
+    expect((await world.anonymous.get(`/api/public/share-links/${String(link.data['slug'])}`)).status).toBe(200);
+  });
+});
