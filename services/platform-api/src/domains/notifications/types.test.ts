@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { dayAt, defaultTypes, readRecordDate, requireKnownTypes, windowOfDay } from './rules.ts';
 import { textsOf, translations } from './type-texts.ts';
-import { categories, kindOf, kindOfSource, notificationKinds } from './types.ts';
+import { categories, kindOfSource, notificationKinds } from './types.ts';
 
 const namesOf = (prefix: string, numbers: readonly number[]) =>
   numbers.map((number) => kindOfSource(`${prefix}:${number}`)?.type);
@@ -68,7 +68,14 @@ describe('the catalogue of notifications (platform-contract.md, section 13.1)', 
     expect(defaultTypes).toEqual(expect.arrayContaining(['sos', 'overspeed', 'geofence', 'device_offline']));
     for (const type of ['ignition_on', 'ignition_off', 'device_online', 'media_captured', 'driver_change'])
       expect(defaultTypes).not.toContain(type);
-    expect(kindOf('unknown_alarm')?.severity).toBe('info');
+    const info = notificationKinds.filter(({ severity }) => severity === 'info').map(({ type }) => type);
+    // Ignition, online, upload, capture, driver and snapshot types, and what is not known.
+    expect(info.toSorted()).toEqual(
+      'adas_snapshot device_online driver_change dsm_driver_change dsm_snapshot ignition_off ignition_on'
+        .concat(' media_captured unknown_alarm video_upload_completed video_upload_failed')
+        .split(' '),
+    );
+    expect(defaultTypes).toHaveLength(notificationKinds.length - info.length);
   });
 
   it.each(Object.entries(translations))('has every text in %s', (language, texts) => {
