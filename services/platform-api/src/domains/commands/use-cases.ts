@@ -189,7 +189,7 @@ async function found({ records }: Parts, scope: Scope, vehicleId: number, comman
 
 const notFound = (commandId: string): AppError => new AppError('not_found', `There is no command ${commandId}.`);
 
-/** Takes back what waits for the terminal of a vehicle that is deleted: the next one to have it is another's. */
+/** Takes back what waits for a terminal that its vehicle has lost, or whose vehicle is deleted: the next one to have it may be another's. */
 export async function cancelCommandsOf(
   { records, database }: Pick<Deps, 'records' | 'database'>,
   scope: Scope,

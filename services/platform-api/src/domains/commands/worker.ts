@@ -3,6 +3,7 @@ import { commandQueued, commandSent, listenFor } from '@fleet/bus';
 import { readDevices } from '@fleet/storage';
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
+import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { type Ending, isRepeatable } from './rules.ts';
 import type { Command, Flight } from './schema.ts';
 import { type Attempt, send } from './send.ts';
@@ -158,16 +159,32 @@ export class CommandWorker {
     const isReachable = isConnected || (await this.#parts.partnerChannels.reachable([imei])).has(imei);
     const command = await this.#queue.next(imei, new Date(), isReachable ? undefined : ['wakeup']);
     if (command === null) return false;
+    if (await this.#isOfFormer(command)) {
+      if (await this.#queue.cancel(command, command._id)) this.#tell(command._id);
+      return true;
+    }
     const flight: Flight = { name: randomBytes(16).toString('hex'), startedAt: new Date() };
     if (!(await this.#queue.begin(command._id, flight))) return true;
     const attempt = { name: flight.name, isRepeated: false, timeoutMs: this.#times.replyMs };
     return this.#attempt(command, attempt, isReachable && !isConnected);
   }
 
+  /** True where the terminal has left the vehicle that the command is for: it may be in a vehicle of another account now. */
+  async #isOfFormer({ imei, vehicleId }: Command): Promise<boolean> {
+    return (await vehicleByImei(this.#parts.records, imei))?._id !== vehicleId;
+  }
+
   /** What an earlier attempt has left: asked for again under its name while gateways know that, else given up. */
   async #takeUp(command: Command, { name, startedAt }: Flight): Promise<boolean> {
     const forMs = Date.now() - startedAt.getTime();
     if (command.notBefore !== null && command.notBefore.getTime() > Date.now()) return false;
+    if (await this.#isOfFormer(command)) {
+      // What its socket took can not be taken back.
+      if (command.status === 'sent') return this.#settle(command, name, { kind: 'unanswered' });
+      const canceled = { status: 'canceled', flight: null, notBefore: null, completedAt: new Date() } as const;
+      if (await this.#queue.duringFlight(command._id, name, canceled)) this.#tell(command._id);
+      return true;
+    }
     if (forMs > rememberedMs) return this.#settle(command, name, { kind: 'unanswered' });
     const timeoutMs = Math.max(Math.min(5_000, this.#times.replyMs), this.#times.replyMs - forMs);
     return this.#attempt(command, { name, isRepeated: true, timeoutMs });
