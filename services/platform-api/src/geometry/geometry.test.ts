@@ -4,11 +4,14 @@ import { distance } from '@turf/distance';
 import { kinks } from '@turf/kinks';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
+import { propertySeed } from '../testing/property-seed.ts';
 import { bboxOf, boundsOf, isWithin, overlap, readBbox } from './bounds.ts';
 import { joined, lengthM, nearestOnLine } from './lines.ts';
 import { decodePolyline, encodePolyline } from './polyline.ts';
 import { bearingDeg, compassPoint, destination, distanceM, nearLongitude, type Position } from './positions.ts';
 import { areaM2, isInRing, openRing, ringFault } from './rings.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true, noDefaultInfinity: true });
 const position = (maxLat = 85): fc.Arbitrary<Position> => fc.tuple(number(-maxLat, maxLat), number(-180, 180));
@@ -31,7 +34,9 @@ describe('positions', () => {
   it('measures as turf does', () => {
     fc.assert(
       fc.property(position(90), position(90), (a, b) => {
-        expect(distanceM(a, b)).toBeCloseTo(distance(lngLat(a), lngLat(b), { units: 'meters' }), 3);
+        const expected = distance(lngLat(a), lngLat(b), { units: 'meters' });
+        // Near the other side of the earth an angle is no sharper than the root of what a double can tell: a tenth of a metre.
+        expect(distanceM(a, b)).toBeCloseTo(expected, expected < 19_000_000 ? 3 : 0);
       }),
     );
   });

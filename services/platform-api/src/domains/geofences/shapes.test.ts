@@ -7,7 +7,10 @@ import * as fc from 'fast-check';
 import { pairs } from '../../coordinates.ts';
 import { overlap } from '../../geometry/bounds.ts';
 import { destination, type Position } from '../../geometry/positions.ts';
+import { propertySeed } from '../../testing/property-seed.ts';
 import { contains, geometryOf, middleOf, shapeOf } from './shapes.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
 const centre = fc.tuple(number(-60, 60), number(-180, 180)) as fc.Arbitrary<Position>;

@@ -8,9 +8,12 @@ import * as fc from 'fast-check';
 import { nearestOnLine } from '../../geometry/lines.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { propertySeed } from '../../testing/property-seed.ts';
 import { readCsv } from './csv.ts';
 import { loadTollGates } from './load-file.ts';
 import { alongPath, readTollGates } from './rules.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 jest.setTimeout(60_000);
 

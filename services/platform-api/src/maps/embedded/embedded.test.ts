@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
+import { propertySeed } from '../../testing/property-seed.ts';
 import { lineOf } from '../matched-line.ts';
 import { EmbeddedGeocoder, type OwnPlace } from './embedded-geocoder.ts';
 import { EmbeddedMatcher } from './embedded-matcher.ts';
@@ -14,6 +15,8 @@ import { readRoads } from './road-file.ts';
 import { type Road, RoadNetwork } from './road-network.ts';
 import { byLength, findPaths } from './shortest-path.ts';
 import { likeness, trigramsOf } from './trigrams.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const road = (line: readonly Position[], more: Partial<Road> = {}): Road => ({
   line,

@@ -1,11 +1,14 @@
 import { EDITIONS, extraDefinitions } from '@fleet/jt808';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../testing/property-seed.ts';
 import { dedupeKeyOf } from '../rule.ts';
 import type { AlarmState } from './alarm-state.ts';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
 import { context, reportOf, type Sketch } from './testing.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const ids = Object.values(extraDefinitions).map(({ id }) => id);
 const lengths = [0, 1, 2, 3, 4, 5, 6, 7, 25, 31, 38, 41, 47, 50, 51, 65, 70, 71];

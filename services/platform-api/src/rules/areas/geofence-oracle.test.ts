@@ -9,8 +9,11 @@ import {
   type OracleShape,
   type Spot,
 } from '../../testing/crossings-oracle.ts';
+import { propertySeed } from '../../testing/property-seed.ts';
 import { contextOf, geofenceOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
 import { geofenceRule, insideIds } from './geofence-rule.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 jest.setTimeout(600_000);
 
