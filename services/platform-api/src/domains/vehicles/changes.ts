@@ -6,6 +6,7 @@ import type { Change, Scope } from '../../store/account-records.ts';
 import { forgetTerminal } from '../../telemetry/states.ts';
 import { accountOf } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
+import { cancelCommandsOf } from '../commands/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
 import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
@@ -76,9 +77,11 @@ export async function updateVehicle(
   return asWritten(await shownOwn(deps, caller, vehicle), body);
 }
 
-/** Whoever has the terminal next, perhaps in another account, is not to see where it was. */
+/** Whoever has the terminal next, perhaps in another account, is not to see where it was, nor to get what was meant for it here. */
 async function forgetFormer(deps: ChangeParts, former: Vehicle): Promise<void> {
+  const { records } = deps;
   try {
+    await cancelCommandsOf({ records, database: records.database }, former, former._id);
     await forgetTerminal(deps, former);
   } catch (error) {
     deps.log.error({ err: error, vehicleId: former._id }, 'what is known of a former terminal could not be forgotten');
