@@ -21,9 +21,11 @@ export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.n
     // A late report changes nothing of the present.
     if (each.before !== null && each.state.location === each.before.location) continue;
     const previous = stateOf(each.before?.location, nowMs);
-    const isBack = previous === 'offline' || previous === 'never_connected';
+    const wasAway = previous === 'offline' || previous === 'never_connected';
+    // What was sent an hour ago and is read only now ends no silence.
+    const isBack = wasAway && stateOf(each.state.location, nowMs) !== 'offline';
     if (isBack) returned.set(each.known.imei, lastHeardMs(each.state.location));
-    const events = eventsOf(each, isBack ? null : previous, nowMs);
+    const events = eventsOf(each, wasAway ? null : previous, nowMs);
     const { accountId } = each.known.vehicle;
     const known = byAccount.get(accountId);
     if (known === undefined) byAccount.set(accountId, events);

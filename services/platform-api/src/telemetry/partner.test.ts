@@ -157,20 +157,20 @@ describe('what partners push', () => {
     const isNoticed = async ({ imei }: Vehicle): Promise<boolean> => (await store.noticed(imei)) !== null;
     const position = { latitude: 48.1, longitude: 11.5, timestamp: longAgoMs, speed: 60, course: 0, altitude: null };
     const unknown = { satellites: null, odometerKm: null, batteryPercent: null, temperatureC: null, driver: null };
-    const publish = async (imei: string, receivedAtMs: number, report: PartnerReport): Promise<void> => {
+    // In one message: between two it would have come back.
+    const publish = async (imei: string, ...reports: (readonly [number, PartnerReport])[]): Promise<void> => {
       const batch = new TelemetryBatch();
-      appendPartnerReport(batch, imei, receivedAtMs, report);
+      for (const [receivedAtMs, report] of reports) appendPartnerReport(batch, imei, receivedAtMs, report);
       const subject = telemetrySubject(partitionOf(imei, world.deps.config.TELEMETRY_PARTITIONS));
       await world.bus.js.publish(subject, batch.take());
     };
     const { accountId } = world.ours;
-    for (const { imei } of [living, silent]) {
-      const moved = { ...position, ...unknown, ignition: false, backfilled: false };
-      await publish(imei, longAgoMs, { kind: 'position', accountId, position: moved });
-    }
+    const moved = { ...position, ...unknown, ignition: false, backfilled: false };
+    const first = [longAgoMs, { kind: 'position', accountId, position: moved }] as const;
     const nowMs = Date.now();
     const heartbeat = { timestamp: nowMs - 1_000, values: { powerLevel: 90 } };
-    await publish(living.imei, nowMs, { kind: 'heartbeat', accountId, heartbeat });
+    await publish(living.imei, first, [nowMs, { kind: 'heartbeat', accountId, heartbeat }]);
+    await publish(silent.imei, first);
     await until(async () => (await lastOf(living))?.heardAtMs === nowMs && (await lastOf(silent)) !== undefined);
     await until(async () => (await isNoticed(living)) && (await isNoticed(silent)));
     for (const { imei } of [living, silent]) {

@@ -1,0 +1,63 @@
+import { type Bus, decodeJson, type LiveEvent } from '@fleet/bus';
+import { describe, expect, it } from '@jest/globals';
+import { testPosition } from '../testing/positions.ts';
+import { tellOfPositions } from './live.ts';
+import type { Moved } from './unit.ts';
+
+const nowMs = Date.parse('2026-11-22T10:00:00Z');
+const minuteMs = 60_000;
+const imei = '13800138000';
+
+/** A report that was received so many minutes ago. */
+const at = (minutesAgo: number, speed: number) => {
+  const atMs = nowMs - minutesAgo * minuteMs;
+  return testPosition(imei, { timestamp: atMs, serverTimestamp: atMs, slowSinceMs: null, speed });
+};
+const moved = (before: ReturnType<typeof at> | null, after: ReturnType<typeof at>): Moved =>
+  ({
+    known: { imei, vehicle: { _id: 7, accountId: 1, driverId: null } },
+    before: before && { location: before },
+    state: { location: after },
+  }) as unknown as Moved;
+
+/** What is told of it, and when a silence has ended with it. */
+function told(each: Moved) {
+  const events: LiveEvent[] = [];
+  const nc = {
+    isClosed: () => false,
+    publish: (_subject: string, body: Uint8Array) => {
+      events.push(...(decodeJson(body) as { events: LiveEvent[] }).events);
+    },
+  };
+  const returned = tellOfPositions({ nc, isUp: () => true } as unknown as Bus, [each], nowMs);
+  const statuses = events.filter(({ type }) => type === 'status').map(({ data }) => data);
+  return {
+    locations: events.filter(({ type }) => type === 'location').length,
+    changes: statuses.map(({ previous_state: from, state: to }) => [from, to]),
+    returnedMs: returned.get(imei),
+  };
+}
+
+describe('what websockets are told of a report', () => {
+  it('is its position, and the state where that has changed', () => {
+    expect(told(moved(at(1, 50), at(0, 50)))).toEqual({ locations: 1, changes: [], returnedMs: undefined });
+    const changes = [['moving', 'stopped']];
+    expect(told(moved(at(1, 50), at(0, 0)))).toEqual({ locations: 1, changes, returnedMs: undefined });
+  });
+
+  it.each([
+    ['the first one ever', null],
+    ['the first one after ten minutes', at(11, 50)],
+  ])('is the position alone for %s: that the silence has ended is answered', (_case, before) => {
+    expect(told(moved(before, at(0, 50)))).toEqual({ locations: 1, changes: [], returnedMs: nowMs });
+  });
+
+  it('is no end of a silence where it is read long after it was sent', () => {
+    expect(told(moved(at(31, 50), at(30, 50)))).toEqual({ locations: 1, changes: [], returnedMs: undefined });
+  });
+
+  it('is nothing where the report changes nothing of the present', () => {
+    const location = at(5, 50);
+    expect(told(moved(location, location))).toEqual({ locations: 0, changes: [], returnedMs: undefined });
+  });
+});
