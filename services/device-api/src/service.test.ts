@@ -41,7 +41,7 @@ describe('a stop', () => {
   });
 
   it('is seen by load balancers before requests are refused', async () => {
-    const service = await world.service({ DRAIN_DELAY_MS: '1000' });
+    const service = await world.service({ DRAIN_DELAY_MS: '3000' });
     const imei = await world.device(() => answered(0x8204));
     const stopping = service.stop();
     expect((await fetch(`${service.base}/readyz`)).status).toBe(503);

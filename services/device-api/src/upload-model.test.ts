@@ -185,7 +185,7 @@ class Overlapping implements fc.AsyncCommand<UploadModel, System> {
       check(first.step, await firstAnswer, verdict.finish(first.answer));
     } else {
       const { imei } = system.camera;
-      const letIn = await uploads.commandsOf(imei);
+      const letIn = await uploads.world.commandsLetIn(imei);
       const secondAnswer = system.send(second.step, other(first.replica));
       await uploads.letIn(imei, letIn + 1);
       const expected = verdict.finish(first.answer);

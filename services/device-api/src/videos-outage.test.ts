@@ -53,6 +53,7 @@ describe('a broker that is away', () => {
     const done = await uploading(api, await uploads.camera());
     await uploads.records.transition(done, ['uploading'], 'completed');
     await uploads.world.nats.kill();
+    await until(async () => (await fetch(`${api.base}/readyz`)).status === 503);
     const answers = await Promise.all([
       api.get(uploadPath(camera.imei, { clip: 2, channel: 2 })),
       control(api, id, 0),

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { announce, findDevice, keyRevoked, serve, verifyKey } from '@fleet/bus';
+import { announce, deviceUsed, findDevice, keyRevoked, listenFor, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { openMediaPod } from '../testing/media-pod.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -134,6 +135,30 @@ describe('with DEVICE_API_AUTH=key', () => {
     expect(world.commandsOf(foreign)).toEqual([]);
     expect((await api.get(`/wakeup?imei=${own}`, withKey(key))).status).toBe(200);
     expect((await api.get(`/wakeup?imei=00000000${foreign}`, withKey(key))).status).toBe(404);
+  });
+
+  it('what is done with a device is told to the audit log, by whom; what is refused is not', async () => {
+    const told: object[] = [];
+    const ignore = (): void => undefined;
+    const heard = listenFor(world.bus, deviceUsed, ignore, (use) => told.push(use));
+    const imei = await device();
+    const pod = await openMediaPod((_request, response) => response.writeHead(200).end('video'));
+    await world.cameraConnects(imei, 1, pod.url);
+    try {
+      await api.get(`/wakeup?imei=${imei}`, withKey(newKey({ scopes: ['read'] })));
+      await api.get(`/wakeup?imei=${imei}`, withKey(newKey()));
+      await api.get(`/realtime/stream.flv?imei=${imei}&channel=2`, withKey(newKey()));
+      await api.get(`/realtime/stream.flv?imei=${imei}&channel=1`, withKey(newKey()));
+      await until(() => told.length >= 2);
+      const use = { keyId: 1, accountId: 7, imei, address: expect.stringContaining('127.0.0.1') };
+      expect(told).toEqual([
+        { ...use, kind: 'command', operation: 'wakeUp' },
+        { ...use, kind: 'view', operation: 'watchRealtimeStream', channel: 1, seconds: expect.any(Number) },
+      ]);
+    } finally {
+      heard.stop();
+      await pod.close();
+    }
   });
 
   it('the health endpoints and the documents need no key', async () => {

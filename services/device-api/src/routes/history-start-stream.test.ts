@@ -2,7 +2,7 @@ import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
 import { claimStream, readStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, World } from '../testing/world.ts';
+import { answered, slowBucket, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -11,7 +11,7 @@ let world: World;
 let api: Awaited<ReturnType<World['service']>>;
 beforeAll(async () => {
   world = await World.open({ platform: true });
-  api = await world.service();
+  api = await world.service(slowBucket);
 });
 afterAll(() => world.close());
 
@@ -167,11 +167,13 @@ describe('a channel that plays already', () => {
 
 describe('requests at the same time', () => {
   it('ask the camera once and share its answer, on all replicas', async () => {
-    const other = await world.service();
+    const other = await world.service(slowBucket);
     const waiting: ((outcome: Outcome) => void)[] = [];
     const imei = await world.device(() => new Promise<Outcome>((resolve) => waiting.push(resolve)));
     const all = [start(imei), start(imei), start(imei, '', other), start(imei, '', other)];
     await until(() => waiting.length === 1);
+    // One that comes after the failure would ask again.
+    await world.untilLookedAt(imei, all.length, [api, other]);
     waiting[0]?.(listed('00000000'));
     for (const answer of await Promise.all(all))
       expect(answer).toMatchObject({ status: 200, body: { response_id: '0x9201', result: 'failure' } });

@@ -45,7 +45,7 @@ describe('a recording', () => {
     let camera: Awaited<ReturnType<World['cameraConnects']>> | undefined;
     const pod = await mediaPod((_request, response) => {
       response.writeHead(404).end();
-      setTimeout(() => void camera?.leave(), 200);
+      setTimeout(() => void camera?.leave(), 50);
     });
     camera = await world.cameraConnects(imei, 1, pod.url, 'test-media', 'history');
     expect(await api.get(flv(imei))).toMatchObject({

@@ -158,7 +158,7 @@ describe('requests at the same time', () => {
     const channel2 = api.get(`/realtime/start-stream?imei=${imei}&channel=2`);
     await until(() => world.commandsOf(imei).length === 2);
     // The others have to be waiting by then: one that comes after a failure asks again.
-    await world.letIn(imei, requests.length + 1, [api, replica]);
+    await world.untilLookedAt(imei, requests.length + 1, [api, replica]);
     answer(outcome);
     const answers = await Promise.all(requests);
     expect(answers.map((one) => [one.status, one.body])).toEqual(requests.map(() => [status, body]));

@@ -154,10 +154,8 @@ describe('a media pod that fails', () => {
   });
 
   it('by not being there is 502, and 404 once its claim is gone', async () => {
-    const pod = await openMediaPod(streaming());
-    await pod.close();
     const imei = randomImei();
-    const camera = await world.cameraConnects(imei, 1, pod.url);
+    const camera = await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
     expect((await api.get(flv(imei))).status).toBe(502);
     await camera.leave();
     expect((await api.get(flv(imei))).status).toBe(404);
@@ -192,9 +190,10 @@ describe('a channel that was asked to stream', () => {
 
   it('can be watched the very moment start-stream has answered: the viewer waits for the first packet', async () => {
     const pod = await mediaPod();
+    const patient = await world.service();
     const imei = await world.device(() => answered(0x9101));
     await start(imei);
-    const watching = watch(imei);
+    const watching = watch(imei, '', patient);
     await until(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 1);
     await world.cameraConnects(imei, 1, pod.url);
     const response = await watching;

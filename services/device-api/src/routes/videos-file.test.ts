@@ -18,7 +18,7 @@ let podUrl = '';
 let source: { stop(): Promise<void> };
 beforeAll(async () => {
   uploads = await UploadWorld.open();
-  api = await uploads.service({ REQUEST_LIMIT_MS: '2000' });
+  api = await uploads.service();
   id = await completed();
 });
 beforeEach(async () => {
@@ -148,13 +148,14 @@ describe('GET /videos/file', () => {
   });
 
   it('is 502 where the pod does not answer the bus, its port, or in time', async () => {
+    const hasty = await uploads.service({ REQUEST_LIMIT_MS: '2000' });
     const reached = { status: 502, body: { status: 502, error: 'The server that has the video can not be reached.' } };
     podUrl = 'http://127.0.0.1:1';
     expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     podUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
+    expect(await hasty.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
     silent.closeAllConnections();
     await new Promise((resolve) => silent.close(resolve));
     await source.stop();
@@ -224,10 +225,11 @@ describe('GET /videos/file', () => {
     const cut = await withPod(
       (_request, response) => {
         response.writeHead(200, { 'content-length': '1000' });
-        response.write('half', () => response.destroy());
+        response.write('half');
       },
-      async () => {
+      async (pod) => {
         const response = await fetch(file());
+        for (const open of pod.open) open.destroy();
         return response.text().then(
           () => 'whole',
           () => 'cut',

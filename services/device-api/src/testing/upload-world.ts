@@ -11,8 +11,8 @@ import {
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { type Database, newReservation, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
-import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Answer, type Client, World } from './world.ts';
+import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Answer, type Client, slowBucket, World } from './world.ts';
 
 /** Where the stand-in for upload-ftp sends cameras. */
 export const ftpServer = { host: 'ftp.fleet.example', port: 2121 };
@@ -122,24 +122,14 @@ export class UploadWorld {
   }
 
   async service(env: Record<string, string> = {}): ReturnType<World['service']> {
-    // A bucket that hardly refills counts the commands of a device.
-    const slowly = { RATE_LIMIT_COMMANDS_PER_MINUTE: '1', RATE_LIMIT_COMMANDS_BURST: '1000' };
-    const service = await this.world.service({ MONGODB_URL: this.databaseUrl, ...slowly, ...env });
+    const service = await this.world.service({ MONGODB_URL: this.databaseUrl, ...slowBucket, ...env });
     this.#clients.push(service);
     return service;
   }
 
-  /** Commands about a device that have been let in. */
-  async commandsOf(imei: string): Promise<number> {
-    const [spent = '0'] = ((await this.world.redis.get(`rate-limit:command:${imei}`)) ?? '').split(':');
-    return Math.round(Number(spent));
-  }
-
   /** Waits until so many commands about a device have been let in, and have had the time to look at the records. */
   async letIn(imei: string, commands: number): Promise<void> {
-    // Without an answer of Redis a process counts for itself, after two seconds.
-    const limitAtMs = performance.now() + 10_000;
-    await until(async () => performance.now() > limitAtMs || (await this.commandsOf(imei)) >= commands);
+    await this.world.untilLetIn(imei, commands);
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(this.#clients.map((client) => client.get(`/videos/list?imei=${imei}`)));
       // Writes take turns: theirs were before this one.

@@ -12,7 +12,7 @@ import {
 } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { claimDevice, claimStream, keepGatewayAlive, openRedis, type Redis, releaseStream } from '@fleet/storage';
-import { ServerProcess, testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
 import { create, type DeviceApiService } from '../service.ts';
 
@@ -31,6 +31,9 @@ type Handler = (command: IncomingCommand) => Promise<Outcome> | Outcome;
 /** A terminal number that no other test has. */
 export const randomImei = (): string => `1${String(randomInt(1e10)).padStart(11, '0')}`;
 
+/** A bucket that hardly refills counts the commands of a device. */
+export const slowBucket = { RATE_LIMIT_COMMANDS_PER_MINUTE: '1', RATE_LIMIT_COMMANDS_BURST: '1000' };
+
 /** The outcome of a command that the device answered with a terminal general response. */
 export const answered = (commandMessageId: number, result: number | null = 0): Outcome => ({
   kind: 'answered',
@@ -48,6 +51,7 @@ export class World {
   readonly #gateway: DeviceCommandServer;
   readonly #services: DeviceApiService[] = [];
   readonly #mediaPods = new Set<string>();
+  #beating: NodeJS.Timeout | undefined;
   /** Offsets of the cameras' clocks on record, by canonical number. */
   readonly offsets = new Map<string, string>();
 
@@ -114,6 +118,10 @@ export class World {
     this.#handlers.set(imei, handler);
     this.#gateway.open(imei);
     await keepGatewayAlive(this.redis, podId);
+    // As a gateway does: it would be taken for dead after ten seconds.
+    this.#beating ??= setInterval(() => {
+      keepGatewayAlive(this.redis, podId).catch(() => undefined);
+    }, 2_000);
     await claimDevice(this.redis, imei, {
       sessionId: imei,
       podId,
@@ -149,7 +157,30 @@ export class World {
     return { leave: () => releaseStream(this.redis, id, claimed?.claim.generation ?? 0) };
   }
 
+  /** How many commands about a device have been let in by services of `slowBucket`. */
+  async commandsLetIn(imei: string): Promise<number> {
+    const [spent = '0'] = ((await this.redis.get(`rate-limit:command:${imei}`)) ?? '').split(':');
+    return Math.round(Number(spent));
+  }
+
+  /** Waits until so many commands about a device have been let in by services of `slowBucket`. */
+  async untilLetIn(imei: string, commands: number): Promise<void> {
+    // Without an answer of Redis a process counts for itself, after two seconds.
+    const limitAtMs = performance.now() + 10_000;
+    await until(async () => performance.now() > limitAtMs || (await this.commandsLetIn(imei)) >= commands);
+  }
+
+  /** The same, until they have had the time to look at the device's streams too. */
+  async untilLookedAt(imei: string, commands: number, services: readonly Client[]): Promise<void> {
+    await this.untilLetIn(imei, commands);
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(services.map((service) => service.get(`/health/camera?imei=${imei}&channel=1`)));
+      await this.bus.nc.flush();
+    }
+  }
+
   async close(): Promise<void> {
+    clearInterval(this.#beating);
     await Promise.all(this.#services.map((service) => service.stop()));
     await this.#gateway.stop();
     await this.bus.close();
