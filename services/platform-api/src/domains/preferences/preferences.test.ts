@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { PlatformWorld } from '../../testing/platform-world.ts';
 import { merged } from './rules.ts';
+import type { StoredConfig } from './schema.ts';
+import { accountConfig } from './use-cases.ts';
 
 jest.setTimeout(60_000);
 let world: PlatformWorld;
@@ -105,6 +107,9 @@ describe('GET and PUT /api/user-preferences/me', () => {
       code: 'not_found',
     });
     expect((await ours.put(me, { default_group_id: null })).data).toMatchObject({ default_group_id: null });
+    await ours.put(me, { default_group_id: group.id });
+    expect((await ours.delete(`/api/vehicle-groups/${group.id}`)).status).toBe(200);
+    expect((await ours.get(me)).data).toMatchObject({ default_group_id: null });
   });
 
   it('names fields that it does not know, or refuses them', async () => {
@@ -139,6 +144,17 @@ describe('GET and PUT /api/global-config', () => {
     expect((await theirs.get(config)).data).toMatchObject({ sms: { enabled: false, sender_id: null } });
     const entries = await ours.get('/api/audit-log?action=global_config.update');
     expect(entries.items[0]).toMatchObject({ detail: { parts: ['sms'] } });
+  });
+
+  it('names the provider of the installation where that of the account is gone', async () => {
+    const client = world.as(world.theirs.owner);
+    const { data } = await client.put(config, { sms: { sender_id: 'THEIRS' } });
+    const stored = JSON.stringify({ sms: { provider: 'twilio', sender_id: 'THEIRS' }, push: { provider: 'fcm' } });
+    const records = world.records.collection<StoredConfig>('global_config');
+    await records.updateOne({ _id: data.id }, { $set: { json: stored } });
+    const shown = { sms: { provider: 'log', sender_id: 'THEIRS' }, push: { provider: 'log' } };
+    expect((await client.get(config)).data).toMatchObject(shown);
+    expect(await accountConfig(world.deps, world.theirs)).toMatchObject(shown);
   });
 
   it('refuses providers without settings, unknown types and values out of range', async () => {

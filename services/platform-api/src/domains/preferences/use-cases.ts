@@ -50,7 +50,11 @@ export interface AccountConfig {
 
 export async function readPreferences({ records }: Store, user: UserOf): Promise<UserPreferences> {
   const record = await preferencesOf(records, user, user.userId);
-  return { record, values: merged(await defaultsOf({ records }, user), parsed(record)) };
+  const values = merged(await defaultsOf({ records }, user), parsed(record));
+  const { default_group_id: group } = values;
+  // A group that is deleted later is the default of nobody.
+  const isGone = group !== null && (await ownGroupIds({ records }, user, [group])).length === 0;
+  return { record, values: isGone ? { ...values, default_group_id: null } : values };
 }
 
 /** The language that a user reads; one who is gone reads English. */
@@ -95,13 +99,22 @@ export async function writePreferences(
 
 export async function readConfig(deps: Pick<Deps, 'records' | 'config'>, scope: Scope): Promise<AccountConfig> {
   const record = await configOf(deps.records, scope);
-  return { record, values: merged(configDefaults(deps), parsed(record)) };
+  return { record, values: configValues(deps, parsed(record)) };
 }
 
 /** How an account is configured, without making a record. */
 export async function accountConfig(deps: Pick<Deps, 'records' | 'config'>, scope: Scope): Promise<GlobalConfig> {
   const stored = await findConfig(deps.records, scope);
-  return merged(configDefaults(deps), stored === null ? {} : parsed(stored));
+  return configValues(deps, stored === null ? {} : parsed(stored));
+}
+
+/** A provider that the installation no longer has gives way to the one that it has: what was to be sent is sent. */
+function configValues(deps: Pick<Deps, 'config'>, stored: object): GlobalConfig {
+  const [defaults, providers] = [configDefaults(deps), configuredProviders(deps)];
+  const values = merged(defaults, stored);
+  const known = (kind: 'sms' | 'push'): string =>
+    providers[kind].includes(values[kind].provider) ? values[kind].provider : defaults[kind].provider;
+  return merged(values, { sms: { provider: known('sms') }, push: { provider: known('push') } });
 }
 
 /** Who has named no provider sends with those of the installation, and keeps files for as long as that does. */
@@ -125,7 +138,7 @@ export async function writeConfig(
   const write = async ({ record }: AccountConfig, version: number | undefined): Promise<AccountConfig | null> => {
     const stored = merged(parsed(record), body);
     const changed = await updateConfig(deps.records, record, JSON.stringify(stored), version);
-    return changed && { record: changed, values: merged(configDefaults(deps), stored) };
+    return changed && { record: changed, values: configValues(deps, stored) };
   };
   const written = await withLatest(() => readConfig(deps, caller), write, expectedVersion);
   const target = { type: 'global_config', id: written.record._id };
