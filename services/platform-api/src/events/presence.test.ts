@@ -63,7 +63,11 @@ describe('who is there', () => {
   const isNoticed = async (imei: string): Promise<boolean> => (await store().noticed(imei)) !== null;
   const found = async (vehicleId: number, type: string): Promise<readonly Data[]> =>
     (await api.get(`/api/notifications?type=${type}&limit=100`)).items.filter(({ vehicle_id: id }) => id === vehicleId);
-  const sweepAt = (minutes: number): Promise<void> => presence.sweep(Date.now() + minutes * minuteMs);
+  const sweepAt = async (minutes: number): Promise<void> => {
+    await presence.sweep(Date.now() + minutes * minuteMs);
+    // What was told by it has been heard.
+    await world.bus.nc.flush();
+  };
 
   it('a terminal that is silent for ten minutes is offline, once, and online when it is heard of again', async () => {
     const { id, imei } = await newVehicle();
@@ -217,10 +221,26 @@ describe('who is there', () => {
       expect(statuses(id).filter(([from]) => from === 'offline')).toHaveLength(1);
     });
 
+    it('is told of as soon as another replica has finished with it', async () => {
+      const { id, imei } = await comesBack();
+      await world.deps.redis.set(`presence-lock:${imei}`, 'another', { expiration: { type: 'EX', value: 3_600 } });
+      await reports(imei, 50);
+      await until(() => isAwaited(imei));
+      expect(statuses(id)).toEqual([]);
+      await world.deps.redis.del(`presence-lock:${imei}`);
+      await until(() => statuses(id).length > 0);
+      await sweepAt(120);
+      expect(statuses(id)).toEqual([['offline', 'moving', true]]);
+    });
+
     it('and says nothing stands still, and moves when it says so', async () => {
       const { id, imei } = await comesBack();
       await sessionIsHeardOf(imei);
-      await sweepAt(120);
+      // A sweep leaves out whom somebody else looks at.
+      await until(async () => {
+        await sweepAt(120);
+        return statuses(id).length > 0;
+      });
       expect(statuses(id)).toEqual([['offline', 'stopped', true]]);
       await reports(imei, 50);
       await until(() => statuses(id).length > 1);
