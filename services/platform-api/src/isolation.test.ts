@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { may, type Permission } from './access/roles.ts';
 import { declaredRoutes } from './api-document.ts';
 import { standInForDispatcher } from './testing/dispatcher-stub.ts';
-import { type Operation, operationsOf, readDocument } from './testing/document.ts';
+import { type Operation, operationsOf, readDocument, undescribed } from './testing/document.ts';
+import { type MediaPod, mediaPodId, openMediaPod } from './testing/media-pod.ts';
 import { type Answer, type Client, PlatformWorld, type TestUser, testPassword } from './testing/platform-world.ts';
-import { type Bodies, type Sample, sampleOf } from './testing/samples.ts';
-import { makeTenantData, type TenantData, wayOf } from './testing/tenant-data.ts';
+import { type Known, namingPlaces, type Sample, sampleOf, type Whose } from './testing/samples.ts';
+import { digits, makeTenantData, type TenantData, wayOf } from './testing/tenant-data.ts';
 
 // Every operation of the document, on a machine that may be busy.
 jest.setTimeout(300_000);
@@ -19,7 +20,7 @@ const routes = new Map(declaredRoutes().map((route) => [route.operationId, route
 const passport = 'P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10';
 
 /** Fields of bodies that the schema does not tell how to fill in. */
-const bodies: Bodies = {
+const bodies: Known['bodies'] = {
   register: () => ({ name: 'New', email: `${newWord()}@fleet.example`, password: testPassword, account_name: 'New' }),
   login: ({ tenant }) => ({ identifier: tenant.owner.email, password: testPassword }),
   sendOneTimeCode: ({ names }) => ({ phone_number: names['phone'] }),
@@ -41,13 +42,27 @@ const bodies: Bodies = {
   updatePushToken: () => ({ push_token: newWord() }),
   searchUserForShare: ({ names }) => ({ phone_number: names['phone'] }),
   createWebhook: () => ({ url: 'https://93.184.216.34/new' }),
-  createMiningDevice: () => ({ imei: String(Date.now()).padStart(15, '9') }),
+  createMiningDevice: () => ({ imei: digits(15) }),
   createGatewayOrder: () => ({ plan: 'basic', months: 1 }),
   createCommand: () => ({ type: 'text', params: { text: 'Hello' } }),
-  pushPartnerHeartbeats: () => ({ data_list: [] }),
+  pushPartnerHeartbeats: ({ names }) => ({ data_list: [{ deviceImei: names['miningImei'] }, { imei: names['imei'] }] }),
   receiveSms: () => ({ id: newWord(), from: '+14155550100', to: '+14155550199', text: 'Hello' }),
   receiveVoice: () => ({ call_id: newWord(), from: '+14155550100', transcript: 'Hello' }),
-  pushPartnerPositions: () => ({ data_list: [] }),
+  pushPartnerPositions: ({ names }) => ({
+    data_list: ['miningImei', 'imei'].map((kind) => ({
+      deviceImei: names[kind],
+      lat: 22.5,
+      lng: 114,
+      gpsTime: new Date().toISOString(),
+    })),
+  }),
+};
+
+const known: Known = {
+  bodies,
+  queries: {
+    getDashcamMediaFile: ({ names }) => Object.fromEntries(new URL(String(names['mediaUrl'])).searchParams),
+  },
 };
 
 /** What is open to any account by its nature: who has the link, or the exact number, is shown this much. */
@@ -59,15 +74,12 @@ const refusedAtHome: Readonly<Record<string, readonly number[]>> = {
   verifyOneTimeCode: [401],
   resetPassword: [401],
   endTwoFactor: [401, 409],
-  // Signatures of links, files and of payment gateways are checked, and this product has no gateway.
+  // Signatures of links and of payment gateways are checked, and this product has no gateway.
   getBillingPage: [401],
-  getDashcamMediaFile: [401],
   takeGatewayEvent: [401],
   verifyPayment: [409],
   // The account is that of a customer, which its owner or the operator deletes.
   deleteAccount: [404],
-  // Its vehicle has not reported where it is.
-  generateRoute: [404],
 };
 
 const newWord = (): string => `N${randomBytes(6).toString('hex')}`;
@@ -75,13 +87,19 @@ const newWord = (): string => `N${randomBytes(6).toString('hex')}`;
 let world: PlatformWorld;
 let ours: TenantData;
 let theirs: TenantData;
+let pod: MediaPod;
 beforeAll(async () => {
   world = await PlatformWorld.open();
   standInForDispatcher(world.bus);
+  pod = await openMediaPod(world.bus, mediaPodId);
+  pod.answer = (_request, response) => void response.writeHead(200, { 'content-type': 'image/jpeg' }).end('picture');
   ours = await makeTenantData(world, world.ours, 'OURMARK');
   theirs = await makeTenantData(world, world.theirs, 'THEIRMARK');
 });
-afterAll(() => world?.close());
+afterAll(async () => {
+  await world?.close();
+  await pod?.close();
+});
 
 const credentialsOf = ({ operationId }: Operation) => routes.get(operationId)?.access.credentials ?? 'both';
 
@@ -104,10 +122,17 @@ function clientFor(operation: Operation, data: TenantData): Client {
   );
 }
 
-const send = (client: Client, { method }: Operation, { path, body }: Sample): Promise<Answer> =>
-  method === 'get' || method === 'delete'
-    ? client[method](path, {}, ...((body === undefined ? [] : [body]) as []))
-    : client[method](path, body);
+const send = (
+  client: Client,
+  { method }: Operation,
+  { path, body }: Sample,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  method === 'get'
+    ? client.get(path, headers)
+    : method === 'delete'
+      ? client.delete(path, headers, body)
+      : client[method](path, body, headers);
 
 /** Every stored document of an account, as text. */
 async function stored({ tenant, names }: TenantData): Promise<string[]> {
@@ -124,43 +149,67 @@ async function stored({ tenant, names }: TenantData): Promise<string[]> {
   return found;
 }
 
-/** All places of an answer where an id of a tenant stands in a field that names records of that kind. */
-function idsOf(answer: unknown, { names }: TenantData): string[] {
-  const kinds = new Map(
-    ['vehicle', 'driver', 'group', 'geofence', 'user', 'account'].map((kind) => [kind, names[kind]] as const),
+/** All places of a value where an id of a tenant stands in a field that names records of that kind. */
+function idsOf(value: unknown, { names, tenant, dealer }: TenantData): string[] {
+  const kinds = ['vehicle', 'driver', 'group', 'geofence', 'route', 'webhook', 'media', 'partner'].map(
+    (kind) => [kind, [names[kind]]] as const,
   );
+  const all = new Map<string, readonly unknown[]>([
+    ...kinds,
+    ['user', [names['user'], tenant.owner.id, dealer.id]],
+    ['account', [names['account'], tenant.accountId]],
+  ]);
   const found: string[] = [];
-  const look = (value: unknown, at: string): void => {
-    if (Array.isArray(value)) for (const item of value) look(item, at);
-    else if (typeof value === 'object' && value !== null)
-      for (const [key, part] of Object.entries(value)) look(part, key);
-    else
-      for (const [kind, id] of kinds)
-        if (value === id && (at === `${kind}_id` || at === `${kind}_ids` || at === `${kind}s`))
-          found.push(`${at}: ${id}`);
+  const look = (part: unknown, name: string): void => {
+    if (Array.isArray(part)) for (const item of part) look(item, name);
+    else if (typeof part === 'object' && part !== null) for (const [key, each] of Object.entries(part)) look(each, key);
+    else {
+      const [, kind = ''] = /(?:^|_)([a-z]+?)(?:_ids?|s)?$/.exec(name.replaceAll(/[A-Z]/g, '_$&').toLowerCase()) ?? [];
+      if (all.get(kind)?.includes(part) === true) found.push(`${name}: ${String(part)}`);
+    }
   };
-  look(answer, '');
+  look(value, '');
   return found;
 }
 
 /** Nothing of a tenant stands in an answer, whatever its status. */
 function expectNothingOf(data: TenantData, { status, body }: Answer): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const { slug, phone, imei } = data.names;
-  const secrets = [data.mark, data.mintingKey, data.tenant.apiKey, data.tenant.owner.email, slug, imei, phone];
-  expect(secrets.filter((secret) => text.includes(String(secret)))).toEqual([]);
+  const { slug, phone, imei, miningImei, latitude, media } = data.names;
+  const secrets = [data.mark, data.mintingKey, data.tenant.apiKey, data.tenant.owner.email, slug, imei, miningImei];
+  const known = [...secrets, phone, latitude, `dashcam-media/${media}/`];
+  expect(known.filter((secret) => text.includes(String(secret)))).toEqual([]);
   expect(status < 300 ? idsOf(body, data) : []).toEqual([]);
 }
 
-/** The answer is one that the document has. */
+/** The answer is one that the document has, with no field that it does not tell of. */
 function expectDescribed({ responses }: Operation, { status, body }: Answer): void {
   expect(Object.keys(responses)).toContain(String(status));
   const schema = responses[status]?.content['application/json']?.schema;
   const check = compileBody({ ...schema, components: document.components });
   expect(() => check(structuredClone(body))).not.toThrow(/./);
+  expect(undescribed(document, schema, body)).toEqual([]);
 }
 
 const named = operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+
+/** All ways to put names of theirs into a request of ours: `found` is false where what the path names is not there for us. */
+function attemptsAt(operation: Operation): { whose: Whose; found: boolean }[] {
+  const { operationId, method, parameters } = operation;
+  const parts = parameters.filter((parameter) => parameter.in === 'path').length;
+  const isOpen = credentialsOf(operation) === 'none';
+  // A log-in with their password is theirs; nothing else takes what they know.
+  if (openToAll.has(operationId) || (isOpen && parts === 0)) return [];
+  const hidden = [{ path: theirs, rest: ours }, ...(parts > 1 ? [{ path: ours, end: theirs, rest: ours }] : [])];
+  if (isOpen) return hidden.map((whose) => ({ whose, found: false }));
+  const mixed = namingPlaces(document, operation).map((only) => ({ path: ours, rest: theirs, only }));
+  const whole = { path: ours, rest: theirs };
+  const alone = method === 'get' ? [{ ...whole, only: '' }] : [];
+  return [
+    ...[{ path: theirs, rest: theirs }, ...hidden].map((whose) => ({ whose, found: parts === 0 })),
+    ...[whole, ...alone, ...mixed].map((whose) => ({ whose, found: true })),
+  ];
+}
 
 describe('what one tenant does with the ids of another', () => {
   let before: string[];
@@ -170,21 +219,49 @@ describe('what one tenant does with the ids of another', () => {
 
   it.each(named)('%s reads, changes and reveals nothing', async (_name, operation) => {
     const client = clientFor(operation, ours);
-    // A log-in with their password is theirs; nothing else takes what they know.
-    const isOwn = credentialsOf(operation) === 'none' || openToAll.has(operation.operationId);
-    const attempts = isOwn ? [] : [sampleOf(document, operation, { path: theirs, rest: theirs }, bodies)];
-    for (const sample of attempts) {
+    for (const { whose, found } of attemptsAt(operation)) {
+      const sample = sampleOf(document, operation, whose, known);
       // What names nobody can only read.
       if (operation.method !== 'get' && !sample.names.path && !sample.names.rest) continue;
+      // What names nothing of theirs would do what it says.
+      if (operation.method !== 'get' && whose.path === ours && whose.end === undefined && !sample.names.rest) continue;
       const answer = await send(client, operation, sample);
       expectDescribed(operation, answer);
       expectNothingOf(theirs, answer);
-      expect(sample.names.path ? [answer.status, answer.body] : [404, answer.body]).toEqual([404, answer.body]);
-      if (!sample.names.path || !sample.names.rest || operation.method === 'get') continue;
-      const mixed = sampleOf(document, operation, { path: ours, rest: theirs }, bodies);
-      expectNothingOf(theirs, await send(client, operation, mixed));
+      const refusals = credentialsOf(operation) === 'none' ? [401, 403, 404] : [404];
+      const { status, body } = answer;
+      const isRight = found || refusals.includes(status);
+      expect({ path: sample.path, status, body, isRight }).toEqual({ path: sample.path, status, body, isRight: true });
     }
+    // Reads are looked at together, at the end.
+    expect(operation.method === 'get' ? before : await stored(theirs)).toEqual(before);
+  });
+
+  it('leaves theirs as it was, and nothing of ours that names a record of theirs', async () => {
     expect(await stored(theirs)).toEqual(before);
+    const named = (await stored(ours)).flatMap((text) => {
+      const at = text.indexOf(' ');
+      return idsOf(JSON.parse(text.slice(at)), theirs).map((id) => `${text.slice(0, at)} ${id}`);
+    });
+    expect(named).toEqual([]);
+  });
+});
+
+describe('the account of another tenant in X-Account-Id', () => {
+  // What ends the session of the caller would end this test.
+  const asked = named.filter(([, each]) => credentialsOf(each) !== 'none' && each.operationId !== 'logout');
+
+  let before: string[];
+  beforeAll(async () => {
+    before = await stored(theirs);
+  });
+
+  it.each(asked)('%s is as without it, or refused', async (_name, operation) => {
+    const headers = { 'x-account-id': String(theirs.tenant.accountId) };
+    const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
+    const answer = await send(clientFor(operation, ours), operation, sample, headers);
+    expectNothingOf(theirs, answer);
+    expect(operation.method === 'get' ? before : await stored(theirs)).toEqual(before);
   });
 });
 
@@ -199,7 +276,7 @@ describe('key and token of different tenants', () => {
     ] as const) {
       const client = world.with({ 'x-api-key': keyOf.apiKey, authorization: `Bearer ${tokenOf.token}` });
       for (const data of [ours, theirs]) {
-        const sample = sampleOf(document, operation, { path: data, rest: data }, bodies);
+        const sample = sampleOf(document, operation, { path: data, rest: data }, known);
         expect(await send(client, operation, sample)).toMatchObject({
           status: 403,
           body: { code: 'key_user_mismatch' },
@@ -223,13 +300,20 @@ const order = ({ method, operationId }: Operation): number =>
 
 describe('the same requests of the tenant itself', () => {
   it.each(named.toSorted(([, a], [, b]) => order(a) - order(b)))('%s is exercised', async (_name, operation) => {
-    const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, bodies);
-    const answer = await send(clientFor(operation, theirs), operation, sample);
+    const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
+    const takesKeys = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
+    const headers: Record<string, string> = takesKeys ? { 'idempotency-key': 'the same of both' } : {};
+    const answer = await send(clientFor(operation, theirs), operation, sample, headers);
     const allowed = refusedAtHome[operation.operationId] ?? [200, 201, 202];
     expect({ status: answer.status, body: answer.body }).toEqual({
       status: allowed.includes(answer.status) ? answer.status : allowed,
       body: answer.body,
     });
     expectDescribed(operation, answer);
+    if (!takesKeys || credentialsOf(operation) === 'none') return;
+    // What was answered there is nobody else's.
+    const again = await send(clientFor(operation, ours), operation, sample, headers);
+    expect(again.headers.get('idempotent-replayed')).toBeNull();
+    expectNothingOf(theirs, again);
   });
 });

@@ -83,7 +83,9 @@ const routes = (): PlatformRoute[] => [
       if (failure === 'refused') throw new AppError('limit_reached', 'No more.');
       if (body.name === 'wait') await new Promise<void>((resolve) => ((release = resolve), (isWaiting = true)));
       const made = await things.insert(scope, { name: body.name, note: body.note ?? null, parentGroup: null });
-      const data = { ...shown(made), secret: 'shown once', parts: [{ key: 'fk_1' }] };
+      // Neither lists in lists nor every name is something that all databases store.
+      const odd = { path: [[22.5, 114]], attributes: { $set: 1, 'a.b': 2 } };
+      const data = { ...shown(made), ...odd, secret: 'shown once', parts: [{ key: 'fk_1' }] };
       return new Reply(201, { data }, { Location: `/api/things/${made._id}` });
     },
   }),

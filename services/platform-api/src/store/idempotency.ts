@@ -5,8 +5,8 @@ interface StoredRequest {
   readonly _id: string;
   readonly bodySha256: string;
   readonly startedAt: Date;
-  /** Null while the request runs. */
-  readonly answer: KeptAnswer | null;
+  /** As JSON, since databases do not store every value and name that answers have. Null while the request runs. */
+  readonly answer: string | null;
   readonly expiresAt: Date;
 }
 
@@ -48,13 +48,12 @@ export class IdempotencyKeys implements IdempotencyStore {
     const stored = await this.#collection.findOne({ _id: id });
     if (stored === null) return null;
     const { bodySha256, answer } = stored;
-    return answer === null ? { state: 'running', bodySha256 } : { state: 'answered', bodySha256, answer };
+    if (answer === null) return { state: 'running', bodySha256 };
+    return { state: 'answered', bodySha256, answer: JSON.parse(answer) as KeptAnswer };
   }
 
   async keep(id: string, answer: KeptAnswer): Promise<void> {
-    // As JSON, so that what is replayed is what was sent.
-    const shown = JSON.parse(JSON.stringify(answer)) as KeptAnswer;
-    await this.#collection.updateOne({ _id: id }, { $set: { answer: shown } });
+    await this.#collection.updateOne({ _id: id }, { $set: { answer: JSON.stringify(answer) } });
   }
 
   async forget(id: string): Promise<void> {

@@ -81,3 +81,19 @@ export const operationsOf = (document: Document): Operation[] =>
 /** The schema itself, or what it refers to. */
 export const resolved = (document: Document, schema: Schema): Schema =>
   schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
+
+/** Where a value has fields that its schema does not tell of, as JSON pointers. */
+export function undescribed(document: Document, given: Schema | undefined, value: unknown, at = ''): string[] {
+  if (given === undefined || typeof value !== 'object' || value === null) return [];
+  const schema = resolved(document, given);
+  if (schema.anyOf !== undefined) {
+    const each = schema.anyOf.map((part) => undescribed(document, part, value, at));
+    return each.toSorted((a, b) => a.length - b.length)[0] ?? [];
+  }
+  if (Array.isArray(value)) return value.flatMap((item, i) => undescribed(document, schema.items, item, `${at}/${i}`));
+  const { properties, additionalProperties, patternProperties } = schema;
+  if (properties === undefined || additionalProperties !== undefined || patternProperties !== undefined) return [];
+  return Object.entries(value).flatMap(([name, part]) =>
+    name in properties ? undescribed(document, properties[name], part, `${at}/${name}`) : [`${at}/${name}`],
+  );
+}

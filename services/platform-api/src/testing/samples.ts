@@ -32,8 +32,12 @@ const kindOfName: Readonly<Record<string, string>> = {
 };
 /** Where something is looked for, wherever it can be said. */
 const placeOfName: Readonly<Record<string, string>> = { latitude: '22.5', longitude: '114.01' };
-/** What names a record in another way. */
-const textOfName: Readonly<Record<string, string>> = { imei: 'imei', vehicle_no: 'vehicleNo' };
+/** What names a record in another way, or finds it. */
+const textOfName: Readonly<Record<string, string>> = { imei: 'imei', vehicle_no: 'vehicleNo', query: 'mark' };
+
+/** What a parameter or field names; mining devices have numbers of their own. */
+const kindOf = ({ path }: Operation, name: string): string | undefined =>
+  name === 'imei' && path.startsWith('/api/mining-device') ? 'miningImei' : (kindOfName[name] ?? textOfName[name]);
 const kindOfPath: Readonly<Record<string, string>> = {
   '/api/drivers': 'driver',
   '/api/users': 'user',
@@ -75,54 +79,114 @@ export interface Sample {
   readonly names: { readonly path: boolean; readonly rest: boolean };
 }
 
-/** What a schema does not tell of a body that is taken. */
-export type Bodies = Readonly<Record<string, (data: TenantData) => object>>;
+/** What the document does not tell of requests that are taken, by operation. */
+export interface Known {
+  readonly queries: Readonly<Record<string, (data: TenantData) => Readonly<Record<string, string>>>>;
+  readonly bodies: Readonly<Record<string, (data: TenantData) => object>>;
+}
+
+/** Whose names stand where. */
+export interface Whose {
+  readonly path: TenantData;
+  /** In the last of several parameters of the path; that of `path` without it. */
+  readonly end?: TenantData;
+  readonly rest: TenantData;
+  /** The one optional parameter or field to be filled, '' for none; without it all that name records by id. */
+  readonly only?: string;
+}
+
+/** The optional parameters and fields of an operation that can name a record, or what stands in one. */
+export function namingPlaces(document: Document, { parameters, requestBody }: Operation): string[] {
+  const schema = requestBody?.content['application/json']?.schema;
+  const fields = schema === undefined ? {} : (resolved(document, schema).properties ?? {});
+  const query = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+  // Another tenant's vehicle may have the same vehicle_no.
+  const inBody = Object.keys(fields).filter((name) => name !== 'vehicle_no');
+  return [...new Set([...query, ...inBody])].filter((name) => isNaming(name));
+}
 
 /** A request of an operation: every place that can name a record names one of a tenant's (`path` of one, the rest of another). */
-export function sampleOf(
-  document: Document,
-  operation: Operation,
-  data: { path: TenantData; rest: TenantData },
-  bodies: Bodies,
-): Sample {
-  const parts = operation.parameters.filter((parameter) => parameter.in === 'path');
-  // One of some words names no record.
-  const inPath = parts.filter(({ schema: { enum: words } }) => words === undefined);
-  const path = parts.reduce(
-    (text, { name, schema: { enum: words } }) =>
-      text.replace(
-        `{${name}}`,
-        `${(words as string[] | undefined)?.[0] ?? nameIn(data.path, kindOfParameter(operation, name))}`,
-      ),
-    operation.path,
-  );
-  const query = operation.parameters.filter((parameter) => parameter.in === 'query');
-  // A route says where, in the place of a position.
-  const isOnRoute = query.some(({ name }) => name === 'route_id');
-  const given = query
-    .filter(({ name }) => !(isOnRoute && name in placeOfName))
-    .flatMap((parameter) => queryValue(parameter, data.rest));
-  const schema = operation.requestBody?.content['application/json']?.schema;
-  const made = bodies[operation.operationId]?.(data.rest);
-  const body = schema === undefined ? undefined : { ...(valueOf(document, schema, data.rest) as object), ...made };
-  const namesRecord = ([name = '']: readonly [string?, string?]): boolean => name in kindOfName || name in textOfName;
+export function sampleOf(document: Document, operation: Operation, whose: Whose, known: Known): Sample {
+  const { rest, only } = whose;
+  const query = known.queries[operation.operationId]?.(rest);
+  const given = query === undefined ? queryOf(operation, rest, only) : Object.entries(query);
+  const body = bodyOf(document, operation, whose, known);
+  const { path, isNamed } = pathOf(operation, whose);
   return {
     path: given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`,
     body,
     names: {
-      path: inPath.length > 0,
-      rest: given.some(namesRecord) || Object.keys(body ?? {}).some((name) => namesRecord([name])),
+      path: isNamed,
+      rest: given.some(([name]) => isNaming(name)) || Object.keys(body ?? {}).some((name) => isNaming(name)),
     },
   };
 }
 
-function queryValue({ name, required, schema, example }: Parameter, data: TenantData): [string, string][] {
-  const kind = kindOfName[name] ?? textOfName[name];
+const isNaming = (name: string): boolean => name in kindOfName || name in textOfName;
+
+function pathOf(operation: Operation, { path, end = path }: Whose): { path: string; isNamed: boolean } {
+  const parts = operation.parameters.filter((parameter) => parameter.in === 'path');
+  // One of some words names no record.
+  const inPath = parts.filter(({ schema: { enum: words } }) => words === undefined);
+  const last = inPath.at(-1);
+  const filled = parts.reduce((text, part) => {
+    const word = ((part.schema.enum ?? []) as readonly string[]).at(0);
+    const name = word ?? nameIn(part === last ? end : path, kindOfParameter(operation, part.name));
+    return text.replace(`{${part.name}}`, String(name));
+  }, operation.path);
+  return { path: filled, isNamed: inPath.length > 0 };
+}
+
+function queryOf(operation: Operation, data: TenantData, only: string | undefined): [string, string][] {
+  const query = operation.parameters.filter((parameter) => parameter.in === 'query');
+  // A route says where, in the place of a position.
+  const isOnRoute = query.some(({ name }) => name === 'route_id') && (only === undefined || only === 'route_id');
+  return query.flatMap((parameter) => {
+    const { name, required } = parameter;
+    if (name in placeOfName) return isOnRoute ? [] : queryValue(operation, parameter, data);
+    const isWanted = only === undefined ? name !== 'query' : name === only;
+    return isWanted || required === true ? queryValue(operation, parameter, data) : [];
+  });
+}
+
+function bodyOf(
+  document: Document,
+  operation: Operation,
+  { rest, only }: Whose,
+  { bodies }: Known,
+): object | undefined {
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  if (schema === undefined) return undefined;
+  const made = bodies[operation.operationId]?.(rest);
+  if (only === undefined) return { ...(valueOf(document, schema, rest) as object), ...made };
+  const { properties = {}, required = [] } = resolved(document, schema);
+  const asked = Object.entries(properties).filter(([name]) => required.includes(name) || name === only);
+  const values = asked.map(([name, part]) => {
+    const kind = kindOf(operation, name);
+    return [
+      name,
+      kind === undefined ? valueOf(document, part, rest) : named(document, part, nameIn(rest, kind)),
+    ] as const;
+  });
+  const [field] = values.filter(([name]) => name === only);
+  return Object.fromEntries([...values, ...Object.entries(made ?? {}), ...(field === undefined ? [] : [field])]);
+}
+
+function queryValue(
+  operation: Operation,
+  { name, required, schema, example }: Parameter,
+  data: TenantData,
+): [string, string][] {
+  const kind = kindOf(operation, name);
   if (kind !== undefined) return [[name, String(nameIn(data, kind))]];
   const place = placeOfName[name];
   if (place !== undefined) return [[name, place]];
   return required === true ? [[name, String(example ?? schema.examples?.[0])]] : [];
 }
+
+/** A field with the name of a record. */
+const named = (document: Document, part: Schema, name: number | string): unknown =>
+  resolved(document, part).type === 'array' ? [name] : name;
 
 /** A value that a schema takes: what is required, and every field that names a record. */
 function valueOf(document: Document, given: Schema, data: TenantData): unknown {
@@ -139,13 +203,11 @@ function valueOf(document: Document, given: Schema, data: TenantData): unknown {
 }
 
 function objectOf(document: Document, { properties = {}, required = [] }: Schema, data: TenantData): object {
-  const entries = Object.entries(properties).flatMap(([name, part]) => {
-    const kind = kindOfName[name];
-    if (kind !== undefined) {
-      const isList = resolved(document, part).type === 'array';
-      return [[name, isList ? [nameIn(data, kind)] : nameIn(data, kind)] as const];
-    }
-    return required.includes(name) ? [[name, valueOf(document, part, data)] as const] : [];
-  });
-  return Object.fromEntries(entries);
+  const known = Object.entries(properties).filter(([name]) => name in kindOfName || required.includes(name));
+  return Object.fromEntries(
+    known.map(([name, part]) => {
+      const kind = kindOfName[name];
+      return [name, kind === undefined ? valueOf(document, part, data) : named(document, part, nameIn(data, kind))];
+    }),
+  );
 }

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { WebhookRecords } from '@fleet/storage';
+import { messagesIn } from '../domains/chat-log/store.ts';
 import { countBytes, insertMedia } from '../domains/media/store.ts';
+import { mediaUrl } from '../domains/media/urls.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
-import { mediaPodId, standInForMediaPod } from './media-pod.ts';
+import { appendPositions } from '../domains/positions/store.ts';
+import { writeLastLocation } from '../domains/realtime/store.ts';
+import { mediaPodId } from './media-pod.ts';
 import { newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';
 import {
@@ -14,6 +18,7 @@ import {
   type TestUser,
   testPassword,
 } from './platform-world.ts';
+import { testPosition } from './positions.ts';
 
 /** What a tenant of the isolation test has: one record of every kind, and who calls. */
 export interface TenantData {
@@ -33,10 +38,14 @@ function made(answer: Answer): Record<string, unknown> & { id: number } {
   return answer.data;
 }
 
-const digits = (length: number): string =>
+/** A number that nothing else has. */
+export const digits = (length: number): string =>
   Array.from(randomBytes(length), (byte) => String(byte % 10))
     .join('')
     .replace(/^0/, '1');
+
+/** Where the vehicle of an account is: a place that no other is at, within its geofence. */
+const latitudeOf = (accountId: number): number => 22.5 + accountId / 100_000;
 
 /** Body of a route beside its name. */
 export const wayOf = {
@@ -50,11 +59,13 @@ export const wayOf = {
 export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark: string): Promise<TenantData> {
   const client = world.as(tenant.owner);
   const dealer = await world.user('dealer', tenant, { name: `${mark} dealer` });
-  const phone = `+1415555${digits(4)}`;
+  const phone = `+1415555${1000 + tenant.accountId}`;
   const user = await world.user('manager', tenant, { name: `${mark} manager`, phoneNumber: phone });
   const imei = digits(12);
+  const miningImei = digits(15);
   const vehicle = made(await client.post('/api/vehicles', { vehicle_no: `${mark}1`, imei }));
   const vehicleIds = { vehicles: [vehicle.id] };
+  await reportsOf(world, tenant, { mark, imei, vehicleId: vehicle.id });
   const links = await linksOf(client, { mark, userId: user.id, vehicleId: vehicle.id });
   const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
   const minting = made(await client.post('/api/api-keys', { name: mark, scopes, can_mint_tokens: true }));
@@ -69,6 +80,8 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
     refreshToken: user.refreshToken,
     names: {
       ...links,
+      mark,
+      latitude: latitudeOf(tenant.accountId),
       account: made(
         await world.as(dealer).post('/api/accounts', {
           name: `${mark} customer`,
@@ -92,7 +105,8 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
         ...vehicleIds,
       }),
       route: await post('/api/routes', { name: `${mark} route`, ...wayOf }),
-      miningDevice: await post('/api/mining-devices', { imei: digits(15), owner_name: mark }),
+      miningImei,
+      miningDevice: await post('/api/mining-devices', { imei: miningImei, owner_name: mark }),
       partner: await post('/api/partners', {
         name: `${mark} partner`,
         command_url: `https://93.184.216.34/${mark}`,
@@ -118,7 +132,7 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
           'command_id'
         ],
       ),
-      media: await mediaOf(world, tenant, { imei, vehicleId: vehicle.id }),
+      ...(await mediaOf(world, tenant, { imei, vehicleId: vehicle.id })),
       notification: await notificationOf(world, tenant, { mark, imei, vehicleId: vehicle.id }),
       delivery: await deliveryOf(world, tenant, { mark, imei, vehicleId: vehicle.id, webhookId: links['webhook'] }),
     },
@@ -136,6 +150,34 @@ async function linksOf(
   const webhook = made(await client.post('/api/user-webhooks', { url, name: mark, vehicle_ids: [vehicleId] }));
   await client.post('/api/notifications/update-push-token', { push_token: `${mark}-push` });
   return { shareLink: link.id, slug: String(link['slug']), webhook: webhook.id };
+}
+
+/** What the vehicle and its people have sent: where it is, where it was, and a message. */
+async function reportsOf(
+  { deps, records }: PlatformWorld,
+  { accountId }: Tenant,
+  { mark, imei, vehicleId }: { mark: string; imei: string; vehicleId: number },
+): Promise<void> {
+  const position = testPosition(imei, { latitude: latitudeOf(accountId), longitude: 114 });
+  await writeLastLocation(deps.redis, position);
+  await appendPositions(deps.database, [{ position, vehicleId, accountId, driverId: null, hash: '0' }]);
+  await messagesIn(records).insert(
+    { accountId },
+    {
+      messageKey: `sms:generic:${mark}`,
+      channel: 'sms',
+      provider: 'generic',
+      providerMessageId: mark,
+      direction: 'in',
+      from: '+14155550100',
+      to: '+14155550199',
+      text: mark,
+      status: 'received',
+      userId: null,
+      vehicleId,
+      receivedAt: new Date(),
+    },
+  );
 }
 
 async function deliveryOf(
@@ -165,13 +207,12 @@ async function deliveryOf(
 /** A picture that a stand-in for upload-ftp has. */
 async function mediaOf(
   world: PlatformWorld,
-  { accountId }: Tenant,
+  { accountId, owner }: Tenant,
   { imei, vehicleId }: { imei: string; vehicleId: number },
-): Promise<number> {
-  standInForMediaPod(world.bus);
+): Promise<{ media: number; mediaUrl: string }> {
   const { record } = await insertMedia(world.records, newMedia({ accountId, _id: vehicleId, imei }, mediaPodId));
   await countBytes(world.deps.database, record, record.sizeBytes);
-  return record._id;
+  return { media: record._id, mediaUrl: mediaUrl(world.deps, record._id, owner.id) };
 }
 
 async function notificationOf(
