@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AddressGuard, isPublicAddress, maxUrlLength, type ResolvedAddress } from './address-guard.ts';
+import { AddressGuard, isPublicAddress, maxUrlLength } from './address-guard.ts';
+import type { ResolvedAddress } from './resolve-host.ts';
 
 const refused: readonly (readonly [string, readonly string[]])[] = [
   ['this network', ['0.0.0.0', '0.1.2.3']],

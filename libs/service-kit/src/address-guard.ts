@@ -1,13 +1,7 @@
-import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { isAddressAllowed, isNetwork } from './allowed-address.ts';
-
-/** An address that a name stands for. */
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: 4 | 6;
-}
+import { hostResolver, type ResolvedAddress, type ResolveHost } from './resolve-host.ts';
 
 /** How the guard is set. */
 export interface AddressGuardOptions {
@@ -15,8 +9,8 @@ export interface AddressGuardOptions {
   readonly allowedCidrs?: readonly string[];
   /** True where plain `http` and port 80 are taken too. */
   readonly allowHttp?: boolean;
-  /** Resolves a host name; the system's resolver unless a test gives another. */
-  readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
+  /** Resolves a host name; by name servers and the system unless a test gives another. */
+  readonly resolve?: ResolveHost;
 }
 
 /** What the guard says of a URL. */
@@ -45,7 +39,7 @@ export class AddressGuard {
   readonly #options: Required<AddressGuardOptions>;
 
   constructor(options: AddressGuardOptions = {}) {
-    const { allowedCidrs = [], allowHttp = false, resolve = resolveBySystem } = options;
+    const { allowedCidrs = [], allowHttp = false, resolve = resolveHost } = options;
     const wrong = allowedCidrs.find((network) => !isNetwork(network));
     if (wrong !== undefined) throw new Error(`${wrong} is no network in CIDR notation`);
     this.#options = { allowedCidrs, allowHttp, resolve };
@@ -161,8 +155,8 @@ function lookupOf(addresses: readonly ResolvedAddress[]): LookupFunction {
   };
 }
 
-const resolveBySystem = async (host: string): Promise<readonly ResolvedAddress[]> =>
-  (await systemLookup(host, { all: true })).map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+/** All guards of a process share its turns. */
+const resolveHost = hostResolver();
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -4,7 +4,6 @@ export {
   type GuardVerdict,
   isPublicAddress,
   maxUrlLength,
-  type ResolvedAddress,
 } from './address-guard.ts';
 export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
 export { isAddressAllowed, isNetwork } from './allowed-address.ts';
@@ -54,6 +53,7 @@ export {
 export { pipeUpstream, type Upstream, upstreamUnreachable } from './pipe-upstream.ts';
 export { compilePlatformBody, ignoredFieldsOf, invalid } from './platform-body.ts';
 export { type Rate, RateLimits } from './rate-limits.ts';
+export type { ResolvedAddress } from './resolve-host.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
 export { ShortCache } from './short-cache.ts';
 export { type SignatureVerdict, signQuery, verifyQuery } from './signed-query.ts';

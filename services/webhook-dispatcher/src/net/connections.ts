@@ -7,6 +7,8 @@ import type { ResolvedAddress } from '@fleet/service-kit';
 /** How long an idle connection is kept, and how many. */
 const idleMs = 8_000;
 const maxIdle = 4;
+/** How long one of several addresses is tried, at least. */
+const leastTryMs = 250;
 
 /** What verifies receivers: the public authorities, and those of a PEM file. Made once, as it is costly. */
 export function trustOf(caFile: string | undefined): SecureContext | undefined {
@@ -24,14 +26,23 @@ export class Connections {
     this.#trust = trust;
   }
 
-  agentFor({ protocol }: URL, addresses: readonly ResolvedAddress[]): HttpAgent | HttpsAgent {
+  agentFor({ protocol }: URL, addresses: readonly ResolvedAddress[], connectTimeoutMs: number): HttpAgent | HttpsAgent {
     const key = [protocol, ...addresses.map(({ address }) => address).toSorted()].join(' ');
     if (this.#agent !== undefined && this.#key === key) return this.#agent;
     // Connections that are in use end by themselves.
     this.close();
-    const options = { keepAlive: true, maxFreeSockets: maxIdle, timeout: idleMs, scheduling: 'lifo' as const };
+    const options = {
+      keepAlive: true,
+      maxFreeSockets: maxIdle,
+      timeout: idleMs,
+      scheduling: 'lifo' as const,
+      // Node would give each address but the last one 250 ms, which is too little for a receiver on the other side of the earth.
+      autoSelectFamilyAttemptTimeout: Math.max(leastTryMs, Math.floor(connectTimeoutMs / (addresses.length + 1))),
+    };
     const trust = this.#trust === undefined ? {} : { secureContext: this.#trust };
-    this.#agent = protocol === 'https:' ? new HttpsAgent({ ...options, ...trust }) : new HttpAgent(options);
+    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+    const tls = { rejectUnauthorized: true, ...trust };
+    this.#agent = protocol === 'https:' ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
     this.#key = key;
     return this.#agent;
   }

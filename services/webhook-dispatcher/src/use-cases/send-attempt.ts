@@ -85,7 +85,7 @@ async function deliver(
   if (verdict.kind === 'unresolved') return failed('dns_error');
   if (verdict.kind !== 'allowed') return failed('blocked_address');
   const { url, addresses, lookup } = verdict;
-  const agent = connections.agentFor(url, addresses);
+  const agent = connections.agentFor(url, addresses, connectTimeoutMs);
   const timeoutMs = attemptTimeoutMs - (performance.now() - started);
   return sendMessage({ url, lookup, agent, connectTimeoutMs, timeoutMs }, messageOf(message));
 }
