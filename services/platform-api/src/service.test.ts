@@ -18,7 +18,7 @@ import { create, type PlatformApi } from './service.ts';
 import { Records } from './store/records.ts';
 
 // Real servers on a machine that may be busy.
-jest.setTimeout(30_000);
+jest.setTimeout(60_000);
 
 const silent = createLogger('platform-api-test', 'silent');
 const ownDatabase = (): string => {
@@ -249,5 +249,5 @@ describe('platform-api before its database', () => {
       await service.stop();
       await mongo.remove();
     }
-  }, 40_000);
+  }, 120_000);
 });

@@ -26,9 +26,17 @@ beforeEach(async () => {
   vehicleId = await newVehicle(owner);
 });
 
+/** A time zone in which today has begun long ago and ends in hours. */
+function middayZone(): string {
+  const ahead = 12 - new Date().getUTCHours();
+  // The sign of these names is that of the way to Greenwich.
+  return ahead === 0 ? 'UTC' : `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
+}
+
 async function newVehicle(client: Client, more: object = {}): Promise<number> {
   vehicles += 1;
-  const { status, data } = await client.post('/api/vehicles', { vehicle_no: `N ${vehicles}`, ...more });
+  const body = { vehicle_no: `N ${vehicles}`, timezone: middayZone(), ...more };
+  const { status, data } = await client.post('/api/vehicles', body);
   expect(status).toBe(201);
   return data.id;
 }

@@ -1,6 +1,6 @@
 import { accessChanged, listenFor } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld, type Tenant, type TestUser } from '../../testing/platform-world.ts';
 import { maskedName, maskedPhone, storedPermissions } from './rules.ts';
 
@@ -86,7 +86,12 @@ describe('sharing', () => {
     });
 
     it('counts the searches of a user', async () => {
-      const limited = await PlatformWorld.open({ RATE_LIMIT_USER_SEARCH_PER_MINUTE: '2' });
+      // Ids of users begin anew in each world: they are counted in a Redis of its own.
+      const redis = await (await ServerProcess.redis()).start();
+      const limited = await PlatformWorld.open({
+        REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+        RATE_LIMIT_USER_SEARCH_PER_MINUTE: '2',
+      });
       try {
         const client = limited.as(limited.ours.owner);
         const ask = () => client.post('/api/vehicle/search-user-for-share', { phoneNumber: newPhone() });
@@ -97,6 +102,7 @@ describe('sharing', () => {
         expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
       } finally {
         await limited.close();
+        await redis.remove();
       }
     });
   });

@@ -1,12 +1,14 @@
 import { call, tellOfWebhook } from '@fleet/bus';
 import type { AttemptRecord } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
 import { type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { notificationsIn } from '../notifications/store.ts';
 import { webhookRecordsOf } from './store.ts';
 
 jest.setTimeout(60_000);
+let redis: ServerProcess;
 let world: PlatformWorld;
 let user: TestUser;
 let client: Client;
@@ -14,9 +16,17 @@ let webhookId: number;
 let at: string;
 const served: { stop(): Promise<void> }[] = [];
 beforeAll(async () => {
-  world = await PlatformWorld.open({ RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: '3' });
+  // Ids of webhooks begin anew in each world: they are counted in a Redis of its own.
+  redis = await (await ServerProcess.redis()).start();
+  world = await PlatformWorld.open({
+    REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+    RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: '3',
+  });
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await world.close();
+  await redis.remove();
+});
 beforeEach(async () => {
   await Promise.all(served.splice(0).map((each) => each.stop()));
   user = await world.user('manager');
