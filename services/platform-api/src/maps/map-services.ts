@@ -106,12 +106,16 @@ export class MapServices {
     );
   }
 
-  /** Own places first, whoever offers the others. */
-  async suggest(query: PlaceQuery, own: readonly OwnPlace[]): Promise<FoundSuggestion[]> {
+  /** Own places first, whoever offers the others; addresses that are known are for the embedded one. */
+  async suggest(
+    query: PlaceQuery,
+    own: readonly OwnPlace[],
+    addresses: () => Promise<readonly OwnPlace[]>,
+  ): Promise<FoundSuggestion[]> {
     const { value, provider } = await this.#ask(
       this.#suggester,
       (suggester) => suggester.suggest(query),
-      () => this.#embeddedGeocoder.suggest(query, own),
+      async () => this.#embeddedGeocoder.suggest(query, [...own, ...(await addresses())]),
     );
     if (provider === 'embedded') return value;
     const ofOwn = await this.#embeddedGeocoder.suggest(query, own, { isOwnOnly: true });

@@ -5,6 +5,7 @@ import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
 import { writeLastLocation } from '../realtime/store.ts';
 import { sweepAddresses } from './store.ts';
 
@@ -19,7 +20,7 @@ const square = [
 ];
 
 async function vehicle(world: PlatformWorld, client: Client, at?: [number, number]): Promise<number> {
-  const imei = `1382${String(randomInt(10 ** 8)).padStart(8, '0')}`;
+  const imei = newImei();
   const made = await client.post('/api/vehicles', { vehicle_no: `GC${randomInt(10 ** 9)}`, imei });
   expect(made.status).toBe(201);
   if (at !== undefined) await writeLastLocation(world.deps.redis, lastLocationOf(imei, ...at));
@@ -327,11 +328,20 @@ describe('geocoding with providers', () => {
     geocoder.answer = () => ({ body: { ...place, display_name: '99 Quuxby Crescent, Town' } });
     await owner.get(`${base}/reverse-geocode?latitude=5&longitude=6`);
     geocoder.answer = () => ({ status: 503, body: {} });
-    expect((await owner.get(`${base}/geocode?address=quuxby%20crescent`)).items[0]).toMatchObject({
+    const found = `${base}/geocode?address=quuxby%20crescent`;
+    expect((await owner.get(found)).items[0]).toMatchObject({
       address: '99 Quuxby Crescent, Town',
       type: 'address',
       fallback: true,
     });
+    const offered = `${base}/auto-suggest-address?query=quuxby%20cres`;
+    expect((await owner.get(offered)).items).toMatchObject([
+      { id: 'address:5.0000,6.0000:', title: '99 Quuxby Crescent, Town', type: 'address' },
+    ]);
+    // They tell where others have looked for a vehicle.
+    const driver = world.as(await world.user('driver'));
+    for (const client of [driver, world.as(world.theirs.owner)])
+      for (const path of [found, offered]) expect((await client.get(path)).items).toEqual([]);
   });
 
   it('draws ways with the router, and straight lines where it can not', async () => {

@@ -96,22 +96,22 @@ async function ownPlaces(deps: Parts, caller: Caller): Promise<OwnPlace[]> {
   ];
 }
 
-/** Own places, and the addresses that providers gave before. */
-async function knownPlaces(deps: Parts, caller: Caller): Promise<OwnPlace[]> {
-  const [own, addresses] = await Promise.all([ownPlaces(deps, caller), newestAddresses(deps.database, caller)]);
-  return [
-    ...own,
-    ...addresses.map(
-      ({ _id, address, position }): OwnPlace => ({
-        id: `address:${_id}`,
-        name: address,
-        detail: '',
-        position,
-        type: 'address',
-      }),
-    ),
-  ];
+/** The addresses that providers gave before. They tell where vehicles were: a driver hears of the own one alone. */
+async function knownAddresses({ database }: Parts, caller: Caller): Promise<OwnPlace[]> {
+  if (caller.role === 'driver') return [];
+  return (await newestAddresses(database, caller)).map(({ _id, address, position }) => ({
+    // Behind the account: the place and the language.
+    id: `address${_id.slice(_id.indexOf(':'))}`,
+    name: address,
+    detail: '',
+    position,
+    type: 'address',
+  }));
 }
+
+/** Own places, and addresses. */
+const knownPlaces = async (deps: Parts, caller: Caller): Promise<OwnPlace[]> =>
+  (await Promise.all([ownPlaces(deps, caller), knownAddresses(deps, caller)])).flat();
 
 /** Both of a position, or neither; one alone is 400. */
 function positionIn(query: { latitude?: number; longitude?: number }): Position | undefined {
@@ -151,7 +151,7 @@ export async function geocode(deps: Parts, caller: Caller, query: GeocodeQuery):
 export async function suggestAddresses(deps: Parts, caller: Caller, query: SuggestQuery): Promise<SuggestionShown[]> {
   const near = positionIn(query);
   const asked = { text: query.query, limit: query.limit ?? 5, ...(near === undefined ? {} : { near }) };
-  const found = await deps.maps.suggest(asked, await ownPlaces(deps, caller));
+  const found = await deps.maps.suggest(asked, await ownPlaces(deps, caller), () => knownAddresses(deps, caller));
   return found.map(({ position, ...suggestion }) => ({
     ...suggestion,
     latitude: position[0],

@@ -138,6 +138,22 @@ describe('mining devices', () => {
   });
 });
 
+describe('a driver', () => {
+  it('sees the mining devices of the own vehicles alone', async () => {
+    const user = await world.user('driver');
+    const driver = world.as(user);
+    const imei = newImei();
+    const [own, other] = [await owner.post(path, { imei }), await owner.post(path, { imei: newImei() })];
+    const vehicle = await owner.post('/api/vehicles', { vehicle_no: 'DRIVEN', imei });
+    expect((await list(driver, {})).items).toEqual([]);
+    const given = await owner.put(`/api/vehicles/${vehicle.data.id}/owner`, { owner_user_id: user.id });
+    expect(given.status).toBe(200);
+    expect((await list(driver, {})).items.map(({ id }) => id)).toEqual([own.data.id]);
+    expect((await driver.get(`${path}/${own.data.id}`)).status).toBe(200);
+    expect((await driver.get(`${path}/${other.data.id}`)).status).toBe(404);
+  });
+});
+
 describe('clear-database', () => {
   const clear = (client: Client, body: unknown) => client.post('/api/mining-device/clear-database', body);
 

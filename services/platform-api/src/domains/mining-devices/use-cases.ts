@@ -6,6 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { given } from '../../fields.ts';
 import { type Conditions, matching } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
+import { visibleVehicles } from '../vehicles/visibility.ts';
 import { bodyMoment, deviceChange, deviceDefaults, keyOf } from './rules.ts';
 import type {
   clearDatabaseBody,
@@ -18,8 +19,16 @@ import { devicesIn, heartbeatsIn, positionsIn, resetIngested } from './store.ts'
 
 type Parts = Pick<Deps, 'records' | 'database' | 'log'>;
 
+/** A user with the role driver sees the devices of the own vehicles; the others see all of the account. */
+async function visiblePart(deps: Pick<Parts, 'records'>, caller: Caller): Promise<Conditions> {
+  if (caller.role !== 'driver') return {};
+  const visible = await visibleVehicles(deps, caller);
+  const own = visible.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle.imei] : []));
+  return { imei: { $in: own.filter((imei) => imei !== null) } };
+}
+
 /** A page of the mining devices of the account. */
-export function listMiningDevices(
+export async function listMiningDevices(
   { records }: Parts,
   caller: Caller,
   { query, filters = {} }: ListMiningDevicesBody,
@@ -30,6 +39,7 @@ export function listMiningDevices(
   );
   const created = given({ $gte: from, $lt: to });
   const where: Conditions[] = [
+    await visiblePart({ records }, caller),
     matching(query ?? undefined, ['imei', 'recordedImei', 'vehicleNo', 'permitNo']),
     given({ status: filters.status, site: filters.site }),
   ];
@@ -39,7 +49,8 @@ export function listMiningDevices(
 }
 
 export async function readMiningDevice({ records }: Parts, caller: Caller, id: number): Promise<MiningDevice> {
-  const device = await devicesIn(records).find(caller, id);
+  const where = { $and: [{ _id: id }, await visiblePart({ records }, caller)] };
+  const device = await devicesIn(records).findOne(caller, where);
   if (device === null) throw notFound(id);
   return device;
 }
