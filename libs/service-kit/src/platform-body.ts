@@ -3,9 +3,8 @@ import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { AppError, type ErrorDetail } from './errors.ts';
 import type { RequestContext } from './route.ts';
-import { faultOf } from './validate.ts';
+import { faultOf, maxDetails } from './validate.ts';
 
-const maxDetails = 20;
 const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, strictNumbers: true, verbose: true });
 addFormats.default(ajv);
 

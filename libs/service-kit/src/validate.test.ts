@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Type } from 'typebox';
+import { AppError } from './errors.ts';
 import { compileBody, compileParameters } from './validate.ts';
 
 const query = compileParameters(
@@ -49,6 +50,30 @@ describe('compileParameters', () => {
     'NaN',
   ])('does not take %j for an integer', (count) => {
     expect(() => query({ id: 'a', count })).toThrow(/query parameter count/);
+  });
+
+  it('names every fault, the sentence the first of them', () => {
+    const refusal = (read: () => unknown): AppError => {
+      try {
+        read();
+      } catch (error) {
+        if (error instanceof AppError) return error;
+      }
+      throw new Error('it was not refused');
+    };
+    expect(refusal(() => query({ count: 'x', flag: 'perhaps', mask: '-1' }))).toMatchObject({
+      code: 'validation_failed',
+      message: 'The query parameter id is missing.',
+      details: [
+        { path: '/id', message: 'is missing' },
+        { path: '/count', message: 'must be integer' },
+        { path: '/flag', message: 'must be boolean' },
+        { path: '/mask', message: 'must be an integer from 0 to 18446744073709551615' },
+      ],
+    });
+    const many = Array.from({ length: 25 }, (_unused, at) => [`p${at}`, Type.Optional(Type.Integer())] as const);
+    const wide = compileParameters(Type.Object(Object.fromEntries(many)), 'query');
+    expect(refusal(() => wide(Object.fromEntries(many.map(([name]) => [name, 'x'])))).details).toHaveLength(20);
   });
 
   it('reads an integer of 64 bits with all its digits', () => {

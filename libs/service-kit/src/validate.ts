@@ -4,16 +4,22 @@ import type { TObject, TSchema } from 'typebox';
 import { AppError, type ErrorDetail } from './errors.ts';
 
 // verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity.
-const ajv = new Ajv({ allErrors: false, useDefaults: true, strict: false, strictNumbers: true, verbose: true });
+const options = { useDefaults: true, strict: false, strictNumbers: true, verbose: true } as const;
+const ajv = new Ajv({ ...options, allErrors: false });
 addFormats.default(ajv);
+/** Of parameters every fault is told. */
+const parameterAjv = new Ajv({ ...options, allErrors: true });
+addFormats.default(parameterAjv);
+/** Faults that one answer names, at most. */
+export const maxDetails = 20;
 const uint64Max = 2n ** 64n - 1n;
 // Ajv knows no bigint: a parameter of this kind is checked by this keyword in the place of its type.
-ajv.addKeyword({
+parameterAjv.addKeyword({
   keyword: 'isUint64',
   validate: (_schema: unknown, value: unknown) => typeof value === 'bigint',
   error: { message: `must be an integer from 0 to ${uint64Max}` },
 });
-ajv.addFormat('uint64', true);
+for (const each of [ajv, parameterAjv]) each.addFormat('uint64', true);
 
 /** Compiles a check that fills in defaults and answers the value, or throws a 400 whose sentence names the faulty part. */
 export function compileBody(schema: TSchema): (value: unknown) => unknown {
@@ -54,7 +60,7 @@ export function compileParameters(
   kind: 'query' | 'path',
 ): (raw: Readonly<Record<string, unknown>>) => unknown {
   const properties = Object.entries(schema.properties as Record<string, ParameterSchema>);
-  const check = ajv.compile({
+  const check = parameterAjv.compile({
     ...schema,
     properties: Object.fromEntries(properties.map(([name, property]) => [name, checkable(property)])),
   });
@@ -72,9 +78,8 @@ export function compileParameters(
       value[name] = fromText(property, text);
     }
     if (check(value)) return value;
-    const error = firstError(check);
-    throw new AppError('validation_failed', sentence('The request', `${kind} parameter`, error), {
-      details: error === undefined ? [] : [faultOf(error)],
+    throw new AppError('validation_failed', sentence('The request', `${kind} parameter`, firstError(check)), {
+      details: (check.errors ?? []).slice(0, maxDetails).map(faultOf),
     });
   };
 }

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type BadValue, badQueryValues, badValues } from './testing/bad-values.ts';
+import { type Operation, operationsOf, readDocument, resolved } from './testing/document.ts';
+import { type Answer, type Client, PlatformWorld } from './testing/platform-world.ts';
+
+// Every operation with every fault, on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let world: PlatformWorld;
+let client: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
+  const { data } = await world.as(world.ours.owner).post('/api/api-keys', { name: 'all', scopes });
+  client = world.as({ ...(await world.user('superadmin')), apiKey: String(data['key']) });
+});
+afterAll(() => world?.close());
+
+const document = readDocument();
+/** Those that a user calls: the others, and partners' whose answers are those of their hubs, have tests of their own for what they take. */
+const operations = operationsOf(document).filter(
+  ({ path, security }) => security.some((each) => 'bearer' in each) && !path.startsWith('/api/devices/partner/'),
+);
+const named = (some: readonly Operation[]) => some.map((each) => [`${each.method} ${each.path}`, each] as const);
+const inPath = /\{(\w+)\}/g;
+
+/** Nobody has a record of this id. */
+const pathOf = ({ path }: Operation, id = '999999999'): string =>
+  path.replaceAll(inPath, (_all, name: string) => (name === 'slug' && id === '999999999' ? 'x'.repeat(22) : id));
+
+function ask({ method }: Operation, path: string, body?: unknown): Promise<Answer> {
+  if (method === 'get') return client.get(path);
+  return method === 'delete' ? client.delete(path, {}, body) : client[method](path, body);
+}
+
+interface Fault {
+  readonly status: number;
+  readonly code: string;
+  readonly details?: readonly { readonly path: string }[];
+}
+const faultOf = ({ body }: Answer) => body as Fault;
+const placesOf = (answer: Answer): string[] => (faultOf(answer).details ?? []).map(({ path }) => path);
+
+describe('the query', () => {
+  const withQuery = operations.filter(({ parameters }) => parameters.some((each) => each.in === 'query'));
+
+  it.each(named(withQuery))('%s refuses what is no value of a parameter, and names it', async (_name, operation) => {
+    const wrong = operation.parameters
+      .filter((each) => each.in === 'query')
+      .map((parameter) => ({ name: parameter.name, values: badQueryValues(parameter) }));
+    const rounds = Math.max(...wrong.map(({ values }) => values.length));
+    for (let round = 0; round < rounds; round += 1) {
+      const some = wrong.flatMap(({ name, values }): [string, string][] => {
+        const value = values[round];
+        return value === undefined ? [] : [[name, value]];
+      });
+      const query = new URLSearchParams(some).toString();
+      const answer = await ask(operation, `${pathOf(operation)}?${query}`);
+      expect({ query, ...faultOf(answer) }).toMatchObject({ query, status: 400 });
+      expect({ query, places: placesOf(answer) }).toEqual({
+        query,
+        places: expect.arrayContaining(some.map(([name]) => `/${name}`)),
+      });
+    }
+  });
+});
+
+describe('the path', () => {
+  const withId = operations.filter(({ parameters }) =>
+    parameters.some((each) => each.in === 'path' && each.schema.type === 'integer'),
+  );
+
+  it.each(named(withId))('%s knows no record by what is no id', async (_name, operation) => {
+    for (const id of ['abc', '0', '-1', '1.5', '01', '9007199254740992', '%20', '1%00']) {
+      const answer = await ask(operation, pathOf(operation, id), {});
+      expect({ id, ...faultOf(answer) }).toMatchObject({ id, status: 404 });
+    }
+  });
+});
+
+describe('the body', () => {
+  const bodyOf = ({ requestBody }: Operation) => {
+    const schema = requestBody?.content['application/json']?.schema;
+    return schema === undefined ? undefined : resolved(document, schema);
+  };
+  const withBody = operations.filter((operation) => bodyOf(operation)?.properties !== undefined);
+  const fieldsOf = (operation: Operation) =>
+    Object.entries(bodyOf(operation)?.properties ?? {}).filter(([, schema]) => !('readOnly' in schema));
+
+  it.each(named(withBody))('%s refuses what is no object', async (_name, operation) => {
+    for (const body of ['[]', '"text"', '7', 'null', '{', '{"a":1,"a":2}']) {
+      const answer = await ask(operation, pathOf(operation), body);
+      expect({ body, ...faultOf(answer) }).toMatchObject({ body, status: 400 });
+    }
+  });
+
+  it.each(named(withBody.filter((operation) => (bodyOf(operation)?.required ?? []).length > 0)))(
+    '%s names every field that is missing',
+    async (_name, operation) => {
+      const answer = await ask(operation, pathOf(operation), {});
+      expect(faultOf(answer)).toMatchObject({ status: 400, code: 'validation_failed' });
+      const required = bodyOf(operation)?.required ?? [];
+      expect(placesOf(answer)).toEqual(expect.arrayContaining(required.map((field) => `/${field}`)));
+    },
+  );
+
+  const faults: readonly BadValue['fault'][] = ['another type', 'null', 'out of bounds'];
+  /** An answer names twenty faults at most, and some fields have several. */
+  const atOnce = 4;
+
+  it.each(named(withBody))('%s names every field that is wrong', async (_name, operation) => {
+    for (const fault of faults) {
+      const wrong = fieldsOf(operation).flatMap(([field, schema]) => {
+        const found = badValues(document, schema).find((bad) => bad.fault === fault);
+        return found === undefined ? [] : [[field, found.value] as const];
+      });
+      for (let at = 0; at < wrong.length; at += atOnce) {
+        const body = Object.fromEntries(wrong.slice(at, at + atOnce));
+        const answer = await ask(operation, pathOf(operation), body);
+        expect({ fault, body, ...faultOf(answer) }).toMatchObject({ fault, status: 400, code: 'validation_failed' });
+        const places = placesOf(answer).map((place) => place.split('/')[1]);
+        expect({ fault, places }).toEqual({ fault, places: expect.arrayContaining(Object.keys(body)) });
+      }
+    }
+  });
+});
