@@ -24,7 +24,8 @@ describe('the connections to a receiver', () => {
         5_000,
       );
       expect(agent).toBeInstanceOf(HttpsAgent);
-      return agent.options;
+      // What every connection is made with; the types of Node leave it out.
+      return (agent as unknown as { readonly options: object }).options;
     };
     // The first address is across an ocean, and the second can not be reached from here.
     expect(optionsFor(2)).toMatchObject({ autoSelectFamilyAttemptTimeout: 1_666, rejectUnauthorized: true });
