@@ -79,6 +79,7 @@ export {
   commandQueued,
   connectionsDisplaced,
   deviceApi,
+  deviceUsed,
   fenceSession,
   findDevice,
   gatewayFenceSubject,

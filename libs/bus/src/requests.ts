@@ -35,6 +35,26 @@ export const keyRevoked = defineAnnouncement({
   schema: Type.Object({ keySha256: sha256Hex, keyId: Type.Optional(Type.Integer()) }),
 });
 
+/** Tells platform-api what was done with a device by an API key of the Device API, for the audit log: a command that was admitted, video that was watched or deleted. */
+export const deviceUsed = defineAnnouncement({
+  subject: 'platform-api.device-used',
+  schema: Type.Object({
+    keyId: Type.Integer(),
+    accountId: Type.Integer(),
+    /** Canonical number. */
+    imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
+    address: Type.String({ maxLength: 64 }),
+    kind: Type.Union([Type.Literal('command'), Type.Literal('view'), Type.Literal('deletion')]),
+    /** `operationId` of the route. */
+    operation: Type.String({ maxLength: 64 }),
+    channel: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** Of a terminal control command: which. */
+    command: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** Of a view: how long. */
+    seconds: Type.Optional(Type.Integer({ minimum: 0 })),
+  }),
+});
+
 /**
  * Tells every replica of platform-api that what it remembers of a user no longer holds: logged out, disabled, another role, account suspended. The one that is
  * named: a session, all sessions of a user, or all users of an account.

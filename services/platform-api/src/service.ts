@@ -23,6 +23,7 @@ import { bootstrap, UntilDone } from './bootstrap.ts';
 import { type Config, rolesOf, schema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveApiKeys } from './domains/api-keys/handlers.ts';
+import { serveAudit } from './domains/audit/handlers.ts';
 import { billingOf } from './domains/billing/billing.ts';
 import { CommandWorker, workerTimes } from './domains/commands/worker.ts';
 import { ocrEngine } from './domains/documents/ocr.ts';
@@ -205,6 +206,7 @@ function serveBus(deps: Deps, lifecycle: Lifecycle): void {
     ...serveApiKeys(bus, records, onError),
     ...serveVehicles(bus, records, onError),
     ...servePartners(deps, onError),
+    ...serveAudit(deps, onError),
     ...serveWebhooks(bus, deps, onError),
     servePing(bus, 'platform-api', { onError }),
   ])

@@ -5,6 +5,7 @@ import { notConnected } from '../domain/outcome.ts';
 import { noSuchUpload } from '../domain/upload.ts';
 import { notStreaming } from '../use-cases/find-stream-source.ts';
 import { findUpload } from '../use-cases/find-upload.ts';
+import type { Checked } from './guard.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 /** The canonical number of a terminal; 400 for what is none. */
@@ -16,18 +17,25 @@ export function canonicalImei(imei: string): string {
 
 /** Checks and counts by the device that a request is about, or whose upload it is about: its account, the commands to it, the openings of its channel. */
 export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'>, limits: RateLimits) {
-  const admitToUpload = async (uploadId: string, route: Route, context: RequestContext): Promise<void> => {
+  const admitToUpload = async (
+    uploadId: string,
+    route: Route,
+    input: Checked,
+    context: RequestContext,
+  ): Promise<void> => {
     const upload = await findUpload({ uploads }, uploadId.toLowerCase());
     const { imei } = upload.clip;
     if ((await guard.ownUploads(imei, [upload], route, context)).length === 0) throw noSuchUpload();
-    if (route.bucket !== 'command') return;
-    // The clip may be the caller's still when the camera is not.
-    await guard.checkDevice(imei, route, context, notConnected);
-    await limits.consume('command', imei, context);
+    if (route.bucket === 'command') {
+      // The clip may be the caller's still when the camera is not.
+      await guard.checkDevice(imei, route, context, notConnected);
+      await limits.consume('command', imei, context);
+    }
+    guard.noteUse(imei, route, input, context);
   };
-  return async (route: Route, input: { query: unknown; params: unknown }, context: RequestContext): Promise<void> => {
+  return async (route: Route, input: Checked, context: RequestContext): Promise<void> => {
     const { video_id: uploadId } = input.query as { video_id?: string };
-    if (uploadId !== undefined) return admitToUpload(uploadId, route, context);
+    if (uploadId !== undefined) return admitToUpload(uploadId, route, input, context);
     if (route.bucket !== 'command' && route.bucket !== 'stream') return;
     const { imei, channel } = { ...(input.query as object), ...(input.params as object) } as {
       imei: string;
@@ -36,5 +44,6 @@ export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'
     const key = canonicalImei(imei);
     await guard.checkDevice(key, route, context, route.bucket === 'stream' ? notStreaming : notConnected);
     await limits.consume(route.bucket, route.bucket === 'stream' ? `${key}:${channel}` : key, context);
+    guard.noteUse(key, route, input, context);
   };
 }

@@ -148,7 +148,8 @@ describe('with DEVICE_API_AUTH=key', () => {
       await api.get(`/wakeup?imei=${imei}`, withKey(newKey({ scopes: ['read'] })));
       await api.get(`/wakeup?imei=${imei}`, withKey(newKey()));
       await api.get(`/realtime/stream.flv?imei=${imei}&channel=2`, withKey(newKey()));
-      await api.get(`/realtime/stream.flv?imei=${imei}&channel=1`, withKey(newKey()));
+      const path = `/api/v1/realtime/stream.flv?imei=${imei}&channel=1`;
+      expect(await (await fetch(api.base + path, withKey(newKey()))).text()).toBe('video');
       await until(() => told.length >= 2);
       const use = { keyId: 1, accountId: 7, imei, address: expect.stringContaining('127.0.0.1') };
       expect(told).toEqual([

@@ -1,11 +1,19 @@
-import { BusError, call, findDevice } from '@fleet/bus';
+import { announce, BusError, call, deviceUsed, findDevice } from '@fleet/bus';
 import { AppError, isAddressAllowed, type RequestContext, type Route } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
+import type { Static } from 'typebox';
 import type { Deps } from '../deps.ts';
 import type { KeyCache, KeyOwner } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 const findLimitMs = 3_000;
+
+/** The checked parts of a request. */
+export interface Checked {
+  readonly query: unknown;
+  readonly params: unknown;
+  readonly body: unknown;
+}
 
 /** Who may do what: credentials before the parameters are read, the device's account after. */
 export class Guard {
@@ -63,6 +71,29 @@ export class Guard {
     return uploads.filter(({ accountId = null }) => (accountId === null ? !isForeign : accountId === owner.accountId));
   }
 
+  /** Tells the audit log of a command to a device, and of video that was watched or deleted once that is done, where it is known who has asked for it. */
+  noteUse(imei: string, route: Route, input: Checked, context: RequestContext): void {
+    const owner = this.#owners.get(context);
+    const kind = kindOfUse(route, context);
+    if (owner === undefined || kind === undefined) return;
+    const { channel } = { ...(input.query as object), ...(input.params as object) } as { channel?: number };
+    const { command } = { ...(input.body as object | undefined) } as { command?: number };
+    const use = {
+      keyId: owner.keyId,
+      accountId: owner.accountId,
+      imei,
+      address: context.request.ip ?? '',
+      kind,
+      operation: route.operationId,
+      ...(channel === undefined ? {} : { channel }),
+      ...(command === undefined ? {} : { command }),
+    };
+    const tell = (seconds?: number): void =>
+      announce(this.#deps.bus, deviceUsed, { ...use, ...(seconds === undefined ? {} : { seconds }) });
+    if (kind === 'command') tell();
+    else whenDone(context, (seconds) => tell(kind === 'view' ? seconds : undefined));
+  }
+
   async #authenticate(route: Route, context: RequestContext): Promise<void> {
     const key = context.request.get('x-api-key');
     if (key === undefined || key === '') throw new AppError('api_key_missing', 'The header x-api-key is required.');
@@ -81,6 +112,24 @@ export class Guard {
       throw new AppError('permission_denied', `The API key needs the scope ${scopes.join(' or ')}.`);
     this.#owners.set(context, owner);
   }
+}
+
+type Use = Static<typeof deviceUsed.schema>;
+
+function kindOfUse({ bucket, method, operationId }: Route, { request }: RequestContext): Use['kind'] | undefined {
+  if (bucket === 'command') return 'command';
+  if (method === 'delete') return 'deletion';
+  // A player asks for one clip in many parts: the first of them is the view.
+  const isFile = operationId === 'downloadUpload' && /^bytes=0-|^$/.test(request.get('range') ?? '');
+  return request.method === 'GET' && (bucket === 'stream' || isFile) ? 'view' : undefined;
+}
+
+/** Tells how long an answer took, once it has ended; of one that was a refusal nothing is told. */
+function whenDone({ response }: RequestContext, tell: (seconds: number) => void): void {
+  const sinceMs = performance.now();
+  response.once('close', () => {
+    if (response.statusCode < 300) tell(Math.round((performance.now() - sinceMs) / 1000));
+  });
 }
 
 /** Nobody could say: 503, or 500 where the interface lists no 503. */

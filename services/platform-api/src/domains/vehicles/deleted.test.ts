@@ -20,7 +20,9 @@ beforeAll(async () => {
   owner = world.as(world.ours.owner);
 });
 afterAll(() => world?.close());
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 const newImei = (): string => String(randomInt(10 ** 11, 2 * 10 ** 11));
 const create = async (body: object, client = owner): Promise<Data> => {
