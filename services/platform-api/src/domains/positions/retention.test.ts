@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv, until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../../config.ts';
 import { Records } from '../../store/records.ts';
 import { testPosition } from '../../testing/positions.ts';
@@ -27,7 +27,8 @@ afterAll(async () => {
 const dayMs = 86_400_000;
 const noon = Date.parse('2026-01-31T12:00:00Z');
 const config = loadConfig({ MONGODB_URL: 'mongodb://x/y', NATS_URL: 'nats://x', REDIS_URL: 'redis://x' });
-const sweep = (days: number) => sweepPositions({ database, records, config }, noon + days * dayMs);
+const sweep = (days: number, turnMs?: number) =>
+  sweepPositions({ database, records, config }, noon + days * dayMs, turnMs);
 
 let vehicleId = 0;
 beforeEach(async () => {
@@ -78,8 +79,32 @@ describe('the history of a vehicle', () => {
     expect(await read(noon, noon + 10 * dayMs)).toHaveLength(5);
     await appendPositions(database, [point(31), point(0)]);
     expect((await read()).map(({ position }) => (position.timestamp - noon) / 1_000)).toEqual([0, 0, 31, 300, 300]);
-    await sweep(183);
+    await sweep(184);
     expect(await read()).toHaveLength(4);
+  });
+
+  it('is thinned a part at a time where there is much, and looked at again only an hour after all was', async () => {
+    const isWhole = async (imei: string): Promise<boolean> =>
+      Object.entries((await daysOf(database, vehicleId))?.days ?? {}).some(
+        ([key, kind]) => key.endsWith(imei) && kind === 'full',
+      );
+    await appendPositions(database, [...minutes(10), ...minutes(10, '222')]);
+    await until(async () => {
+      await sweep(183, 0);
+      return !(await isWhole('111'));
+    });
+    expect(await isWhole('222')).toBe(true);
+    await until(async () => {
+      await sweep(183, 0);
+      return !(await isWhole('222'));
+    });
+    // The time was over with the last change: whether that was all is seen by the next turn.
+    await sweep(183);
+    await appendPositions(database, minutes(10));
+    await sweep(183 + 0.9 / 24);
+    expect(await isWhole('111')).toBe(true);
+    await sweep(183 + 1.1 / 24);
+    expect(await isWhole('111')).toBe(false);
   });
 
   it('is kept whole for as long as the account says', async () => {

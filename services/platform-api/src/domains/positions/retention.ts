@@ -9,40 +9,54 @@ type Parts = Pick<Deps, 'database' | 'records' | 'config'>;
 const dayMs = 86_400_000;
 const slotMs = 300_000;
 
-/** What one turn does at most: vehicles that it looks at, and days that it changes. */
+/** What one turn does at most: vehicles that it looks at, and how long it goes on with changes. Other sweeps, and a stop, wait for it. */
 const maxVehicles = 1_000;
-const maxChanges = 300;
+const longestTurnMs = 20_000;
+/** Days are kept, not hours: once all vehicles were looked at, nobody looks again for so long. */
+const restMs = 3_600_000;
 
 /** Where the next turn goes on: `_id` is `positions`. */
 interface Progress {
   readonly _id: string;
   readonly nextVehicleId: number;
+  /** When all vehicles had been looked at. */
+  readonly endedMs?: number;
 }
 
 /**
  * Thins the history that is older than the account keeps it whole, and removes what is older than any is kept; a part of the vehicles at a time, and from the
- * beginning after the last. It goes by ids, so that vehicles that are deleted are among them.
+ * beginning some time after the last. It goes by ids, so that vehicles that are deleted are among them.
  */
-export async function sweepPositions(deps: Parts, nowMs = Date.now()): Promise<void> {
+export async function sweepPositions(deps: Parts, nowMs = Date.now(), turnMs = longestTurnMs): Promise<void> {
   const progress = deps.database.collection<Progress>('position_sweeps');
+  const known = await progress.findOne({ _id: 'positions' });
+  const firstId = known?.nextVehicleId ?? 1;
+  if (firstId === 1 && known?.endedMs !== undefined && Math.abs(nowMs - known.endedMs) < restMs) return;
   const counter = await deps.database
     .collection<{ _id: string; value: number }>('counters')
     .findOne({ _id: 'vehicles' });
   const lastId = counter?.value ?? 0;
   const wholeDays = daysByAccount(deps);
-  const known = (await progress.findOne({ _id: 'positions' }))?.nextVehicleId ?? 1;
-  const firstId = known > lastId ? 1 : known;
-  let [id, changes] = [firstId, 0];
-  for (; id <= lastId && id < firstId + maxVehicles && changes < maxChanges; id += 1) {
+  const untilMs = performance.now() + turnMs;
+  const isOver = (): boolean => performance.now() >= untilMs;
+  let id = firstId;
+  for (; id <= lastId && id < firstId + maxVehicles; id += 1) {
     const days = await daysOf(deps.database, id);
-    if (days !== null) changes += await sweepVehicle(deps, days, await wholeDays(days.accountId), nowMs);
+    if (days !== null && !(await sweepVehicle(deps, days, await wholeDays(days.accountId), nowMs, isOver))) break;
   }
-  await progress.updateOne({ _id: 'positions' }, { $set: { nextVehicleId: id } }, { upsert: true });
+  const next = id > lastId ? { nextVehicleId: 1, endedMs: nowMs } : { nextVehicleId: id };
+  await progress.updateOne({ _id: 'positions' }, { $set: next }, { upsert: true });
 }
 
-async function sweepVehicle(deps: Parts, known: VehicleDays, wholeDays: number, nowMs: number): Promise<number> {
+/** False where the time is over: some of it may be left. */
+async function sweepVehicle(
+  deps: Parts,
+  known: VehicleDays,
+  wholeDays: number,
+  nowMs: number,
+  isOver: () => boolean,
+): Promise<boolean> {
   const { LOCATIONS_KEPT_DAYS: keptDays } = deps.config;
-  let changes = 0;
   for (const [key, kind] of Object.entries(known.days)) {
     const { day, imei } = dayKey(key);
     const ageDays = (nowMs - Date.parse(day) - dayMs) / dayMs;
@@ -50,9 +64,10 @@ async function sweepVehicle(deps: Parts, known: VehicleDays, wholeDays: number, 
     else if (kind === 'full' && ageDays > wholeDays)
       await thinDay(deps.database, known, day, imei, thinned(await readDay(deps.database, known.vehicleId, day, imei)));
     else continue;
-    changes += 1;
+    // Behind a change, so that each turn comes further.
+    if (isOver()) return false;
   }
-  return changes;
+  return true;
 }
 
 /** For how many days an account keeps all points; each is looked up once. */
