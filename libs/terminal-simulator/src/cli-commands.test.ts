@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { decodeBody, locationReport } from '@fleet/jt808';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type RunningCommand, runFleet, runLoad, runTerminal } from './cli-commands.ts';
 import { cliOptions, type FleetOptions, type LoadOptions, type TerminalCommandOptions } from './cli-options.ts';
@@ -34,7 +35,7 @@ describe('commands', () => {
     const file = path.join(directory, 'report', 'fleet.json');
     const fleet = args('fleet', '--phones', '013800138001,013800138002', '--channels', '1', '--report-file', file);
     running = await runFleet(cliOptions([...fleet, '--cache-dir', directory]) as FleetOptions, say);
-    await waitFor('report', () => lines.includes('2 terminals online'));
+    await waitFor('report', () => lines.includes('2 terminals online'), 30_000);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual([
       { imei: '013800138001', edition: '2013', channels: 1 },
       { imei: '013800138002', edition: '2013', channels: 1 },
@@ -48,7 +49,9 @@ describe('commands', () => {
     const options = args('terminal', '--phone', '013800138004', '--channels', '1', '--cache-dir', directory);
     running = await runTerminal(cliOptions([...options, '--alarm', 'dsm:2']) as TerminalCommandOptions, say);
     await waitFor('the alarm', () => lines.includes('013800138004 raises dsm:2 with 2 files'), 30_000);
-    const alarms = () => platform.of(0x0200).filter(({ body }) => body.includes(Buffer.from('652f', 'hex')));
+    const isAlarm = ({ body }: { body: Buffer }) =>
+      decodeBody(locationReport, body).extras.some(({ id }) => id === 0x65);
+    const alarms = () => platform.of(0x0200).filter(isAlarm);
     await waitFor('its report', () => alarms().length > 0);
     expect(alarms()).toHaveLength(1);
   });

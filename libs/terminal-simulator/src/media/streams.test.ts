@@ -186,10 +186,7 @@ describe('live (0x9101)', () => {
   });
 
   it('notes a server that is not there, and refuses control of a stream that does not run', async () => {
-    const free = await new MediaSink().listen();
-    const { tcpPort } = free;
-    await free.close();
-    platform.command(PHONE, liveStreamRequest, { ...live, tcpPort, udpPort: 0 });
+    platform.command(PHONE, liveStreamRequest, { ...live, tcpPort: 1, udpPort: 0 });
     const stream = await record();
     await waitFor('failure', () => stream.state === 'ended');
     expect(stream.endReason).toMatch(/^connectFailed: .*ECONNREFUSED/);
@@ -321,8 +318,11 @@ describe('playback (0x9201)', () => {
   });
 
   it('turns to rewind, key frames and fast forward on the way, each from where it was', async () => {
-    play({ playbackMode: 1, speed: 3 });
-    await waitFor('two seconds', () => sink.of('video').length >= 50);
+    // Two minutes, of which twenty seconds are shown before: at sixteen times the speed the way back must not be over before the next turn.
+    const long = makeRecordings({ channels: [1], count: 3, seconds: 40, until, bitrateKbps: 500 });
+    await restartTerminal({ recordings: long, playbackAnswer: 'general' });
+    play({ playbackMode: 1, speed: 5, startTime: cameraTimeOf(until.getTime() - 120_000) });
+    await waitFor('twenty seconds', () => sink.of('video').length >= 500);
     const control = { channel: 1, speed: 5, seekTime: null };
     const stream = await record();
     const turn = async (how: number): Promise<number> => {

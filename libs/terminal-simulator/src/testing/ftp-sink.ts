@@ -1,5 +1,6 @@
 import net from 'node:net';
 import tls from 'node:tls';
+import { freePort } from '../../../service-kit/src/testing/server-process.ts';
 
 /** An FTP server just big enough for the simulator's own upload tests: files live in memory, and stay when it is closed and listens again. */
 export class FtpSink {
@@ -23,10 +24,11 @@ export class FtpSink {
   }
 
   async listen(): Promise<this> {
+    // Nobody else takes it while it is closed.
+    if (this.#port === 0) this.#port = await freePort();
     await new Promise<void>((resolve) => {
       this.#server.listen(this.#port, '127.0.0.1', resolve);
     });
-    this.#port = (this.#server.address() as net.AddressInfo).port;
     return this;
   }
 

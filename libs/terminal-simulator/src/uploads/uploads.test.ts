@@ -97,7 +97,7 @@ describe('upload by FTP (0x9206)', () => {
   });
 
   it('uploads another clip while one is paused, and resumes that afterwards', async () => {
-    await bench.start({ uploadBytesPerSecond: 200_000 });
+    await bench.start({ uploadBytesPerSecond: 100_000 });
     const first = bench.requestUpload({ path: '/a' });
     await waitFor('first bytes', () => [...bench.ftp.files.values()].some((file) => file.length > 20_000));
     bench.control(first, 0);
