@@ -6,7 +6,7 @@ import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
 import { startWorld, type World, waitFor } from './testing/harness.ts';
 import { decodeErrors, ffmpegChildren, Player, probe } from './testing/player.ts';
 
-jest.setTimeout(30_000);
+jest.setTimeout(60_000);
 
 let world: World;
 let card: AccessUnit[];
@@ -34,21 +34,23 @@ describe('G.711A sound', () => {
     const silent = await Player.open(world.url(id, { audio: 'none' }));
     const copied = await Player.open(world.url(id, { audio: 'copy' }));
     await waitFor('pictures', () => silent.video.length > 10 && copied.audio.length > 10);
-    expect(await ffmpegChildren()).toBe(0);
+    // What the test file before has ended may take a moment to be gone.
+    await waitFor('no process', async () => (await ffmpegChildren()) === 0);
 
     const first = await Player.open(world.url(id));
     await waitFor('sound', () => first.audio.length > 10);
     const second = await Player.open(world.url(id));
     await waitFor('sound for the second', () => second.audio.length > 10);
-    expect(await ffmpegChildren()).toBe(1);
+    await waitFor('one process', async () => (await ffmpegChildren()) === 1);
     const streams = await probe(first.flv);
     expect(streams.map((each) => each.codec_name).toSorted()).toEqual(['aac', 'h264']);
     expect(await decodeErrors(first.flv)).toBe('');
     expect(first.header).toEqual({ video: true, audio: true });
 
     for (const player of [first, second]) {
-      const [pictures, sound] = [player.video, player.audio].map((tags) => tags.at(-1)?.timestampMs ?? 0);
-      expect(Math.abs((pictures ?? 0) - (sound ?? 0))).toBeLessThan(1_500);
+      const lastOf = (tags: readonly { timestampMs: number }[]): number => tags.at(-1)?.timestampMs ?? 0;
+      // ffmpeg may be late on a busy machine; sound that is at another place stays there.
+      await waitFor('sound and pictures together', () => Math.abs(lastOf(player.video) - lastOf(player.audio)) < 1_500);
       const times = player.audio.map((tag) => tag.timestampMs);
       expect(times).toEqual(times.toSorted((a, b) => a - b));
       player.close();

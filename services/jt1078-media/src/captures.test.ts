@@ -21,7 +21,7 @@ interface Capture {
   audio: { codec: string } | null;
 }
 
-jest.setTimeout(30_000);
+jest.setTimeout(60_000);
 
 const directory = new URL('../../../../shared/protocol/jt1078-captures/', import.meta.url);
 const isThere = existsSync(directory);

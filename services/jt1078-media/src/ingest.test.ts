@@ -4,7 +4,7 @@ import { CameraVoice, stream, TcpCamera, testCard, UdpCamera } from './testing/c
 import { askFor, randomImei, startService, startWorld, type World, waitFor } from './testing/harness.ts';
 import { decodeErrors, isKeyFrame, Player, probe, statusOf } from './testing/player.ts';
 
-jest.setTimeout(30_000);
+jest.setTimeout(60_000);
 
 let world: World;
 let card: AccessUnit[];

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AccessUnit } from '@fleet/jt1078';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
 import { requiredEnv, startWorld, type World, waitFor } from './testing/harness.ts';
 import { Player, statusOf } from './testing/player.ts';
@@ -44,15 +44,6 @@ class OwnRedis {
     await this.kill();
     rmSync(this.#folder, { recursive: true, force: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 let server: OwnRedis;

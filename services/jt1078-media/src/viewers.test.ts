@@ -16,7 +16,6 @@ beforeAll(async () => {
   world = await startWorld({
     MEDIA_LIVE_DROP_AFTER_MS: '600',
     MEDIA_LIVE_CLOSE_AFTER_MS: '20000',
-    MEDIA_FIRST_FRAME_WAIT_MS: '1500',
     MEDIA_CORS_ORIGIN: 'https://dashboard.example',
   });
 });
@@ -63,13 +62,15 @@ describe('who may watch', () => {
   });
 
   it('gets 502 when a camera brings nothing to play', async () => {
-    const id = await world.ask();
-    const camera = new TcpCamera(world.service.livePort);
+    const hasty = await startWorld({ MEDIA_FIRST_FRAME_WAIT_MS: '1500' });
+    const id = await hasty.ask();
+    const camera = new TcpCamera(hasty.service.livePort);
     const voice = new CameraVoice(id);
     // Pictures that refer to one that never came.
     for (const unit of card.slice(1, 20)) await camera.send(...voice.video(unit));
-    expect(await statusOf(world.url(id))).toMatchObject({ status: 502, body: { status: 502 } });
+    expect(await statusOf(hasty.url(id))).toMatchObject({ status: 502, body: { status: 502 } });
     camera.close();
+    await hasty.stop();
   });
 });
 

@@ -20,7 +20,7 @@ const log = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 export async function waitFor<T>(
   description: string,
   condition: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 20_000,
 ): Promise<NonNullable<Exclude<T, false>>> {
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
