@@ -160,7 +160,7 @@ export interface DueDelivery {
   readonly dueAtMs: number;
 }
 
-/** An attempt that is under way: a document of `webhook_claims`, `_id` is that of the delivery. A dispatcher that died leaves it to run out. */
+/** An attempt that is under way, `_id` is that of the delivery, or the telling of a notice: a document of `webhook_claims`. A dispatcher that died leaves it to run out. */
 export interface DeliveryClaim {
   readonly _id: string;
   readonly untilMs: number;

@@ -6,11 +6,13 @@ import type { HealthKeeper } from '../store/health-keeper.ts';
 export interface NoticeParts {
   readonly bus: Bus;
   readonly records: WebhookRecords;
-  readonly health: HealthKeeper;
+  readonly health: Pick<HealthKeeper, 'change'>;
   readonly onError: (error: unknown) => void;
 }
 
 const askLimitMs = 10_000;
+/** Longer than a telling takes: that of a replica that has died is told by another one behind that. */
+const claimMs = 20_000;
 
 /** Has owners of webhooks told that these fail, or were disabled. What can not be told now is told later. */
 export class Notices {
@@ -41,7 +43,19 @@ export class Notices {
     await Promise.allSettled(this.#underWay.values());
   }
 
+  /** One replica tells at a time: two would send two mails. */
   async #tell(webhookId: number): Promise<void> {
+    const { records } = this.#parts;
+    const claim = `notice-of-${webhookId}`;
+    if (!(await records.claim(claim, Date.now() + claimMs))) return;
+    try {
+      await this.#tellClaimed(webhookId);
+    } finally {
+      await records.release(claim);
+    }
+  }
+
+  async #tellClaimed(webhookId: number): Promise<void> {
     const { bus, records, health } = this.#parts;
     const notice = (await records.health(webhookId))?.dueNotice;
     if (notice === null || notice === undefined) return;
