@@ -1,5 +1,5 @@
 // Reads a PDF from the standard input, for domains/documents/pdf.ts: a process of its own, since a small file may ask for any amount of memory and time.
-// Answers JSON: `pages`; `text` of the text layer; and, with --pictures where that has no words, the largest picture of each page as PNG in `pictures`.
+// Answers JSON: `pages`; `text` of the text layer; and, with --pictures, the largest picture of each page as PNG in `pictures`.
 import { crc32, deflateSync } from 'node:zlib';
 import { extractText, getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 
@@ -74,6 +74,6 @@ const { numPages: pages } = document;
 const answer = { pages, text: '', pictures: [] };
 if (pages <= maxPages) {
   answer.text = (await extractText(document)).text.join('\n');
-  if (isForPictures && !/\p{L}{2}/u.test(answer.text)) answer.pictures = await picturesOf(document);
+  if (isForPictures) answer.pictures = await picturesOf(document);
 }
 process.stdout.write(JSON.stringify(answer));

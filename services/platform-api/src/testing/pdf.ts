@@ -19,19 +19,20 @@ export function pdf(...pages: readonly (readonly string[])[]): Buffer {
   return fileOf(objects);
 }
 
-/** A PDF of one page that was scanned: a grey PNG of 8 bits a pixel, and no text. */
-export function scannedPdf(png: Buffer): Buffer {
+/** A PDF of one page that was scanned: a grey PNG of 8 bits a pixel, and no text but that of a footer. */
+export function scannedPdf(png: Buffer, footer = ''): Buffer {
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
   const how = `/Filter /FlateDecode /DecodeParms << /Predictor 15 /Colors 1 /BitsPerComponent 8 /Columns ${width} >>`;
   return fileOf([
     '<< /Type /Catalog /Pages 2 0 R >>',
     '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
-    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${width} ${height}] /Resources << /XObject << /Scan 5 0 R >> >> /Contents 4 0 R >>`,
-    stream('', Buffer.from(`q ${width} 0 0 ${height} 0 0 cm /Scan Do Q`)),
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${width} ${height}] /Resources << /Font << /F1 6 0 R >> /XObject << /Scan 5 0 R >> >> /Contents 4 0 R >>`,
+    stream('', Buffer.from(`q ${width} 0 0 ${height} 0 0 cm /Scan Do Q BT /F1 8 Tf 5 5 Td (${footer}) Tj ET`)),
     stream(
       `/Type /XObject /Subtype /Image /Width ${width} /Height ${height} /ColorSpace /DeviceGray /BitsPerComponent 8 ${how}`,
       partsOf(png, 'IDAT'),
     ),
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
   ]);
 }
 

@@ -26,7 +26,7 @@ export function readAamva(text: string): Record<string, string> | null {
     const shown = name.includes('date') ? dateOf(value, isCanadian) : value;
     if (shown !== null) fields[name] = shown;
   }
-  const name = [of('DAC') || of('DCT'), of('DAD'), of('DCS')].filter((part) => part !== '').join(' ');
+  const name = nameOf(of);
   if (name !== '') fields['name'] = name;
   const address = [of('DAG'), of('DAH'), of('DAI'), `${of('DAJ')} ${of('DAK').slice(0, 5)}`.trim()]
     .filter((part) => part !== '')
@@ -35,11 +35,21 @@ export function readAamva(text: string): Record<string, string> | null {
   return Object.keys(fields).length === 0 ? null : fields;
 }
 
-/** MMDDCCYY in the United States, CCYYMMDD in Canada. */
+/** Each part by itself; cards of the first version of the standard have the whole name in one element, or the surname in another one. */
+function nameOf(of: (id: string) => string): string {
+  const parts = [of('DAC') || of('DCT'), of('DAD'), of('DCS') || of('DAB')];
+  const [surname = '', ...given] = of('DAA').split(',');
+  return (parts.some((part) => part !== '') ? parts : [...given, surname])
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** MMDDCCYY in the United States, CCYYMMDD in Canada and in the first version of the standard: no year is a month. */
 function dateOf(text: string, isCanadian: boolean): string | null {
   if (!/^\d{8}$/.test(text)) return null;
-  const iso = isCanadian
-    ? `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`
-    : `${text.slice(4)}-${text.slice(0, 2)}-${text.slice(2, 4)}`;
-  return Number.isNaN(Date.parse(iso)) ? null : iso;
+  const yearFirst = `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`;
+  const yearLast = `${text.slice(4)}-${text.slice(0, 2)}-${text.slice(2, 4)}`;
+  const found = (isCanadian ? [yearFirst] : [yearLast, yearFirst]).find((iso) => !Number.isNaN(Date.parse(iso)));
+  return found ?? null;
 }

@@ -89,10 +89,11 @@ describe('extract-document', () => {
       license_number: { value: 'KA0120110012345', source: 'ocr' },
       date_of_birth: { value: '1984-08-12' },
     };
-    expect(await owner.post(path, inJson(scannedPdf(picture), 'application/pdf'))).toMatchObject({
-      status: 200,
-      data: { document_type: 'driver_license', engine: 'tesseract', pages: 1, fields },
-    });
+    for (const scan of [scannedPdf(picture), scannedPdf(picture, 'Scanned with Some Scanner')])
+      expect(await owner.post(path, inJson(scan, 'application/pdf'))).toMatchObject({
+        status: 200,
+        data: { document_type: 'driver_license', engine: 'tesseract', pages: 1, fields },
+      });
   });
 
   it("reads the barcode on the back of a driver's licence", async () => {
@@ -217,6 +218,11 @@ describe('OCR_ENGINE', () => {
       expect(refused).toMatchObject({ status: 503, body: { code: 'provider_not_configured' } });
       const scanned = await client.post(path, inJson(scannedPdf(picture), 'application/pdf'));
       expect(scanned).toMatchObject({ status: 503, body: { code: 'provider_not_configured' } });
+      const withFooter = await client.post(
+        path,
+        inJson(scannedPdf(picture, 'Scanned with Some Scanner'), 'application/pdf'),
+      );
+      expect(withFooter).toMatchObject({ status: 422 });
       expect(await client.post(path, { text: passport })).toMatchObject({ status: 200 });
     } finally {
       await plain.close();

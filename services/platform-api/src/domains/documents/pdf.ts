@@ -5,7 +5,7 @@ export interface PdfContent {
   readonly pages: number;
   /** Of its text layer; empty where it has more pages than it may. */
   readonly text: string;
-  /** Of each page without words the largest one, as PNG, where pictures were asked for. */
+  /** Of each page the largest one, as PNG, where pictures were asked for. */
   readonly pictures: readonly Buffer[];
 }
 

@@ -92,6 +92,17 @@ describe('the barcode of a licence', () => {
     expect(readAamva(canadian)).toMatchObject({ date_of_birth: '1986-06-07' });
     expect(readAamva('DAQT64235789')).toBeNull();
   });
+
+  it('has the whole name in one element, and the year first, in the first version of the standard', () => {
+    const first =
+      '@\n\u001e\rAAMVA6360000101DL00290197DLDAASAMPLE,MICHAEL,JOHN\nDAQT64235789\nDBA20341210\nDBB19860606\n';
+    expect(readAamva(first)).toEqual({
+      license_number: 'T64235789',
+      name: 'MICHAEL JOHN SAMPLE',
+      date_of_birth: '1986-06-06',
+      expiry_date: '2034-12-10',
+    });
+  });
 });
 
 describe('labels', () => {

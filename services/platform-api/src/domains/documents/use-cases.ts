@@ -3,9 +3,9 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readBarcode } from './barcode.ts';
 import type { OcrEngine, OcrText } from './ocr.ts';
-import { hasWords, readPdf } from './pdf.ts';
+import { hasWords, type PdfContent, readPdf } from './pdf.ts';
 import { pictureSize } from './pictures.ts';
-import { type DocumentText, extract, fileTypeOf, meanConfidence } from './rules.ts';
+import { type DocumentText, type Extracted, extract, fileTypeOf, meanConfidence } from './rules.ts';
 import { type ExtractBody, type ExtractResult, mimeTypes } from './schema.ts';
 import { storeDocument } from './stored.ts';
 
@@ -26,10 +26,13 @@ type Given =
 export async function extractDocument(deps: Parts, caller: Caller, body: ExtractBody): Promise<ExtractResult> {
   const startedAtMs = performance.now();
   const given = givenIn(body);
-  const { pages, engine, ...read } = 'text' in given ? ofText(given.text) : await textOf(deps, given);
-  const extracted = extract(read, body.document_type ?? 'auto', body.country);
-  if (extracted === null) throw unreadable('Nothing was found in the document that can be read.');
-  const { type, fields, mrz, warnings } = extracted;
+  const understand = (read: Read): Understood | null => {
+    const extracted = extract(read, body.document_type ?? 'auto', body.country);
+    return extracted === null ? null : { ...extracted, pages: read.pages, engine: read.engine };
+  };
+  const understood = 'text' in given ? understand(ofText(given.text)) : await inFile(deps, given, understand);
+  if (understood === null) throw unreadable('Nothing was found in the document that can be read.');
+  const { type, fields, mrz, warnings, pages, engine } = understood;
   const stored =
     body.store === true && 'file' in given
       ? await storeDocument(deps, caller, { documentType: type, content: given.file, mimeType: given.mimeType })
@@ -95,23 +98,37 @@ function bytesOf({ file, content_base64: base64, mime_type: mimeType }: ExtractB
 }
 
 type Read = DocumentText & { readonly pages: number; readonly engine: string };
+type Understood = Extracted & Pick<Read, 'pages' | 'engine'>;
 
 const ofText = (text: string): Read => ({ text, source: 'text', confidence: 1, pages: 1, engine: 'none' });
 
-async function textOf({ ocr }: Parts, { file, mimeType }: Extract<Given, { file: Buffer }>): Promise<Read> {
-  if (mimeType !== 'application/pdf') return ofPictures(ocr, [{ content: file, mimeType }], 1);
-  const pdf = await readPdf(file, { maxPages, withPictures: ocr.name === 'tesseract' });
-  if (pdf === null) throw unreadable('The PDF can not be read, or takes too much to be read.');
-  const { pages, text, pictures } = pdf;
-  if (pages > maxPages) throw invalid([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
-  if (hasWords(text)) return { ...ofText(text), pages, engine: 'pdf' };
-  if (ocr.name !== 'tesseract') return ofPictures(ocr, [{ content: file, mimeType }], pages);
-  if (pictures.length === 0) throw unreadable('The PDF has neither text nor pictures of its pages.');
+/** What a file says: the text layer of a PDF where that says something, else its pictures. Programs that scan write their names below the pages. */
+async function inFile(
+  { ocr }: Parts,
+  { file, mimeType }: Extract<Given, { file: Buffer }>,
+  understand: (read: Read) => Understood | null,
+): Promise<Understood | null> {
+  if (mimeType !== 'application/pdf') return understand(await ofPictures(ocr, [{ content: file, mimeType }], 1));
+  const { pages, text } = await contentOf(file, false);
+  if (hasWords(text)) {
+    const understood = understand({ ...ofText(text), pages, engine: 'pdf' });
+    if (understood !== null || ocr.name === 'none') return understood;
+  }
+  // Services of operators read whole PDFs.
+  if (ocr.name !== 'tesseract') return understand(await ofPictures(ocr, [{ content: file, mimeType }], pages));
+  const { pictures } = await contentOf(file, true);
   const scans = pictures.map((content) => ({ content, mimeType: 'image/png' }));
-  return ofPictures(ocr, scans, pages);
+  return understand(await ofPictures(ocr, scans, pages));
 }
 
-/** What is read in pictures: a barcode of a licence says all; else what the engine reads, one after the other. Services of operators read whole PDFs. */
+async function contentOf(file: Buffer, withPictures: boolean): Promise<PdfContent> {
+  const content = await readPdf(file, { maxPages, withPictures });
+  if (content === null) throw unreadable('The PDF can not be read, or takes too much to be read.');
+  if (content.pages <= maxPages) return content;
+  throw invalid([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
+}
+
+/** What is read in pictures: a barcode of a licence says all; else what the engine reads, one after the other. */
 async function ofPictures(
   ocr: OcrEngine,
   pictures: readonly { readonly content: Buffer; readonly mimeType: string }[],
