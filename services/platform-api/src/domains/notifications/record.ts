@@ -1,6 +1,7 @@
 import { terminalKey } from '@fleet/jt808';
 import { type Collection, type Database, insertNew } from '@fleet/storage';
 import type { Deps } from '../../deps.ts';
+import { writeGently } from '../../store/gentle-writes.ts';
 import type { RecordFields, Records } from '../../store/records.ts';
 import type { Notification } from './schema.ts';
 
@@ -130,7 +131,19 @@ async function takeTimes(
 
 /** A time that has passed long ago is never taken again. */
 const keepTimesMs = 24 * 3_600_000;
+const removedAtOnce = 1_000;
 
 export async function sweepTimes(database: Database, nowMs = Date.now()): Promise<void> {
-  await timesIn(database).deleteMany({ takenAt: { $lt: new Date(nowMs - keepTimesMs) } });
+  const times = timesIn(database);
+  const isOld = { takenAt: { $lt: new Date(nowMs - keepTimesMs) } };
+  for (;;) {
+    const old = await times
+      .find(isOld, { projection: { _id: 1 } })
+      .limit(removedAtOnce)
+      .toArray();
+    if (old.length === 0) return;
+    // An alarm that is raised meanwhile takes a time of its own.
+    const removals = old.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
+    await writeGently(database, times, removals, () => false);
+  }
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import { writeGently } from '../../store/gentle-writes.ts';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
 import { claimOf } from './record.ts';
@@ -41,8 +42,10 @@ async function removeWhere(records: Deps['records'], where: object): Promise<num
       .toArray();
     if (found.length === 0) return removed;
     // The records go first: a claim without a record is completed by whoever raises it again, and a record without a claim would be doubled.
-    await notifications.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
-    await records.uniqueValues.deleteMany({ _id: { $in: found.map(({ dedupeKey }) => claimOf(dedupeKey)) } });
+    const removals = found.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
+    await writeGently(records.database, notifications, removals, () => false);
+    const claims = found.map(({ dedupeKey }) => ({ deleteOne: { filter: { _id: claimOf(dedupeKey) } } }));
+    await writeGently(records.database, records.uniqueValues, claims, () => false);
     removed += found.length;
   }
 }

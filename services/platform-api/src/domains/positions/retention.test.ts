@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { testEnv, until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../../config.ts';
 import { Records } from '../../store/records.ts';
@@ -10,6 +10,9 @@ import type { LastLocation } from '../realtime/schema.ts';
 import { sweepPositions, thinned } from './retention.ts';
 import type { NewPoint, Point } from './schema.ts';
 import { appendPositions, daysOf, readPositions } from './store.ts';
+
+// A real server on a machine that may be busy.
+jest.setTimeout(120_000);
 
 let database: Database;
 let records: Records;
