@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { calledAs, type InterfaceRow, interfaceRows } from './testing/interface-tables.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 interface Reply {
@@ -115,7 +116,9 @@ const square = {
   ],
 };
 
-function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
+type Records = Awaited<ReturnType<typeof records>>;
+
+function rowsOf(made: Records): readonly Row[] {
   const { vehicle, phone, share, driver, group, geofence, route, webhook, mining, link } = made;
   return [
     ['POST', '/vehicle/search-user-for-share', { phoneNumber: phone }],
@@ -194,6 +197,90 @@ function rowsOf(made: Awaited<ReturnType<typeof records>>): readonly Row[] {
     ['GET', '/dealers/me?limit=10&offset=0&query='],
   ];
 }
+
+/** A schema of the document as far as this test reads it. */
+interface Schema {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+interface Operation {
+  readonly parameters: readonly { readonly name: string; readonly description?: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+/** Names of parameters and fields, and the second names that descriptions tell of. */
+function namesOf({ parameters, requestBody }: Operation, { components }: Document): string[] {
+  const named = (name: string, description = ''): string[] => [
+    name,
+    ...[...description.matchAll(/`(\w+)`/g)].map(([, other = '']) => other),
+  ];
+  const fields = (schema: Schema): string[] => {
+    const here = components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema;
+    const own = Object.entries(here.properties ?? {}).flatMap(([name, part]) => [
+      ...named(name, part.description),
+      ...fields(part),
+    ]);
+    return [...own, ...[...(here.items === undefined ? [] : [here.items]), ...(here.anyOf ?? [])].flatMap(fields)];
+  };
+  const bodies = Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => fields(schema));
+  return [...parameters.flatMap(({ name, description }) => named(name, description)), ...bodies];
+}
+
+const interfaces = interfaceRows();
+const describeShared = interfaces.length > 0 ? describe : describe.skip;
+/** Answered by the device API, for partners. */
+const isOfPartners = ({ path }: InterfaceRow): boolean => path === '/api/device/sendInstruct';
+
+describeShared('interface.md', () => {
+  it('has no row that the document lacks, and no parameter or field of one', async () => {
+    const document = (await (await fetch(`${world.product.runtime.base_url}/api/openapi.json`)).json()) as Document;
+    const template = (path: string): string => path.replaceAll(/:\w+|\{\w+\}/g, '*');
+    const operations = new Map(
+      Object.entries(document.paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, each]) => [`${method.toUpperCase()} ${template(path)}`, each] as const),
+      ),
+    );
+    const missing = interfaces
+      .filter((row) => !isOfPartners(row))
+      .flatMap((row) => {
+        const operation = operations.get(`${row.method} ${template(row.path)}`);
+        if (operation === undefined) return [`${row.method} ${row.path}`];
+        // Any body may be wrapped in `data`.
+        const known = new Set(['data', ...namesOf(operation, document)]);
+        return row.names.filter((name) => !known.has(name)).map((name) => `${row.method} ${row.path}: ${name}`);
+      });
+    expect(missing).toEqual([]);
+  });
+
+  it('has no row that is not walked below', () => {
+    const id = { id: 1 };
+    const named = { vehicle: id, driver: id, group: id, geofence: id, route: id, webhook: id, mining: id, link: id };
+    const share = { secondaryUser: 1, vehicles: [1] };
+    const rows = rowsOf({ ...named, share, phone: '+14155550142' });
+    const walked = [...rows.map(([method, path]) => ({ method, path: `/api${path}` })), ...withoutHeaders];
+    const missing = interfaces.filter(
+      (row) => !walked.some(({ method, path }) => method === row.method && calledAs(row).test(path)),
+    );
+    expect(missing).toEqual([]);
+    expect(interfaces.length).toBeGreaterThan(60);
+  });
+});
+
+/** Rows with credentials of their own. */
+const withoutHeaders = [
+  '/api/devices/partner/pushhb',
+  '/api/devices/partner/pushgps',
+  '/api/device/sendInstruct',
+  '/api/chat-log/sms-provider-webhook',
+  '/api/chat-log/voice-assistant-webhook',
+].map((path) => ({ method: 'POST', path }));
 
 describe("the rows of the interface's tables", () => {
   it('are each there, for both headers alone', async () => {
