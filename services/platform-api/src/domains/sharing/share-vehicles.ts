@@ -10,7 +10,7 @@ import type { User } from '../users/schema.ts';
 import { findAnywhere, findByPhone, findUser } from '../users/use-cases.ts';
 import type { Vehicle, VehicleShown } from '../vehicles/schema.ts';
 import { shownVehicles } from '../vehicles/use-cases.ts';
-import { ownVehicle, visibleVehicles } from '../vehicles/visibility.ts';
+import { ownVehicles, visibleVehicles } from '../vehicles/visibility.ts';
 import { maskedName, maskedPhone, readExpiry, storedPermissions } from './rules.ts';
 import type { Share, ShareBody, SharedUser, ShareShown, UnshareBody } from './schema.ts';
 import { findSharedBy, findSharedWith, putShare, removeShare } from './store.ts';
@@ -42,8 +42,7 @@ export async function shareVehicles(
   const permissions = storedPermissions(body.permissions);
   const user = await findAnywhere(deps.records, secondaryUserId);
   if (user === null || user.disabled) throw userNotFound();
-  const vehicles: Vehicle[] = [];
-  for (const id of new Set(body.vehicles)) vehicles.push(await ownVehicle(deps, caller, id));
+  const vehicles = await ownVehicles(deps, caller, [...new Set(body.vehicles)]);
   await checkSubscriptions(
     deps,
     caller,

@@ -80,9 +80,23 @@ export async function visibleVehicle(
 
 /** A vehicle of the caller's own account, to change it: 404 when it is not visible, 403 when it is only shared. */
 export async function ownVehicle(deps: Store, caller: Viewer, id: number): Promise<Vehicle> {
-  const { vehicle, access } = await visibleVehicle(deps, caller, id);
+  return ofOwn(await visibleVehicle(deps, caller, id));
+}
+
+/** The same for many, in their order; the first that is not the caller's to change refuses all. */
+export async function ownVehicles(deps: Store, caller: Viewer, ids: readonly number[]): Promise<Vehicle[]> {
+  const found = await visibleVehicles(deps, caller, ids);
+  const visible = new Map(found.map((each) => [each.vehicle._id, each]));
+  return ids.map((id) => {
+    const each = visible.get(id);
+    if (each === undefined) throw vehicleNotFound(id);
+    return ofOwn(each);
+  });
+}
+
+function ofOwn({ vehicle, access }: VisibleVehicle): Vehicle {
   if (access === 'owner') return vehicle;
-  throw new AppError('permission_denied', `Vehicle ${id} is only shared with the caller.`);
+  throw new AppError('permission_denied', `Vehicle ${vehicle._id} is only shared with the caller.`);
 }
 
 export const vehicleNotFound = (id: number): AppError =>
