@@ -1,3 +1,4 @@
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { hostname } from 'node:os';
 import type { Logger } from './log.ts';
 
@@ -67,12 +68,17 @@ export const podId = (configured: string | undefined): string =>
 
 /** How long a stop waits for a start that is under way. */
 const startGraceMs = 2_000;
+/** How long a connection tries one of several addresses. */
+const addressTryMs = 1_000;
 
 /**
  * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT (and when a launcher's IPC channel closes), and exits.
  * A start that fails is one log line and exit code 1.
  */
 export async function runService(log: Logger, start: () => Promise<Running>): Promise<void> {
+  // Node would give each address but the last one 250 ms: providers on the other side of the earth with a second address that can not be reached from here
+  // would never be reached at all.
+  setDefaultAutoSelectFamilyAttemptTimeout(addressTryMs);
   let running: Running | undefined;
   let stopRequested: string | undefined;
   const stop = (reason: string): void => {
