@@ -66,14 +66,14 @@ export class Access {
 
   async #identify(credentials: 'both' | 'bearer' | 'key', context: RequestContext): Promise<Caller> {
     const key = credentials === 'bearer' ? null : await this.#key(context);
-    if (credentials === 'key' && key !== null) return this.#holderOf(key);
+    if (credentials === 'key' && key !== null) return this.#holderOf(key, context);
     const claims = await this.#claims(context);
     if (key !== null && key.accountId !== claims.accountId)
       throw new AppError('key_user_mismatch', 'The API key and the token belong to different accounts.');
     if (key !== null && key.sealedDashboardKey !== null) this.#checkDashboard(claims, context);
     const principal = await this.#parts.principals.principal(claims);
     if (principal === null) throw new AppError('token_invalid', 'The token is not valid any more.');
-    return callerOf(principal, claims, key);
+    return callerOf(principal, claims, key, context);
   }
 
   async #key(context: RequestContext): Promise<ApiKey> {
@@ -98,7 +98,7 @@ export class Access {
   }
 
   /** A key alone stands for who made it, or for the account's first owner. */
-  async #holderOf(key: ApiKey): Promise<Caller> {
+  async #holderOf(key: ApiKey, context: RequestContext): Promise<Caller> {
     const { records, principals } = this.#parts;
     if (key.sealedDashboardKey !== null)
       throw new AppError('permission_denied', 'The key of the dashboard is valid with a session alone.');
@@ -106,7 +106,7 @@ export class Access {
     const claims = { accountId: key.accountId, sessionId: null, mintedByKeyId: key._id, role: 'viewer' } as const;
     const principal = userId === undefined ? null : await principals.principal({ ...claims, userId });
     if (principal === null) throw new AppError('api_key_invalid', 'The user of the API key is not there any more.');
-    return callerOf(principal, { ...claims, userId: principal.user._id }, key);
+    return callerOf(principal, { ...claims, userId: principal.user._id }, key, context);
   }
 
   #checkDashboard(claims: TokenClaims, context: RequestContext): void {
@@ -144,7 +144,12 @@ function askedOf({ access }: PlatformRoute, { request }: RequestContext): 'both'
   return request.get('x-api-key') === undefined ? 'none' : 'both';
 }
 
-function callerOf({ user, isSuspended }: Principal, claims: TokenClaims, key: ApiKey | null): Caller {
+function callerOf(
+  { user, isSuspended, mintedBy }: Principal,
+  claims: TokenClaims,
+  key: ApiKey | null,
+  { request }: RequestContext,
+): Caller {
   if (isSuspended) throw new AppError('account_suspended', 'The account is suspended.');
   return {
     accountId: user.accountId,
@@ -154,7 +159,9 @@ function callerOf({ user, isSuspended }: Principal, claims: TokenClaims, key: Ap
     sessionId: claims.sessionId,
     mintedByKeyId: claims.mintedByKeyId,
     keyId: key?._id ?? null,
-    scopes: key?.scopes ?? allScopes,
+    // A token alone may what the key may that minted it.
+    scopes: (key ?? mintedBy)?.scopes ?? allScopes,
+    ...(request.ip === undefined ? {} : { ip: request.ip }),
   };
 }
 
@@ -162,7 +169,8 @@ function checkAllowed({ access }: PlatformRoute, caller: Caller): void {
   const isVideoRefused = access.permission === 'video' && caller.role === 'viewer' && !caller.canViewVideo;
   if (!may(caller.role, access.permission) || isVideoRefused)
     throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
-  // Without a key the token alone decides.
-  if (caller.keyId !== null && access.scope !== null && !caller.scopes.includes(access.scope))
+  // To a session's token alone there is no key.
+  const hasKey = caller.keyId !== null || caller.mintedByKeyId !== null;
+  if (hasKey && access.scope !== null && !caller.scopes.includes(access.scope))
     throw new AppError('permission_denied', `The API key needs the scope ${access.scope}.`);
 }

@@ -14,7 +14,10 @@ export interface Caller extends Scope {
   readonly mintedByKeyId: number | null;
   /** The API key of the request; null where the bearer token alone is asked for. */
   readonly keyId: number | null;
+  /** Of that key, or of the one that minted the token; all where there is none. */
   readonly scopes: readonly KeyScope[];
+  /** The address that the request comes from. */
+  readonly ip?: string;
 }
 
 const callers = new WeakMap<RequestContext, Caller>();

@@ -15,6 +15,8 @@ export interface Principal {
   readonly user: User;
   /** The account itself, or a dealer above it, is suspended. */
   readonly isSuspended: boolean;
+  /** The API key that minted the token; null for one of a session. */
+  readonly mintedBy: ApiKey | null;
 }
 
 /** What changed is forgotten at once where the announcement arrives, and after this time where it got lost. */
@@ -67,16 +69,16 @@ export class Principals {
 
   async #read({ userId, accountId, sessionId, mintedByKeyId }: TokenClaims): Promise<Principal | null> {
     const records = this.#records;
-    const [user, standing, isBacked] = await Promise.all([
+    const [user, standing, session, mintedBy] = await Promise.all([
       findUser(records, { accountId }, userId),
       standingOf(records, accountId),
-      sessionId === null
-        ? mintedByKeyId !== null && (await findKeyById(records, { accountId }, mintedByKeyId)) !== null
-        : useSession(records, sessionId, userId).then((session) => session !== null),
+      sessionId === null ? null : useSession(records, sessionId, userId),
+      sessionId !== null || mintedByKeyId === null ? null : findKeyById(records, { accountId }, mintedByKeyId),
     ]);
+    const isBacked = session !== null || mintedBy !== null;
     return user === null || user.disabled || standing === null || !isBacked
       ? null
-      : { user, isSuspended: standing.isSuspended };
+      : { user, isSuspended: standing.isSuspended, mintedBy };
   }
 }
 

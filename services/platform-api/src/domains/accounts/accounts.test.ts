@@ -166,6 +166,10 @@ describe('X-Account-Id', () => {
       .as(staff)
       .post('/api/users', { name: 'By staff', email: newEmail(), role: 'viewer' }, inAccount(customer));
     expect(made.data).toMatchObject({ account_id: Number(customer) });
+    // Staff are no users of the account: what they make is its first owner's.
+    const vehicle = await world.as(staff).post('/api/vehicles', { vehicle_no: 'BY STAFF' }, inAccount(customer));
+    const users = await world.as(staff).get('/api/users?role=owner', inAccount(customer));
+    expect(vehicle.data).toMatchObject({ account_id: Number(customer), owner_user_id: users.items[0]?.id });
     expect((await world.as(staff).get('/api/audit-log', inAccount(customer))).items.length).toBeGreaterThan(0);
     expect((await world.as(dealer).get(`/api/accounts/${customer}`, inAccount(customer))).status).toBe(200);
     for (const [user, id] of [

@@ -1,5 +1,5 @@
 import { announce, type Bus, keyRevoked } from '@fleet/bus';
-import { invalid, isNetwork, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
+import { AppError, invalid, isNetwork, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Scope as AccountScope } from '../../store/account-records.ts';
@@ -61,12 +61,16 @@ export async function makeKey(
     isNetwork(network) ? [] : [{ path: `/ip_allowlist/${at}`, message: 'must be an address or a network' }],
   );
   if (faults.length > 0) throw invalid(faults);
+  const scopes = given.scopes ?? defaultScopes.filter((scope) => caller.scopes.includes(scope));
+  const more = scopes.find((scope) => !caller.scopes.includes(scope));
+  if (more !== undefined)
+    throw new AppError('permission_denied', `The API key that minted the token has no scope ${more} to give.`);
   const key = newKey();
   const options = {
     accountId: caller.accountId,
     userId: caller.userId,
     name: given.name,
-    scopes: given.scopes ?? defaultScopes,
+    scopes,
     ipAllowlist: given.ip_allowlist ?? [],
     expiresAt,
     canMintTokens: given.can_mint_tokens ?? false,

@@ -6,7 +6,7 @@ import type { AuditEntry } from './schema.ts';
 import { entriesIn } from './store.ts';
 
 /** Who did something: the caller of a request, or, where there is none (a log-in, the system itself), the account alone. */
-export type Doer = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 'keyId'>> & { readonly ip?: string };
+export type Doer = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 'keyId' | 'mintedByKeyId' | 'ip'>>;
 
 /**
  * Notes who did what to what (platform-contract.md, section 26): log-ins, keys, shares, opened links, video views, commands, configuration, deletions. What is
@@ -19,7 +19,8 @@ export async function audit(
   target: AuditEntry['target'],
   detail: AuditEntry['detail'] = {},
 ): Promise<void> {
-  const { userId = null, keyId = null, ip = null } = doer;
+  const { userId = null, mintedByKeyId = null, ip = null } = doer;
+  const keyId = doer.keyId ?? mintedByKeyId;
   try {
     await entriesIn(records).insert(doer, { userId, keyId, action, target, detail, ip });
   } catch (error) {

@@ -45,6 +45,7 @@ describe('POST /api/auth/register', () => {
     });
     expect(answer.status).toBe(201);
     expect(answer.data).toMatchObject(tokenSet);
+    expect(answer.headers.get('location')).toBe('/api/auth/me');
     expect(answer.data['user']).toMatchObject({
       name: 'Ann',
       email: expect.stringMatching(/^person-\d+@fleet\.example$/),
@@ -261,6 +262,14 @@ describe('one-time codes', () => {
       for (let no = 0; no < 6; no += 1)
         statuses.push((await limited.anonymous.post('/api/auth/otp/send', { phone_number: phone })).status);
       expect(statuses).toEqual([202, 202, 202, 202, 202, 429]);
+      // Links to a new password are no way around that, nor to know who is there.
+      const [flooded, other] = [limited.ours.owner.email, limited.theirs.owner.email];
+      const forgot = async (identifier: string) =>
+        expect((await limited.anonymous.post('/api/auth/password/forgot', { identifier })).status).toBe(202);
+      for (let no = 0; no < 7; no += 1) await forgot(no % 2 === 0 ? flooded : flooded.toUpperCase());
+      await forgot(other);
+      const sentTo = (to: string): number => limited.sent.filter((message) => message.to === to).length;
+      await until(() => sentTo(other) === 1 && sentTo(flooded) === 5);
     } finally {
       await limited.close();
     }
@@ -305,6 +314,8 @@ describe('refresh and log-out', () => {
     expect((await withToken(user.token).post('/api/auth/logout')).status).toBe(200);
     await until(async () => (await me(user.token)).status === 401);
     expect((await refresh(user.refreshToken)).status).toBe(401);
+    const log = await world.as(world.ours.owner).get(`/api/audit-log?action=auth.logout&user_id=${user.id}`);
+    expect(log.items).toMatchObject([{ target: { type: 'sessions', id: user.sessionId } }]);
   });
 });
 
@@ -324,6 +335,25 @@ describe('POST /api/auth/api-token', () => {
     await withToken(owner.token).delete(`/api/api-keys/${made.data.id}`);
     await until(async () => (await me(tokenOf(minted))).status === 401);
     expect((await mint(key)).status).toBe(401);
+  });
+
+  it('a token alone may what the key may that minted it, and makes no key that may more', async () => {
+    const scopes = ['write', 'video'];
+    const made = await withToken(world.ours.owner.token).post('/api/api-keys', {
+      name: 'server',
+      scopes,
+      can_mint_tokens: true,
+    });
+    const minted = withToken(tokenOf(await mint(String(made.data['key']))));
+    const refused = { status: 403, code: 'permission_denied' };
+    expect((await minted.get('/api/api-keys')).body).toMatchObject(refused);
+    expect((await minted.post('/api/api-keys', { name: 'more', scopes: ['video', 'read'] })).body).toMatchObject(
+      refused,
+    );
+    expect((await minted.post('/api/api-keys', { name: 'same' })).data).toMatchObject({ scopes });
+    expect((await minted.get('/api/auth/me')).status).toBe(200);
+    const log = await world.as(world.ours.owner).get('/api/audit-log?action=api-keys.create&limit=1');
+    expect(log.items[0]).toMatchObject({ api_key_id: made.data.id, ip: expect.stringContaining('127.0.0.1') });
   });
 
   it('refuses other keys, and the key of the dashboard', async () => {

@@ -15,6 +15,7 @@ const resetMs = hourMs;
 const invitationMs = 7 * 24 * hourMs;
 
 type Parts = Pick<Deps, 'records' | 'database' | 'messages' | 'config' | 'bus' | 'log'>;
+type ForgotParts = Parts & Pick<Deps, 'limits'>;
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
@@ -35,16 +36,18 @@ function tell(deps: Parts, user: User, subject: string, text: string): Promise<v
   return deps.messages.send({ kind: 'sms', to: user.phoneNumber ?? '', text });
 }
 
-/** Sends what opens the setting of a new password to a user who forgot it; to the caller all identifiers are the same. */
-export async function forgotPassword(deps: Parts, identifier: string, context: RequestContext): Promise<void> {
+/** Sends what opens the setting of a new password to a user who forgot it; to the caller all identifiers are the same. No more are sent than one-time codes. */
+export async function forgotPassword(deps: ForgotParts, identifier: string, context: RequestContext): Promise<void> {
   const send = async (): Promise<void> => {
-    const user = await findByIdentifier(deps, normalIdentifier(identifier));
+    const asked = normalIdentifier(identifier);
+    await deps.limits.consume('codes', `password:${asked}`);
+    const user = await findByIdentifier(deps, asked);
     if (user === null || user.disabled) return;
     const { url } = await newResetLink(deps, user, resetMs);
     await tell(deps, user, 'Set a new password', `Set a new password within an hour: ${url}`);
   };
   // Not waited for, so that the time tells nothing.
-  void send().catch((error: unknown) => context.log.error({ err: error }, 'a link to a new password was not sent'));
+  void send().catch((error: unknown) => context.log.warn({ err: error }, 'a link to a new password was not sent'));
 }
 
 /** Sends a new user what opens the setting of the first password, valid for seven days. */

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
+import { audit } from '../audit/use-cases.ts';
 import { revokeSession } from '../sessions/use-cases.ts';
 import { shownUser, userSchema } from '../users/shown.ts';
 import { logIn } from './log-in.ts';
@@ -35,7 +36,8 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(tokenSet),
     otherSuccesses: { 201: 'The account is open, and the owner logged in.' },
     errors: { 403: 'Accounts are opened by the operator here.', 409: 'The e-mail or phone number is taken.' },
-    handle: async ({ body, context }) => new Reply(201, { data: await register(deps, body, context) }),
+    handle: async ({ body, context }) =>
+      new Reply(201, { data: await register(deps, body, context) }, { Location: '/api/auth/me' }),
   }),
   platformRoute({
     method: 'post',
@@ -162,7 +164,9 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
       const caller = callerOf(context);
       if (caller.sessionId === null)
         throw new AppError('state_conflict', 'The token was minted by an API key: it has no session.');
-      await revokeSession(deps, caller, caller.sessionId);
+      const id = caller.sessionId;
+      await revokeSession(deps, caller, id);
+      await audit(deps, caller, 'auth.logout', { type: 'sessions', id });
       return { data: {} };
     },
   }),
@@ -172,7 +176,7 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getMe',
     summary: 'The caller, with account and permissions',
     tags,
-    access: { credentials: 'bearer', permission: 'self' },
+    access: { credentials: 'bearer', permission: 'self', scope: null },
     response: oneOf(meSchema),
     handle: async ({ context }) => ({ data: await describeMe(deps, callerOf(context)) }),
   }),

@@ -4,6 +4,7 @@ import { type Caller, callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
 import { idParams, nullable, recordShape, shownRecord, time } from '../../schemas.ts';
+import { audit } from '../audit/use-cases.ts';
 import type { Session } from './schema.ts';
 import { listSessions, revokeSession } from './use-cases.ts';
 
@@ -31,7 +32,7 @@ const shown = (session: Session, caller: Caller): Static<typeof sessionSchema> =
 const access = { credentials: 'bearer', permission: 'self' } as const;
 const tags = ['Log-in'];
 
-export const sessionRoutes = ({ records, bus }: Pick<Deps, 'records' | 'bus'>): PlatformRoute[] => [
+export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus' | 'log'>): PlatformRoute[] => [
   platformRoute({
     method: 'get',
     path: '/auth/sessions',
@@ -60,6 +61,7 @@ export const sessionRoutes = ({ records, bus }: Pick<Deps, 'records' | 'bus'>): 
       const caller = callerOf(context);
       const session = await revokeSession({ records, bus }, caller, params.id);
       if (session === null) throw new AppError('not_found', 'There is no such session.');
+      await audit({ records, log }, caller, 'sessions.revoke', { type: 'sessions', id: session._id });
       return { data: shown(session, caller) };
     },
   }),

@@ -10,7 +10,7 @@ import { cancelCommandsOf } from '../commands/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
 import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
-import { findUser } from '../users/use-cases.ts';
+import { findUser, firstOwner } from '../users/use-cases.ts';
 import { ownGroupIds } from '../vehicle-groups/links.ts';
 import { withChannels } from './channels.ts';
 import { removeVehicle, type VehicleDeleted } from './deleted.ts';
@@ -53,9 +53,22 @@ export async function createVehicle(
     timezone: accountTimezone,
     ...change,
     vehicleNo,
-    ownerUserId: caller.userId,
+    ownerUserId: await ownerFor(deps, caller),
   });
+  await audit(
+    deps,
+    caller,
+    'vehicles.create',
+    { type: 'vehicles', id: vehicle._id },
+    { vehicleNo, imei: vehicle.imei },
+  );
   return asWritten(await shownOwn(deps, caller, await withChannels(deps, vehicle, requestId)), body);
+}
+
+/** Who creates a vehicle owns it; staff that act in an account are none of its users, and leave it to its first owner. */
+async function ownerFor({ records }: ChangeParts, caller: Caller): Promise<number> {
+  if ((await findUser(records, caller, caller.userId)) !== null) return caller.userId;
+  return (await firstOwner(records, caller))?._id ?? caller.userId;
 }
 
 export async function updateVehicle(
@@ -74,6 +87,7 @@ export async function updateVehicle(
   const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   if (known.imei !== vehicle.imei) await forgetFormer(deps, known);
+  await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
   return asWritten(await shownOwn(deps, caller, vehicle), body);
 }
 
