@@ -36,7 +36,7 @@ interface Lease {
 }
 
 /** What waits for its terminal; `flight` where an attempt is under way. */
-export type Waiting = Pick<Command, 'imei' | 'type' | 'notBefore' | 'flight'>;
+export type Waiting = Pick<Command, '_id' | 'imei' | 'type' | 'notBefore' | 'flight'>;
 
 const waitingStatuses = ['queued', 'sent'];
 
@@ -50,10 +50,10 @@ export class CommandQueue {
     this.#leases = database.collection<Lease>('command_leases');
   }
 
-  /** Commands that are not done with, oldest first. */
-  async waiting(limit: number): Promise<Waiting[]> {
+  /** Commands that are not done with and younger than one of them, oldest first. */
+  async waiting(limit: number, afterId: number): Promise<Waiting[]> {
     const found = this.#commands
-      .find({ status: { $in: waitingStatuses } } as object, {
+      .find({ status: { $in: waitingStatuses }, _id: { $gt: afterId } } as object, {
         projection: { imei: 1, type: 1, notBefore: 1, flight: 1 },
       })
       .sort({ _id: 1 })

@@ -15,13 +15,15 @@ type WorkerParts = Pick<
   'asker' | 'bus' | 'database' | 'log' | 'notifications' | 'partnerChannels' | 'records' | 'redis'
 >;
 
-/** How often, and for how long. */
+/** How often, for how long, and how much. */
 export interface WorkerTimes {
   readonly pollMs: number;
   /** What a terminal may take to answer. */
   readonly replyMs: number;
   /** A replica that has not renewed its hold of a queue for so long is dead. */
   readonly leaseMs: number;
+  /** Commands that are looked at in one go. */
+  readonly lookAtOnce: number;
 }
 
 /** The times that the settings say. */
@@ -29,6 +31,7 @@ export const workerTimes = (config: Pick<Config, 'COMMAND_POLL_MS' | 'COMMAND_RE
   pollMs: config.COMMAND_POLL_MS,
   replyMs: config.COMMAND_REPLY_TIMEOUT_MS,
   leaseMs: 15_000,
+  lookAtOnce: 10_000,
 });
 
 /** Gateways remember what became of a command for 150 s: a little less. */
@@ -38,9 +41,8 @@ const unknownRetryMs = 1_000;
 const wakeRetryMs = 60_000;
 /** Nobody says when a device of a partner is there again, and its server is not to be asked all the time. */
 const partnerRetryMs = 60_000;
-/** Queues that one replica looks after at the same time, and commands that it looks at. */
+/** Queues that one replica looks after at the same time. */
 const maxQueues = 500;
-const maxWaiting = 10_000;
 
 interface SentFrame {
   readonly messageId: number;
@@ -62,6 +64,8 @@ export class CommandWorker {
   readonly #listeners: readonly { stop(): void }[];
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
+  /** The last command that was looked at; 0 before the oldest. */
+  #lookedUpTo = 0;
   #isStopped = false;
 
   constructor(parts: WorkerParts, times: WorkerTimes) {
@@ -104,7 +108,10 @@ export class CommandWorker {
     await tellOfFailures(this.#parts).catch((error: unknown) => {
       this.#parts.log.warn({ err: error }, 'failures of commands could not be told');
     });
-    const waiting = await this.#queue.waiting(maxWaiting);
+    const { lookAtOnce } = this.#times;
+    const waiting = await this.#queue.waiting(lookAtOnce, this.#lookedUpTo);
+    // What waits for terminals that are away for weeks does not hide what came later.
+    this.#lookedUpTo = waiting.length < lookAtOnce ? 0 : (waiting.at(-1)?._id ?? 0);
     const due = waiting.filter(({ flight, notBefore }) => flight !== null || notBefore === null || notBefore <= now);
     const imeis = [...new Set(due.map(({ imei }) => imei))];
     if (imeis.length === 0) return;
