@@ -196,12 +196,12 @@ describe('sharing', () => {
 
     it('shares many, in the order in which they are named, and takes them back', async () => {
       const many: number[] = [];
-      for (let n = 0; n < 12; n += 1) many.push(await newVehicle(owner as Client, `MANY ${n}`));
+      for (let n = 0; n < 12; n += 1) many.push(await newVehicle(owner, `MANY ${n}`));
       const named = many.toReversed();
       const answer = await share({ vehicles: named });
       expect(answer?.items.map((item) => item['vehicle_id'])).toEqual(named);
       const taken = await owner?.post('/api/vehicle/remove-share-vehicles', { secondaryUser: guest.id });
-      expect((taken?.data['removed'] as number[]).toSorted((a, b) => a - b)).toEqual(many);
+      expect(new Set(taken?.data['removed'] as number[] | undefined)).toEqual(new Set(many));
     });
 
     it('makes one share of many requests at once', async () => {
