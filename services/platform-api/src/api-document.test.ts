@@ -6,10 +6,21 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
 import { may, roles } from './access/roles.ts';
 import { declaredRoutes } from './api-document.ts';
-import { operationsOf, readDocument } from './testing/document.ts';
+import { operationsOf, readDocument, resolved, type Schema } from './testing/document.ts';
 
 const document = readDocument();
 const operations = operationsOf(document);
+
+/** Every example and default of a schema, wherever it stands. */
+function examplesIn(value: unknown, name = ''): { schema: Schema; example: unknown }[] {
+  if (Array.isArray(value)) return value.flatMap((part) => examplesIn(part));
+  if (typeof value !== 'object' || value === null) return [];
+  const schema = value as Schema;
+  // Fields may be called so, too.
+  const given = name === 'properties' ? [] : [...(schema.examples ?? []), schema.default];
+  const own = given.filter((example) => example !== undefined).map((example) => ({ schema, example }));
+  return [...own, ...Object.entries(value).flatMap(([key, part]) => examplesIn(part, key))];
+}
 
 describe('openapi.json', () => {
   it('is what the schemas say: run `npm run generate` after a change of a route', () => {
@@ -68,6 +79,34 @@ describe('the document of the Platform API', () => {
         for (const one of examples as (string | number)[])
           expect(() => check({ [name]: String(one) })).not.toThrow(/./);
       }
+  });
+
+  it('gives examples and defaults of fields that their schemas take', () => {
+    const found = examplesIn(document);
+    expect(found.length).toBeGreaterThan(100);
+    for (const { schema, example } of found) {
+      const check = compileBody({ properties: { value: schema }, components: document.components });
+      expect(() => check({ value: structuredClone(example) })).not.toThrow(/./);
+    }
+  });
+
+  it('has lists of records that each have an integer id', () => {
+    const paged = operations.filter(({ responses }) =>
+      JSON.stringify(responses['200'] ?? {}).includes('#/components/schemas/Pagination'),
+    );
+    expect(paged.length).toBeGreaterThan(20);
+    for (const { operationId, responses } of paged) {
+      const answer = resolved(document, responses['200']?.content['application/json']?.schema ?? {});
+      const [envelope = {}] = [answer, ...(answer.anyOf ?? [])].filter(({ properties }) => properties?.['meta']);
+      const { properties = {}, required } = resolved(document, envelope.properties?.['data']?.items ?? {});
+      const { type } = properties['id'] ?? {};
+      expect([operationId, type, required?.includes('id')]).toEqual([operationId, 'integer', true]);
+    }
+  });
+
+  it('asks for credentials that it describes', () => {
+    const asked = new Set(operations.flatMap(({ security }) => security.flatMap((each) => Object.keys(each))));
+    expect(asked).toEqual(new Set(Object.keys(document.components.securitySchemes)));
   });
 
   it('has schemas of bodies and answers that compile', () => {
