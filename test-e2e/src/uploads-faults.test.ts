@@ -306,7 +306,7 @@ describe('two replicas of device-api', () => {
     const camera = await UploadCamera.start(world, { ...slowly, uploadBytesPerSecond: 20_000 });
     const videoId = await camera.upload(camera.clip(0));
     await camera.received(videoId);
-    camera.terminal.behave({ kind: 'slow', delayMs: 1_000 }, 0x9207);
+    camera.terminal.behave({ kind: 'slow', delayMs: 3_000 }, 0x9207);
     const answers = await Promise.all([
       world.get(`/videos/control?video_id=${videoId}&action=${uploadAction.pause}`),
       replica.get(`/videos/control?video_id=${videoId}&action=${uploadAction.cancel}`),

@@ -311,7 +311,7 @@ describe('races', () => {
     const camera = await UploadCamera.start(world, { uploadBytesPerSecond: 20_000 });
     const videoId = await camera.upload(camera.clip(0));
     await camera.received(videoId);
-    camera.terminal.behave({ kind: 'slow', delayMs: 1_000 }, 0x9207);
+    camera.terminal.behave({ kind: 'slow', delayMs: 3_000 }, 0x9207);
     const answers = await Promise.all([
       camera.control(videoId, uploadAction.pause),
       camera.control(videoId, uploadAction.cancel),

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { until } from './until.ts';
@@ -6,17 +7,20 @@ import { type Answer, getJson, type World } from './world.ts';
 
 const script = resolve('services/device-api/dist/main.js');
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => {
-    server.listen(0, '127.0.0.1', done);
+/** A port that nothing listens on, above those that outgoing connections get: none takes it while the replica starts. */
+async function freePort(other?: number): Promise<number> {
+  for (;;) {
+    const port = randomInt(61_000, 65_536);
+    if (port !== other && (await isFree(port))) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const server = createServer();
+    server.once('error', () => done(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
   });
-  const address = server.address();
-  await new Promise<void>((done) => {
-    server.close(() => done());
-  });
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /** A second device-api beside that of a running product, on the same backends. */
@@ -31,7 +35,8 @@ export class DeviceApiReplica {
 
   static async start(world: World, env: Record<string, string> = {}): Promise<DeviceApiReplica> {
     const { backends, jt1078 } = world.product.runtime;
-    const [httpPort, videoPort] = [await freePort(), await freePort()];
+    const httpPort = await freePort();
+    const videoPort = await freePort(httpPort);
     const child = spawn(process.execPath, [script], {
       env: {
         ...process.env,
