@@ -195,13 +195,14 @@ describe('sharing', () => {
     });
 
     it('shares many, in the order in which they are named, and takes them back', async () => {
+      if (owner === undefined) throw new Error('there is no owner');
       const many: number[] = [];
       for (let n = 0; n < 12; n += 1) many.push(await newVehicle(owner, `MANY ${n}`));
       const named = many.toReversed();
       const answer = await share({ vehicles: named });
       expect(answer?.items.map((item) => item['vehicle_id'])).toEqual(named);
-      const taken = await owner?.post('/api/vehicle/remove-share-vehicles', { secondaryUser: guest.id });
-      expect(new Set(taken?.data['removed'] as number[] | undefined)).toEqual(new Set(many));
+      const taken = await owner.post('/api/vehicle/remove-share-vehicles', { secondaryUser: guest.id });
+      expect(new Set(taken.data['removed'] as number[])).toEqual(new Set(many));
     });
 
     it('makes one share of many requests at once', async () => {
