@@ -11,8 +11,8 @@ const elements = {
 
 /** The fields of a driver's licence from the text of its PDF417 barcode (AAMVA DL/ID Card Design Standard, annex D); null for any other text. */
 export function readAamva(text: string): Record<string, string> | null {
-  // Separators are control characters, some of which readers drop.
-  if (!/^\s*@?[^A-Za-z0-9]*(?:ANSI |AAMVA)/.test(text)) return null;
+  // Before it stand an @ and separators: control characters, some of which readers drop.
+  if (!/^[^A-Za-z0-9]*(?:ANSI |AAMVA)/.test(text)) return null;
   const of = (id: string): string => {
     // The first element stands right behind the name of its subfile.
     const value = new RegExp(String.raw`(?:^|[\n\r\u001e]|(?<=\d)(?:DL|ID))${id}([^\n\r\u001e]*)`).exec(text)?.[1];

@@ -178,6 +178,19 @@ describe('extract-document', () => {
     expect(ofBlanks.body).toMatchObject({ status: 422, code: 'unreadable_document' });
   });
 
+  it('takes no longer for a text that is made to be read slowly', async () => {
+    const startedAtMs = performance.now();
+    for (const [body, status] of [
+      [{ content_base64: `${' '.repeat(1_000_000)}!` }, 400],
+      [{ text: `${' '.repeat(99_999)}x` }, 422],
+    ] as const)
+      expect((await owner.post(path, body)).status).toBe(status);
+    // Milliseconds; what tries every way to part the blanks takes a quarter of an hour for the first alone.
+    expect(performance.now() - startedAtMs).toBeLessThan(60_000);
+    const lines = picture.toString('base64').replaceAll(/.{76}/g, '$&\r\n');
+    expect((await owner.post(path, { content_base64: lines })).status).toBe(200);
+  });
+
   it('refuses bad requests', async () => {
     for (const [body, status] of [
       [{}, 400],
