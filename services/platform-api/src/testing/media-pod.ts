@@ -5,16 +5,6 @@ import { type Bus, clipSource, removeMediaFile, removeUploadFiles, serveUseCase 
 /** The pod of upload-ftp that a test stands in for. */
 export const mediaPodId = 'test-ftp';
 
-const standIns = new WeakSet<Bus>();
-
-/** Removes files, for worlds that have none. */
-export function standInForMediaPod(bus: Bus): void {
-  if (standIns.has(bus)) return;
-  standIns.add(bus);
-  const options = { queue: 'test', onError: () => undefined };
-  serveUseCase(bus, removeMediaFile(mediaPodId), options, async () => ({}));
-}
-
 /** A pod of upload-ftp whose answers the test makes. */
 export interface MediaPod {
   readonly id: string;

@@ -3,6 +3,7 @@ import { call, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { accountData, commonData } from '../../store/account-data.ts';
+import { type MediaPod, mediaPodId, openMediaPod } from '../../testing/media-pod.ts';
 import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../../testing/platform-world.ts';
 import { makeTenantData, type TenantData } from '../../testing/tenant-data.ts';
 import { keyHash } from '../api-keys/rules.ts';
@@ -14,16 +15,22 @@ import type { Account } from './schema.ts';
 jest.setTimeout(120_000);
 
 let world: PlatformWorld;
+let pod: MediaPod;
 let dealers: Tenant;
 let dealer: TestUser;
 let staff: TestUser;
 beforeAll(async () => {
   world = await PlatformWorld.open();
+  // Files are removed before an account counts as erased.
+  pod = await openMediaPod(world.bus, mediaPodId);
   dealers = await world.tenant('Dealer');
   dealer = await world.user('dealer', dealers);
   staff = await world.user('superadmin', await world.tenant('Operator'));
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await pod?.close();
+  await world?.close();
+});
 
 const confirmed = { confirm: 'DELETE' };
 const accounts = () => world.records.collection<Account>('accounts');
