@@ -239,6 +239,17 @@ describe('websockets', () => {
     expect(reports).toEqual([]);
   });
 
+  it('are all that is taken up of what clients offer: a request with an offer of HTTP/2 is any other', async () => {
+    onDeviceApi = (req, res) => void req.pipe(res);
+    const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' };
+    const client = request(`${base}/api/v1/send-text`, { method: 'POST', headers });
+    client.end('a body');
+    const [response] = (await once(client, 'response')) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    expect([response.statusCode, Buffer.concat(chunks).toString()]).toEqual([200, 'a body']);
+  });
+
   it('answers 502 with an ApiError when platform-api is down', async () => {
     await close(platformApi);
     const client = dial('/ws');

@@ -1,4 +1,4 @@
-import { Agent, createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { Agent, createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createProxyServer } from 'http-proxy-3';
 import { errorCode } from './start-error.ts';
@@ -33,6 +33,21 @@ const idleUpstreamMs = 30_000;
 
 const badRequest = JSON.stringify({ status: 400, error: 'The request is not valid HTTP, or too large.' });
 const badGateway = JSON.stringify({ status: 502, error: 'The service behind this address does not answer.' });
+
+const offered = Symbol('offered');
+
+/** As in the services: of what clients offer to speak a websocket alone is taken up, and not HTTP/2 over plain text. */
+class WebsocketOrPlain extends IncomingMessage {
+  [offered] = false;
+
+  get upgrade(): boolean {
+    return this[offered] && this.headers.upgrade?.toLowerCase() === 'websocket';
+  }
+
+  set upgrade(isOffered: boolean) {
+    this[offered] = isOffered;
+  }
+}
 
 /** This is the edge: what a client claims about its own way here is not passed on. */
 function dropForwardedHeaders(req: IncomingMessage): void {
@@ -84,7 +99,9 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
   };
 
-  const server = createServer({ maxHeaderSize }, (req, res) => proxy.web(req, res, { ...route(req), agent }));
+  const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain }, (req, res) =>
+    proxy.web(req, res, { ...route(req), agent }),
+  );
   server.on('close', () => agent.destroy());
   server.on('upgrade', (req, socket, head) => {
     // A reset client needs no answer; without a listener it would end the process.

@@ -7,6 +7,7 @@ import { apiError } from './api.ts';
 import { AppError } from './errors.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Registry } from './metrics.ts';
+import { WebsocketOrPlain } from './upgrades.ts';
 
 /** What `/readyz` asks: name and check of each thing that must work before traffic may come. */
 export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<boolean>>>;
@@ -63,7 +64,7 @@ export async function listen(
     renderError?: ErrorBody;
   },
 ): Promise<{ server: Server; port: number; close(limitMs?: number): Promise<void> }> {
-  const server = createServer({ maxHeaderSize }, app);
+  const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain }, app);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
