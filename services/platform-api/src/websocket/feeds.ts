@@ -86,6 +86,8 @@ class Feed {
 
 /** What was on its way when the broker went may have been lost, too. */
 const outageMarginMs = 5_000;
+/** A way to the broker that has fallen silent is noticed after half a minute: so often it is found out up to when everything was heard. */
+const soundEveryMs = 5_000;
 const retryMs = 1_000;
 /** How long a new subscription may take to reach the broker: while that is away, viewers get what is on record. */
 const settleLimitMs = 2_000;
@@ -95,9 +97,10 @@ export class Feeds {
   readonly #parts: Parts;
   readonly #viewsAreCurrent: () => Promise<void>;
   readonly #feeds = new Map<number, Feed>();
-  readonly #tick: NodeJS.Timeout;
+  readonly #timers: readonly NodeJS.Timeout[];
   readonly #offReconnect: () => void;
   #heardUntilMs = Date.now();
+  #reconnects = 0;
   #missedSinceMs: number | undefined;
   #isStopped = false;
 
@@ -106,12 +109,10 @@ export class Feeds {
     this.#parts = parts;
     this.#viewsAreCurrent = viewsAreCurrent;
     this.#offReconnect = parts.bus.onReconnect(() => this.#missed());
-    this.#tick = setInterval(() => {
-      const nowMs = performance.now();
-      if (parts.bus.isUp()) this.#heardUntilMs = Date.now();
-      for (const feed of this.#feeds.values()) feed.flush(nowMs);
-    }, paceTickMs);
-    this.#tick.unref();
+    this.#timers = [
+      setInterval(() => this.#flush(), paceTickMs).unref(),
+      setInterval(() => void this.#sound(), soundEveryMs).unref(),
+    ];
   }
 
   get size(): number {
@@ -148,13 +149,31 @@ export class Feeds {
   stop(): void {
     this.#isStopped = true;
     this.#offReconnect();
-    clearInterval(this.#tick);
+    for (const timer of this.#timers) clearInterval(timer);
     for (const feed of this.#feeds.values()) feed.stop();
     this.#feeds.clear();
   }
 
+  #flush(): void {
+    const nowMs = performance.now();
+    for (const feed of this.#feeds.values()) feed.flush(nowMs);
+  }
+
+  /** What the broker had sent before an answer of its own has come. */
+  async #sound(): Promise<void> {
+    const { bus } = this.#parts;
+    if (!bus.isUp()) return;
+    const [atMs, reconnects] = [Date.now(), this.#reconnects];
+    const isAnswered = await bus.nc.flush().then(
+      () => true,
+      () => false,
+    );
+    if (isAnswered && reconnects === this.#reconnects) this.#heardUntilMs = atMs;
+  }
+
   /** After an outage of the broker, or of the way to it: nothing that is on record is dropped silently. */
   #missed(): void {
+    this.#reconnects += 1;
     const isWorking = this.#missedSinceMs !== undefined;
     this.#missedSinceMs = Math.min(this.#missedSinceMs ?? Number.MAX_SAFE_INTEGER, this.#heardUntilMs - outageMarginMs);
     if (!isWorking) void this.#catchUp();

@@ -1,0 +1,59 @@
+import type { Bus } from '@fleet/bus';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { recordTestNotification } from '../testing/notifications.ts';
+import { PlatformWorld } from '../testing/platform-world.ts';
+import { Feeds } from './feeds.ts';
+import { paceTickMs } from './pace.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+});
+afterEach(() => jest.restoreAllMocks());
+afterAll(() => world.close());
+
+describe('a way to the broker that has fallen silent', () => {
+  it('loses nothing of what comes on record until that is noticed', async () => {
+    const { accountId, owner } = world.ours;
+    const { data } = await world.as(owner).post('/api/vehicles', { vehicle_no: 'SILENT 1' });
+    let isSilent = true;
+    let reconnected: () => void = () => undefined;
+    const { nc } = world.bus;
+    const flush = () => (isSilent ? new Promise<void>(() => undefined) : nc.flush());
+    const bus: Bus = {
+      ...world.bus,
+      nc: new Proxy(nc, {
+        get: (_target, name) => {
+          const value: unknown = name === 'flush' ? flush : Reflect.get(nc, name);
+          return typeof value === 'function' ? (value.bind(nc) as unknown) : value;
+        },
+      }),
+      // It looks as if it stood.
+      isUp: () => true,
+      onReconnect: (listener) => {
+        reconnected = listener;
+        return () => undefined;
+      },
+    };
+    const feeds = new Feeds({ ...world.deps, bus }, async () => undefined);
+    const told: unknown[] = [];
+    feeds.join(accountId, { offer: ({ type, data: { id } }) => void (type === 'notification' && told.push(id)) });
+    const { _id } = await recordTestNotification(world.deps, accountId, { vehicleId: data.id });
+    // Half a minute later the connection is given up, and made anew.
+    const noticedMs = Date.now() + 30_000;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => noticedMs);
+    // Whoever goes by the clock alone would take all up to now for heard.
+    const startMs = performance.now();
+    await until(() => performance.now() - startMs > 5 * paceTickMs);
+    isSilent = false;
+    reconnected();
+    await until(() => told.length > 0);
+    clock.mockRestore();
+    expect(told).toEqual([_id]);
+    feeds.stop();
+  });
+});
