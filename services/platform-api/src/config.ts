@@ -263,7 +263,8 @@ export const schema = envSchema({
     type: 'string',
     default: 'tesseract',
     enum: ['tesseract', 'http', 'none'],
-    description: 'who reads text from pictures of documents; none: only text, the text of barcodes and that of PDFs are read',
+    description:
+      'who reads text from pictures of documents; none: only text, the text of barcodes and that of PDFs are read',
   },
   OCR_HTTP_URL: {
     type: 'string',

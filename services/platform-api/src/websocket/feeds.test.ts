@@ -13,7 +13,9 @@ let world: PlatformWorld;
 beforeAll(async () => {
   world = await PlatformWorld.open();
 });
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 afterAll(() => world.close());
 
 describe('a way to the broker that has fallen silent', () => {
