@@ -1,3 +1,4 @@
+import { geofenceDefaults } from '../domains/geofences/rules.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { type GivenShape, shapeOf } from '../domains/geofences/shapes.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
@@ -63,18 +64,9 @@ type GeofenceSketch = Partial<Geofence> & {
 export const geofenceOf = ({ shape, ...fields }: GeofenceSketch): Geofence => ({
   ...record,
   _id: (ids += 1),
+  ...geofenceDefaults,
   name: 'Yard',
-  color: null,
-  description: null,
   notifyOn: ['enter', 'exit', 'dwell'],
-  dwellSeconds: null,
-  speedLimitKmh: null,
-  schedule: null,
-  vehicles: [],
-  groups: [],
-  pushToTerminal: false,
-  terminalSync: {},
-  attributes: '{}',
   ...shapeOf({ radiusM: null, widthM: null, ...shape }),
   ...fields,
 });

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { lastLocationOf as location } from '../../testing/last-location.ts';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
 import { writeLastLocation } from '../realtime/store.ts';
 
 jest.setTimeout(60_000);
@@ -23,7 +24,6 @@ const square = [
   [22.6, 114.1],
   [22.6, 114],
 ];
-const newImei = (): string => `1380${String(randomInt(10 ** 8)).padStart(8, '0')}`;
 
 async function vehicle(client = owner, more: object = {}): Promise<{ id: number; imei: string }> {
   const imei = newImei();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { destination } from '../../geometry/positions.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
+import { newImei } from '../../testing/terminals.ts';
 import { recordNotification } from '../notifications/use-cases.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import { csvCell } from './export.ts';
@@ -17,7 +18,6 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const newImei = (): string => String(randomInt(1e11, 9e11));
 const morning = Date.parse('2026-01-31T08:00:00Z');
 
 interface Own {

@@ -1,7 +1,7 @@
-import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
+import { newImei } from '../../testing/terminals.ts';
 import { findVehicleByImei } from '../vehicles/store.ts';
 
 jest.setTimeout(60_000);
@@ -13,7 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const newImei = (): string => String(randomInt(1e11, 9e11));
 /** Since the terminal was last put into the vehicle that it is in. */
 const hasCome = async (imei: string, vehicleId: number, travelledKm: number): Promise<unknown> => {
   const terminalSinceMs = (await findVehicleByImei(world.deps.records, imei))?.terminalSinceMs;

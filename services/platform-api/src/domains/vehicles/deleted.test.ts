@@ -4,6 +4,7 @@ import { onVehicleDeleted } from '../../on-vehicle-deleted.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
 import { findMedia, insertMedia } from '../media/store.ts';
 import { readLastLocations, writeLastLocation } from '../realtime/store.ts';
 import { endDeletedVehicles } from './deleted.ts';
@@ -24,7 +25,6 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const newImei = (): string => String(randomInt(10 ** 11, 2 * 10 ** 11));
 const create = async (body: object, client = owner): Promise<Data> => {
   const { status, data } = await client.post('/api/vehicles', { vehicle_no: `D${randomInt(10 ** 11)}`, ...body });
   expect(status).toBe(201);

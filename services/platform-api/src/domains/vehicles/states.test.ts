@@ -1,5 +1,6 @@
 import type { DeviceState } from '@fleet/storage';
 import { describe, expect, it } from '@jest/globals';
+import { lastLocationOf } from '../../testing/last-location.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import { locationNow, presentOf } from './states.ts';
 
@@ -16,23 +17,8 @@ const device = (lastSeenMs: number): DeviceState => ({
   remoteAddress: '127.0.0.1:1',
 });
 const location = (more: Partial<LastLocation> = {}): LastLocation => ({
-  imei: '13800138000',
-  latitude: 1,
-  longitude: 2,
-  altitude: null,
-  speed: 0,
-  course: 0,
-  gpsValid: true,
-  satellites: null,
-  signal: null,
+  ...lastLocationOf('13800138000', 1, 2),
   ignition: true,
-  odometerKm: null,
-  fuelL: null,
-  batteryPercent: null,
-  externalVoltage: null,
-  alarms: [],
-  source: 'jt808',
-  backfilled: false,
   slowSinceMs: atMs - 2 * minute,
   timestamp: atMs,
   serverTimestamp: atMs,
