@@ -42,7 +42,7 @@ const secretFields = new Set([
 
 /**
  * Runs a request that creates or charges once for each `Idempotency-Key` (platform-contract.md, section 1.6): a repetition gets the first answer, with another
- * body 422; one that comes while the first runs waits for it, and is 409 after ten seconds. Failures of ours (5xx) are not kept.
+ * body 422; one that comes while the first runs waits for it, and is 409 after ten seconds. Failures of ours (5xx) and 429 are not kept.
  */
 export async function onlyOnce(
   store: IdempotencyStore,
@@ -76,13 +76,16 @@ async function runFirst(store: IdempotencyStore, id: string, handle: () => Promi
     await store.keep(id, { status: reply.status, body: withoutSecrets(reply.body), headers: reply.headers });
     return result;
   } catch (error) {
-    if (error instanceof AppError && error.status < 500) {
+    if (error instanceof AppError && isKept(error)) {
       const body = { code: error.code, message: error.message, details: error.details };
       await store.keep(id, { status: error.status, body, headers: error.headers });
     } else await store.forget(id);
     throw error;
   }
 }
+
+/** What a repetition may change is not kept: a failure of ours, and that there were too many requests. */
+const isKept = ({ status }: AppError): boolean => status < 500 && status !== 429;
 
 function replay({ status, body, headers }: KeptAnswer): Reply {
   const shown = { ...headers, 'Idempotent-Replayed': 'true' };

@@ -45,7 +45,7 @@ let server: Awaited<ReturnType<typeof listen>>;
 let base: string;
 /** How often the handler that creates has run. */
 let created = 0;
-let failNext: 'none' | 'internal' | 'refused' = 'none';
+let failNext: 'none' | 'internal' | 'refused' | 'limited' = 'none';
 /** Lets the handler that waits go on. */
 let release: () => void = () => undefined;
 let isWaiting = false;
@@ -80,6 +80,7 @@ const routes = (): PlatformRoute[] => [
       const failure = failNext;
       failNext = 'none';
       if (failure === 'internal') throw new Error('the database is on fire');
+      if (failure === 'limited') throw new AppError('rate_limited', 'Later.', { headers: { 'Retry-After': '1' } });
       if (failure === 'refused') throw new AppError('limit_reached', 'No more.');
       if (body.name === 'wait') await new Promise<void>((resolve) => ((release = resolve), (isWaiting = true)));
       const made = await things.insert(scope, { name: body.name, note: body.note ?? null, parentGroup: null });
@@ -126,8 +127,9 @@ beforeAll(async () => {
   const app = createApp();
   const admit = async (_route: PlatformRoute, context: Parameters<typeof setCaller>[0]): Promise<void> => {
     const userId = Number(context.request.get('x-user') ?? '1');
+    const accountId = Number(context.request.get('x-account-id') ?? scope.accountId);
     const caller = {
-      ...scope,
+      accountId,
       userId,
       role: 'owner',
       canViewVideo: true,
@@ -292,7 +294,7 @@ describe('Idempotency-Key', () => {
     expect(again.body).toEqual({ data: { ...dataOf(first), secret: null, parts: [{ key: null }] } });
   });
 
-  it('with another body is 422; of another user, or for another path, it is another key', async () => {
+  it('with another body is 422; of another user, or in another account, it is another key', async () => {
     const key = newKey();
     const first = await post({ name: 'a' }, { 'idempotency-key': key });
     expect((await post({ name: 'b' }, { 'idempotency-key': key })).body).toMatchObject({
@@ -302,6 +304,8 @@ describe('Idempotency-Key', () => {
     const other = await post({ name: 'b' }, { 'idempotency-key': key, 'x-user': '2' });
     expect(other.status).toBe(201);
     expect(dataOf(other).id).not.toBe(dataOf(first).id);
+    const elsewhere = await post({ name: 'b' }, { 'idempotency-key': key, 'x-account-id': '7' });
+    expect(elsewhere.status).toBe(201);
   });
 
   it('two at the same time: the second waits for the first', async () => {
@@ -335,6 +339,9 @@ describe('Idempotency-Key', () => {
     const headers = { 'idempotency-key': newKey() };
     failNext = 'internal';
     expect((await post({ name: 'x' }, headers)).status).toBe(500);
+    // Who waits as long as is asked is served.
+    failNext = 'limited';
+    expect((await post({ name: 'x' }, headers)).status).toBe(429);
     failNext = 'refused';
     expect((await post({ name: 'x' }, headers)).body).toMatchObject({ status: 409, code: 'limit_reached' });
     const again = await post({ name: 'x' }, headers);

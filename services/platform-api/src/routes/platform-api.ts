@@ -46,7 +46,8 @@ const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
 
 function callerNameOf(context: RequestContext): string {
   const caller = callerIfAny(context);
-  return caller === undefined ? `ip:${context.request.ip ?? ''}` : `user:${caller.userId}`;
+  // Staff act in several accounts: what they have made in one is no answer in another.
+  return caller === undefined ? `ip:${context.request.ip ?? ''}` : `user:${caller.userId}:${caller.accountId}`;
 }
 
 /** Names the fields of the body that were ignored, and the version of a single record. */
