@@ -162,6 +162,12 @@ describe('billing without a gateway', () => {
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toContain('text/html');
     expect(page.body).toContain('Orders');
+    const paid = (await order(world)).data;
+    const [vehicleId = 0] = paid['vehicle_ids'] as number[];
+    await world.as(await world.user('admin')).post(`/api/subscription/orders/${paid.id}/mark-paid`);
+    const vehicleNo = String((await owner.get(`/api/vehicles/${vehicleId}`)).data['vehicle_no']);
+    const row = (await world.anonymous.get(pathname + search)).body;
+    expect(row).toContain(`<tr><td>${vehicleNo}</td><td>basic</td><td>active</td>`);
     expect(page.body).toContain(`href="${back}"`);
     expect((await world.anonymous.get(`${pathname}?ticket=v1.a.b.c`)).status).toBe(401);
     expect((await world.anonymous.get(`${pathname}${search}x`)).status).toBe(401);

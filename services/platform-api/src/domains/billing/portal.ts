@@ -3,6 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { accountOf } from '../accounts/use-cases.ts';
+import { vehiclesById } from '../vehicles/use-cases.ts';
 import { statusAt, subscriptionStatus } from './rules.ts';
 import type { GatewayName } from './schema.ts';
 import { Customers, ordersIn, subscriptionsIn } from './store.ts';
@@ -79,13 +80,15 @@ export async function billingPage(
     ordersIn(records).list(ticket, { paging: { limit: maxRows, offset: 0, page: 1 } }),
     subscriptionsIn(records).list(ticket, { paging: { limit: maxRows, offset: 0, page: 1 } }),
   ]);
+  const ids = subscriptions.items.map(({ vehicleId }) => vehicleId);
+  const vehicles = await vehiclesById(records, ticket, ids);
   const day = (moment: Date): string => moment.toISOString().slice(0, 10);
   return page(ticket.returnUrl, [
     {
       title: 'Subscriptions',
       head: ['Vehicle', 'Plan', 'Status', 'Until'],
       rows: subscriptions.items.map((one) => [
-        String(one.vehicleId),
+        vehicles.get(one.vehicleId)?.vehicleNo ?? `deleted (${one.vehicleId})`,
         one.plan,
         subscriptionStatus(one, now),
         day(one.expiresAt),
