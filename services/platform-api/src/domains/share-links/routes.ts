@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
+import { sortingOf } from '../../fields.ts';
 import { recordId } from '../../schemas.ts';
 import { noSubscription } from '../billing/schema.ts';
 import { openLink } from './opening.ts';
@@ -29,7 +30,10 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
       const filter = { vehicleId: query.vehicle_id, active: query.active };
-      const { items, total } = await listLinks(deps, callerOf(context), filter, paging);
+      const { items, total } = await listLinks(deps, callerOf(context), filter, {
+        sorting: sortingOf(query.sort, { created_at: 'createdAt', expires_at: 'expiresAt' }),
+        paging,
+      });
       return pageEnvelope({ items: items.map((link) => shownLink(link, deps.config.PUBLIC_BASE_URL)), total }, paging);
     },
   }),
@@ -59,6 +63,7 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     path: `${base}/:slug`,
     operationId: 'deleteShareLink',
     summary: 'Revoke a share link, named by its id',
+    description: "The caller's own; owner and admin may revoke any of the account, whose ids the audit log has.",
     tags,
     access,
     params: Type.Object({ slug: Type.Integer({ ...recordId, description: 'Id of the link.', examples: [7] }) }),

@@ -1,4 +1,4 @@
-import { pagingQuery } from '@fleet/service-kit';
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { clearable, oneOfWords, text } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
@@ -67,6 +67,7 @@ export type CreateBody = Static<typeof createBody>;
 
 export const listQuery = Type.Object({
   ...pagingQuery,
+  sort: sortParameter(['id', 'created_at', 'expires_at']),
   vehicle_id: Type.Optional(recordId),
   active: Type.Boolean({ default: true, description: 'false: those that have ended.' }),
 });

@@ -188,6 +188,24 @@ describe('GET and DELETE /api/share-links', () => {
   });
 });
 
+describe('DELETE /api/share-links/:id', () => {
+  it('is for who has made the link, and for owner and admin of the account', async () => {
+    const [maker, colleague] = [world.as(await world.user('manager')), world.as(await world.user('manager'))];
+    for (const role of ['owner', 'admin'] as const) {
+      const { data } = await maker.post(links, { vehicle_id: vehicleId });
+      expect((await colleague.delete(`${links}/${data.id}`)).status).toBe(404);
+      expect((await theirs.delete(`${links}/${data.id}`)).status).toBe(404);
+      expect((await open(data['slug'])).status).toBe(200);
+      expect((await world.as(await world.user(role)).delete(`${links}/${data.id}`)).data).toMatchObject({
+        id: data.id,
+      });
+      expect((await open(data['slug'])).body).toMatchObject({ code: 'share_link_revoked' });
+      const kept = (await maker.get(`${links}?active=false&vehicle_id=${vehicleId}`)).items;
+      expect(kept.map(({ id }) => id)).toContain(data.id);
+    }
+  });
+});
+
 describe('GET /api/public/share-links/:slug', () => {
   it('shows nothing but what it should, with or without credentials', async () => {
     await writeLastLocation(world.deps.redis, position());

@@ -1,5 +1,6 @@
-import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import { AppError, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
+import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { insertWithin } from '../../store/limits.ts';
@@ -67,17 +68,20 @@ export const listLinks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
   filter: { readonly vehicleId: number | undefined; readonly active: boolean },
-  paging: Paging,
+  part: { readonly sorting: Sorting; readonly paging: Paging },
   now = new Date(),
 ): Promise<PageItems<ShareLink>> => {
   const own = { userId: caller.userId, ...(filter.vehicleId === undefined ? {} : { vehicleId: filter.vehicleId }) };
-  return linksIn(records).list(caller, { where: { ...own, ...(filter.active ? live(now) : ended(now)) }, paging });
+  return linksIn(records).list(caller, { where: { ...own, ...(filter.active ? live(now) : ended(now)) }, ...part });
 };
 
-/** Revokes a link of the caller; the link as it was. Who has it opens it to be told so. */
+/**
+ * Revokes a link of the caller, or of anybody in the account where the caller administers it; the link as it was. Who has it opens it to be told so.
+ */
 export async function revokeLink(deps: Parts, caller: Caller, id: number, now = new Date()): Promise<ShareLink> {
   const links = linksIn(deps.records);
-  const link = await links.findOne(caller, { _id: id, userId: caller.userId, revokedAt: null });
+  const own = may(caller.role, 'administration') ? {} : { userId: caller.userId };
+  const link = await links.findOne(caller, { _id: id, ...own, revokedAt: null });
   const revoked = link && (await links.updateMany(caller, { _id: id, revokedAt: null }, { $set: { revokedAt: now } }));
   if (link === null || revoked === 0) throw new AppError('not_found', 'There is no such share link.');
   await audit(deps, caller, 'share_links.revoke', { type: 'share_links', id }, { vehicle_id: link.vehicleId });
