@@ -31,8 +31,10 @@ export interface Deps {
   readonly tokens: AccessTokens;
   /** Plans, and the gateway that takes payments. */
   readonly billing: Billing;
-  /** Mails and SMS to people. */
+  /** Mails and SMS to people; SMS go by SMS_PROVIDER. */
   readonly messages: Messages;
+  /** The installation's own sender, whatever SMS_PROVIDER is. */
+  readonly ownMessages: Messages;
   /** Addresses and roads. */
   readonly maps: MapServices;
   /** Counts what a domain knows the key of; the guard has counted the route's own bucket already (`countedBy`). */

@@ -41,6 +41,7 @@ import { startEvents } from './events/start.ts';
 import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
 import { platformError } from './routes/errors.ts';
+import { platformMessages } from './senders/platform-messages.ts';
 import { startSenders } from './senders/start.ts';
 import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
@@ -123,7 +124,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
     database,
     records,
     bus: opened,
-    messages: overrides.messages ?? messagesOf(config, log),
+    ownMessages: overrides.messages ?? messagesOf(config, log),
     stopped: stopped.signal,
   });
   const unheard = noteUnheardChanges(deps);
@@ -157,13 +158,15 @@ function makeDeps(
   config: Config,
   log: Logger,
   lifecycle: Lifecycle,
-  parts: Pick<Deps, 'database' | 'records' | 'bus' | 'messages' | 'stopped'>,
+  parts: Pick<Deps, 'database' | 'records' | 'bus' | 'ownMessages' | 'stopped'>,
 ): Deps {
   const redis = dialRedis(config.REDIS_URL, {
     name: 'platform-api',
     onError: (error) => log.warn({ err: error }, 'redis is away'),
   });
   lifecycle.onStop('redis', () => redis.destroy());
+  const messages = platformMessages(config, parts.ownMessages);
+  lifecycle.onStop('messages', () => messages.stop());
   const asker = new DeviceAsker(parts.bus);
   lifecycle.onStop('device asker', () => asker.stop());
   const telemetry = new PartnerTelemetry(parts.bus, config, log);
@@ -184,6 +187,7 @@ function makeDeps(
     config,
     log,
     ...parts,
+    messages,
     asker,
     billing,
     telemetry,

@@ -9,7 +9,7 @@ export const senderSettings = envSchema({
     type: 'string',
     default: 'log',
     enum: ['log', 'twilio', 'plivo', 'vonage'],
-    description: 'who sends text messages; log posts them to SMS_URL, without it they go to the log',
+    description: 'who sends text messages, codes too; log posts them to SMS_URL, without it they go to the log',
   },
   SMS_FROM: {
     type: 'string',

@@ -21,7 +21,7 @@ export interface SenderOptions {
 export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line = {} }: SenderOptions = {}): void {
   const { bus, config, log } = deps;
   const audience = new Audience(deps);
-  const providers = providersOf(config, deps, line);
+  const providers = providersOf(config, { log, messages: deps.ownMessages }, line);
   const counter = new Counter({
     name: 'platform_notification_messages_total',
     help: 'messages to users about notifications, by channel and what became of them',
