@@ -70,6 +70,29 @@ describe('the document of the Platform API', () => {
     expect(silent).toEqual([]);
   });
 
+  it('has lists that take limit, offset, page and sort', () => {
+    // In an order of their own: of time, of distance, or as they are computed.
+    const ordered = [
+      'listDashcamMedia',
+      'listDealers',
+      'listDeliveries',
+      'listLinkedRoutes',
+      'listNotifications',
+      'listPlans',
+      'listSharedUsers',
+      'listSharedVehicles',
+      'listTollGates',
+      'listVehicleNotifications',
+    ];
+    const isPaged = ({ responses }: (typeof operations)[number]) =>
+      JSON.stringify(responses[200] ?? {}).includes('#/components/schemas/Pagination');
+    const lists = operations.filter((operation) => operation.method === 'get' && isPaged(operation));
+    const namesOf = ({ parameters }: (typeof operations)[number]) => parameters.map(({ name }) => name);
+    for (const list of lists) expect(namesOf(list)).toEqual(expect.arrayContaining(['limit', 'offset', 'page']));
+    const unsorted = lists.filter((list) => !namesOf(list).includes('sort')).map(({ operationId }) => operationId);
+    expect(unsorted.toSorted()).toEqual(ordered);
+  });
+
   it('gives examples that pass the checks', () => {
     for (const { parameters } of operations)
       for (const { name, schema, example, in: where } of parameters) {

@@ -1,4 +1,4 @@
-import { AppError, invalid } from '@fleet/service-kit';
+import { AppError, invalid, readSorting, type Sorting } from '@fleet/service-kit';
 import { type Static, type TSchema, Type } from 'typebox';
 import { normalPhone } from './phone.ts';
 import { recordId } from './schemas.ts';
@@ -55,6 +55,12 @@ export function phoneAt(path: string, given: string): string {
   const number = normalPhone(given);
   if (number !== null) return number;
   throw invalid([{ path, message: 'must be a phone number with + and country code, such as +14155550100' }]);
+}
+
+/** What `sort` of a list says, by the stored names of its fields where they are other ones. */
+export function sortingOf(sort: string | undefined, stored: Readonly<Record<string, string>> = {}): Sorting {
+  const { field, direction } = readSorting(sort);
+  return { field: stored[field] ?? field, direction };
 }
 
 /** Free data of the caller. */

@@ -465,6 +465,13 @@ describe('GET and DELETE /api/auth/sessions', () => {
       { id: user.sessionId, ip: '127.0.0.1', user_agent: 'test', version: 1 },
     ]);
     const otherId = list.items.find(({ current }) => current === false)?.id;
+    for (const [sort, ids] of [
+      ['-id', [otherId, user.sessionId]],
+      ['created_at', [user.sessionId, otherId]],
+    ] as const)
+      expect((await withToken(user.token).get(`/api/auth/sessions?sort=${sort}`)).items.map(({ id }) => id)).toEqual(
+        ids,
+      );
     expect((await withToken(world.ours.owner.token).delete(`/api/auth/sessions/${otherId}`)).status).toBe(404);
     const ended = await withToken(user.token).delete(`/api/auth/sessions/${otherId}`);
     expect(ended.data).toMatchObject({ id: otherId });

@@ -2,6 +2,7 @@ import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, type Route, readPa
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
+import { sortingOf } from '../../fields.ts';
 import { readJsonOrForm } from '../../http/forms.ts';
 import { idParams, shownRecord } from '../../schemas.ts';
 import { pushHeartbeats, pushPositions } from './ingest.ts';
@@ -44,7 +45,10 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     response: pageOf(partnerShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listPartners(deps, callerOf(context), paging);
+      const { items, total } = await listPartners(deps, callerOf(context), {
+        sorting: sortingOf(query.sort, { created_at: 'createdAt' }),
+        paging,
+      });
       return pageEnvelope({ items: items.map(shownPartner), total }, paging);
     },
   }),

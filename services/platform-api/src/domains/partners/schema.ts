@@ -1,4 +1,4 @@
-import { pagingQuery } from '@fleet/service-kit';
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { clearable, text } from '../../fields.ts';
 import { nullable, recordShape } from '../../schemas.ts';
@@ -52,7 +52,7 @@ export const updatePartnerBody = Type.Object({
 });
 export type UpdatePartnerBody = Static<typeof updatePartnerBody>;
 
-export const listPartnersQuery = Type.Object(pagingQuery);
+export const listPartnersQuery = Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name', 'created_at']) });
 
 const shownFields = {
   ...recordShape,

@@ -1,4 +1,12 @@
-import { AppError, invalid, isAddressAllowed, isNetwork, type PageItems, type Paging } from '@fleet/service-kit';
+import {
+  AppError,
+  invalid,
+  isAddressAllowed,
+  isNetwork,
+  type PageItems,
+  type Paging,
+  type Sorting,
+} from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { given } from '../../fields.ts';
@@ -102,8 +110,11 @@ async function checkAddress(deps: Pick<Deps, 'config'>, url: string): Promise<vo
   if (verdict.kind !== 'allowed') throw invalid([{ path: '/command_url', message: verdict.reason }]);
 }
 
-export const listPartners = ({ records }: Parts, scope: Scope, paging: Paging): Promise<PageItems<Partner>> =>
-  partnersIn(records).list(scope, { paging });
+export const listPartners = (
+  { records }: Parts,
+  scope: Scope,
+  part: { readonly sorting: Sorting; readonly paging: Paging },
+): Promise<PageItems<Partner>> => partnersIn(records).list(scope, part);
 
 /** Ends a partner's token; the partner as it was. */
 export async function deletePartner(

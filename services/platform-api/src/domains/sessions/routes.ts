@@ -1,8 +1,9 @@
-import { AppError, oneOf, pageEnvelope, pageOf, pagingQuery, readPaging } from '@fleet/service-kit';
+import { AppError, oneOf, pageEnvelope, pageOf, pagingQuery, readPaging, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { type Caller, callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
+import { sortingOf } from '../../fields.ts';
 import { idParams, nullable, recordShape, shownRecord, time } from '../../schemas.ts';
 import { audit } from '../audit/use-cases.ts';
 import type { Session } from './schema.ts';
@@ -37,14 +38,15 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     method: 'get',
     path: '/auth/sessions',
     operationId: 'listSessions',
-    summary: "The caller's own open sessions, the one used last first",
+    summary: "The caller's own open sessions",
     tags,
     access,
-    query: Type.Object(pagingQuery),
+    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'created_at', 'last_used_at']) }),
     response: pageOf(sessionSchema),
     handle: async ({ query, context }) => {
       const [caller, paging] = [callerOf(context), readPaging(query)];
-      const { items, total } = await listSessions(records, caller, paging);
+      const sorting = sortingOf(query.sort, { created_at: 'createdAt', last_used_at: 'lastUsedAt' });
+      const { items, total } = await listSessions(records, caller, { sorting, paging });
       return pageEnvelope({ items: items.map((session) => shown(session, caller)), total }, paging);
     },
   }),

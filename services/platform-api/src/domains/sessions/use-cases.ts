@@ -1,5 +1,5 @@
 import { accessChanged, announce } from '@fleet/bus';
-import type { PageItems, Paging } from '@fleet/service-kit';
+import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
@@ -129,17 +129,16 @@ export const tellAccessChanged = (
   whose: { readonly userId: number } | { readonly accountId: number },
 ): void => announce(bus, accessChanged, whose);
 
-/** The open sessions of a user, the one used last first. */
+/** The open sessions of a user. */
 export const listSessions = (
   records: Records,
   scope: Scope & { readonly userId: number },
-  paging: Paging,
+  part: { readonly sorting: Sorting; readonly paging: Paging },
   now = new Date(),
 ): Promise<PageItems<Session>> =>
   sessionsIn(records).list(scope, {
     where: { userId: scope.userId, revokedAt: null, expiresAt: { $gt: now } },
-    sorting: { field: 'lastUsedAt', direction: -1 },
-    paging,
+    ...part,
   });
 
 /** Removes what ended more than a day ago. */

@@ -1,8 +1,18 @@
-import { expectedVersion, oneOf, pageEnvelope, pageOf, pagingQuery, Reply, readPaging } from '@fleet/service-kit';
+import {
+  expectedVersion,
+  oneOf,
+  pageEnvelope,
+  pageOf,
+  pagingQuery,
+  Reply,
+  readPaging,
+  sortParameter,
+} from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
+import { sortingOf } from '../../fields.ts';
 import { idParams } from '../../schemas.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { createBody, regenerateBody, updateBody, webhookShown, webhookWithSecret } from './schema.ts';
@@ -29,11 +39,14 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     path: base,
     operationId: 'listWebhooks',
     summary: "The caller's webhooks",
-    query: Type.Object(pagingQuery),
+    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name', 'created_at']) }),
     response: pageOf(webhookShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listWebhooks(deps, callerOf(context), paging);
+      const { items, total } = await listWebhooks(deps, callerOf(context), {
+        sorting: sortingOf(query.sort, { created_at: 'createdAt' }),
+        paging,
+      });
       return pageEnvelope({ items: await shownWebhooks(deps, items), total }, paging);
     },
   }),

@@ -1,4 +1,4 @@
-import { AddressGuard, AppError, invalid, type PageItems, type Paging } from '@fleet/service-kit';
+import { AddressGuard, AppError, invalid, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
 import { webhookSecretPurpose } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Config } from '../../config.ts';
@@ -28,8 +28,8 @@ export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOO
 export const listWebhooks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
-  paging: Paging,
-): Promise<PageItems<Webhook>> => webhooksOf(records).list(caller, { where: { userId: caller.userId }, paging });
+  part: { readonly sorting: Sorting; readonly paging: Paging },
+): Promise<PageItems<Webhook>> => webhooksOf(records).list(caller, { where: { userId: caller.userId }, ...part });
 
 export async function getWebhook({ records }: Pick<Deps, 'records'>, caller: Caller, id: number): Promise<Webhook> {
   const webhook = await webhooksOf(records).findOne(caller, { _id: id, userId: caller.userId });
