@@ -65,6 +65,7 @@ export class WebhookRecords {
   readonly #due: Collection<DueDelivery>;
   readonly #replays: Collection<ReplayPart>;
   readonly #numbers: NumberSource;
+  #mendAfter = '';
 
   constructor(database: Database) {
     this.#webhooks = database.collection<WebhookRecord>('webhooks');
@@ -244,11 +245,16 @@ export class WebhookRecords {
       .toArray();
   }
 
-  /** Plans pending deliveries that nobody works at any more, as a crash or a lost stream has left them; answers how many. */
-  async mend(beforeMs: number, nowMs = Date.now()): Promise<number> {
-    const lost = this.#deliveries.find({ status: 'pending', nextAttemptAtMs: { $lt: beforeMs } }, summaryOnly);
+  /**
+   * Plans pending deliveries that nobody works at any more, as a crash or a lost stream has left them; answers how many. A call looks at so many, and the next one
+   * at those behind them: what waits its turn for a slow receiver hides nothing that is lost.
+   */
+  async mend(beforeMs: number, nowMs = Date.now(), limit = 1_000): Promise<number> {
+    const overdue = { status: 'pending', nextAttemptAtMs: { $lt: beforeMs }, _id: { $gt: this.#mendAfter } } as const;
+    const found = await this.#deliveries.find(overdue, summaryOnly).sort({ _id: 1 }).limit(limit).toArray();
+    this.#mendAfter = found.length < limit ? '' : (found.at(-1)?._id ?? '');
     let mended = 0;
-    for await (const { _id, webhookId } of lost.limit(1_000)) {
+    for (const { _id, webhookId } of found) {
       if ((await this.#due.findOne({ _id })) !== null || (await this.claimedUntilMs(_id)) > nowMs) continue;
       await this.schedule({ _id, webhookId, dueAtMs: nowMs });
       mended += 1;
