@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { announce, deviceUsed, findDevice, keyRevoked, listenFor, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { openMediaPod } from '../testing/media-pod.ts';
+import { openMediaPod, streaming } from '../testing/media-pod.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -182,6 +182,40 @@ describe('with DEVICE_API_AUTH=key', () => {
     announce(world.bus, keyRevoked, { keySha256: hash(key) });
     await until(async () => (await api.get(path, withKey(key))).status === 401);
     expect(verifications).toBe(asked + 1);
+  });
+
+  it('a stream that is being watched is cut when its key is revoked, and no other', async () => {
+    const imei = await device();
+    const pod = await openMediaPod(streaming());
+    await world.cameraConnects(imei, 1, pod.url);
+    const [key, other] = [newKey(), newKey()];
+    const watch = async (one: string) => {
+      const answer = await fetch(`${api.base}/api/v1/realtime/stream.flv?imei=${imei}&channel=1`, withKey(one));
+      const reader = answer.body?.getReader();
+      await reader?.read();
+      let isOver = false;
+      void (async () => {
+        for (let read = await reader?.read(); read?.done === false; ) read = await reader?.read();
+      })()
+        .catch(() => undefined)
+        .finally(() => {
+          isOver = true;
+        });
+      return { end: () => reader?.cancel(), isOver: () => isOver };
+    };
+    const [cut, kept] = [await watch(key), await watch(other)];
+    try {
+      // Said again of a key that is valid, as when an account is let in again, it cuts nothing.
+      announce(world.bus, keyRevoked, { keySha256: hash(other) });
+      keys.delete(hash(key));
+      announce(world.bus, keyRevoked, { keySha256: hash(key) });
+      await until(() => cut.isOver());
+      expect(kept.isOver()).toBe(false);
+    } finally {
+      // One of them has broken off.
+      await Promise.allSettled([cut.end(), kept.end()]);
+      await pod.close();
+    }
   });
 
   it('nobody who can say is 503, 500 for a stream, and never 401', async () => {

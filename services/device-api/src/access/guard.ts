@@ -3,7 +3,7 @@ import { AppError, isAddressAllowed, type RequestContext, type Route } from '@fl
 import type { UploadRecord } from '@fleet/storage';
 import type { Static } from 'typebox';
 import type { Deps } from '../deps.ts';
-import type { KeyCache, KeyOwner } from './key-cache.ts';
+import { hashOf, type KeyCache, type KeyOwner } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 const findLimitMs = 3_000;
@@ -21,11 +21,16 @@ export class Guard {
   readonly #keys: KeyCache;
   readonly #limits: RateLimits;
   readonly #owners = new WeakMap<RequestContext, KeyOwner>();
+  /** Video that is being watched, by the hash of the key. */
+  readonly #watched = new Map<RequestContext, string>();
 
   constructor(deps: Pick<Deps, 'bus' | 'config'>, keys: KeyCache, limits: RateLimits) {
     this.#deps = deps;
     this.#keys = keys;
     this.#limits = limits;
+    keys.onRevoked((keySha256) => {
+      for (const [context, hash] of this.#watched) if (hash === keySha256) void this.#endUnlessValid(context);
+    });
   }
 
   /** Checks the API key of a request, and counts it where its bucket counts by key or address. */
@@ -92,6 +97,23 @@ export class Guard {
       announce(this.#deps.bus, deviceUsed, { ...use, ...(seconds === undefined ? {} : { seconds }) });
     if (kind === 'command') tell();
     else whenDone(context, (seconds) => tell(kind === 'view' ? seconds : undefined));
+    if (kind === 'view') this.#watch(context);
+  }
+
+  /** Video is not cut when something expires, but it is when the key is revoked. */
+  #watch(context: RequestContext): void {
+    this.#watched.set(context, hashOf(context.request.get('x-api-key') ?? ''));
+    context.response.once('close', () => this.#watched.delete(context));
+  }
+
+  async #endUnlessValid({ request, requestId, response, log }: RequestContext): Promise<void> {
+    try {
+      const owner = await this.#keys.ownerOf(request.get('x-api-key') ?? '', requestId);
+      if (owner === null) response.destroy();
+    } catch (error) {
+      // That nobody could say is no verdict.
+      log.warn({ err: error }, 'whether a key is still valid could not be asked');
+    }
   }
 
   async #authenticate(route: Route, context: RequestContext): Promise<void> {

@@ -20,11 +20,15 @@ const askLimitMs = 3_000;
 /** Made-up keys must not fill the memory: the oldest entries go. */
 const maxEntries = 10_000;
 
+/** By what a key is known outside of its request. */
+export const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
+
 /** Answers whose an API key is, by platform-api's word, remembered for five seconds and forgotten at once when the key is revoked. */
 export class KeyCache {
   readonly #bus: Bus;
   readonly #entries = new Map<string, Entry>();
   readonly #revocations: { stop(): void };
+  readonly #listeners = new Set<(keySha256: string) => void>();
 
   constructor(bus: Bus, log: Logger) {
     this.#bus = bus;
@@ -32,13 +36,16 @@ export class KeyCache {
       bus,
       keyRevoked,
       (error) => log.warn({ err: error }, 'a key revocation could not be read'),
-      ({ keySha256 }) => this.#entries.delete(keySha256),
+      ({ keySha256 }) => {
+        this.#entries.delete(keySha256);
+        for (const listener of this.#listeners) listener(keySha256);
+      },
     );
   }
 
   /** The owner of a key, null for a key that is not valid; throws a BusError when nobody can say. Only the key's SHA-256 leaves this process. */
   ownerOf(key: string, correlationId: string): Promise<KeyOwner | null> {
-    const keySha256 = createHash('sha256').update(key).digest('hex');
+    const keySha256 = hashOf(key);
     const known = this.#entries.get(keySha256);
     if (known !== undefined && known.expiresAtMs > performance.now()) return known.owner;
     const owner = this.#ask(keySha256, correlationId);
@@ -52,6 +59,11 @@ export class KeyCache {
       if (this.#entries.get(keySha256) === entry) this.#entries.delete(keySha256);
     });
     return owner;
+  }
+
+  /** Calls back with the hash of each key that may not be valid any more. */
+  onRevoked(listener: (keySha256: string) => void): void {
+    this.#listeners.add(listener);
   }
 
   stop(): void {
