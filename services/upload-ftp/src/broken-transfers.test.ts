@@ -37,8 +37,10 @@ beforeAll(async () => {
     {
       FTP_DATA_IDLE_MS: '2000',
       FTP_LOST_CONTROL_GRACE_MS: '300',
-      UPLOAD_UNCONFIRMED_MS: '1500',
-      UPLOAD_SILENCE_MS: '1500',
+      // Within it a camera comes back, also on a busy machine.
+      UPLOAD_UNCONFIRMED_MS: '4000',
+      // It ends while its camera is asked again and again, and does not answer.
+      UPLOAD_SILENCE_MS: '5000',
     },
     { openFile },
   );

@@ -223,6 +223,7 @@ function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onErro
     settler,
     lock,
     sweepMs: config.UPLOAD_SWEEP_MS,
+    replyTimeoutMs: config.DEVICE_REPLY_TIMEOUT_MS,
     staleTransferMs: config.FTP_DATA_IDLE_MS * 3,
     isConnected: async (imei: string) => (await readDevice(redis, imei)) !== null,
     log,

@@ -13,6 +13,8 @@ export interface SweepParts {
   readonly lock: SweepLock;
   readonly isConnected: (imei: string) => Promise<boolean>;
   readonly sweepMs: number;
+  /** For how long a camera is asked for its list, and a look may last. */
+  readonly replyTimeoutMs: number;
   /** A file that has got no byte for this long is not being received: its pod would have ended it. */
   readonly staleTransferMs: number;
   readonly log: Logger;
@@ -24,10 +26,11 @@ const atOnce = 16;
 
 /** One look at all uploads that have not ended, by one replica; answers whether it was this one. */
 export async function sweep(parts: SweepParts): Promise<boolean> {
-  const { records, lock, sweepMs } = parts;
+  const { records, lock, sweepMs, replyTimeoutMs } = parts;
   if (!(await lock.take())) return false;
   const nowMs = Date.now();
-  const lastLookMs = await lock.noteLook(nowMs, sweepMs * 4);
+  // One camera that does not answer must not stop the clock of silence, for itself and for all others.
+  const lastLookMs = await lock.noteLook(nowMs, sweepMs * 4 + replyTimeoutMs);
   await eachOf(parts, await records.listIn(['reserved'], maxRecords), (record) => endReservation(parts, record));
   await eachOf(parts, await records.listIn(['uploading', 'paused'], maxRecords), (record) =>
     lookAt(parts, record, lastLookMs ?? nowMs),
