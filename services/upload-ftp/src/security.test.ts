@@ -27,7 +27,7 @@ function keptLog(): Logger {
 
 let world: World;
 beforeAll(async () => {
-  world = await World.start({ FTP_LOGIN_LIMIT_MS: '2000', FTP_DATA_CONNECT_MS: '500' }, { log: keptLog() });
+  world = await World.start({ FTP_DATA_CONNECT_MS: '500' }, { log: keptLog() });
 });
 afterAll(() => world.stop());
 
@@ -171,6 +171,8 @@ describe('a login', () => {
   });
 
   it('is given up after three refusals, without one in time, and after an endless line', async () => {
+    await world.service.stop();
+    await world.startService({ FTP_LOGIN_LIMIT_MS: '2000' }, keptLog());
     const [guesser, sleeper, talker] = [await world.raw(), await world.raw(), await world.raw()];
     await guesser.send('USER a\r\nPASS 1\r\nPASS 2\r\nPASS 3\r\n');
     await talker.send('A'.repeat(20_000));
@@ -178,6 +180,8 @@ describe('a login', () => {
     expect(guesser.said.match(/^530 /gm)).toHaveLength(3);
     expect(sleeper.said).toContain('421 No login in time');
     expect(talker.said).toContain('421 ');
+    await world.service.stop();
+    await world.startService({}, keptLog());
   });
 });
 

@@ -221,7 +221,7 @@ describe('whom the attachment server listens to', () => {
     await start({ loginLimitMs: 100 });
     client.socket.write(Buffer.from('7e7e7e7e', 'hex'));
     await client.closed();
-    await start({ idleMs: 100 });
+    await start({ idleMs: 1_000 });
     expect(await client.list(alarmNo, files())).toBe(0);
     await client.closed();
     await until(async () => (await bench.metric('closed_total', { reason: 'idle' })) === 1);

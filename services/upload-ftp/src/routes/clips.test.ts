@@ -261,13 +261,13 @@ describe('GET /clips/:uploadId/mp4', () => {
   });
 
   it.each([
-    ['the disk is full', 'echo "ffmpeg version 5" >&2; echo "clip.mp4: No space left on device" >&2; exit 1', 503],
-    ['ffmpeg is not there', 'exit 127', 500],
-    ['ffmpeg never ends', 'echo "ffmpeg version 5" >&2; exec sleep 600', 422],
-  ])('is no success when %s, and is tried again', async (_case, script, expected) => {
+    ['the disk is full', 'echo "ffmpeg version 5" >&2; echo "clip.mp4: No space left on device" >&2; exit 1', 503, {}],
+    ['ffmpeg is not there', 'exit 127', 500, {}],
+    ['ffmpeg never ends', 'echo "ffmpeg version 5" >&2; exec sleep 600', 422, { MP4_LIMIT_MS: '500' }],
+  ])('is no success when %s, and is tried again', async (_case, script, expected, env) => {
     const broken = join(folder, `broken-${expected}`);
     await writeFile(broken, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    const other = await ClipWorld.open({ FFMPEG_PATH: broken, MP4_LIMIT_MS: '500' });
+    const other = await ClipWorld.open({ FFMPEG_PATH: broken, ...env });
     try {
       const upload = await other.upload({ 'clip.avi': avi });
       const { status, body } = await other.get(upload, 'mp4');
