@@ -25,11 +25,16 @@ for (const each of [ajv, parameterAjv]) each.addFormat('uint64', true);
 export function compileBody(schema: TSchema): (value: unknown) => unknown {
   const check = ajv.compile(schema);
   return (value) => {
-    if (!check(value)) throw new AppError('validation_failed', sentence('The body', 'body field', firstError(check)));
+    if (!check(value)) {
+      const details = (check.errors ?? []).map(faultOf);
+      throw new AppError('validation_failed', sentence('The body', 'body field', firstError(check)), { details });
+    }
     const name = negativeZero(schema, value);
     if (name === undefined) return value;
     const subject = name === '' ? 'The body' : `The body field ${name}`;
-    throw new AppError('validation_failed', `${subject} must be an integer, not negative zero.`);
+    const message = 'must be an integer, not negative zero';
+    const path = name === '' ? '' : `/${name.replaceAll('.', '/')}`;
+    throw new AppError('validation_failed', `${subject} ${message}.`, { details: [{ path, message }] });
   };
 }
 

@@ -118,7 +118,7 @@ export function readParams(type: CommandType, given: Record<string, unknown>): R
     params = checks[type](part) as Record<string, unknown>;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw invalid([{ path: '/params', message: `do not fit the type ${type}: ${error.message}` }]);
+    throw invalid(error.details.map(({ path, message }) => ({ path: `/params${path}`, message })));
   }
   const fault = faultOf(type, params);
   if (fault !== undefined) throw invalid([fault]);

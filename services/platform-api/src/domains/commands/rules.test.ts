@@ -121,4 +121,23 @@ describe('parameters', () => {
   ])('%s %j are refused', (type, params) => {
     expect(() => readParams(type, params)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
   });
+
+  it.each<[CommandType, Record<string, unknown>, string, string]>([
+    ['live_stop', {}, '/params/channel', 'The field params.channel is missing.'],
+    [
+      'live_stop',
+      { channel: -0 },
+      '/params/channel',
+      'The field params.channel must be an integer, not negative zero.',
+    ],
+    [
+      'set_parameters',
+      { parameters: [{ id: -1 }] },
+      '/params/parameters/0/id',
+      'The field params.parameters.0.id must be >= 0.',
+    ],
+  ])('%s %j: the fault is told where it is', (type, params, path, message) => {
+    const details = [expect.objectContaining({ path })];
+    expect(() => readParams(type, params)).toThrow(expect.objectContaining({ details, message }));
+  });
 });
