@@ -62,8 +62,7 @@ describe('the newest positions', () => {
 });
 
 describe('GET /api/user/generate-websocket-token', () => {
-  const keyOf = (token: string): string =>
-    `websocket-token:${createHash('sha256').update(token).digest('base64url')}`;
+  const keyOf = (token: string): string => `websocket-token:${createHash('sha256').update(token).digest('base64url')}`;
 
   it('gives a token for five minutes, to every role, as a plain object', async () => {
     const user = await world.user('driver');
