@@ -115,7 +115,7 @@ describe('PUT and DELETE /api/dashcam-media/:id', () => {
     expect(pod.removed).toContain(file?.fileId);
     for (const again of [await api.delete(path), await api.put(path, { protected: true })])
       expect(again.status).toBe(404);
-    const entries = world.deps.database.collection<AuditEntry>('audit_log').find({ 'target.id': id });
+    const entries = world.deps.database.collection<AuditEntry>('audit_log').find({ target: { type: 'media', id } });
     expect((await entries.toArray()).map(({ action }) => action)).toEqual(
       expect.arrayContaining(['media.protect', 'media.delete']),
     );

@@ -360,7 +360,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     const guest = await world.user('manager', world.theirs);
     await share(guest, ['notifications', 'commands']);
     await acknowledge(id, {}, world.as(guest));
-    const entries = world.records.collection<AuditEntry>('audit_log').find({ 'target.id': id });
+    const entries = world.records.collection<AuditEntry>('audit_log').find({ target: { type: 'notifications', id } });
     expect(await entries.toArray()).toMatchObject([
       {
         accountId: world.ours.accountId,
