@@ -46,12 +46,15 @@ export class UnheardChanges {
     this.#redis = redis;
   }
 
-  /** True where access has changed since the last question, of which nobody was told; false, too, where Redis can not be asked. */
+  /**
+   * True where access has changed since the last question, of which nobody was told; and for the first question, as nobody knows since when the count stands. False, too, where Redis can
+   * not be asked.
+   */
   async areThere(): Promise<boolean> {
     if (!this.#redis.isReady) return false;
     try {
       const count = await this.#redis.get(countKey);
-      const isNew = this.#count !== undefined && this.#count !== count;
+      const isNew = this.#count !== count;
       this.#count = count;
       return isNew;
     } catch {
