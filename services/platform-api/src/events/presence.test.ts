@@ -233,6 +233,22 @@ describe('who is there', () => {
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
     });
 
+    it('is told of once Redis answers again, with what its report has ended', async () => {
+      const { id, imei } = await newVehicle();
+      const lastMs = await reported(imei, 0);
+      // It has lived on by heartbeats, and so is not offline.
+      await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+      const warn = jest.spyOn(world.deps.log, 'warn');
+      const alone = jest.spyOn(PresenceStore.prototype, 'alone').mockRejectedValueOnce(new Error('away'));
+      const later = jest.spyOn(PresenceStore.prototype, 'lookAgain').mockRejectedValueOnce(new Error('still away'));
+      await reports(imei, 50);
+      await until(() => statuses(id).length > 0);
+      const errors = warn.mock.calls.map(([said]) => (said as { err?: Error }).err?.message);
+      for (const spy of [warn, alone, later]) spy.mockRestore();
+      expect(errors).toEqual(['still away', 'away']);
+      expect(statuses(id)).toEqual([['stopped', 'moving', false]]);
+    });
+
     it('and says nothing stands still, and moves when it says so', async () => {
       const { id, imei } = await comesBack();
       await sessionIsHeardOf(imei);
@@ -279,7 +295,7 @@ describe('who is there', () => {
     await presence.sweep();
     expect(await found(away.id, 'device_offline')).toHaveLength(1);
 
-    await world.deps.redis.flushAll();
+    await world.deps.redis.flushDb();
     await presence.sweep();
     const due = await store().due(Date.now() + 11 * minuteMs, 1000);
     expect(due).toContain(silent.imei);

@@ -253,7 +253,7 @@ describe('telemetry', () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs, { alarm: 1 })]);
     await applied();
-    await world.deps.redis.flushAll();
+    await world.deps.redis.flushDb();
     await report(vehicle.imei, [location(startMs + 1_000, { alarm: 1 })]);
     await applied();
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
