@@ -11,7 +11,7 @@ import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage, Selection } from './client-messages.ts';
-import { closeCodes } from './close-codes.ts';
+import { closeCodes, comeBackReason } from './close-codes.ts';
 import type { Connection, Told } from './connection.ts';
 import type { Feeds, FeedViewer } from './feeds.ts';
 import { encodeMessage, eventOfRecord, type OutgoingEvent } from './live-event.ts';
@@ -135,8 +135,9 @@ export class UserViewer implements FeedViewer, ViewListener {
           });
   }
 
-  viewEnded(): void {
-    this.#connection.close(closeCodes.accessLost, 'access lost');
+  viewEnded(why: 'refused' | 'unknown'): void {
+    if (why === 'refused') this.#connection.close(closeCodes.accessLost, 'access lost');
+    else this.#connection.close(closeCodes.restart, comeBackReason('unavailable'));
   }
 
   #isMeant(event: OutgoingEvent, audience: EventAccess['audience']): boolean {

@@ -14,7 +14,11 @@ import { findAnywhere } from '../domains/users/use-cases.ts';
 import { accessTo, type Viewer, visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Audience } from './live-event.ts';
 
-type Parts = Pick<Deps, 'records' | 'bus' | 'redis' | 'log'> & { readonly principals: Principals };
+type Parts = Pick<Deps, 'records' | 'bus' | 'redis' | 'log'> & {
+  readonly principals: Principals;
+  /** How long views that can not be read hold up the others; tests are in a hurry. */
+  readonly currentWithinMs?: number;
+};
 
 /** What a user may be told of a vehicle. */
 export interface EventAccess {
@@ -36,8 +40,8 @@ interface Seen {
 export interface ViewListener {
   /** What the user sees has been read again; vehicles that are shared with the user since, or not any more. */
   viewChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void;
-  /** The user is not let in any more. */
-  viewEnded(): void;
+  /** The user is not let in any more, or it can not be found out what the user sees. */
+  viewEnded(why: 'refused' | 'unknown'): void;
 }
 
 /** What the user of a token sees, kept current while somebody listens; shared by the connections of a session with the same key. */
@@ -120,6 +124,8 @@ const tickMs = 1_000;
 /** Several changes at once are read once. */
 const gatherMs = 50;
 const readsAtOnce = 8;
+/** Views that could not be read again for so long, while none of the others became current either, are waited for no longer. */
+const currentWithinMs = 15_000;
 
 /** The views of all users who have connections to this process. */
 export class Views {
@@ -183,12 +189,23 @@ export class Views {
     }
   }
 
-  /** Resolves once all views are as of a moment behind this call: nobody is told of what was taken from them before. */
+  /**
+   * Resolves once all views are as of a moment behind this call: nobody is told of what was taken from them before. One that can not be read must not hold up the others
+   * for ever: it ends, as nobody knows what its user may be told.
+   */
   async current(): Promise<void> {
+    const limitMs = this.#parts.currentWithinMs ?? currentWithinMs;
     const sinceMs = performance.now();
-    const isOld = ({ currentOfMs }: UserView): boolean => currentOfMs < sinceMs;
+    const areOld = (): UserView[] => [...this.#views.values()].filter(({ currentOfMs }) => currentOfMs < sinceMs);
     this.#rereadAll();
-    while (!this.#isStopped && [...this.#views.values()].some(isOld)) await delay(gatherMs, undefined, { ref: false });
+    let [fewest, movedMs] = [Number.POSITIVE_INFINITY, sinceMs];
+    for (let old = areOld(); old.length > 0 && !this.#isStopped; old = areOld()) {
+      const nowMs = performance.now();
+      // Where there are many they take their time: only when it does not go on are they given up.
+      if (old.length < fewest) [fewest, movedMs] = [old.length, nowMs];
+      else if (nowMs - movedMs > limitMs) for (const view of old) this.#end(view, 'unknown');
+      await delay(gatherMs, undefined, { ref: false });
+    }
   }
 
   stop(): void {
@@ -268,7 +285,7 @@ export class Views {
       await this.#read(view);
     } catch (error) {
       // That nobody could look is no verdict: it is looked again in a moment.
-      setTimeout(() => this.#due.add(view), tickMs).unref();
+      setTimeout(() => this.#views.get(key) === view && this.#due.add(view), tickMs).unref();
       this.#parts.log.warn({ err: error, userId: view.holder.userId }, 'what a user sees could not be read again');
     }
   }
@@ -293,13 +310,16 @@ export class Views {
     const reading = view.beginRead();
     const seen = await read(this.#parts, view.holder);
     if (seen !== 'token' && seen !== 'suspended') view.update(seen, reading);
-    else {
-      // Its connections may take their time to end; whoever comes meanwhile is judged anew.
-      const key = keyOf(view.holder);
-      if (this.#views.get(key) === view) this.#views.delete(key);
-      for (const listener of view.listeners) listener.viewEnded();
-    }
+    else this.#end(view, 'refused');
     return seen;
+  }
+
+  /** Its connections may take their time to end; whoever comes meanwhile is judged anew. */
+  #end(view: UserView, why: Parameters<ViewListener['viewEnded']>[0]): void {
+    const key = keyOf(view.holder);
+    if (this.#views.get(key) === view) this.#views.delete(key);
+    this.#due.delete(view);
+    for (const listener of view.listeners) listener.viewEnded(why);
   }
 }
 

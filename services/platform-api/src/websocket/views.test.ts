@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Principals } from '../access/principals.ts';
+import { PlatformWorld, type TestUser } from '../testing/platform-world.ts';
+import { type UserView, type ViewListener, Views } from './views.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let principals: Principals;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  principals = new Principals(world.records, world.bus, world.deps.log);
+});
+afterAll(async () => {
+  principals.stop();
+  await world.close();
+});
+
+/** A user who looks, and why that has ended. */
+async function look(views: Views, { id: userId, accountId, sessionId }: TestUser) {
+  const view = await views.open({ accountId, userId, sessionId, mintedByKeyId: null, keyId: null, scopes: [] });
+  if (view === 'token' || view === 'suspended') throw new Error(view);
+  const ended: Parameters<ViewListener['viewEnded']>[0][] = [];
+  view.listeners.add({ viewChanged: () => undefined, viewEnded: (why) => void ended.push(why) });
+  return { view: view satisfies UserView, ended };
+}
+
+describe('what was missed while the broker was away', () => {
+  it('waits for those alone whose view can be read again; the others come back', async () => {
+    const views = new Views({ ...world.deps, principals, currentWithinMs: 500 });
+    const [fine, broken] = [await look(views, world.ours.owner), await look(views, world.theirs.owner)];
+    const principal = principals.principal.bind(principals);
+    const reading = jest.spyOn(principals, 'principal').mockImplementation(async (claims) => {
+      if (claims.userId === world.theirs.owner.id) throw new Error('can not be read');
+      return principal(claims);
+    });
+    const sinceMs = performance.now();
+    await views.current();
+    expect(fine.view.currentOfMs).toBeGreaterThanOrEqual(sinceMs);
+    expect([fine.ended, broken.ended]).toEqual([[], ['unknown']]);
+
+    // Whoever comes back is judged anew, and holds up nobody.
+    await expect(look(views, world.theirs.owner)).rejects.toThrow('can not be read');
+    reading.mockRestore();
+    const again = await look(views, world.theirs.owner);
+    expect(again.view).not.toBe(broken.view);
+    await views.current();
+    expect([fine.ended, again.ended]).toEqual([[], []]);
+    views.stop();
+  });
+});
