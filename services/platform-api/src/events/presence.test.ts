@@ -238,14 +238,22 @@ describe('who is there', () => {
       const lastMs = await reported(imei, 0);
       // It has lived on by heartbeats, and so is not offline.
       await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+      await store().lookAgain(imei, lastMs + 60 * minuteMs);
+      const { redis } = world.deps;
+      const [due, noticed] = ['presence:due', `presence:${imei}`];
+      // Neither what was noticed can be read, nor when to look again be kept.
+      for (const key of [due, noticed]) {
+        await redis.rename(key, `kept-${key}`);
+        await redis.lPush(key, 'of another kind');
+      }
       const warn = jest.spyOn(world.deps.log, 'warn');
-      const alone = jest.spyOn(PresenceStore.prototype, 'alone').mockRejectedValueOnce(new Error('away'));
-      const later = jest.spyOn(PresenceStore.prototype, 'lookAgain').mockRejectedValueOnce(new Error('still away'));
       await reports(imei, 50);
+      const warned = (): unknown[] => warn.mock.calls.map(([_fields, message]) => message);
+      await until(() => warned().includes('whether terminals are there could not be noticed'));
+      expect(warned()).toContain('when to look at a terminal again could not be kept');
+      warn.mockRestore();
+      for (const key of [due, noticed]) await redis.rename(`kept-${key}`, key);
       await until(() => statuses(id).length > 0);
-      const errors = warn.mock.calls.map(([said]) => (said as { err?: Error }).err?.message);
-      for (const spy of [warn, alone, later]) spy.mockRestore();
-      expect(errors).toEqual(['still away', 'away']);
       expect(statuses(id)).toEqual([['stopped', 'moving', false]]);
     });
 

@@ -161,8 +161,16 @@ export class Presence {
   /** Looks once some time has passed, or with a sweep behind that, should this process die. */
   async #lookLater(imei: string, look: Look, waitMs: number): Promise<void> {
     const dueMs = Date.now() + waitMs;
-    await this.#store.lookAgain(imei, dueMs + busyRetryMs);
-    if (this.#stopped.signal.aborted) return;
+    if (!this.#stopped.signal.aborted) this.#setTimer(imei, look, { waitMs, dueMs });
+    try {
+      await this.#store.lookAgain(imei, dueMs + busyRetryMs);
+    } catch (error) {
+      // It is for a crash alone: this process has its timer.
+      this.#parts.log.warn({ err: error, imei }, 'when to look at a terminal again could not be kept');
+    }
+  }
+
+  #setTimer(imei: string, look: Look, { waitMs, dueMs }: { readonly waitMs: number; readonly dueMs: number }): void {
     const known = this.#later.get(imei);
     const wanted = known === undefined ? look : both(known.look, look);
     if (known !== undefined && known.dueMs <= dueMs) {
