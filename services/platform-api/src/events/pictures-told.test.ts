@@ -67,8 +67,16 @@ describe('a picture that 0x0800 and 0x0801 tell of', () => {
     expect(await event(3)).toBe(3);
   });
 
+  it('is the one that a process of before this has told of, and what that reads stays as it was', async () => {
+    const former = `media-told:${imei}:7:1`;
+    await redis.set(former, String(startMs));
+    expect([await file(5_000), await event(6_000)]).toEqual([0, 0]);
+    expect(await redis.getDel(former)).toBe(String(startMs));
+    expect(await file(7_000)).toBe(0);
+  });
+
   it('is forgotten in time', async () => {
-    const key = `media-told:${imei}:7:1`;
+    const key = `picture-told:${imei}:7:1`;
     await event(0);
     expect(await redis.pTTL(key)).toBeGreaterThan(2 * 24 * hourMs);
     await file(1_000);

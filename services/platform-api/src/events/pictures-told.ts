@@ -18,11 +18,12 @@ const awaitedMs = 3 * 86_400_000;
 /** What has come is known for so long, should the other message be late. */
 const knownMs = 3_600_000;
 
-// KEYS 1 the id. ARGV 1 when this was received, 2 'event' or 'file', 3 when the picture was taken or '', then the three times. The value is when the picture was first told
+// KEYS 1 the id, 2 where processes of before this keep when the picture was first told of, and no more. ARGV 1 when this was received, 2 'event' or 'file', 3 when the picture was taken or '', then the three times. The value is when the picture was first told
 // of and, once it has come, when that was.
 const script = `
 local at, same = tonumber(ARGV[1]), tonumber(ARGV[4])
 local told, come = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+):(%d*)$')
+if not told then told, come = string.match(redis.call('GET', KEYS[2]) or '', '^%d+$'), '' end
 local isSame = told and math.abs(at - tonumber(told)) <= same
 if told and not isSame and ARGV[2] == 'file' then
   if come ~= '' then
@@ -49,6 +50,7 @@ export async function firstToldMs(
 ): Promise<number> {
   const takenAtMs = telling.by === 'file' ? (telling.takenAtMs ?? '') : '';
   const values = [telling.receivedAtMs, telling.by, takenAtMs, samePictureMs, awaitedMs, knownMs];
-  const keys = [`media-told:${imei}:${multimediaId}:${channel}`];
+  const id = `${imei}:${multimediaId}:${channel}`;
+  const keys = [`picture-told:${id}`, `media-told:${id}`];
   return Number(await redis.eval(script, { keys, arguments: values.map(String) }));
 }
