@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
 import { maxBatchBytes, partitionOf, readTelemetryBatch, TelemetryBatch, type TelemetryReport } from './telemetry.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const editions = ['2011', '2013', '2019', 'partner'] as const;
 

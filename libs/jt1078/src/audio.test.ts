@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
 import { encodeAudio, ffmpeg } from '../testing/ffmpeg.ts';
 import { AdtsSplitter, adtsHeader, audioSpecificConfig, parseAdts, parseAudioSpecificConfig } from './aac.ts';
 import { AdpcmEncoder, decodeAdpcm } from './adpcm.ts';
@@ -7,6 +8,8 @@ import { decodeG711A, decodeG711U, encodeG711A, encodeG711U, fromS16le, toS16le 
 import { g726CodeSize } from './g726.ts';
 import { addHisiliconHeader, hasHisiliconHeader, stripHisiliconHeader } from './hisilicon.ts';
 import { parseMp3 } from './mp3.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const every = Buffer.from(Array.from({ length: 256 }, (_, code) => code));
 

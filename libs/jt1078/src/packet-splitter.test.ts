@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
 import { runTcp, seededRandom } from '../testing/pipeline.ts';
 import { hasShared, readVectors } from '../testing/shared.ts';
 import { encodePacket, type PacketFields } from './packet.ts';
 import { PacketSplitter } from './packet-splitter.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const base = {
   sim: '13800138000',

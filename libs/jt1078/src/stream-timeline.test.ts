@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
 import { DtsDeriver } from './dts.ts';
 import { StreamTimeline } from './stream-timeline.ts';
 import { TranscodeClock } from './transcode-clock.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const low = (timestamp: number): number => timestamp >>> 0;
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
 import { encodeVideo, probeVideo } from '../testing/ffmpeg.ts';
 import { compact } from '../testing/pipeline.ts';
 import { splitAccessUnits } from './access-units.ts';
@@ -7,6 +8,8 @@ import { avcDecoderConfiguration, h264SliceType, parseH264Sps } from './h264.ts'
 import { hevcDecoderConfiguration, parseH265Sps } from './h265.ts';
 import { beginsWithStartCode, NalIndex, splitNalUnits, unescapeNal } from './nal-units.ts';
 import { codecOfParameterSet, isNonReference, isRandomAccess } from './video-codec.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const hex = (units: readonly Buffer[]): string[] => units.map((unit) => unit.toString('hex'));
 

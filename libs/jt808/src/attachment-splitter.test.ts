@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
 import { AttachmentSplitter, type AttachmentSplitterOptions, encodeAttachmentPacket } from './attachment-splitter.ts';
 import { encodeFrame } from './frame.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const frame = (serial: number, body: Buffer = Buffer.alloc(0)): Buffer =>

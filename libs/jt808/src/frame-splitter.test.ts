@@ -1,11 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
 import { encodeFrame, type Frame } from './frame.ts';
 import { type DropReason, FrameSplitter, splitDatagram } from './frame-splitter.ts';
 import { tryDecodeBody } from './message.ts';
 import { messageById } from './registry.ts';
 import { plainSplit } from './testing/plain-splitter.ts';
 import { type Malformed, onlyFrame, sharedFile, split } from './testing/shared.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const heartbeat = (serial: number): Buffer => encodeFrame({ messageId: 0x0002, phone: '013912345678', serial });

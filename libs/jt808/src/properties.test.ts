@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
 import { describeMessageBody } from './describe.ts';
 import { EDITIONS } from './edition.ts';
 import { encodeMessage } from './encode-message.ts';
@@ -17,6 +18,8 @@ import {
 import { allMessages } from './registry.ts';
 import { arbitraryOf } from './testing/arbitraries.ts';
 import { split } from './testing/shared.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const cases = allMessages.flatMap((definition) =>
   EDITIONS.map((edition) => [definition.name, edition, definition] as [string, typeof edition, MessageDefinition]),

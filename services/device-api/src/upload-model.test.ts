@@ -1,6 +1,7 @@
 import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../../libs/service-kit/src/testing/property-seed.ts';
 import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import {
   type CameraAnswer,
@@ -13,6 +14,8 @@ import {
 } from './testing/upload-model.ts';
 import { type Camera, control, remove, said, UploadWorld, uploadPath } from './testing/upload-world.ts';
 import type { Answer, Client } from './testing/world.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const runs = Number(process.env['UPLOAD_MODEL_RUNS'] ?? 200);
 const atOnce = 5;

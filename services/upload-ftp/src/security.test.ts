@@ -6,10 +6,13 @@ import { Readable, Writable } from 'node:stream';
 import { announce, uploadRevoked } from '@fleet/bus';
 import { createLogger, type Logger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { array, constantFrom, oneof, sample, string, tuple } from 'fast-check';
+import { array, configureGlobal, constantFrom, oneof, sample, string, tuple } from 'fast-check';
+import { propertySeed } from '../../../libs/service-kit/src/testing/property-seed.ts';
 import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { RawControl } from './testing/raw-control.ts';
 import { clipBytes, World } from './testing/world.ts';
+
+configureGlobal({ seed: propertySeed });
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);

@@ -4,7 +4,7 @@ import { distance } from '@turf/distance';
 import { kinks } from '@turf/kinks';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
-import { propertySeed } from '../testing/property-seed.ts';
+import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
 import { bboxOf, boundsOf, isWithin, overlap, readBbox } from './bounds.ts';
 import { joined, lengthM, nearestOnLine } from './lines.ts';
 import { decodePolyline, encodePolyline } from './polyline.ts';

@@ -1,9 +1,9 @@
 import type { LiveEvent } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
 import { anything, assert, configureGlobal, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
+import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { somewhere } from '../domains/share-links/rules.ts';
-import { propertySeed } from '../testing/property-seed.ts';
 import { readClientMessage } from './client-messages.ts';
 import { Coalesced } from './coalesced.ts';
 import { type Audience, OutgoingEvent } from './live-event.ts';

@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
 import { Ranges } from './ranges.ts';
+
+fc.configureGlobal({ seed: propertySeed });
 
 const size = 64;
 

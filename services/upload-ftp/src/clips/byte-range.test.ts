@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { array, assert, nat, property, uint8Array } from 'fast-check';
+import { array, assert, configureGlobal, nat, property, uint8Array } from 'fast-check';
+import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
 import { byteRange, splitRange } from './byte-range.ts';
+
+configureGlobal({ seed: propertySeed });
 
 describe('byteRange (RFC 9110 section 14)', () => {
   it.each([

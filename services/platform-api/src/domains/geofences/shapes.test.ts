@@ -4,10 +4,10 @@ import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { distance } from '@turf/distance';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
 import { pairs } from '../../coordinates.ts';
 import { overlap } from '../../geometry/bounds.ts';
 import { destination, type Position } from '../../geometry/positions.ts';
-import { propertySeed } from '../../testing/property-seed.ts';
 import { contains, geometryOf, middleOf, shapeOf } from './shapes.ts';
 
 fc.configureGlobal({ seed: propertySeed });

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
 import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
-import { propertySeed } from '../../testing/property-seed.ts';
 import { lineOf } from '../matched-line.ts';
 import { EmbeddedGeocoder, type OwnPlace } from './embedded-geocoder.ts';
 import { EmbeddedMatcher } from './embedded-matcher.ts';

@@ -1,7 +1,7 @@
 import { EDITIONS, extraDefinitions } from '@fleet/jt808';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../testing/property-seed.ts';
+import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
 import { dedupeKeyOf } from '../rule.ts';
 import type { AlarmState } from './alarm-state.ts';
 import { currentAlarms } from './current-alarms.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
+import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
 import type { Geofence } from '../../domains/geofences/schema.ts';
 import { degreeM, normalLongitude, type Position, radians } from '../../geometry/positions.ts';
 import {
@@ -9,7 +10,6 @@ import {
   type OracleShape,
   type Spot,
 } from '../../testing/crossings-oracle.ts';
-import { propertySeed } from '../../testing/property-seed.ts';
 import { contextOf, geofenceOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
 import { geofenceRule, insideIds } from './geofence-rule.ts';
 
