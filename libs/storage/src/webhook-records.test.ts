@@ -68,8 +68,23 @@ describe('deliveries', () => {
     expect(await records.claim(id, now + 1_500, now + 999)).toBe(false);
     expect(await records.claimedUntilMs(id)).toBe(now + 1_000);
     expect(await records.claim(id, now + 3_000, now + 1_000)).toBe(true);
-    await records.release(id);
+    // Whoever was taken for dead has ended its attempt after all.
+    await records.release(id, now + 1_000);
+    expect(await records.claimedUntilMs(id)).toBe(now + 3_000);
+    await records.release(id, now + 3_000);
     expect(await records.claimedUntilMs(id)).toBe(0);
+  });
+
+  it('are taken over by one of those who see at once that the holder has died', async () => {
+    const id = await add(2);
+    const now = Date.now();
+    await records.claim(id, now - 1, now - 2);
+    // Both have found it expired; the second one acts when the first one holds it already.
+    const second = Object.assign(new WebhookRecords(database), { claimedUntilMs: async () => now - 1 });
+    expect(await records.claim(id, now + 60_000, now)).toBe(true);
+    expect(await second.claim(id, now + 60_001, now)).toBe(false);
+    expect(await records.claimedUntilMs(id)).toBe(now + 60_000);
+    await records.release(id, now + 60_000);
   });
 
   it('are due by their times, without those of some webhooks', async () => {
@@ -94,20 +109,52 @@ describe('deliveries', () => {
       await add(5, { atMs: 100 }),
     ];
     await add(5);
-    await records.claim(claimed, Date.now() + 60_000);
+    const claimedUntilMs = Date.now() + 60_000;
+    await records.claim(claimed, claimedUntilMs);
     await records.schedule({ _id: planned, webhookId: 5, dueAtMs: Date.now() + 60_000 });
-    expect(await records.mend(50)).toBe(0);
-    expect(await records.mend(500)).toBe(1);
+    expect(await records.mend({ beforeMs: 50 })).toBe(0);
+    expect(await records.mend({ beforeMs: 500 })).toBe(1);
     expect((await records.due([], 10)).map(({ _id }) => _id)).toEqual([lost]);
     await records.unschedule(lost);
-    // However many wait before it: each look goes on behind the one before, and begins anew at the end.
-    let mended = 0;
-    for (let look = 0; look < 5; look += 1) mended += await records.mend(500, Date.now(), 1);
-    expect(mended).toBe(1);
-    await records.unschedule(lost);
-    for (let look = 0; look < 5; look += 1) mended += await records.mend(500, Date.now(), 1);
-    expect(mended).toBe(2);
-    await records.unschedule(lost);
+    // However many wait before it: page by page until the end.
+    for (const atOnce of [1, 2, 3]) {
+      expect(await records.mend({ beforeMs: 500, atOnce })).toBe(1);
+      await records.unschedule(lost);
+    }
+    // Where the time is over the next look goes on behind the one before, and begins anew at the end.
+    const looks = { beforeMs: 500, isOver: () => true, atOnce: 2 };
+    for (const round of ['first', 'second']) {
+      let mended = 0;
+      for (let look = 0; look < 4; look += 1) mended += await records.mend(looks);
+      expect([round, mended]).toEqual([round, 1]);
+      await records.unschedule(lost);
+    }
+    await records.release(claimed, claimedUntilMs);
+    for (const id of [lost, claimed, planned]) {
+      await records.unschedule(id);
+      await records.end(id, 'canceled');
+    }
+  });
+
+  it('that nobody works at are looked at again where a look has failed', async () => {
+    const lost = [await add(5, { atMs: 100 }), await add(5, { atMs: 100 }), await add(5, { atMs: 100 })];
+    const failing = new WebhookRecords(database);
+    const schedule = failing.schedule.bind(failing);
+    let failures = 0;
+    failing.schedule = async (due) => {
+      if (failures === 0) {
+        failures += 1;
+        throw new Error('away');
+      }
+      await schedule(due);
+    };
+    await expect(failing.mend({ beforeMs: 500, atOnce: 2 })).rejects.toThrow('away');
+    expect(await failing.mend({ beforeMs: 500, atOnce: 2 })).toBe(3);
+    expect((await records.due([], 10)).map(({ _id }) => _id).toSorted()).toEqual(lost.toSorted());
+    for (const id of lost) {
+      await records.unschedule(id);
+      await records.end(id, 'canceled');
+    }
   });
 
   it('that are old are removed', async () => {

@@ -50,6 +50,18 @@ export interface AttemptOutcome {
   readonly nextAttemptAtMs: number | null;
 }
 
+/** How deliveries that nobody works at are looked for. */
+export interface Mending {
+  /** Due since before then. */
+  readonly beforeMs: number;
+  readonly nowMs?: number;
+  /** Asked behind each delivery. */
+  readonly isOver?: () => boolean;
+  readonly atOnce?: number;
+}
+
+/** The embedded database goes through all deliveries for each page, however large that is. */
+const mendedAtOnce = 10_000;
 /** Parts of replays that one look takes: the others' retries do not wait for a large replay. */
 const replaysAtOnce = 100;
 
@@ -149,8 +161,8 @@ export class WebhookRecords {
   async claim(id: string, untilMs: number, nowMs = Date.now()): Promise<boolean> {
     if (await this.#insertClaim({ _id: id, untilMs })) return true;
     if ((await this.claimedUntilMs(id)) > nowMs) return false;
-    // Its dispatcher has died.
-    await this.release(id);
+    // Its dispatcher has died. Another one may have seen so, too: what that has claimed meanwhile stays.
+    await this.#claims.deleteOne({ _id: id, untilMs: { $lte: nowMs } });
     return this.#insertClaim({ _id: id, untilMs });
   }
 
@@ -169,8 +181,9 @@ export class WebhookRecords {
     return (await this.#claims.findOne({ _id: id }))?.untilMs ?? 0;
   }
 
-  async release(id: string): Promise<void> {
-    await this.#claims.deleteOne({ _id: id });
+  /** Ends the claim that was taken until then; that of another one, who has taken it over since, stays. */
+  async release(id: string, untilMs: number): Promise<void> {
+    await this.#claims.deleteOne({ _id: id, untilMs });
   }
 
   /** Notes what an attempt has led to. */
@@ -246,20 +259,39 @@ export class WebhookRecords {
   }
 
   /**
-   * Plans pending deliveries that nobody works at any more, as a crash or a lost stream has left them; answers how many. A call looks at so many, and the next one
-   * at those behind them: what waits its turn for a slow receiver hides nothing that is lost.
+   * Plans pending deliveries that nobody works at any more, as a crash or a lost stream has left them; answers how many. It looks at all of them, or until it is over, and
+   * the next call then at those behind: what waits its turn for a slow receiver hides nothing that is lost.
    */
-  async mend(beforeMs: number, nowMs = Date.now(), limit = 1_000): Promise<number> {
-    const overdue = { status: 'pending', nextAttemptAtMs: { $lt: beforeMs }, _id: { $gt: this.#mendAfter } } as const;
-    const found = await this.#deliveries.find(overdue, summaryOnly).sort({ _id: 1 }).limit(limit).toArray();
-    this.#mendAfter = found.length < limit ? '' : (found.at(-1)?._id ?? '');
-    let mended = 0;
-    for (const { _id, webhookId } of found) {
-      if ((await this.#due.findOne({ _id })) !== null || (await this.claimedUntilMs(_id)) > nowMs) continue;
-      await this.schedule({ _id, webhookId, dueAtMs: nowMs });
-      mended += 1;
+  async mend({ beforeMs, nowMs = Date.now(), isOver = () => false, atOnce = mendedAtOnce }: Mending): Promise<number> {
+    for (let mended = 0; ; ) {
+      const page = await this.#overdue(beforeMs, atOnce);
+      for (const { _id, webhookId } of page) {
+        if (await this.#isLost(_id, nowMs)) {
+          await this.schedule({ _id, webhookId, dueAtMs: nowMs });
+          mended += 1;
+        }
+        // Not before it was looked at: behind a failure the next call looks at it again.
+        this.#mendAfter = _id;
+        if (isOver()) return mended;
+      }
+      if (page.length === atOnce) continue;
+      this.#mendAfter = '';
+      return mended;
     }
-    return mended;
+  }
+
+  /** Pending deliveries whose time has come before, behind the one that was looked at last. */
+  #overdue(beforeMs: number, limit: number): Promise<Pick<DeliveryRecord, '_id' | 'webhookId'>[]> {
+    const where = { status: 'pending', nextAttemptAtMs: { $lt: beforeMs }, _id: { $gt: this.#mendAfter } } as const;
+    return this.#deliveries
+      .find(where, { projection: { webhookId: 1 } })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .toArray();
+  }
+
+  async #isLost(id: string, nowMs: number): Promise<boolean> {
+    return (await this.#due.findOne({ _id: id })) === null && (await this.claimedUntilMs(id)) <= nowMs;
   }
 
   /** Ids of deliveries of a span, the oldest first. */

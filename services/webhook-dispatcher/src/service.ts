@@ -182,6 +182,8 @@ function dispatch(parts: Parts): void {
 
 const mendEveryMs = 300_000;
 const mendAfterMs = 600_000;
+/** What is left behind that is looked at with the next turn. */
+const longestMendMs = 60_000;
 
 /** What is done again and again. Two replicas at the same do no harm. */
 function startTasks(
@@ -189,7 +191,9 @@ function startTasks(
   { sweep, notices }: { sweep: Sweep; notices: Notices },
 ): void {
   const mend = async (): Promise<void> => {
-    const mended = await records.mend(Date.now() - mendAfterMs);
+    const endMs = performance.now() + longestMendMs;
+    const isOver = (): boolean => lifecycle.isStopping || performance.now() >= endMs;
+    const mended = await records.mend({ beforeMs: Date.now() - mendAfterMs, isOver });
     if (mended > 0) log.warn({ mended }, 'deliveries that nobody worked at are taken up again');
   };
   const tasks: readonly (readonly [number, () => Promise<unknown>])[] = [

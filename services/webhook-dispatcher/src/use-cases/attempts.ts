@@ -62,7 +62,8 @@ export class Attempts {
   /** `isPlanned`: it stands among what is due, until no later attempt is planned. */
   async #attempt(lane: Lane, deliveryId: string, isPlanned: boolean): Promise<void> {
     const { records } = this.#parts;
-    if (!(await records.claim(deliveryId, this.leaseUntilMs()))) {
+    const untilMs = this.leaseUntilMs();
+    if (!(await records.claim(deliveryId, untilMs))) {
       // Behind the attempt that is under way, should that not end.
       const dueAtMs = Math.max(await records.claimedUntilMs(deliveryId), Date.now());
       await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs });
@@ -73,7 +74,7 @@ export class Attempts {
       // Before the claim ends: whoever retries it by hand behind that plans anew.
       if (isOver && isPlanned) await records.unschedule(deliveryId);
     } finally {
-      await records.release(deliveryId);
+      await records.release(deliveryId, untilMs);
     }
   }
 

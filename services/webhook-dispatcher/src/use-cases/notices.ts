@@ -47,11 +47,12 @@ export class Notices {
   async #tell(webhookId: number): Promise<void> {
     const { records } = this.#parts;
     const claim = `notice-of-${webhookId}`;
-    if (!(await records.claim(claim, Date.now() + claimMs))) return;
+    const untilMs = Date.now() + claimMs;
+    if (!(await records.claim(claim, untilMs))) return;
     try {
       await this.#tellClaimed(webhookId);
     } finally {
-      await records.release(claim);
+      await records.release(claim, untilMs);
     }
   }
 
