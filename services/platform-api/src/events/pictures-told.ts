@@ -18,8 +18,8 @@ const awaitedMs = 3 * 86_400_000;
 /** What has come is known for so long, should the other message be late. */
 const knownMs = 3_600_000;
 
-// KEYS 1 the id, 2 where processes of before this keep when the picture was first told of, and no more. ARGV 1 when this was received, 2 'event' or 'file', 3 when the picture was taken or '', then the three times. The value is when the picture was first told
-// of and, once it has come, when that was.
+// KEYS 1 the id, 2 where processes of before this keep when the picture was first told of, and no more. ARGV 1 when this was received, 2 'event' or 'file', 3 when the
+// picture was taken or '', then the three times. The value is when the picture was first told of and, once it has come, when that was.
 const script = `
 local at, same = tonumber(ARGV[1]), tonumber(ARGV[4])
 local told, come = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+):(%d*)$')
