@@ -41,6 +41,8 @@ export interface ConsumerParts {
 
 /** How often all that Redis knows goes to MongoDB, too. */
 const flushEveryMs = 15_000;
+/** With so many that have changed again meanwhile they are written as fast as they can be, and others are no longer let before. */
+const urgentStates = 5_000;
 const retryMs = 500;
 /** States in memory; the others are read again. */
 const maxStates = 100_000;
@@ -61,7 +63,7 @@ export class PartitionConsumer {
   #place: PartitionPlace = { stream: '', seq: 0 };
   #log: StoredLog | undefined;
   #flush: NodeJS.Timeout | undefined;
-  #flushing: Promise<void> = Promise.resolve();
+  #flushing: Promise<void> | undefined;
   #isStopped = false;
   /** Redis has forgotten what it was told, and has not been told again. */
   #isForgotten = false;
@@ -101,7 +103,10 @@ export class PartitionConsumer {
         if (this.#isStopped) return;
         this.#log = this.#read(after);
         this.#flush = setInterval(() => {
-          this.#flushing = this.#flushing.then(() => this.#storeAll());
+          // One that takes longer takes the turn of the next.
+          this.#flushing ??= this.#storeAll().finally(() => {
+            this.#flushing = undefined;
+          });
         }, flushEveryMs);
         return;
       } catch (error) {
@@ -269,7 +274,7 @@ export class PartitionConsumer {
     try {
       await storeStates(database, states, () => {
         this.#requireHeld();
-        return this.#isStopped;
+        return this.#isStopped || this.#unstored.size > urgentStates;
       });
       if (place.seq > 0) await storePlace(database, this.#partition, place);
     } catch (error) {
