@@ -1,4 +1,4 @@
-import { type Bus, DeviceAsker, openBus, servePing } from '@fleet/bus';
+import { type Bus, DeviceAsker, listenFor, openBus, servePing, streamChanged } from '@fleet/bus';
 import {
   adminRoutes,
   apiErrors,
@@ -147,6 +147,8 @@ async function assemble(config: Config, pod: string, parts: Parts): Promise<Medi
     ['claims of pods that died', SWEEP_EVERY_MS, () => endVoidStreams(claims, teller)],
   ] as const)
     lifecycle.onStop(name, every(periodMs, task, onError));
+  const others = listenFor(bus, streamChanged, onError, (change) => teller.heard(change));
+  lifecycle.onStop('streams of others', () => others.stop());
   const control = listenForMediaControl(bus, pod, { registry, log });
   lifecycle.onStop('media control', () => control.stop());
   const lookups = serveMediaStream(bus, pod, { registry, onError });

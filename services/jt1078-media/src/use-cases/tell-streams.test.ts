@@ -1,4 +1,4 @@
-import { listenFor, type StreamChanged, streamChanged } from '@fleet/bus';
+import { announce, listenFor, notStreaming, type StreamChanged, streamChanged } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
 import { claimStream, type StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -82,6 +82,22 @@ describe('what is told of streams', () => {
       await world.redis.del(`stream:live:${id.imei}:${id.channel}`);
       return false;
     });
+    expect(of(id).at(-1)).toMatchObject({ status: 'streaming', viewers: 1 });
+    feed.stop();
+    camera.close();
+    player.close();
+  });
+
+  it('is told again where another pod has told its end, which may be told on behind its beginning', async () => {
+    const id = await world.ask({ dataType: 1 });
+    const camera = new TcpCamera(world.service.livePort);
+    const feed = stream(camera, new CameraVoice(id), card);
+    const player = await Player.open(world.url(id));
+    await waitFor('the viewer', () => of(id).some(({ viewers, video }) => viewers === 1 && video !== null));
+    const order = { by: 'another', sequence: 1 };
+    announce(world.bus, streamChanged, { ...notStreaming(id, 'stopped'), order });
+    const isEnd = ({ status }: StreamChanged): boolean => status === 'stopped';
+    await waitFor('the repetition', () => of(id).some(isEnd) && of(id).at(-1)?.status === 'streaming');
     expect(of(id).at(-1)).toMatchObject({ status: 'streaming', viewers: 1 });
     feed.stop();
     camera.close();

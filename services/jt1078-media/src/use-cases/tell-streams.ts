@@ -4,6 +4,9 @@ import type { StreamId } from '@fleet/storage';
 import type { EndReason, MediaStream } from '../domain/media-stream.ts';
 import { streamName } from '../domain/stream-key.ts';
 
+/** What is told on by several may overtake one another for moments only. */
+const againMs = 2_000;
+
 /** Tells whoever shows live streams how those of this pod go on: when they begin, what they are, how many watch, and their end. */
 export class StreamTeller {
   readonly #bus: Bus;
@@ -38,6 +41,12 @@ export class StreamTeller {
   /** Others may have been told otherwise of a stream that goes on here: it is told again. */
   forget(id: StreamId): void {
     this.#told.delete(streamName(id));
+  }
+
+  /** Another pod tells the end of a stream, which may be here by now: who tells both on may do so the wrong way round, and so it is told again in a moment. */
+  heard({ imei, channel, status, order }: StreamChanged): void {
+    if (status !== 'stopped' || order?.by === this.#id) return;
+    setTimeout(() => this.forget({ kind: 'live', imei, channel }), againMs).unref();
   }
 
   /** Nobody has a stream any more of which nobody told the end: the camera said yes and did not come, or the pod that had it has died. */
