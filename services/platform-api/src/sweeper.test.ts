@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type SweepTurn, sweepTurn } from './store/sweep-turn.ts';
 import { sweepOnce } from './sweeper.ts';
 import type { Sweep } from './sweeps.ts';
 import { PlatformWorld } from './testing/platform-world.ts';
@@ -36,6 +37,59 @@ describe('sweeps', () => {
       { name: 'runs', everyMs: 1, run: async () => ran.push('runs') },
     ]);
     expect(ran).toEqual(['runs']);
+  });
+
+  it('that are long go on a minute later where they have left off, and rest once all is done', async () => {
+    const seen: number[] = [];
+    const answers = [5, 9, null, 7, null];
+    const name = 'in turns';
+    const takeTurn = async (_deps: unknown, { from }: SweepTurn): Promise<number | null> => {
+      seen.push(from);
+      const next = answers[seen.length - 1];
+      if (seen.length === 2) throw new Error('away');
+      return next ?? null;
+    };
+    const list: Sweep[] = [{ name, everyMs: 3_600_000, takeTurn }];
+    const at = async (minutes: number): Promise<number[]> => {
+      await Promise.all([1, 2].map(() => sweepOnce(world.deps, list, new Date(start + minutes * 60_000))));
+      return seen;
+    };
+    const start = Date.now();
+    expect(await at(0)).toEqual([1]);
+    expect(await at(0.9)).toEqual([1]);
+    // The second turn fails.
+    expect(await at(1.1)).toEqual([1, 5]);
+    expect(await at(2)).toEqual([1, 5]);
+    expect(await at(2.2)).toEqual([1, 5, 5]);
+    // All is done.
+    expect(await at(62)).toEqual([1, 5, 5]);
+    expect(await at(63)).toEqual([1, 5, 5, 1]);
+    expect(await at(65)).toEqual([1, 5, 5, 1, 7]);
+  });
+
+  it('end soon where the service stops, and no other one begins', async () => {
+    const stopped = new AbortController();
+    const answers: boolean[] = [];
+    let others = 0;
+    const takeTurn = async (_deps: unknown, { from, isOver }: SweepTurn): Promise<number> => {
+      answers.push(isOver());
+      stopped.abort();
+      answers.push(isOver());
+      return from;
+    };
+    const list: Sweep[] = [
+      { name: 'long', everyMs: 60_000, takeTurn },
+      { name: 'behind it', everyMs: 60_000, run: async () => (others += 1) },
+    ];
+    await sweepOnce(world.deps, list, new Date(), stopped.signal);
+    expect(answers).toEqual([false, true]);
+    expect(others).toBe(0);
+  });
+
+  it('that are long take part of a minute', () => {
+    const { signal } = new AbortController();
+    expect(sweepTurn(3, signal, 0).isOver()).toBe(true);
+    expect(sweepTurn(3, signal, 600_000).isOver()).toBe(false);
   });
 
   it('remove what has expired, and nothing else', async () => {

@@ -20,19 +20,30 @@ import { raiseDocumentExpiry } from './events/document-expiry.ts';
 import { onVehicleDeleted } from './on-vehicle-deleted.ts';
 import { sweepSends } from './senders/sent-log.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
+import type { SweepTurn } from './store/sweep-turn.ts';
 
-/** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
-export interface Sweep {
+interface Timed {
   readonly name: string;
   readonly everyMs: number;
+}
+
+/** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
+export interface WholeSweep extends Timed {
   readonly run: (deps: Deps) => Promise<unknown>;
 }
+
+/** One that may be long: a turn each minute, which answers where to go on, until all is done; `everyMs` is the rest behind that. */
+export interface SweepInTurns extends Timed {
+  readonly takeTurn: (deps: Deps, turn: SweepTurn) => Promise<number | null>;
+}
+
+export type Sweep = WholeSweep | SweepInTurns;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const yearMs = 365 * 24 * hourMs;
 
-/** One line for each sweep; `run` of a domain is one of its use-cases. */
+/** One line for each sweep; what it does in a domain is one of its use-cases. */
 export const sweeps: readonly Sweep[] = [
   { name: 'log-in', everyMs: hourMs, run: ({ database }) => sweepAuth(database) },
   { name: 'sessions', everyMs: hourMs, run: ({ records }) => sweepSessions(records) },
@@ -43,8 +54,12 @@ export const sweeps: readonly Sweep[] = [
     everyMs: hourMs,
     run: ({ records }) => removeEntriesBefore(records, new Date(Date.now() - yearMs)),
   },
-  { name: 'notifications', everyMs: 24 * hourMs, run: (deps) => removeOldNotifications(deps) },
-  { name: 'server times of notifications', everyMs: hourMs, run: ({ database }) => sweepTimes(database) },
+  { name: 'notifications', everyMs: 24 * hourMs, takeTurn: (deps, turn) => removeOldNotifications(deps, turn) },
+  {
+    name: 'server times of notifications',
+    everyMs: hourMs,
+    takeTurn: ({ database }, turn) => sweepTimes(database, turn),
+  },
   { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
   {
     name: 'deleted vehicles',
@@ -55,7 +70,8 @@ export const sweeps: readonly Sweep[] = [
   { name: 'old media', everyMs: hourMs, run: (deps) => removeOldMedia(deps) },
   { name: 'storage of media', everyMs: 24 * hourMs, run: (deps) => mendMedia(deps) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
-  { name: 'positions', everyMs: minuteMs, run: (deps) => sweepPositions(deps) },
+  // Days are kept, not hours.
+  { name: 'positions', everyMs: hourMs, takeTurn: (deps, turn) => sweepPositions(deps, turn) },
   { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => sweepFormerDrivers(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },

@@ -79,7 +79,6 @@ export const commonData: readonly string[] = [
   'one_time_codes',
   'partner_devices',
   'payment_events',
-  'position_sweeps',
   'signing_keys',
   'sweeps',
   'telemetry_leases',

@@ -1,6 +1,6 @@
 import type { Collection, Database } from '@fleet/storage';
 import { describe, expect, it } from '@jest/globals';
-import { gentleWrites, writeGently } from './gentle-writes.ts';
+import { gentleWrites, removeGently, writeGently } from './gentle-writes.ts';
 
 interface Thing {
   readonly _id: number;
@@ -61,5 +61,38 @@ describe('what is written gently', () => {
     expect([fails?.status, one?.status, other?.status]).toEqual(['rejected', 'fulfilled', 'fulfilled']);
     expect(noted.most).toBe(1);
     expect(noted.bulks.map(([first]) => first)).toEqual([0, 200, 10, 210, 20, 220]);
+  });
+});
+
+describe('what is removed gently', () => {
+  const pageOf = 25;
+  /** Removes `count` things until it is over; answers how many went each time, and whether all are gone. */
+  const removeAll = async (count: number, isOver: (removals: number) => boolean) => {
+    let left = upTo(count);
+    const removals: number[] = [];
+    const remove = async (some: readonly number[]): Promise<void> => {
+      removals.push(some.length);
+      left = left.filter((each) => !some.includes(each));
+    };
+    const isDone = await removeGently(
+      async () => left.slice(0, pageOf),
+      remove,
+      () => isOver(removals.length),
+    );
+    return { removals, isDone, left: left.length };
+  };
+
+  it('goes page by page, a few at a time, until nothing is left', async () => {
+    const { atOnce } = gentleWrites;
+    const all = await removeAll(30, () => false);
+    expect(all).toEqual({ removals: [atOnce, atOnce, 5, 5], isDone: true, left: 0 });
+    expect(await removeAll(0, () => true)).toEqual({ removals: [], isDone: true, left: 0 });
+  });
+
+  it('ends behind a few where the time is over, and comes further each time', async () => {
+    const { atOnce } = gentleWrites;
+    expect(await removeAll(30, () => true)).toEqual({ removals: [atOnce], isDone: false, left: 20 });
+    const three = await removeAll(30, (removals) => removals === 3);
+    expect(three).toEqual({ removals: [atOnce, atOnce, 5], isDone: false, left: 5 });
   });
 });

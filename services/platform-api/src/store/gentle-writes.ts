@@ -28,6 +28,25 @@ export async function writeGently<T extends object>(
   }
 }
 
+/**
+ * Removes what is found, page by page, until nothing is found any more, or it is over: false where something may be left. `remove` is given as few as are written at once,
+ * so that whoever stops waits for little.
+ */
+export async function removeGently<T>(
+  find: () => Promise<T[]>,
+  remove: (some: readonly T[]) => Promise<void>,
+  isOver: () => boolean,
+): Promise<boolean> {
+  for (;;) {
+    const page = await find();
+    if (page.length === 0) return true;
+    for (let at = 0; at < page.length; at += gentleWrites.atOnce) {
+      await remove(page.slice(at, at + gentleWrites.atOnce));
+      if (isOver()) return false;
+    }
+  }
+}
+
 async function writeSome<T extends object>(collection: Collection<T>, operations: Operations<T>): Promise<void> {
   const startedMs = performance.now();
   await writeInBulk(collection, operations);

@@ -156,9 +156,10 @@ describe('raise', () => {
   it('keeps the time in reserve for a day', async () => {
     const times = world.deps.database.collection('notification_times');
     const before = await times.countDocuments();
-    await sweepTimes(world.deps.database);
+    const turn = { from: 1, isOver: () => false };
+    expect(await sweepTimes(world.deps.database, turn)).toBeNull();
     expect(await times.countDocuments()).toBe(before);
-    await sweepTimes(world.deps.database, Date.now() + 25 * 3_600_000);
+    expect(await sweepTimes(world.deps.database, turn, Date.now() + 25 * 3_600_000)).toBeNull();
     expect(await times.countDocuments()).toBe(0);
   });
 

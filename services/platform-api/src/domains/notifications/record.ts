@@ -1,8 +1,9 @@
 import { terminalKey } from '@fleet/jt808';
 import { type Collection, type Database, insertNew } from '@fleet/storage';
 import type { Deps } from '../../deps.ts';
-import { writeGently } from '../../store/gentle-writes.ts';
+import { removeGently, writeGently } from '../../store/gentle-writes.ts';
 import type { RecordFields, Records } from '../../store/records.ts';
+import type { SweepTurn } from '../../store/sweep-turn.ts';
 import type { Notification } from './schema.ts';
 
 /** A notification before it is on record. */
@@ -133,17 +134,23 @@ async function takeTimes(
 const keepTimesMs = 24 * 3_600_000;
 const removedAtOnce = 1_000;
 
-export async function sweepTimes(database: Database, nowMs = Date.now()): Promise<void> {
+/** Removes them; answers where to go on, or null where all is done. */
+export async function sweepTimes(
+  database: Database,
+  { from, isOver }: SweepTurn,
+  nowMs = Date.now(),
+): Promise<number | null> {
   const times = timesIn(database);
   const isOld = { takenAt: { $lt: new Date(nowMs - keepTimesMs) } };
-  for (;;) {
-    const old = await times
+  const find = () =>
+    times
       .find(isOld, { projection: { _id: 1 } })
       .limit(removedAtOnce)
       .toArray();
-    if (old.length === 0) return;
-    // An alarm that is raised meanwhile takes a time of its own.
-    const removals = old.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
-    await writeGently(database, times, removals, () => false);
-  }
+  const remove = (some: readonly Pick<TakenTime, '_id'>[]): Promise<void> => {
+    const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
+    return writeGently(database, times, removals, () => false);
+  };
+  // What was removed is found no more: the next turn goes on by itself.
+  return (await removeGently(find, remove, isOver)) ? null : from;
 }

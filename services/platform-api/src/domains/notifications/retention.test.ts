@@ -1,41 +1,89 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { PlatformWorld } from '../../testing/platform-world.ts';
+import type { SweepTurn } from '../../store/sweep-turn.ts';
+import { PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
+import { sweepTimes } from './record.ts';
 import { removeOldNotifications } from './retention.ts';
 import type { Notification } from './schema.ts';
 
-jest.setTimeout(60_000);
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
 let world: PlatformWorld;
 beforeAll(async () => {
   world = await PlatformWorld.open({ PLATFORM_ROLES: 'api' });
 });
 afterAll(() => world.close());
 
-it('removes what is older than the account wants, critical ones after three years, with the claims of their keys', async () => {
-  const { accountId, id: ownerUserId } = world.ours.owner;
-  const { data } = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: 'OLD 1' });
-  const vehicle = { id: data.id, accountId, ownerUserId, vehicleNo: 'OLD1', imei: null, driverId: null };
+const whole: SweepTurn = { from: 1, isOver: () => false };
+const inDays = (days: number): number => Date.now() + days * 24 * 3_600_000;
+const sweep = (days: number, turn = whole) => removeOldNotifications(world.deps, turn, inDays(days));
+const notifications = () => world.records.collection<Notification>('notifications');
+const claims = () => world.records.uniqueValues.countDocuments({ _id: { $regex: '^notifications' } });
+
+/** Raises notifications of these types for a new vehicle of the user. */
+async function raise(owner: TestUser, vehicleNo: string, types: readonly string[]) {
+  const { accountId, id: ownerUserId } = owner;
+  const { data } = await world.as(owner).post('/api/vehicles', { vehicle_no: vehicleNo });
+  const vehicle = { id: data.id, accountId, ownerUserId, vehicleNo, imei: null, driverId: null };
   const place = { latitude: 1, longitude: 2, gpsValid: true };
-  const raise = (type: string, subject: string) => {
-    const raised = { type, subject, atMs: Date.now(), ...place, attributes: {}, backfilled: false };
-    return world.deps.notifications.raise([{ vehicle, raised }]);
-  };
-  await raise('idling', 'a');
-  await raise('sos', 'b');
+  const raised = { atMs: Date.now(), ...place, attributes: {}, backfilled: false };
+  const all = types.map((type, at) => ({ vehicle, raised: { type, subject: `${vehicleNo} ${at}`, ...raised } }));
+  return world.deps.notifications.raise(all);
+}
+
+it('removes what is older than the account wants, critical ones after three years, with the claims of their keys', async () => {
+  const { accountId } = world.ours.owner;
+  await raise(world.ours.owner, 'OLD 1', ['idling', 'sos']);
   const left = async (): Promise<string[]> =>
-    (await world.records.collection<Notification>('notifications').find({ accountId }).toArray()).map(
-      ({ type }) => type,
-    );
-  const claims = () =>
-    world.deps.database
-      .collection<{ _id: string }>('unique_values')
-      .countDocuments({ _id: { $regex: '^notifications' } });
-  const inDays = (days: number): number => Date.now() + days * 24 * 3_600_000;
+    (await notifications().find({ accountId }).toArray()).map(({ type }) => type).toSorted();
   await world.as(world.ours.owner).put('/api/global-config', { retention: { notifications_days: 30 } });
-  expect(await removeOldNotifications(world.deps, inDays(29))).toBe(0);
-  expect(await removeOldNotifications(world.deps, inDays(31))).toBe(1);
+  expect(await sweep(29)).toBeNull();
+  expect(await left()).toEqual(['idling', 'sos']);
+  expect(await sweep(31)).toBeNull();
   expect(await left()).toEqual(['sos']);
   expect(await claims()).toBe(1);
-  expect(await removeOldNotifications(world.deps, inDays(3 * 365 - 1))).toBe(0);
-  expect(await removeOldNotifications(world.deps, inDays(3 * 365 + 1))).toBe(1);
+  await sweep(3 * 365 - 1);
+  expect(await left()).toEqual(['sos']);
+  await sweep(3 * 365 + 1);
+  expect(await left()).toEqual([]);
   expect(await claims()).toBe(0);
+});
+
+it('removes a few at a time where the time is over, and goes on with the next account behind one that is done', async () => {
+  const owners = [world.ours.owner, world.theirs.owner].toSorted((a, b) => a.accountId - b.accountId);
+  for (const [at, owner] of owners.entries()) await raise(owner, `PART ${at}`, Array(25).fill('idling'));
+  const left = () => Promise.all(owners.map(({ accountId }) => notifications().countDocuments({ accountId })));
+  const [first = 0, second = 0] = owners.map(({ accountId }) => accountId);
+  const seen: number[][] = [];
+  let turns = 0;
+  for (let from: number | null = first; from !== null && turns < 50; turns += 1) {
+    from = await sweep(400, { from, isOver: () => true });
+    const now = await left();
+    // No turn leaves the claims of what it has removed.
+    expect(await claims()).toBe(now.reduce((sum, each) => sum + each, 0));
+    if (from === first || from === second) seen.push(now);
+  }
+  expect(turns).toBeLessThan(50);
+  expect(seen.slice(0, 3)).toEqual([
+    [15, 25],
+    [5, 25],
+    [0, 25],
+  ]);
+  expect(seen.slice(-3)).toEqual([
+    [0, 15],
+    [0, 5],
+    [0, 0],
+  ]);
+});
+
+it('gives the server times of notifications free a few at a time, too', async () => {
+  const times = world.deps.database.collection('notification_times');
+  await sweepTimes(world.deps.database, whole, inDays(9));
+  await raise(world.ours.owner, 'TIMES 1', Array(25).fill('idling'));
+  const left: number[] = [];
+  for (let next: number | null = 1; next !== null && left.length < 9; ) {
+    next = await sweepTimes(world.deps.database, { from: next, isOver: () => true }, inDays(2));
+    left.push(await times.countDocuments());
+  }
+  // That nothing is left is seen by the turn behind the last removal.
+  expect(left).toEqual([15, 5, 0, 0]);
 });

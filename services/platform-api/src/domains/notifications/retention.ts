@@ -1,5 +1,7 @@
+import type { Filter } from 'mongodb';
 import type { Deps } from '../../deps.ts';
-import { writeGently } from '../../store/gentle-writes.ts';
+import { removeGently, writeGently } from '../../store/gentle-writes.ts';
+import type { SweepTurn } from '../../store/sweep-turn.ts';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
 import { claimOf } from './record.ts';
@@ -10,42 +12,43 @@ const dayMs = 24 * 3_600_000;
 const criticalDays = 3 * 365;
 const atOnce = 1_000;
 
-/** Removes notifications of all accounts that are old enough, with the claims of their keys; the number of removed ones. */
+/** Removes notifications of all accounts that are old enough, with the claims of their keys; answers the account to go on with, or null where all is done. */
 export async function removeOldNotifications(
   { records, config }: Pick<Deps, 'records' | 'config'>,
+  { from, isOver }: SweepTurn,
   nowMs = Date.now(),
-): Promise<number> {
+): Promise<number | null> {
   const accounts = await records
     .collection<Account>('accounts')
-    .find({}, { projection: { _id: 1 } })
+    .find({ _id: { $gte: from } }, { projection: { _id: 1 } })
+    .sort({ _id: 1 })
     .toArray();
-  let removed = 0;
   for (const { _id: accountId } of accounts) {
     const { notifications_days: days } = (await accountConfig({ records, config }, { accountId })).retention;
     const before = (kept: number): Date => new Date(nowMs - kept * dayMs);
-    removed += await removeWhere(records, {
-      accountId,
-      createdAt: { $lt: before(days) },
-      severity: { $ne: 'critical' },
-    });
-    removed += await removeWhere(records, { accountId, createdAt: { $lt: before(Math.max(days, criticalDays)) } });
+    const old = [
+      { accountId, createdAt: { $lt: before(days) }, severity: { $ne: 'critical' } },
+      { accountId, createdAt: { $lt: before(Math.max(days, criticalDays)) } },
+    ] as const;
+    for (const where of old) if (!(await removeWhere(records, where, isOver))) return accountId;
+    if (isOver()) return accountId + 1;
   }
-  return removed;
+  return null;
 }
 
-async function removeWhere(records: Deps['records'], where: object): Promise<number> {
+function removeWhere(records: Deps['records'], where: Filter<Notification>, isOver: () => boolean): Promise<boolean> {
   const notifications = records.collection<Notification>('notifications');
-  for (let removed = 0; ; ) {
-    const found = await notifications
+  const find = () =>
+    notifications
       .find(where, { projection: { dedupeKey: 1 } })
       .limit(atOnce)
       .toArray();
-    if (found.length === 0) return removed;
-    // The records go first: a claim without a record is completed by whoever raises it again, and a record without a claim would be doubled.
-    const removals = found.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
+  // The records go first: a claim without a record is completed by whoever raises it again, and a record without a claim would be doubled.
+  const remove = async (some: readonly Pick<Notification, '_id' | 'dedupeKey'>[]): Promise<void> => {
+    const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
     await writeGently(records.database, notifications, removals, () => false);
-    const claims = found.map(({ dedupeKey }) => ({ deleteOne: { filter: { _id: claimOf(dedupeKey) } } }));
+    const claims = some.map(({ dedupeKey }) => ({ deleteOne: { filter: { _id: claimOf(dedupeKey) } } }));
     await writeGently(records.database, records.uniqueValues, claims, () => false);
-    removed += found.length;
-  }
+  };
+  return removeGently(find, remove, isOver);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { testEnv, until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../../config.ts';
 import { Records } from '../../store/records.ts';
 import { testPosition } from '../../testing/positions.ts';
@@ -30,13 +30,12 @@ afterAll(async () => {
 const dayMs = 86_400_000;
 const noon = Date.parse('2026-01-31T12:00:00Z');
 const config = loadConfig({ MONGODB_URL: 'mongodb://x/y', NATS_URL: 'nats://x', REDIS_URL: 'redis://x' });
-const sweep = (days: number, turnMs?: number) =>
-  sweepPositions({ database, records, config }, noon + days * dayMs, turnMs);
+const sweep = (days: number, turn = { from: 1, isOver: () => false }) =>
+  sweepPositions({ database, records, config }, turn, noon + days * dayMs);
 
 let vehicleId = 0;
 beforeEach(async () => {
   vehicleId = await records.nextId('vehicles');
-  await database.collection('position_sweeps').deleteMany({});
 });
 
 const point = (seconds: number, more: Partial<LastLocation> = {}, imei = '111'): NewPoint => ({
@@ -86,28 +85,22 @@ describe('the history of a vehicle', () => {
     expect(await read()).toHaveLength(4);
   });
 
-  it('is thinned a part at a time where there is much, and looked at again only an hour after all was', async () => {
+  it('is thinned a part at a time where there is much, from where the turn before has left off', async () => {
     const isWhole = async (imei: string): Promise<boolean> =>
       Object.entries((await daysOf(database, vehicleId))?.days ?? {}).some(
         ([key, kind]) => key.endsWith(imei) && kind === 'full',
       );
     await appendPositions(database, [...minutes(10), ...minutes(10, '222')]);
-    await until(async () => {
-      await sweep(183, 0);
-      return !(await isWhole('111'));
-    });
-    expect(await isWhole('222')).toBe(true);
-    await until(async () => {
-      await sweep(183, 0);
-      return !(await isWhole('222'));
-    });
+    const turn = (from: number) => sweep(183, { from, isOver: () => true });
+    expect(await turn(vehicleId)).toBe(vehicleId);
+    expect([await isWhole('111'), await isWhole('222')]).toEqual([false, true]);
     // The time was over with the last change: whether that was all is seen by the next turn.
-    await sweep(183);
+    expect(await turn(vehicleId)).toBe(vehicleId);
+    expect(await isWhole('222')).toBe(false);
+    expect(await turn(vehicleId)).toBeNull();
     await appendPositions(database, minutes(10));
-    await sweep(183 + 0.9 / 24);
+    expect(await turn(vehicleId + 1)).toBeNull();
     expect(await isWhole('111')).toBe(true);
-    await sweep(183 + 1.1 / 24);
-    expect(await isWhole('111')).toBe(false);
   });
 
   it('is kept whole for as long as the account says', async () => {

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import type { SweepTurn } from '../../store/sweep-turn.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
 import { isFix } from './fixes.ts';
 import type { Point, VehicleDays } from './schema.ts';
@@ -9,43 +10,29 @@ type Parts = Pick<Deps, 'database' | 'records' | 'config'>;
 const dayMs = 86_400_000;
 const slotMs = 300_000;
 
-/** What one turn does at most: vehicles that it looks at, and how long it goes on with changes. Other sweeps, and a stop, wait for it. */
+/** Vehicles that one turn looks at, at most. */
 const maxVehicles = 1_000;
-const longestTurnMs = 20_000;
-/** Days are kept, not hours: once all vehicles were looked at, nobody looks again for so long. */
-const restMs = 3_600_000;
-
-/** Where the next turn goes on: `_id` is `positions`. */
-interface Progress {
-  readonly _id: string;
-  readonly nextVehicleId: number;
-  /** When all vehicles had been looked at. */
-  readonly endedMs?: number;
-}
 
 /**
- * Thins the history that is older than the account keeps it whole, and removes what is older than any is kept; a part of the vehicles at a time, and from the
- * beginning some time after the last. It goes by ids, so that vehicles that are deleted are among them.
+ * Thins the history that is older than the account keeps it whole, and removes what is older than any is kept; answers the vehicle to go on with, or null where all
+ * is done. It goes by ids, so that vehicles that are deleted are among them.
  */
-export async function sweepPositions(deps: Parts, nowMs = Date.now(), turnMs = longestTurnMs): Promise<void> {
-  const progress = deps.database.collection<Progress>('position_sweeps');
-  const known = await progress.findOne({ _id: 'positions' });
-  const firstId = known?.nextVehicleId ?? 1;
-  if (firstId === 1 && known?.endedMs !== undefined && Math.abs(nowMs - known.endedMs) < restMs) return;
+export async function sweepPositions(
+  deps: Parts,
+  { from, isOver }: SweepTurn,
+  nowMs = Date.now(),
+): Promise<number | null> {
   const counter = await deps.database
     .collection<{ _id: string; value: number }>('counters')
     .findOne({ _id: 'vehicles' });
   const lastId = counter?.value ?? 0;
   const wholeDays = daysByAccount(deps);
-  const untilMs = performance.now() + turnMs;
-  const isOver = (): boolean => performance.now() >= untilMs;
-  let id = firstId;
-  for (; id <= lastId && id < firstId + maxVehicles; id += 1) {
+  for (let id = from; id <= lastId; id += 1) {
+    if (id >= from + maxVehicles) return id;
     const days = await daysOf(deps.database, id);
-    if (days !== null && !(await sweepVehicle(deps, days, await wholeDays(days.accountId), nowMs, isOver))) break;
+    if (days !== null && !(await sweepVehicle(deps, days, await wholeDays(days.accountId), nowMs, isOver))) return id;
   }
-  const next = id > lastId ? { nextVehicleId: 1, endedMs: nowMs } : { nextVehicleId: id };
-  await progress.updateOne({ _id: 'positions' }, { $set: next }, { upsert: true });
+  return null;
 }
 
 /** False where the time is over: some of it may be left. */
