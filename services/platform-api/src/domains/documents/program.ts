@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { AppError } from '@fleet/service-kit';
 import { Turns } from './turns.ts';
 
 /** What a program may take. */
@@ -17,7 +18,7 @@ const turns = new Turns(8);
 
 /**
  * Runs one of our programs on a file, in a process that has nothing of ours: no settings, no secrets. Its standard output; null where it failed, or took more
- * than it may.
+ * than it may. 503 `unavailable` where no process can be started.
  */
 export const runProgram = (
   program: URL,
@@ -32,9 +33,23 @@ async function run(
   input: Buffer,
   limits: ProgramLimits,
 ): Promise<Buffer | null> {
-  const child = spawn(process.execPath, ['--max-old-space-size=256', fileURLToPath(program), ...args], {
-    env: {},
-    stdio: ['pipe', 'pipe', 'ignore'],
+  try {
+    const child = spawn(process.execPath, ['--max-old-space-size=256', fileURLToPath(program), ...args], {
+      env: {},
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    return await outputOf(child, input, limits);
+  } catch (cause) {
+    throw new AppError('unavailable', 'Files can not be read at the moment.', { cause });
+  }
+}
+
+/** One that could not be started, for want of descriptors, has no streams. */
+async function outputOf(child: ChildProcess, input: Buffer, limits: ProgramLimits): Promise<Buffer | null> {
+  // Before all else: an error that nobody listens for ends the service.
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
   });
   const kill = (): void => void child.kill('SIGKILL');
   const timer = setTimeout(kill, limits.timeoutMs);
@@ -43,25 +58,26 @@ async function run(
       if (bytes > limits.memoryBytes) kill();
     }, kill);
   }, looksEveryMs);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  child.stdout.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > limits.outputBytes) kill();
-    else chunks.push(chunk);
-  });
-  // It may have ended before it has read all.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(input);
+  // Nobody waits for it when the service ends.
+  process.once('exit', kill);
   try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', resolve);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    child.stdout?.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limits.outputBytes) kill();
+      else chunks.push(chunk);
     });
-    return code === 0 ? Buffer.concat(chunks) : null;
+    // It may have ended before it has read all.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+    const code = await ended;
+    // One that has said its last word may end before it is killed.
+    return code === 0 && size <= limits.outputBytes ? Buffer.concat(chunks) : null;
   } finally {
     clearTimeout(timer);
     clearInterval(watch);
+    process.off('exit', kill);
   }
 }
 
