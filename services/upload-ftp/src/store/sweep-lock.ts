@@ -39,11 +39,16 @@ export class SweepLock {
     await this.#redis.eval(releaseScript, { keys: [lockKey], arguments: [this.#owner] });
   }
 
-  /** Notes this look at the devices; answers when the one before was, or null when that is too long ago to say what happened between. */
-  async noteLook(nowMs: number, maxAgeMs: number): Promise<number | null> {
-    const before = Number(
-      await this.#redis.set(lookKey, String(nowMs), { expiration: { type: 'PX', value: maxAgeMs }, GET: true }),
-    );
-    return before > 0 && before <= nowMs && nowMs - before <= maxAgeMs ? before : null;
+  /**
+   * Notes this look at the devices, and within which time the next follows it; answers when the one before was, or null when that is longer ago than it foretold:
+   * nobody knows what happened between.
+   */
+  async noteLook(nowMs: number, untilNextMs: number): Promise<number | null> {
+    const before = await this.#redis.set(lookKey, `${nowMs} ${untilNextMs}`, {
+      expiration: { type: 'PX', value: untilNextMs },
+      GET: true,
+    });
+    const [beforeMs = 0, untilMs = 0] = (before ?? '').split(' ').map(Number);
+    return beforeMs > 0 && beforeMs <= nowMs && nowMs - beforeMs <= untilMs ? beforeMs : null;
   }
 }

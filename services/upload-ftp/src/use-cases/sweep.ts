@@ -1,4 +1,4 @@
-import type { Logger } from '@fleet/service-kit';
+import { every, type Logger } from '@fleet/service-kit';
 import type { UploadRecord, UploadRecords } from '@fleet/storage';
 import { silentMsAfter } from '../domain/settlement.ts';
 import { fileFields } from '../domain/uploaded-files.ts';
@@ -8,12 +8,12 @@ import type { SweepLock } from '../store/sweep-lock.ts';
 import type { Settler } from './settler.ts';
 
 export interface SweepParts {
-  readonly records: UploadRecords;
-  readonly settler: Settler;
-  readonly lock: SweepLock;
+  readonly records: Pick<UploadRecords, 'listIn' | 'conclude' | 'remove' | 'returnCamera' | 'returnIdleCameras'>;
+  readonly settler: Pick<Settler, 'settleByTime'>;
+  readonly lock: Pick<SweepLock, 'take' | 'noteLook'>;
   readonly isConnected: (imei: string) => Promise<boolean>;
   readonly sweepMs: number;
-  /** For how long a camera is asked for its list, and a look may last. */
+  /** For how long a camera is asked for its list. */
   readonly replyTimeoutMs: number;
   /** A file that has got no byte for this long is not being received: its pod would have ended it. */
   readonly staleTransferMs: number;
@@ -26,18 +26,36 @@ const atOnce = 16;
 
 /** One look at all uploads that have not ended, by one replica; answers whether it was this one. */
 export async function sweep(parts: SweepParts): Promise<boolean> {
-  const { records, lock, sweepMs, replyTimeoutMs } = parts;
+  const { lock, sweepMs, log } = parts;
   if (!(await lock.take())) return false;
-  const nowMs = Date.now();
-  // One camera that does not answer must not stop the clock of silence, for itself and for all others.
-  const lastLookMs = await lock.noteLook(nowMs, sweepMs * 4 + replyTimeoutMs);
-  await eachOf(parts, await records.listIn(['reserved'], maxRecords), (record) => endReservation(parts, record));
-  await eachOf(parts, await records.listIn(['uploading', 'paused'], maxRecords), (record) =>
-    lookAt(parts, record, lastLookMs ?? nowMs),
+  // Cameras that are asked and do not answer make a look longer than the lock is kept.
+  const stopKeeping = every(
+    sweepMs,
+    () => lock.take(),
+    (error) => log.warn({ err: error }, 'the lock of the sweep could not be kept'),
   );
-  await records.returnIdleCameras();
+  try {
+    await lookAtAll(parts);
+  } finally {
+    await stopKeeping();
+  }
   return true;
 }
+
+async function lookAtAll(parts: SweepParts): Promise<void> {
+  const { records, lock } = parts;
+  await eachOf(parts, await records.listIn(['reserved'], maxRecords), (record) => endReservation(parts, record));
+  const uploads = await records.listIn(['uploading', 'paused'], maxRecords);
+  // Silence counts from the start of one look to the start of the next for all alike, however long each has waited for its turn.
+  const nowMs = Date.now();
+  const lastLookMs = await lock.noteLook(nowMs, untilNextLookMs(parts, uploads.length));
+  await eachOf(parts, uploads, (record) => lookAt(parts, record, { nowMs, lastLookMs: lastLookMs ?? nowMs }));
+  await records.returnIdleCameras();
+}
+
+/** The most that lies between the start of a look and that of the next: this one may ask each camera, and none may answer. */
+const untilNextLookMs = ({ sweepMs, replyTimeoutMs }: SweepParts, uploads: number): number =>
+  sweepMs * 4 + replyTimeoutMs * Math.ceil(uploads / atOnce);
 
 async function eachOf(
   { log, lock }: SweepParts,
@@ -61,15 +79,22 @@ async function endReservation({ records }: SweepParts, record: UploadRecord): Pr
   if (await records.remove(record._id, ['reserved'])) await records.returnCamera(record.clip.imei, record._id);
 }
 
-async function lookAt(parts: SweepParts, record: UploadRecord, lastLookMs: number): Promise<void> {
+/** When a look began, and the one before it. */
+interface Look {
+  readonly nowMs: number;
+  readonly lastLookMs: number;
+}
+
+async function lookAt(parts: SweepParts, record: UploadRecord, look: Look): Promise<void> {
   const { records, settler, staleTransferMs } = parts;
-  const nowMs = Date.now();
+  const hereMs = Date.now();
   const isStale = ({ startedAtMs }: { startedAtMs: number }): boolean =>
-    nowMs - Math.max(record.lastByteAtMs ?? 0, startedAtMs, record.changedAtMs) > staleTransferMs;
+    hereMs - Math.max(record.lastByteAtMs ?? 0, startedAtMs, record.changedAtMs) > staleTransferMs;
   const files = record.files.map((file) =>
     file.state === 'receiving' && isStale(file) ? { ...file, state: 'broken' as const } : file,
   );
-  const silentMs = silentMsAfter(record, await parts.isConnected(record.clip.imei), lastLookMs, nowMs);
+  const isConnected = await parts.isConnected(record.clip.imei);
+  const silentMs = silentMsAfter(record, isConnected, look.lastLookMs, look.nowMs);
   const isChanged = silentMs !== record.silentMs || files.some((file, index) => file !== record.files[index]);
   // Lost to bytes that came meanwhile: the next look sees them.
   const seen = isChanged ? await records.conclude(record, { silentMs, ...fileFields(files) }) : record;
@@ -78,7 +103,12 @@ async function lookAt(parts: SweepParts, record: UploadRecord, lastLookMs: numbe
 
 /** At the start of a pod: what it was receiving when it ended was cut off there, and the disk knows how far. */
 export async function mendOwnFiles(
-  parts: Pick<SweepParts, 'records' | 'settler'> & { readonly clips: ClipDirectory; readonly uploads: OpenUploads },
+  parts: {
+    readonly records: UploadRecords;
+    readonly settler: Settler;
+    readonly clips: ClipDirectory;
+    readonly uploads: OpenUploads;
+  },
   podId: string,
 ): Promise<void> {
   const { records, settler, clips, uploads } = parts;

@@ -1,0 +1,135 @@
+import { createLogger, every } from '@fleet/service-kit';
+import type { UploadedFile, UploadRecord } from '@fleet/storage';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { isSilent, judge, type Patience } from '../domain/settlement.ts';
+import { type SweepParts, sweep } from './sweep.ts';
+
+// All in virtual time: a real camera would be silent for ten minutes.
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+const minuteMs = 60_000;
+const sweepMs = 30_000;
+const replyTimeoutMs = 90_000;
+const patience: Patience = {
+  silenceMs: 10 * minuteMs,
+  patienceMs: 24 * 60 * minuteMs,
+  pausedMs: 24 * 60 * minuteMs,
+  unconfirmedMs: minuteMs,
+};
+
+const upload = (id: string, state: UploadedFile['state']): UploadRecord => ({
+  _id: id,
+  clipKey: id,
+  clip: {
+    imei: id,
+    channel: 1,
+    startMs: 0,
+    endMs: minuteMs,
+    mediaType: 0,
+    streamType: 1,
+    storageType: 1,
+    alarmFlags: '0',
+  },
+  shownImei: id,
+  askedImei: id,
+  cameraUtcOffset: '+08:00',
+  status: 'uploading',
+  reservedUntilMs: 0,
+  mobileNetwork: true,
+  commandSerialNo: null,
+  control: null,
+  credential: { passwordSha256: '', expiresAtMs: Number.MAX_SAFE_INTEGER },
+  server: null,
+  files: [{ path: 'a.mp4', bytes: 5, state, startedAtMs: Date.now() }],
+  filesize: 5,
+  filename: 'a.mp4',
+  result: null,
+  hasQuit: false,
+  lastByteAtMs: Date.now(),
+  silentMs: 0,
+  createdAtMs: Date.now(),
+  changedAtMs: Date.now(),
+});
+
+/** Uploads in memory, whose connected cameras answer nothing; `endedAfterMs` has when each upload failed, from its last byte. */
+class SilentFleet {
+  readonly endedAfterMs = new Map<string, number>();
+  readonly #uploads: Map<string, UploadRecord>;
+  #look: { atMs: number; untilMs: number } | undefined;
+
+  constructor(uploads: readonly UploadRecord[]) {
+    this.#uploads = new Map(uploads.map((record) => [record._id, record]));
+  }
+
+  parts(): SweepParts {
+    return {
+      records: {
+        listIn: async (statuses) => [...this.#uploads.values()].filter(({ status }) => statuses.includes(status)),
+        conclude: async (seen, fields) => this.#store({ ...seen, ...fields }),
+        remove: async () => false,
+        returnCamera: async () => undefined,
+        returnIdleCameras: async () => 0,
+      },
+      settler: { settleByTime: (record) => this.#settle(record) },
+      lock: {
+        take: async () => true,
+        noteLook: async (atMs, untilNextMs) => {
+          const before = this.#look;
+          this.#look = { atMs, untilMs: atMs + untilNextMs };
+          return before !== undefined && atMs <= before.untilMs ? before.atMs : null;
+        },
+      },
+      isConnected: async () => true,
+      sweepMs,
+      replyTimeoutMs,
+      staleTransferMs: 10 * minuteMs,
+      log: createLogger('sweep-test', 'silent'),
+    };
+  }
+
+  /** As the settler does, of a camera that does not answer what it lists. */
+  async #settle(record: UploadRecord): Promise<UploadRecord> {
+    const verdict = judge(record, patience, Date.now());
+    if (verdict.kind === 'prove') await new Promise((resolve) => setTimeout(resolve, replyTimeoutMs));
+    if (verdict.kind !== 'failed' && !(verdict.kind === 'prove' && isSilent(record, patience))) return record;
+    this.endedAfterMs.set(record._id, Date.now() - (record.lastByteAtMs ?? 0));
+    return this.#store({ ...record, status: 'failed' });
+  }
+
+  #store(record: UploadRecord): UploadRecord {
+    this.#uploads.set(record._id, record);
+    return record;
+  }
+}
+
+describe('the clock of silence', () => {
+  // One look asks sixteen at a time: more make it longer than one wait.
+  it.each([
+    [1, 15],
+    [16, 15],
+    [17, 20],
+    [50, 30],
+  ])(
+    'goes on, and as fast as all clocks, with %i connected cameras that do not answer',
+    async (count, limitMinutes) => {
+      const asked = Array.from({ length: count }, (_, index) => upload(`asked-${index}`, 'whole'));
+      const fleet = new SilentFleet([upload('first', 'broken'), ...asked, upload('last', 'broken')]);
+      const errors: unknown[] = [];
+      const parts = fleet.parts();
+      const stop = every(
+        sweepMs,
+        () => sweep(parts),
+        (error) => errors.push(error),
+      );
+      await jest.advanceTimersByTimeAsync(limitMinutes * minuteMs);
+      const stopped = stop();
+      await jest.advanceTimersByTimeAsync(limitMinutes * minuteMs);
+      await stopped;
+      expect(errors).toEqual([]);
+      expect(fleet.endedAfterMs.size).toBe(count + 2);
+      expect(Math.min(...fleet.endedAfterMs.values())).toBeGreaterThanOrEqual(patience.silenceMs);
+      expect(Math.max(...fleet.endedAfterMs.values())).toBeLessThanOrEqual(limitMinutes * minuteMs);
+    },
+  );
+});
