@@ -193,6 +193,16 @@ describe('websockets', () => {
   const upgrade = (path: string): string =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n\r\n`;
 
+  /** All that comes on a connection until the proxy closes it. */
+  async function all(sent: string): Promise<string> {
+    const socket = connect(Number(new URL(base).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+    socket.write(sent);
+    await once(socket, 'close');
+    return text;
+  }
+
   function dial(path: string): {
     read: (until: RegExp) => Promise<string>;
     write: (text: string) => void;
@@ -248,6 +258,29 @@ describe('websockets', () => {
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk as Buffer);
     expect([response.statusCode, Buffer.concat(chunks).toString()]).toEqual([200, 'a body']);
+  });
+
+  it.each([
+    ['an answer', '/api/v1/health', () => undefined, /^HTTP\/1\.1 200 .*device-api$/s],
+    ['an answer of the proxy’s own', '/api/v1/health', () => close(deviceApi), /^HTTP\/1\.1 502 .*does not answer/s],
+  ])(
+    'end the connection with %s when they offer another, as what came behind is lost',
+    async (_what, path, before, expected) => {
+      await before();
+      const plain = `GET ${path} HTTP/1.1\r\nHost: x\r\n`;
+      const answer = await all(`${plain}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n${plain}\r\n`);
+      expect(answer).toMatch(expected);
+      expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+      expect(answer).toMatch(/^connection: close\r$/im);
+    },
+  );
+
+  it('are no tunnels: CONNECT ends the connection, and reaches no service', async () => {
+    const asked: unknown[] = [];
+    for (const server of [deviceApi, platformApi])
+      for (const event of ['connect', 'request']) server.on(event, (req: IncomingMessage) => asked.push(req.url));
+    expect(await all('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n')).toBe('');
+    expect([asked, reports]).toEqual([[], []]);
   });
 
   it('answers 502 with an ApiError when platform-api is down', async () => {

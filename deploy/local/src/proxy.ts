@@ -35,19 +35,25 @@ const badRequest = JSON.stringify({ status: 400, error: 'The request is not vali
 const badGateway = JSON.stringify({ status: 502, error: 'The service behind this address does not answer.' });
 
 const offered = Symbol('offered');
+const hasOffered = Symbol('hasOffered');
 
-/** As in the services: of what clients offer to speak a websocket alone is taken up, and not HTTP/2 over plain text. */
+/** As in the services: of what clients offer to speak a websocket alone is taken up, and not HTTP/2 over plain text. Nobody makes tunnels: Node closes on CONNECT. */
 class WebsocketOrPlain extends IncomingMessage {
   [offered] = false;
+  [hasOffered] = false;
 
   get upgrade(): boolean {
-    return this[offered] && this.headers.upgrade?.toLowerCase() === 'websocket';
+    return this[offered] && (this.method === 'CONNECT' || this.headers.upgrade?.toLowerCase() === 'websocket');
   }
 
   set upgrade(isOffered: boolean) {
     this[offered] = isOffered;
+    this[hasOffered] ||= isOffered;
   }
 }
+
+/** As in the services: what came behind an offer in one piece is lost to the parser, so the connection ends with the answer. */
+const isLastOnConnection = (req: IncomingMessage): boolean => req instanceof WebsocketOrPlain && req[hasOffered];
 
 /** This is the edge: what a client claims about its own way here is not passed on. */
 function dropForwardedHeaders(req: IncomingMessage): void {
@@ -85,9 +91,10 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     if (res instanceof ServerResponse || res instanceof Socket) answerBadGateway(res);
   });
   // Without this a viewer would wait for ever on the open half of a stream whose service has died.
-  proxy.on('proxyRes', (proxyRes, _req, res) => {
+  proxy.on('proxyRes', (proxyRes, req, res) => {
     // Is about the service's connection, not about the client's.
     delete proxyRes.headers['keep-alive'];
+    if (isLastOnConnection(req)) proxyRes.headers.connection = 'close';
     proxyRes.once('error', () => res.destroy());
     proxyRes.once('close', () => {
       if (!proxyRes.complete) res.destroy();
@@ -99,9 +106,10 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
   };
 
-  const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain }, (req, res) =>
-    proxy.web(req, res, { ...route(req), agent }),
-  );
+  const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain }, (req, res) => {
+    if (isLastOnConnection(req)) res.shouldKeepAlive = false;
+    proxy.web(req, res, { ...route(req), agent });
+  });
   server.on('close', () => agent.destroy());
   server.on('upgrade', (req, socket, head) => {
     // A reset client needs no answer; without a listener it would end the process.

@@ -7,7 +7,7 @@ import { apiError } from './api.ts';
 import { AppError } from './errors.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Registry } from './metrics.ts';
-import { WebsocketOrPlain } from './upgrades.ts';
+import { closeAfterOffer, WebsocketOrPlain } from './upgrades.ts';
 
 /** What `/readyz` asks: name and check of each thing that must work before traffic may come. */
 export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<boolean>>>;
@@ -64,7 +64,9 @@ export async function listen(
     renderError?: ErrorBody;
   },
 ): Promise<{ server: Server; port: number; close(limitMs?: number): Promise<void> }> {
-  const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain }, app);
+  const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain });
+  server.on('request', closeAfterOffer);
+  server.on('request', app);
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -72,6 +74,7 @@ export async function listen(
   });
   server.on('clientError', answerUnreadable(options.renderError ?? apiError));
   // What else a client expects than to be asked for its body is none of ours: Node would answer 417 without a body.
+  server.on('checkExpectation', closeAfterOffer);
   server.on('checkExpectation', app);
   server.keepAliveTimeout = keepAliveTimeoutMs;
   options.configure?.(server);

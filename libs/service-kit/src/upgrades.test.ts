@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { WebsocketOrPlain } from './upgrades.ts';
+import { closeAfterOffer, WebsocketOrPlain } from './upgrades.ts';
 
 let server: Server;
 const upgraded: (string | undefined)[] = [];
 beforeAll(async () => {
-  server = createServer({ IncomingMessage: WebsocketOrPlain }, (request, response) => {
+  server = createServer({ IncomingMessage: WebsocketOrPlain });
+  server.on('request', closeAfterOffer);
+  server.on('request', (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.once('end', () =>
@@ -36,32 +38,51 @@ async function open(): Promise<{ socket: Socket; text: () => string }> {
   return { socket, text: () => text };
 }
 
-async function answers(socket: Socket, text: () => string, count: number): Promise<unknown[]> {
-  const found = () => [...text().matchAll(/\r\n\r\n(\{.*?\})/g)].map(([, json = '']) => JSON.parse(json) as unknown);
-  while (found().length < count) await once(socket, 'data');
-  return found();
+/** All answers on a connection that the server closes, as they came. */
+async function answers(socket: Socket, text: () => string): Promise<{ head: string; json: unknown }[]> {
+  await once(socket, 'close');
+  return [...text().matchAll(/(HTTP\/1\.1 .*?)\r\n\r\n(\{.*?\})/gs)].map(([, head = '', json = '']) => ({
+    head,
+    json: JSON.parse(json) as unknown,
+  }));
 }
 
 describe('an offer of another protocol', () => {
-  it('is not taken up: the request is answered, and those behind it on the connection', async () => {
+  it('is not taken up: the request is answered, behind those before it on the connection', async () => {
     const { socket, text } = await open();
-    socket.write(`GET /one HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n${offer}\r\n`);
-    expect(await answers(socket, text, 1)).toEqual([{ path: '/one', body: '' }]);
-    socket.write(`GET /two HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n${offer}\r\n`);
-    expect(await answers(socket, text, 2)).toMatchObject([{ path: '/one' }, { path: '/two' }]);
-    socket.write('GET /three HTTP/1.1\r\nHost: x\r\n\r\n');
-    expect(await answers(socket, text, 3)).toMatchObject([{ path: '/one' }, { path: '/two' }, { path: '/three' }]);
+    const plain = 'GET /one HTTP/1.1\r\nHost: x\r\n\r\n';
+    socket.write(`${plain}GET /two HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n${offer}\r\n`);
+    const [one, two] = await answers(socket, text);
+    expect(one).toMatchObject({ head: expect.stringContaining('keep-alive'), json: { path: '/one', body: '' } });
+    expect(two?.json).toEqual({ path: '/two', body: '' });
     expect(text()).not.toContain('101');
-    socket.destroy();
   });
+
+  it.each(['h2c', 'TLS/1.0'])(
+    'ends the connection, as Node drops what came behind it: nobody waits for an answer that never comes, of %s',
+    async (protocol) => {
+      const { socket, text } = await open();
+      const head = `POST /one HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 4\r\n\r\n`;
+      socket.write(`${head}bodyGET /two HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect(await answers(socket, text)).toEqual([
+        { head: expect.stringMatching(/^Connection: close\r?$/m), json: { path: '/one', body: 'body' } },
+      ]);
+    },
+  );
 
   it('leaves the body to the request, however it comes', async () => {
     const { socket, text } = await open();
-    const head = `POST /body HTTP/1.1\r\nHost: x\r\nConnection: close, Upgrade\r\n${offer}Content-Length: 10\r\n\r\n`;
+    const head = `POST /body HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n${offer}Content-Length: 10\r\n\r\n`;
     socket.write(`${head}01234`);
     setImmediate(() => socket.write('56789'));
-    expect(await answers(socket, text, 1)).toMatchObject([{ path: '/body', body: '0123456789' }]);
+    expect(await answers(socket, text)).toMatchObject([{ json: { path: '/body', body: '0123456789' } }]);
+  });
+
+  it('of a tunnel ends the connection: there is none here, and what is CONNECT is no request for a path', async () => {
+    const { socket, text } = await open();
+    socket.write('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n');
     await once(socket, 'close');
+    expect(text()).toBe('');
   });
 
   it('of a websocket is for who listens', async () => {
