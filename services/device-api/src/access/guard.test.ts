@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { announce, deviceUsed, findDevice, keyRevoked, listenFor, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { openLeaving } from '../testing/leaving-client.ts';
 import { openMediaPod, streaming } from '../testing/media-pod.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 
@@ -14,7 +15,10 @@ let world: World;
 let api: Awaited<ReturnType<World['service']>>;
 const keys = new Map<string, Verdict>();
 const accounts = new Map<string, number>();
-let verifications = 0;
+/** Hashes of the keys that platform-api was asked about. */
+const verified: string[] = [];
+/** Devices about which platform-api is asked, and does not answer yet. */
+const held = new Map<string, { isAsked: boolean; readonly release: Promise<void> }>();
 let platform: { stop(): Promise<void> }[] = [];
 
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
@@ -33,17 +37,20 @@ async function startPlatform(): Promise<void> {
   };
   platform = [
     serve(world.bus, verifyKey, options, async ({ keySha256 }) => {
-      verifications += 1;
+      verified.push(keySha256);
       const verdict = keys.get(keySha256);
       if (verdict === undefined) return { valid: false as const };
       const { scopes = ['read', 'write', 'command', 'video'], ipAllowlist = [] } = verdict;
       return { valid: true as const, keyId: 1, accountId: 7, scopes, ipAllowlist };
     }),
-    serve(world.bus, findDevice, options, async ({ imei }) => ({
-      known: accounts.has(imei),
-      accountId: accounts.get(imei) ?? null,
-      cameraUtcOffset: '+08:00',
-    })),
+    serve(world.bus, findDevice, options, async ({ imei }) => {
+      const hold = held.get(imei);
+      if (hold !== undefined) {
+        hold.isAsked = true;
+        await hold.release;
+      }
+      return { known: accounts.has(imei), accountId: accounts.get(imei) ?? null, cameraUtcOffset: '+08:00' };
+    }),
   ];
   await world.bus.nc.flush();
 }
@@ -65,6 +72,53 @@ const secured = (imei: string): string[] => [
   `/realtime/stream.flv?imei=${imei}&channel=1`,
 ];
 const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
+const livePath = (imei: string): string => `/api/v1/realtime/stream.flv?imei=${imei}&channel=1`;
+
+/** Leaves platform-api's answers about a device open until the function that this answers is called. */
+function hold(imei: string): { readonly isAsked: () => boolean; readonly release: () => void } {
+  let release = (): void => undefined;
+  const state = {
+    isAsked: false,
+    release: new Promise<void>((resolve) => {
+      release = resolve;
+    }),
+  };
+  held.set(imei, state);
+  return {
+    isAsked: () => state.isAsked,
+    release: () => {
+      held.delete(imei);
+      release();
+    },
+  };
+}
+
+/** Watches until it is cut. */
+async function watch(
+  imei: string,
+  key: string,
+): Promise<{ readonly end: () => Promise<void>; readonly isOver: () => boolean }> {
+  const answer = await fetch(api.base + livePath(imei), withKey(key));
+  expect(answer.status).toBe(200);
+  const reader = answer.body?.getReader();
+  await reader?.read();
+  let isOver = false;
+  void (async () => {
+    for (let read = await reader?.read(); read?.done === false; ) read = await reader?.read();
+  })()
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true;
+    });
+  // What has broken off can not be ended.
+  return { end: async () => reader?.cancel().catch(() => undefined), isOver: () => isOver };
+}
+
+function revoke(key: string): void {
+  keys.delete(hash(key));
+  announce(world.bus, keyRevoked, { keySha256: hash(key) });
+}
+
 const device = () => world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
 
 describe('with DEVICE_API_AUTH=key', () => {
@@ -148,8 +202,7 @@ describe('with DEVICE_API_AUTH=key', () => {
       await api.get(`/wakeup?imei=${imei}`, withKey(newKey({ scopes: ['read'] })));
       await api.get(`/wakeup?imei=${imei}`, withKey(newKey()));
       await api.get(`/realtime/stream.flv?imei=${imei}&channel=2`, withKey(newKey()));
-      const path = `/api/v1/realtime/stream.flv?imei=${imei}&channel=1`;
-      expect(await (await fetch(api.base + path, withKey(newKey()))).text()).toBe('video');
+      expect(await (await fetch(api.base + livePath(imei), withKey(newKey()))).text()).toBe('video');
       await until(() => told.length >= 2);
       const use = { keyId: 1, accountId: 7, imei, address: expect.stringContaining('127.0.0.1') };
       expect(told).toEqual([
@@ -175,13 +228,12 @@ describe('with DEVICE_API_AUTH=key', () => {
     const key = newKey();
     const path = `/wakeup?imei=${await device()}`;
     expect((await api.get(path, withKey(key))).status).toBe(200);
-    const asked = verifications;
+    const asked = verified.length;
     await Promise.all([1, 2, 3].map(() => api.get(path, withKey(key))));
-    expect(verifications).toBe(asked);
-    keys.delete(hash(key));
-    announce(world.bus, keyRevoked, { keySha256: hash(key) });
+    expect(verified).toHaveLength(asked);
+    revoke(key);
     await until(async () => (await api.get(path, withKey(key))).status === 401);
-    expect(verifications).toBe(asked + 1);
+    expect(verified).toHaveLength(asked + 1);
   });
 
   it('a stream that is being watched is cut when its key is revoked, and no other', async () => {
@@ -189,31 +241,39 @@ describe('with DEVICE_API_AUTH=key', () => {
     const pod = await openMediaPod(streaming());
     await world.cameraConnects(imei, 1, pod.url);
     const [key, other] = [newKey(), newKey()];
-    const watch = async (one: string) => {
-      const answer = await fetch(`${api.base}/api/v1/realtime/stream.flv?imei=${imei}&channel=1`, withKey(one));
-      const reader = answer.body?.getReader();
-      await reader?.read();
-      let isOver = false;
-      void (async () => {
-        for (let read = await reader?.read(); read?.done === false; ) read = await reader?.read();
-      })()
-        .catch(() => undefined)
-        .finally(() => {
-          isOver = true;
-        });
-      return { end: () => reader?.cancel(), isOver: () => isOver };
-    };
-    const [cut, kept] = [await watch(key), await watch(other)];
+    const [cut, kept] = [await watch(imei, key), await watch(imei, other)];
     try {
       // Said again of a key that is valid, as when an account is let in again, it cuts nothing.
       announce(world.bus, keyRevoked, { keySha256: hash(other) });
-      keys.delete(hash(key));
-      announce(world.bus, keyRevoked, { keySha256: hash(key) });
+      revoke(key);
       await until(() => cut.isOver());
       expect(kept.isOver()).toBe(false);
     } finally {
-      // One of them has broken off.
-      await Promise.allSettled([cut.end(), kept.end()]);
+      await Promise.all([cut.end(), kept.end()]);
+      await pod.close();
+    }
+  });
+
+  it('a viewer that left while it was being admitted is forgotten', async () => {
+    const [left, imei] = [await device(), await device()];
+    const pod = await openMediaPod(streaming());
+    await world.cameraConnects(left, 1, pod.url);
+    await world.cameraConnects(imei, 1, pod.url);
+    const [key, other] = [newKey(), newKey()];
+    const answers = hold(left);
+    const client = await openLeaving(api.base + livePath(left), key);
+    await until(answers.isAsked);
+    await client.leave();
+    answers.release();
+    // It comes behind the other on the same connections.
+    const viewer = await watch(imei, other);
+    try {
+      revoke(key);
+      revoke(other);
+      await until(viewer.isOver);
+      expect(verified.filter((one) => one === hash(key))).toHaveLength(1);
+    } finally {
+      await viewer.end();
       await pod.close();
     }
   });

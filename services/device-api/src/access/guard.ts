@@ -97,7 +97,8 @@ export class Guard {
       announce(this.#deps.bus, deviceUsed, { ...use, ...(seconds === undefined ? {} : { seconds }) });
     if (kind === 'command') tell();
     else whenDone(context, (seconds) => tell(kind === 'view' ? seconds : undefined));
-    if (kind === 'view') this.#watch(context);
+    // Who has left while this was being admitted watches nothing, and will not leave again.
+    if (kind === 'view' && !context.response.closed) this.#watch(context);
   }
 
   /** Video is not cut when something expires, but it is when the key is revoked. */

@@ -1,0 +1,24 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+/** A client whose request is under way. */
+export interface LeavingClient {
+  /** Ends its side of the connection, and waits until the server has ended its own. */
+  leave(): Promise<void>;
+}
+
+/** Sends a request by a client that does not stay for the answer. */
+export async function openLeaving(url: string, key: string, method = 'GET'): Promise<LeavingClient> {
+  const { hostname, port, pathname, search } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.resume();
+  socket.write(`${method} ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\nx-api-key: ${key}\r\n\r\n`);
+  return {
+    leave: async () => {
+      const closed = once(socket, 'close');
+      socket.end();
+      await closed;
+    },
+  };
+}
