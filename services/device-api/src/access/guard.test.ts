@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { announce, deviceUsed, findDevice, keyRevoked, listenFor, serve, verifyKey } from '@fleet/bus';
+import { accessChanged, announce, deviceUsed, findDevice, keyRevoked, listenFor, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { openLeaving } from '../testing/leaving-client.ts';
@@ -274,6 +274,76 @@ describe('with DEVICE_API_AUTH=key', () => {
       expect(verified.filter((one) => one === hash(key))).toHaveLength(1);
     } finally {
       await viewer.end();
+      await pod.close();
+    }
+  });
+
+  it('a stream is cut whose key is revoked while it is being admitted', async () => {
+    const imei = await device();
+    const pod = await openMediaPod(streaming());
+    await world.cameraConnects(imei, 1, pod.url);
+    const key = newKey();
+    const answers = hold(imei);
+    let isOver = false;
+    const watching = fetch(api.base + livePath(imei), withKey(key))
+      .then((answer) => answer.arrayBuffer())
+      .catch(() => undefined)
+      .finally(() => {
+        isOver = true;
+      });
+    try {
+      await until(answers.isAsked);
+      revoke(key);
+      await until(async () => (await api.get('/wakeup', withKey(key))).status === 401);
+      answers.release();
+      await until(() => isOver);
+      await until(() => pod.open.size === 0);
+      expect(isOver).toBe(true);
+    } finally {
+      answers.release();
+      await pod.close();
+      await watching;
+    }
+  });
+
+  it('a stream is cut whose key was revoked unheard, because a replica of platform-api had no broker', async () => {
+    const imei = await device();
+    const pod = await openMediaPod(streaming());
+    await world.cameraConnects(imei, 1, pod.url);
+    const [key, other] = [newKey(), newKey()];
+    const [cut, kept] = [await watch(imei, key), await watch(imei, other)];
+    try {
+      keys.delete(hash(key));
+      announce(world.bus, accessChanged, {});
+      await until(cut.isOver);
+      expect(kept.isOver()).toBe(false);
+    } finally {
+      await Promise.all([cut.end(), kept.end()]);
+      await pod.close();
+    }
+  });
+
+  it('a stream is cut whose key was revoked while the broker was away, once somebody can say so', async () => {
+    const imei = await device();
+    const pod = await openMediaPod(streaming());
+    await world.cameraConnects(imei, 1, pod.url);
+    const [key, other] = [newKey(), newKey()];
+    const [cut, kept] = [await watch(imei, key), await watch(imei, other)];
+    const readiness = async (): Promise<number> => (await fetch(`${api.base}/readyz`)).status;
+    try {
+      await Promise.all(platform.map((one) => one.stop()));
+      await world.nats.kill();
+      await until(async () => (await readiness()) === 503);
+      keys.delete(hash(key));
+      await world.nats.start();
+      await until(async () => (await readiness()) === 200);
+      expect([cut.isOver(), kept.isOver()]).toEqual([false, false]);
+      await until(() => world.bus.isUp());
+      await startPlatform();
+      await until(cut.isOver);
+      expect(kept.isOver()).toBe(false);
+    } finally {
+      await Promise.all([cut.end(), kept.end()]);
       await pod.close();
     }
   });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { announce, BusError, call, deviceUsed, findDevice } from '@fleet/bus';
 import { AppError, isAddressAllowed, type RequestContext, type Route } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
@@ -7,6 +8,8 @@ import { hashOf, type KeyCache, type KeyOwner } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 const findLimitMs = 3_000;
+/** How soon it is asked again whether the key of a viewer is valid, when nobody could say. */
+const askAgainMs = 1_000;
 
 /** The checked parts of a request. */
 export interface Checked {
@@ -15,21 +18,28 @@ export interface Checked {
   readonly body: unknown;
 }
 
+/** Video that is being watched. */
+interface Watch {
+  readonly keySha256: string;
+  /** How often its key was put in doubt: a newer question takes the place of one that waits for an answer. */
+  doubts: number;
+}
+
 /** Who may do what: credentials before the parameters are read, the device's account after. */
 export class Guard {
   readonly #deps: Pick<Deps, 'bus' | 'config'>;
   readonly #keys: KeyCache;
   readonly #limits: RateLimits;
   readonly #owners = new WeakMap<RequestContext, KeyOwner>();
-  /** Video that is being watched, by the hash of the key. */
-  readonly #watched = new Map<RequestContext, string>();
+  readonly #watched = new Map<RequestContext, Watch>();
 
   constructor(deps: Pick<Deps, 'bus' | 'config'>, keys: KeyCache, limits: RateLimits) {
     this.#deps = deps;
     this.#keys = keys;
     this.#limits = limits;
-    keys.onRevoked((keySha256) => {
-      for (const [context, hash] of this.#watched) if (hash === keySha256) void this.#endUnlessValid(context);
+    keys.onDoubt((keySha256) => {
+      for (const [context, watch] of this.#watched)
+        if (keySha256 === null || watch.keySha256 === keySha256) void this.#endUnlessValid(context, watch);
     });
   }
 
@@ -103,17 +113,33 @@ export class Guard {
 
   /** Video is not cut when something expires, but it is when the key is revoked. */
   #watch(context: RequestContext): void {
-    this.#watched.set(context, hashOf(context.request.get('x-api-key') ?? ''));
+    const watch = { keySha256: hashOf(context.request.get('x-api-key') ?? ''), doubts: 0 };
+    this.#watched.set(context, watch);
     context.response.once('close', () => this.#watched.delete(context));
+    // It may have been revoked since it was checked, while nothing was watched that could be cut.
+    void this.#endUnlessValid(context, watch);
   }
 
-  async #endUnlessValid({ request, requestId, response, log }: RequestContext): Promise<void> {
+  async #endUnlessValid(context: RequestContext, watch: Watch): Promise<void> {
+    watch.doubts += 1;
+    const { doubts } = watch;
+    let isFirst = true;
+    while (this.#watched.has(context) && watch.doubts === doubts) {
+      const isValid = await this.#isValid(context, isFirst);
+      if (isValid === false) context.response.destroy();
+      if (isValid !== undefined) return;
+      isFirst = false;
+      await delay(askAgainMs, undefined, { ref: false });
+    }
+  }
+
+  /** Undefined where nobody can say: that is no verdict. */
+  async #isValid({ request, requestId, log }: RequestContext, isFirst: boolean): Promise<boolean | undefined> {
     try {
-      const owner = await this.#keys.ownerOf(request.get('x-api-key') ?? '', requestId);
-      if (owner === null) response.destroy();
+      return (await this.#keys.ownerOf(request.get('x-api-key') ?? '', requestId)) !== null;
     } catch (error) {
-      // That nobody could say is no verdict.
-      log.warn({ err: error }, 'whether a key is still valid could not be asked');
+      if (isFirst) log.warn({ err: error }, 'whether a key is still valid could not be asked');
+      return undefined;
     }
   }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Bus, call, keyRevoked, listenFor, verifyKey } from '@fleet/bus';
+import { accessChanged, type Bus, call, keyRevoked, listenFor, verifyKey } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 
 /** What platform-api says of a valid key. */
@@ -23,24 +23,25 @@ const maxEntries = 10_000;
 /** By what a key is known outside of its request. */
 export const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-/** Answers whose an API key is, by platform-api's word, remembered for five seconds and forgotten at once when the key is revoked. */
+/** Answers whose an API key is, by platform-api's word, remembered for five seconds and forgotten at once when the key is revoked, or may have been without a word of it. */
 export class KeyCache {
   readonly #bus: Bus;
   readonly #entries = new Map<string, Entry>();
-  readonly #revocations: { stop(): void };
-  readonly #listeners = new Set<(keySha256: string) => void>();
+  readonly #heard: readonly { stop(): void }[];
+  readonly #listeners = new Set<(keySha256: string | null) => void>();
 
   constructor(bus: Bus, log: Logger) {
     this.#bus = bus;
-    this.#revocations = listenFor(
-      bus,
-      keyRevoked,
-      (error) => log.warn({ err: error }, 'a key revocation could not be read'),
-      ({ keySha256 }) => {
-        this.#entries.delete(keySha256);
-        for (const listener of this.#listeners) listener(keySha256);
-      },
-    );
+    const onError = (error: unknown): void => log.warn({ err: error }, 'a key revocation could not be read');
+    this.#heard = [
+      listenFor(bus, keyRevoked, onError, ({ keySha256 }) => this.#doubt(keySha256)),
+      // Said of nobody in particular by a replica of platform-api that could not be heard for a while.
+      listenFor(bus, accessChanged, onError, (change) => {
+        if (Object.keys(change).length === 0) this.#doubt(null);
+      }),
+      // What was said meanwhile was not heard.
+      { stop: bus.onReconnect(() => this.#doubt(null)) },
+    ];
   }
 
   /** The owner of a key, null for a key that is not valid; throws a BusError when nobody can say. Only the key's SHA-256 leaves this process. */
@@ -61,13 +62,19 @@ export class KeyCache {
     return owner;
   }
 
-  /** Calls back with the hash of each key that may not be valid any more. */
-  onRevoked(listener: (keySha256: string) => void): void {
+  /** Calls back with the hash of each key that may not be valid any more, and with null where that may be any. */
+  onDoubt(listener: (keySha256: string | null) => void): void {
     this.#listeners.add(listener);
   }
 
   stop(): void {
-    this.#revocations.stop();
+    for (const heard of this.#heard) heard.stop();
+  }
+
+  #doubt(keySha256: string | null): void {
+    if (keySha256 === null) this.#entries.clear();
+    else this.#entries.delete(keySha256);
+    for (const listener of this.#listeners) listener(keySha256);
   }
 
   async #ask(keySha256: string, correlationId: string): Promise<KeyOwner | null> {
