@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { findDevice, serve, verifyKey } from '@fleet/bus';
+import { deviceUsed, findDevice, listenFor, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { openLeaving } from './testing/leaving-client.ts';
 import { control, remove, UploadWorld, uploading, uploadPath } from './testing/upload-world.ts';
 import type { Client } from './testing/world.ts';
 
@@ -137,5 +139,53 @@ describe('with keys', () => {
       expect((await as(keys.reader).get(path, { method })).status).toBe(403);
     }
     expect(await uploads.record(id)).toMatchObject({ status: 'uploading' });
+  });
+
+  it('a deletion is told to the audit log when it has happened, whether or not the caller has waited for it', async () => {
+    const told: object[] = [];
+    const heard = listenFor(
+      uploads.world.bus,
+      deviceUsed,
+      () => undefined,
+      (use) => void (use.kind === 'deletion' && told.push(use)),
+    );
+    const clips: { imei: string; id: string }[] = [];
+    for (const _clip of [1, 2]) {
+      const camera = await uploads.camera();
+      const id = await uploading(as(keys.own), camera);
+      await uploads.records.transition(id, ['uploading'], 'completed');
+      clips.push({ imei: camera.imei, id });
+    }
+    let isAsked = false;
+    const removeAndLeave = async (id: string, isRemoving: boolean): Promise<void> => {
+      isAsked = false;
+      let release = (): void => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      uploads.isRemoving = isRemoving;
+      uploads.beforeRemoval = (): Promise<void> => {
+        isAsked = true;
+        return released;
+      };
+      const client = await openLeaving(`${service.base}/api/v1/videos?video_id=${id}`, keys.own, 'DELETE');
+      await until(() => isAsked);
+      await client.leave();
+      release();
+    };
+    const [failed, gone] = clips;
+    try {
+      await removeAndLeave(failed?.id ?? '', false);
+      await removeAndLeave(gone?.id ?? '', true);
+      await until(() => told.length > 0);
+      const use = { keyId: 0, accountId: 1, address: expect.stringContaining('127.0.0.1') };
+      expect(told).toEqual([{ ...use, imei: gone?.imei, kind: 'deletion', operation: 'deleteUpload' }]);
+      expect(await uploads.records.find(gone?.id ?? '')).toBeNull();
+      expect(await uploads.record(failed?.id ?? '')).toMatchObject({ status: 'completed' });
+    } finally {
+      heard.stop();
+      uploads.isRemoving = true;
+      uploads.beforeRemoval = async () => undefined;
+    }
   });
 });

@@ -215,6 +215,30 @@ describe('with DEVICE_API_AUTH=key', () => {
     }
   });
 
+  it('video of which nothing came before the caller left was not watched', async () => {
+    const told: object[] = [];
+    const ignore = (): void => undefined;
+    const heard = listenFor(world.bus, deviceUsed, ignore, (use) => told.push(use));
+    const [silent, shown] = [await device(), await device()];
+    const silentPod = await openMediaPod(() => undefined);
+    const pod = await openMediaPod((_request, response) => response.writeHead(200).end('video'));
+    await world.cameraConnects(silent, 1, silentPod.url, 'silent-media');
+    await world.cameraConnects(shown, 1, pod.url);
+    try {
+      const client = await openLeaving(api.base + livePath(silent), newKey());
+      await until(() => silentPod.open.size === 1);
+      await client.leave();
+      await until(() => silentPod.open.size === 0);
+      await (await fetch(api.base + livePath(shown), withKey(newKey()))).text();
+      await until(() => told.length > 0);
+      expect(told).toMatchObject([{ imei: shown, kind: 'view' }]);
+    } finally {
+      heard.stop();
+      await silentPod.close();
+      await pod.close();
+    }
+  });
+
   it('the health endpoints and the documents need no key', async () => {
     const imei = await device();
     expect((await api.get(`/health/device?imei=${imei}`)).status).toBe(200);

@@ -86,29 +86,35 @@ export class Guard {
     return uploads.filter(({ accountId = null }) => (accountId === null ? !isForeign : accountId === owner.accountId));
   }
 
-  /** Tells the audit log of a command to a device, and of video that was watched or deleted once that is done, where it is known who has asked for it. */
+  /** Tells the audit log of a command to a device, and of video that was watched once that is done, where it is known who has asked for it. */
   noteUse(imei: string, route: Route, input: Checked, context: RequestContext): void {
-    const owner = this.#owners.get(context);
     const kind = kindOfUse(route, context);
-    if (owner === undefined || kind === undefined) return;
+    if (kind === undefined || !this.#owners.has(context)) return;
     const { channel } = { ...(input.query as object), ...(input.params as object) } as { channel?: number };
     const { command } = { ...(input.body as object | undefined) } as { command?: number };
     const use = {
-      keyId: owner.keyId,
-      accountId: owner.accountId,
-      imei,
-      address: context.request.ip ?? '',
       kind,
       operation: route.operationId,
       ...(channel === undefined ? {} : { channel }),
       ...(command === undefined ? {} : { command }),
     };
-    const tell = (seconds?: number): void =>
-      announce(this.#deps.bus, deviceUsed, { ...use, ...(seconds === undefined ? {} : { seconds }) });
-    if (kind === 'command') tell();
-    else whenDone(context, (seconds) => tell(kind === 'view' ? seconds : undefined));
+    if (kind === 'command') return this.#tell(imei, use, context);
     // Who has left while this was being admitted watches nothing, and will not leave again.
-    if (kind === 'view' && !context.response.closed) this.#watch(context);
+    if (context.response.closed) return;
+    whenShown(context, (seconds) => this.#tell(imei, { ...use, seconds }, context));
+    this.#watch(context);
+  }
+
+  /** Tells the audit log of video that has been deleted, whether or not the caller has waited for it. */
+  noteDeletion(imei: string, operation: string, context: RequestContext): void {
+    this.#tell(imei, { kind: 'deletion', operation }, context);
+  }
+
+  #tell(imei: string, use: Omit<Use, 'keyId' | 'accountId' | 'imei' | 'address'>, context: RequestContext): void {
+    const owner = this.#owners.get(context);
+    if (owner === undefined) return;
+    const { keyId, accountId } = owner;
+    announce(this.#deps.bus, deviceUsed, { keyId, accountId, imei, address: context.request.ip ?? '', ...use });
   }
 
   /** Video is not cut when something expires, but it is when the key is revoked. */
@@ -165,19 +171,19 @@ export class Guard {
 
 type Use = Static<typeof deviceUsed.schema>;
 
-function kindOfUse({ bucket, method, operationId }: Route, { request }: RequestContext): Use['kind'] | undefined {
+function kindOfUse({ bucket, operationId }: Route, { request }: RequestContext): 'command' | 'view' | undefined {
   if (bucket === 'command') return 'command';
-  if (method === 'delete') return 'deletion';
   // A player asks for one clip in many parts: the first of them is the view.
   const isFile = operationId === 'downloadUpload' && /^bytes=0-|^$/.test(request.get('range') ?? '');
   return request.method === 'GET' && (bucket === 'stream' || isFile) ? 'view' : undefined;
 }
 
-/** Tells how long an answer took, once it has ended; of one that was a refusal nothing is told. */
-function whenDone({ response }: RequestContext, tell: (seconds: number) => void): void {
+/** Tells how long video was shown, once it has ended; of a refusal nothing is told, nor of a caller that left before there was an answer. */
+function whenShown({ response }: RequestContext, tell: (seconds: number) => void): void {
   const sinceMs = performance.now();
   response.once('close', () => {
-    if (response.statusCode < 300) tell(Math.round((performance.now() - sinceMs) / 1000));
+    // The status of an answer that has not begun is 200.
+    if (response.headersSent && response.statusCode < 300) tell(Math.round((performance.now() - sinceMs) / 1000));
   });
 }
 

@@ -4,11 +4,13 @@ import type { Deps } from '../deps.ts';
 import { deleteUpload } from '../use-cases/delete-upload.ts';
 import { shownUpload, uploadedVideo, uploadReadErrors, videoId } from './videos-answers.ts';
 
+const operationId = 'deleteUpload';
+
 export const videosDelete = (deps: Deps) =>
   defineRoute({
     method: 'delete',
     path: '/videos',
-    operationId: 'deleteUpload',
+    operationId,
     summary: 'Delete an upload and its video file',
     description: 'For an upload that is completed, failed or cancelled. Irreversible. Answers the upload as it was.',
     tags: ['Video upload'],
@@ -21,11 +23,12 @@ export const videosDelete = (deps: Deps) =>
     },
     scopes: ['command', 'video'],
     bucket: 'reads',
-    handle: async ({ query, context }) =>
-      shownUpload(
-        await deleteUpload(deps, query.video_id.toLowerCase(), {
-          correlationId: context.requestId,
-          log: context.log,
-        }),
-      ),
+    handle: async ({ query, context }) => {
+      const upload = await deleteUpload(deps, query.video_id.toLowerCase(), {
+        correlationId: context.requestId,
+        log: context.log,
+      });
+      deps.guard.noteDeletion(upload.clip.imei, operationId, context);
+      return shownUpload(upload);
+    },
   });

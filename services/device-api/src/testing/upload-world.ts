@@ -77,6 +77,8 @@ export class UploadWorld {
   readonly revoked: string[] = [];
   isGranting = true;
   isRemoving = true;
+  /** Waited for before the files of an upload are removed. */
+  beforeRemoval: (uploadId: string) => Promise<void> = async () => undefined;
   readonly #database: Database;
   readonly #clients: Client[] = [];
 
@@ -109,7 +111,9 @@ export class UploadWorld {
       return { ...ftpServer, username: `u${uploadId}`, password: 'secret', path: '/' };
     });
     serveUseCase(this.world.bus, removeUploadFiles(ftpPod), options, async ({ uploadId }) => {
-      if (!this.isRemoving) throw new Error('disk');
+      const { isRemoving } = this;
+      await this.beforeRemoval(uploadId);
+      if (!isRemoving) throw new Error('disk');
       this.removed.push(uploadId);
       return {};
     });
