@@ -136,10 +136,10 @@ export class AttachmentRequests {
 /** The `_id`s that begin with a terminal's number. */
 const ofTerminal = (imei: string) => ({ _id: { $gte: `${imei}:`, $lt: `${imei};` } });
 
-/** A terminal leaves its vehicle: nobody asks it any more. */
+/** A vehicle is deleted: nobody asks any more for files of its alarms, whichever terminal raised them and wherever that is by now. */
 export async function forgetAttachments(
   { database }: { readonly database: Database },
-  { _id: vehicleId, imei }: { readonly _id: number; readonly imei: string | null },
+  { _id: vehicleId, accountId }: { readonly _id: number; readonly accountId: number },
 ): Promise<void> {
-  if (imei !== null) await requestsIn(database).deleteMany({ ...ofTerminal(imei), vehicleId });
+  await requestsIn(database).deleteMany({ accountId, vehicleId });
 }

@@ -52,6 +52,11 @@ redis.call('SET', KEYS[1], ARGV[2])
 if not known and ARGV[1] ~= '' then return 2 end
 return 1`;
 
+// KEYS 1 state, 2 location. ARGV 1 the state that was read: a newer one stays.
+const forgetScript = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]) end
+return 1`;
+
 /** A terminal in a vehicle, since it was put there. */
 const whose = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'terminalSinceMs'>): string =>
   `${vehicleId}@${terminalSinceMs ?? ''}`;
@@ -128,6 +133,18 @@ export async function forgetTerminal(
     .set(formerKey(imei), whose(vehicleId, vehicle), { expiration: { type: 'EX', value: formerForSeconds } })
     .del([stateKey(imei), locationKey(imei)])
     .exec();
+}
+
+/** Forgets what a vehicle has left behind of its former terminal, which is in another one by now: what that one has told of it since stays. */
+export async function forgetOf(
+  { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
+  { _id: vehicleId, imei }: Pick<Vehicle, '_id' | 'imei'>,
+): Promise<void> {
+  if (imei === null) return;
+  await statesIn(records.database).deleteOne({ _id: imei, vehicleId });
+  const text = await redis.get(stateKey(imei));
+  if (text === null || (JSON.parse(text) as VehicleState).vehicleId !== vehicleId) return;
+  await redis.eval(forgetScript, { keys: [stateKey(imei), locationKey(imei)], arguments: [text] });
 }
 
 /** The states of terminals by canonical number: from Redis, and from MongoDB what Redis does not have. */

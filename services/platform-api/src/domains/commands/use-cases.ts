@@ -189,15 +189,19 @@ async function found({ records }: Parts, scope: Scope, vehicleId: number, comman
 
 const notFound = (commandId: string): AppError => new AppError('not_found', `There is no command ${commandId}.`);
 
-/** Takes back what waits for a terminal that its vehicle has lost, or whose vehicle is deleted: the next one to have it may be another's. */
+/**
+ * Takes back what waits for a vehicle that is deleted, or for a terminal (`imei`) that has left it: the next one to have it may be another's. What waits for the
+ * terminal that is there now stays.
+ */
 export async function cancelCommandsOf(
   { records, database }: Pick<Deps, 'records' | 'database'>,
   scope: Scope,
   vehicleId: number,
+  imei: string | null = null,
 ): Promise<void> {
   const queue = new CommandQueue(database);
-  for (const { _id } of await commandsIn(records).parts(scope, [], { vehicleId, status: 'queued' }))
-    await queue.cancel(scope, _id);
+  const waiting = { vehicleId, status: 'queued', ...(imei === null ? {} : { imei }) } as const;
+  for (const { _id } of await commandsIn(records).parts(scope, [], waiting)) await queue.cancel(scope, _id);
 }
 
 /** Commands are kept for 90 days (platform-contract.md, section 26). */

@@ -3,10 +3,8 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
 import type { Change, Scope } from '../../store/account-records.ts';
-import { forgetTerminal } from '../../telemetry/states.ts';
 import { accountOf } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
-import { cancelCommandsOf } from '../commands/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
 import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
@@ -14,6 +12,7 @@ import { findUser, firstOwner } from '../users/use-cases.ts';
 import { ownGroupIds } from '../vehicle-groups/links.ts';
 import { withChannels } from './channels.ts';
 import { removeVehicle, type VehicleDeleted } from './deleted.ts';
+import { forgetFormer, noteDeparture } from './former-terminals.ts';
 import { normalVehicleNo, vehicleChange, vehicleDefaults } from './rules.ts';
 import type { Vehicle, VehicleBody, VehicleShown } from './schema.ts';
 import { vehiclesIn } from './store.ts';
@@ -84,22 +83,14 @@ export async function updateVehicle(
   const fields = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
   await checkLinks(deps, caller, fields);
   const change = { ...fields, ...(await odometerChange(deps, known, fields)) };
+  const isLeft = known.imei !== null && change.imei !== undefined && change.imei !== known.imei;
+  // Before: the process may die right behind the change.
+  if (isLeft) await noteDeparture(deps, known);
   const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
-  if (known.imei !== vehicle.imei) await forgetFormer(deps, known);
+  if (isLeft) await forgetFormer(deps, known);
   await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
   return asWritten(await shownOwn(deps, caller, vehicle), body);
-}
-
-/** Whoever has the terminal next, perhaps in another account, is not to see where it was, nor to get what was meant for it here. */
-async function forgetFormer(deps: ChangeParts, former: Vehicle): Promise<void> {
-  const { records } = deps;
-  try {
-    await cancelCommandsOf({ records, database: records.database }, former, former._id);
-    await forgetTerminal(deps, former);
-  } catch (error) {
-    deps.log.error({ err: error, vehicleId: former._id }, 'what is known of a former terminal could not be forgotten');
-  }
 }
 
 /** Names the user whose webhooks and preferences count for the vehicle; the user is of the same account. */

@@ -80,8 +80,17 @@ describe('what could not be ended as a vehicle was deleted', () => {
     jest.restoreAllMocks();
     await create({ imei }, world.as(world.theirs.owner));
     await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114));
+    const requests = world.deps.database.collection<{ _id: string; accountId: number; vehicleId: number }>(
+      'attachment_requests',
+    );
+    // What was not removed the first time.
+    const { accountId } = world.ours;
+    await requests.insertOne({ _id: `${imei}:1`, accountId, vehicleId: id });
+    await requests.insertOne({ _id: `${imei}:2`, accountId, vehicleId: id + 1_000_000 });
     await sweepIn(3_600_000);
     expect(await isProtected(mediaId)).toBe(false);
+    const asked = await requests.find({ _id: { $in: [`${imei}:1`, `${imei}:2`] } }).toArray();
+    expect(asked.map(({ _id }) => _id)).toEqual([`${imei}:2`]);
     expect((await readLastLocations(world.deps.redis, [imei])).has(imei)).toBe(true);
   });
 

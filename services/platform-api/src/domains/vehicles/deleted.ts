@@ -1,7 +1,9 @@
 import { announce, fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject } from '@fleet/bus';
 import { dropStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
 import type { Deps } from '../../deps.ts';
-import { dueEndings, forgetEnding, noteEnding } from './endings.ts';
+import { forgetOf } from '../../telemetry/states.ts';
+import { dueEndings, forgetEnding, noteEnding, runEach } from './endings.ts';
+import { forgetFormerLater } from './former-terminals.ts';
 import type { Vehicle } from './schema.ts';
 import { findVehicleByImei, vehiclesIn } from './store.ts';
 
@@ -29,46 +31,40 @@ export async function removeVehicle(
   return vehicle;
 }
 
-/** Ends what could not be ended when vehicles were deleted, or was not because the process died. */
+/** Ends what could not be ended when vehicles were deleted or terminals left them, or was not because the process died. */
 export async function endDeletedVehicles(
   deps: Parts,
   hooks: readonly VehicleDeleted[],
   now = new Date(),
 ): Promise<void> {
   const { records } = deps;
-  for (const { vehicle, notedAt } of await dueEndings(records.database, now)) {
-    const isThere = (await vehiclesIn(records).find(vehicle, vehicle._id)) !== null;
-    if (isThere || (await endAll(deps, await withoutTerminal(deps, vehicle), hooks)))
-      await forgetEnding(records.database, vehicle._id);
-    else await noteEnding(records.database, vehicle, notedAt, now);
+  for (const { _id, vehicle, notedAt } of await dueEndings(records.database, now)) {
+    const isEnded = _id === vehicle._id ? endLater(deps, vehicle, hooks) : forgetFormerLater(deps, vehicle);
+    if (await isEnded) await forgetEnding(records.database, _id);
+    else await noteEnding(records.database, vehicle, { _id, notedAt, now });
   }
 }
 
-/** The terminal may be in another vehicle by now: what goes on with it is that one's. */
-const withoutTerminal = async ({ records }: Parts, vehicle: Vehicle): Promise<Vehicle> =>
-  vehicle.imei === null || (await findVehicleByImei(records, vehicle.imei)) === null
-    ? vehicle
-    : { ...vehicle, imei: null };
+async function endLater(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDeleted[]): Promise<boolean> {
+  const { records } = deps;
+  if ((await vehiclesIn(records).find(vehicle, vehicle._id)) !== null) return true;
+  const holder = vehicle.imei === null ? null : await findVehicleByImei(records, vehicle.imei);
+  if (holder === null) return endAll(deps, vehicle, hooks);
+  // The terminal is in another vehicle by now: what goes on with it is that one's.
+  const forget: VehicleDeleted = () => forgetOf(deps, vehicle);
+  return endAll(deps, { ...vehicle, imei: null }, [...hooks, forget]);
+}
 
 /** False where something could not be ended; the rest is. */
-async function endAll(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDeleted[]): Promise<boolean> {
+function endAll(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDeleted[]): Promise<boolean> {
   const { imei } = vehicle;
-  let isDone = true;
   const steps = hooks.map((hook) => () => hook(vehicle));
   if (imei !== null)
     steps.push(
       () => endStreams(deps, imei),
       () => endSession(deps, imei),
     );
-  for (const step of steps) {
-    try {
-      await step();
-    } catch (error) {
-      isDone = false;
-      deps.log.error({ err: error, vehicleId: vehicle._id }, 'something of a deleted vehicle could not be ended yet');
-    }
-  }
-  return isDone;
+  return runEach(deps.log, vehicle, steps);
 }
 
 async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {

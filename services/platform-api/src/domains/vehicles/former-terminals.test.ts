@@ -1,0 +1,151 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { onVehicleDeleted } from '../../on-vehicle-deleted.ts';
+import { lastLocationOf } from '../../testing/last-location.ts';
+import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
+import { cancelCommandsOf } from '../commands/use-cases.ts';
+import { readLastLocations, writeLastLocation } from '../realtime/store.ts';
+import { endDeletedVehicles } from './deleted.ts';
+import type { Vehicle } from './schema.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+let stranger: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  [owner, stranger] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
+});
+afterAll(() => world?.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const newVehicle = async (client: Client, imei: string): Promise<number> => {
+  const { status, data } = await client.post('/api/vehicles', { vehicle_no: `L ${imei}`, imei });
+  expect(status).toBe(201);
+  return data.id;
+};
+const queue = async (id: number): Promise<Data> => {
+  const command = { type: 'raw', params: { message_id: '0x8900', body_hex: '01' } };
+  const { status, data } = await owner.post(`/api/vehicles/${id}/commands`, command);
+  expect(status).toBe(202);
+  return data;
+};
+const statusOf = async ({ vehicle_id: id, command_id: commandId }: Data): Promise<unknown> =>
+  (await owner.get(`/api/vehicles/${String(id)}/commands/${String(commandId)}`)).data['status'];
+const takeOut = async (id: number, imei: string | null = null): Promise<void> =>
+  expect((await owner.put(`/api/vehicles/${id}`, { imei })).status).toBe(200);
+
+/** Puts a terminal where it is seen: its last position, and the state behind it. */
+async function seen(imei: string, vehicleId: number): Promise<void> {
+  const location = lastLocationOf(imei, 22.5, 114);
+  await writeLastLocation(world.deps.redis, location);
+  await world.deps.redis.set(`rule-state:${imei}`, JSON.stringify({ vehicleId, location }));
+  const state = { vehicleId, state: JSON.stringify({ vehicleId, location }) };
+  await states().updateOne({ _id: imei }, { $set: state }, { upsert: true });
+}
+const states = () => world.deps.database.collection<{ _id: string; vehicleId: number; state: string }>('rule_states');
+const isSeen = async (imei: string): Promise<boolean> =>
+  (await readLastLocations(world.deps.redis, [imei])).has(imei) || (await states().findOne({ _id: imei })) !== null;
+
+/** From now on all that has to do with some records fails. */
+function breakCollection(broken: string): void {
+  for (const store of [world.records, world.deps.database]) {
+    const collection = store.collection.bind(store) as (name: string) => never;
+    jest.spyOn(store, 'collection').mockImplementation((name: string) => {
+      if (name === broken) throw new Error(`${broken} are away`);
+      return collection(name);
+    });
+  }
+}
+const sweep = () => endDeletedVehicles(world.deps, onVehicleDeleted(world.deps), new Date(Date.now() + 3_600_000));
+const endings = (): Promise<number> => world.deps.database.collection('vehicle_endings').countDocuments({});
+
+describe('a terminal that leaves its vehicle', () => {
+  it('is forgotten though its commands can not be taken back, which they are later', async () => {
+    const imei = newImei();
+    const id = await newVehicle(owner, imei);
+    const command = await queue(id);
+    await seen(imei, id);
+    breakCollection('commands');
+    await takeOut(id);
+    expect(await isSeen(imei)).toBe(false);
+    jest.restoreAllMocks();
+    expect(await statusOf(command)).toBe('queued');
+    await sweep();
+    expect(await statusOf(command)).toBe('canceled');
+    expect(await endings()).toBe(0);
+  });
+
+  it('is forgotten later where it could not be at once, and its commands are taken back all the same', async () => {
+    const imei = newImei();
+    const id = await newVehicle(owner, imei);
+    const command = await queue(id);
+    await seen(imei, id);
+    breakCollection('rule_states');
+    await takeOut(id, newImei());
+    await sweep();
+    jest.restoreAllMocks();
+    expect(await statusOf(command)).toBe('canceled');
+    expect(await isSeen(imei)).toBe(true);
+    expect(await endings()).toBe(1);
+    await sweep();
+    // Tried in vain, it is left alone for a while.
+    expect(await isSeen(imei)).toBe(true);
+    await endDeletedVehicles(world.deps, onVehicleDeleted(world.deps), new Date(Date.now() + 3 * 3_600_000));
+    expect(await isSeen(imei)).toBe(false);
+    expect(await endings()).toBe(0);
+  });
+
+  it.each([
+    ['is taken out', (id: number) => takeOut(id)],
+    [
+      'goes with its vehicle',
+      async (id: number) => expect((await owner.delete(`/api/vehicles/${id}`)).status).toBe(200),
+    ],
+  ])('is forgotten where the next vehicle has it by then, which has told nothing yet: it %s', async (_case, leave) => {
+    for (const hasTold of [false, true]) {
+      const imei = newImei();
+      const id = await newVehicle(owner, imei);
+      await seen(imei, id);
+      breakCollection('rule_states');
+      await leave(id);
+      jest.restoreAllMocks();
+      const next = await newVehicle(stranger, imei);
+      if (hasTold) await seen(imei, next);
+      await sweep();
+      expect([hasTold, await isSeen(imei)]).toEqual([hasTold, hasTold]);
+      expect(await endings()).toBe(0);
+    }
+  });
+
+  it('is left alone where it never left, or is back', async () => {
+    const imei = newImei();
+    const taken = newImei();
+    const id = await newVehicle(owner, imei);
+    await newVehicle(stranger, taken);
+    await seen(imei, id);
+    expect((await owner.put(`/api/vehicles/${id}`, { imei: taken })).status).toBe(409);
+    await sweep();
+    expect(await isSeen(imei)).toBe(true);
+    expect(await endings()).toBe(0);
+  });
+
+  it('leaves behind what waits for the terminal that is there now', async () => {
+    const imei = newImei();
+    const id = await newVehicle(owner, imei);
+    const former = await world.records.collection<Vehicle>('vehicles').findOne({ _id: id });
+    if (former === null) throw new Error('there is no vehicle');
+    const left = await queue(id);
+    // Between the change of the vehicle and the taking back.
+    await world.records.collection<Vehicle>('vehicles').updateOne({ _id: id }, { $set: { imei: newImei() } });
+    const own = await queue(id);
+    await cancelCommandsOf(world.deps, former, id, imei);
+    expect([await statusOf(left), await statusOf(own)]).toEqual(['canceled', 'queued']);
+    await cancelCommandsOf(world.deps, former, id);
+    expect(await statusOf(own)).toBe('canceled');
+  });
+});
