@@ -3,6 +3,7 @@ import type { Encryption, Logger } from '@fleet/service-kit';
 import type { Database, Redis } from '@fleet/storage';
 import type { AccessTokens } from './access/access-tokens.ts';
 import type { RateLimits } from './access/rate-limits.ts';
+import type { Background } from './background.ts';
 import type { Config } from './config.ts';
 import type { Billing } from './domains/billing/billing.ts';
 import type { OcrEngine } from './domains/documents/ocr.ts';
@@ -12,6 +13,7 @@ import type { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import type { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import type { MapServices } from './maps/map-services.ts';
 import type { Messages } from './providers/messages.ts';
+import type { PlatformMessages } from './senders/platform-messages.ts';
 import type { Records } from './store/records.ts';
 
 /** What domains work with: their routes, handlers and sweeps are functions of it, and take the parts they need (`Pick<Deps, 'records'>`). */
@@ -32,7 +34,9 @@ export interface Deps {
   /** Plans, and the gateway that takes payments. */
   readonly billing: Billing;
   /** Mails and SMS to people; SMS go by SMS_PROVIDER. */
-  readonly messages: Messages;
+  readonly messages: PlatformMessages;
+  /** What goes on behind answers. */
+  readonly background: Background;
   /** The installation's own sender, whatever SMS_PROVIDER is. */
   readonly ownMessages: Messages;
   /** Addresses and roads. */

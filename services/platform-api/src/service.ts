@@ -19,6 +19,7 @@ import { Principals } from './access/principals.ts';
 import { platformRateLimits } from './access/rate-limits.ts';
 import { noteUnheardChanges } from './access/unheard-changes.ts';
 import { createPlatformApi, createPlatformApp } from './app.ts';
+import { Background } from './background.ts';
 import { bootstrap, UntilDone } from './bootstrap.ts';
 import { type Config, rolesOf, schema } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -165,6 +166,9 @@ function makeDeps(
     onError: (error) => log.warn({ err: error }, 'redis is away'),
   });
   lifecycle.onStop('redis', () => redis.destroy());
+  const background = new Background(log);
+  // Behind the messages, which then wait for no provider any more, and before what it works with.
+  lifecycle.onStop('background', () => background.settled());
   const messages = platformMessages(config, parts.ownMessages);
   lifecycle.onStop('messages', () => messages.stop());
   const asker = new DeviceAsker(parts.bus);
@@ -188,6 +192,7 @@ function makeDeps(
     log,
     ...parts,
     messages,
+    background,
     asker,
     billing,
     telemetry,

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { smsProviders } from '../domains/chat-log/schema.ts';
+import { isSmsProvider } from '../domains/chat-log/schema.ts';
 import { keepSent, type SentText } from '../domains/chat-log/use-cases.ts';
 import { removePushToken } from '../domains/notifications/push-tokens.ts';
 import type { NotificationShown, NotifyChannel } from '../domains/notifications/schema.ts';
@@ -123,9 +123,6 @@ export const smsChannel = (parts: Parts, providers: Providers): SenderChannel =>
     return [{ key: 'sms', send }];
   },
 });
-
-const isSmsProvider = (name: string): name is (typeof smsProviders)[number] =>
-  (smsProviders as readonly string[]).includes(name);
 
 /** The chat log has what was sent; that it can not be written there does not send it again. */
 async function note(parts: Parts, scope: Scope, sent: SentText): Promise<void> {

@@ -1,20 +1,37 @@
-import type { Messages } from '../providers/messages.ts';
+import { isSmsProvider, type SmsProviderName } from '../domains/chat-log/schema.ts';
+import type { Message, Messages } from '../providers/messages.ts';
 import type { LineOptions } from './sending.ts';
 import type { SenderSettings } from './settings.ts';
 import { smsProviderOf } from './sms.ts';
+
+/** A text message that a provider has taken; what it tells later of its way names the id. */
+export interface TakenText {
+  readonly provider: SmsProviderName;
+  readonly id: string;
+}
+
+/** Brings messages to people; answers the provider's name of a text message where there is one, and throws where the provider did not take it. */
+export interface PlatformMessages {
+  send(message: Message): Promise<TakenText | null>;
+}
 
 /** What the platform itself has to say (codes, answers to text messages): texts by the provider of the installation where it has one, all else by its own sender. */
 export function platformMessages(
   settings: SenderSettings,
   own: Messages,
   options: LineOptions = {},
-): Messages & { stop(): void } {
-  if (settings.SMS_PROVIDER === 'log') return { send: (message) => own.send(message), stop: () => undefined };
+): PlatformMessages & { stop(): void } {
+  const sendOwn = async (message: Message): Promise<null> => {
+    await own.send(message);
+    return null;
+  };
+  if (settings.SMS_PROVIDER === 'log') return { send: sendOwn, stop: () => undefined };
   const sms = smsProviderOf(settings, own, options);
   return {
     send: async (message) => {
-      if (message.kind === 'mail') return own.send(message);
-      await sms.send({ to: message.to, from: null, text: message.text });
+      if (message.kind === 'mail') return sendOwn(message);
+      const id = await sms.send({ to: message.to, from: null, text: message.text });
+      return id !== null && isSmsProvider(sms.name) ? { provider: sms.name, id } : null;
     },
     stop: () => sms.stop(),
   };

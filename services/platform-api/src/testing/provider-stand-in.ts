@@ -21,8 +21,8 @@ export class ProviderStandIn {
   readonly received: Received[] = [];
   readonly url: string;
   readonly #server: Server;
-  /** How it answers. */
-  reply: (received: Received) => Reply = () => ({});
+  /** How it answers, and when. */
+  reply: (received: Received) => Reply | Promise<Reply> = () => ({});
 
   private constructor(server: Server) {
     this.#server = server;
@@ -38,8 +38,11 @@ export class ProviderStandIn {
         const { url: path = '', method = '', headers } = request;
         const received = { path, method, headers, body: Buffer.concat(parts).toString() };
         standIn?.received.push(received);
-        const { status = 200, headers: more = {}, body = {} } = standIn?.reply(received) ?? {};
-        response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(body));
+        const answer = async (): Promise<void> => {
+          const { status = 200, headers: more = {}, body = {} } = (await standIn?.reply(received)) ?? {};
+          response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(body));
+        };
+        void answer();
       });
     });
     await new Promise<void>((resolve) => {

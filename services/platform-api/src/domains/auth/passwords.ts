@@ -31,9 +31,9 @@ async function newResetLink(deps: Parts, user: User, lifetimeMs: number): Promis
   return { token, url: `${deps.config.PUBLIC_BASE_URL}/reset-password?token=${token}` };
 }
 
-function tell(deps: Parts, user: User, subject: string, text: string): Promise<void> {
-  if (user.email !== null) return deps.messages.send({ kind: 'mail', to: user.email, subject, text });
-  return deps.messages.send({ kind: 'sms', to: user.phoneNumber ?? '', text });
+async function tell(deps: Parts, user: User, subject: string, text: string): Promise<void> {
+  if (user.email !== null) await deps.messages.send({ kind: 'mail', to: user.email, subject, text });
+  else await deps.messages.send({ kind: 'sms', to: user.phoneNumber ?? '', text });
 }
 
 /** Sends what opens the setting of a new password to a user who forgot it; to the caller all identifiers are the same. No more are sent than one-time codes. */

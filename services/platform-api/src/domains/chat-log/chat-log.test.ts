@@ -139,7 +139,10 @@ describe('the receiver of SMS', () => {
 
   it("answers WHERE and STATUS about the sender's vehicles alone", async () => {
     const { id, vehicleNo } = await newVehicle();
-    const ask = (from: string, text: string) => send(sms, { id: newId(), from, to: '+14155550000', text });
+    const ask = async (from: string, text: string) => {
+      await send(sms, { id: newId(), from, to: '+14155550000', text });
+      await world.deps.background.settled();
+    };
     await ask(phone, `where ${vehicleNo.slice(0, 4)} ${vehicleNo.slice(4)}`);
     const [answer, question] = await log(`?vehicle_id=${id}`);
     expect(question).toMatchObject({ direction: 'in', vehicle_id: id });
@@ -160,7 +163,11 @@ describe('the receiver of SMS', () => {
     const { id, vehicleNo } = await newVehicle();
     const number = newPhone();
     const claimed = await world.user('manager', world.ours, { phoneNumber: number });
-    const where = () => send(sms, { id: newId(), from: number, to: '+14155550000', text: `WHERE ${vehicleNo}` });
+    const where = async () => {
+      const answer = await send(sms, { id: newId(), from: number, to: '+14155550000', text: `WHERE ${vehicleNo}` });
+      await world.deps.background.settled();
+      return answer;
+    };
     const answers = async () => (await log(`?vehicle_id=${id}`)).filter((item) => item['direction'] === 'out');
     expect((await where()).status).toBe(200);
     const heard = await send(voice, { call_id: newId(), from: number, transcript: `Where is ${vehicleNo}?` });

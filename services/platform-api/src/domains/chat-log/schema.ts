@@ -6,6 +6,9 @@ import type { AccountRecord } from '../../store/account-records.ts';
 import { timeParameter } from '../../times.ts';
 
 export const smsProviders = ['twilio', 'plivo', 'vonage', 'generic'] as const;
+export type SmsProviderName = (typeof smsProviders)[number];
+export const isSmsProvider = (name: string): name is SmsProviderName =>
+  (smsProviders as readonly string[]).includes(name);
 export const voiceProviders = ['twilio', 'plivo', 'vonage', 'vapi', 'generic'] as const;
 /** Who sends messages and calls (platform-contract.md, section 22). */
 export type Provider = (typeof voiceProviders)[number];

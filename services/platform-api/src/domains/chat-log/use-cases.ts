@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { given } from '../../fields.ts';
 import { isForm } from '../../http/forms.ts';
 import { normalPhone } from '../../phone.ts';
+import type { TakenText } from '../../senders/platform-messages.ts';
 import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
 import { readMoment } from '../../times.ts';
 import { isLetIn } from '../accounts/standing.ts';
@@ -21,7 +22,7 @@ import type { ChatMessage, ListChatQuery, Provider } from './schema.ts';
 import { isSigned } from './signatures.ts';
 import { findMessage, findSent, messagesIn } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config' | 'limits' | 'messages'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config' | 'limits' | 'messages' | 'background'>;
 type Body = Readonly<Record<string, unknown>>;
 
 /** 401 unless a request carries its provider's signature, or the two platform headers, which the guard has checked. */
@@ -65,7 +66,12 @@ export async function receiveSms(deps: Parts, provider: Provider, body: Body, co
     vehicleId: command?.vehicle?._id ?? null,
     receivedAt: new Date(),
   });
-  if (isNew && command !== null && user !== null) await reply(deps, scope, user, sms, provider, command);
+  if (!isNew || command === null || user === null) return;
+  // The provider that waits here has less patience than the one that sends may need.
+  deps.background.run(
+    () => reply(deps, scope, user, sms, provider, command),
+    'the answer to an SMS is not in the chat log',
+  );
 }
 
 /** Notes what a provider tells of the way of a message. It is in the account that sent it, whoever has the number that it went to. */
@@ -116,26 +122,29 @@ async function reply(
       ? { text: 'There is no such vehicle.' }
       : await answerAbout(deps, callerBehind(user), vehicle, intent);
   const to = user.phoneNumber ?? sms.from;
+  const about = { from: sms.to, to, text, userId: user._id, vehicleId: vehicle?._id ?? null };
   let status: ChatMessage['status'] = 'sent';
+  let taken: TakenText | null = null;
   try {
-    await deps.messages.send({ kind: 'sms', to, text });
+    taken = await deps.messages.send({ kind: 'sms', to, text });
   } catch (error) {
     // The question is kept all the same.
     deps.log.warn({ err: error }, 'the answer to an SMS could not be sent');
     status = 'failed';
   }
+  if (taken !== null) {
+    await keepSent(deps, scope, { ...about, provider: taken.provider, providerMessageId: taken.id });
+    return;
+  }
+  // Nobody tells anything of one without a name.
   await keep(deps, scope, {
+    ...about,
     messageKey: `sms:${provider}:reply:${sms.id}`,
     channel: 'sms',
     provider,
     providerMessageId: `reply:${sms.id}`,
     direction: 'out',
-    from: sms.to,
-    to,
-    text,
     status,
-    userId: user._id,
-    vehicleId: vehicle?._id ?? null,
     receivedAt: new Date(),
   });
 }
