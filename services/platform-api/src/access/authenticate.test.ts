@@ -198,6 +198,23 @@ describe('permission and scope', () => {
   });
 });
 
+describe('a token that a key has minted', () => {
+  it('is valid alone from the addresses of that key', async () => {
+    const { owner, accountId } = world.ours;
+    const keys = world.deps.database.collection<ApiKey>('api_keys');
+    const answerFor = async (ipAllowlist: string[]) => {
+      const key = await createKey(world.records, { accountId, name: 'minting' });
+      await keys.updateOne({ keySha256: keyHash(key) }, { $set: { ipAllowlist } });
+      const mintedByKeyId = (await keys.findOne({ keySha256: keyHash(key) }))?._id ?? 0;
+      const token = await world.deps.tokens.issue({ ...claimsOf(owner), sessionId: null, mintedByKeyId });
+      return world.with({ authorization: `Bearer ${token}` }).get('/api/auth/me');
+    };
+    expect((await answerFor(['10.0.0.0/8'])).body).toMatchObject({ status: 403, code: 'permission_denied' });
+    expect((await answerFor(['127.0.0.0/8'])).status).toBe(200);
+    expect((await answerFor([])).status).toBe(200);
+  });
+});
+
 describe('unknown paths and methods', () => {
   it('401 without credentials, else 404', async () => {
     expect((await world.anonymous.get('/api/nothing')).body).toMatchObject({ status: 401, code: 'api_key_missing' });

@@ -73,6 +73,8 @@ export class Access {
     if (key !== null && key.sealedDashboardKey !== null) this.#checkDashboard(claims, context);
     const principal = await this.#parts.principals.principal(claims);
     if (principal === null) throw new AppError('token_invalid', 'The token is not valid any more.');
+    // A token alone is valid where the key is that minted it.
+    if (key === null && principal.mintedBy !== null) checkAddress(principal.mintedBy, context);
     return callerOf(principal, claims, key, context);
   }
 
@@ -82,8 +84,7 @@ export class Access {
       throw new AppError('api_key_missing', 'An API key is required in the header x-api-key.');
     const key = text.length > maxKeyLength ? null : await this.#parts.principals.key(text);
     if (key === null) throw new AppError('api_key_invalid', 'The API key is not valid.');
-    if (!isAddressAllowed(key.ipAllowlist, context.request.ip ?? ''))
-      throw new AppError('permission_denied', 'The API key is not valid from this address.');
+    checkAddress(key, context);
     return key;
   }
 
@@ -142,6 +143,11 @@ function askedOf({ access }: PlatformRoute, { request }: RequestContext): 'both'
   if (access.credentials !== 'either') return access.credentials;
   // The header Authorization alone may be a provider's own.
   return request.get('x-api-key') === undefined ? 'none' : 'both';
+}
+
+function checkAddress({ ipAllowlist }: ApiKey, { request }: RequestContext): void {
+  if (!isAddressAllowed(ipAllowlist, request.ip ?? ''))
+    throw new AppError('permission_denied', 'The API key is not valid from this address.');
 }
 
 function callerOf(
