@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
+import { driverNames, sweepFormerDrivers } from './look-ups.ts';
+import { keepName } from './store.ts';
 
 jest.setTimeout(60_000);
 
@@ -205,6 +207,21 @@ describe('drivers', () => {
     await owner.put(path, { vehicle_ids: [vehicleIds[0]] });
     expect((await colleague.get('/api/drivers')).items).toMatchObject([{ id: driver.id }]);
     expect((await colleague.post('/api/drivers', { name: 'X' })).status).toBe(403);
+  });
+
+  it('that were removed are named for as long as history may be kept of them, whole and then thinned', async () => {
+    const { id } = await create({ name: 'Long gone' });
+    expect((await owner.delete(`/api/drivers/${id}`)).status).toBe(200);
+    const { accountId } = world.ours;
+    const removedAt = new Date();
+    const removed = { _id: id, accountId, name: 'Long gone' };
+    await keepName(world.records, removed, removedAt);
+    const isNamedAfter = async (days: number): Promise<boolean> => {
+      await sweepFormerDrivers(world.deps, removedAt.getTime() + days * 86_400_000);
+      return (await driverNames(world.deps, { accountId }, [id])).has(id);
+    };
+    const keptDays = 3_650 + world.deps.config.LOCATIONS_KEPT_DAYS;
+    expect([await isNamedAfter(keptDays - 1), await isNamedAfter(keptDays + 1)]).toEqual([true, false]);
   });
 
   it('are created once for each Idempotency-Key', async () => {

@@ -37,12 +37,12 @@ export async function driverNames(
   return new Map([...removed, ...names]);
 }
 
-/** No history is older: an account keeps at most ten years of it, and the environment may keep more. */
-const longestDays = 3_650;
+/** For how long an account may keep its history whole (`retention.locations_days`); LOCATIONS_KEPT_DAYS more it is kept thinned. */
+const longestWholeDays = 3_650;
 
 /** Forgets the names of removed drivers of whom no trip can be left. */
 export const sweepFormerDrivers = (
   { records, config }: Pick<Deps, 'records' | 'config'>,
   nowMs = Date.now(),
 ): Promise<void> =>
-  removeFormerBefore(records, new Date(nowMs - Math.max(longestDays, config.LOCATIONS_KEPT_DAYS) * 86_400_000));
+  removeFormerBefore(records, new Date(nowMs - (longestWholeDays + config.LOCATIONS_KEPT_DAYS) * 86_400_000));

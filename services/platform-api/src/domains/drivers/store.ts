@@ -15,7 +15,11 @@ const formerIn = ({ database }: Records): Collection<FormerDriver> =>
   database.collection<FormerDriver>('former_drivers');
 
 /** Keeps the name of a driver who is being removed. */
-export async function keepName(records: Records, { _id, accountId, name }: Driver, removedAt: Date): Promise<void> {
+export async function keepName(
+  records: Records,
+  { _id, accountId, name }: Pick<Driver, '_id' | 'accountId' | 'name'>,
+  removedAt: Date,
+): Promise<void> {
   await formerIn(records).updateOne({ _id }, { $set: { accountId, name, removedAt } }, { upsert: true });
 }
 
