@@ -8,6 +8,9 @@ const collectionName = 'shares';
 export const sharesOf = (records: Records): AccountRecords<Share> =>
   new AccountRecords<Share>(records, collectionName, { unique: { pair: 'system' } });
 
+/** A pair that is longer taken without a share belongs to a request that died, and the next vehicles wait for this one. */
+const patienceMs = 3_000;
+
 const isLive = (now: Date) => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] });
 
 /** What is shared with a user now, by whatever account: the one query that looks beyond the caller's own account. */
@@ -47,7 +50,7 @@ export function putShare(records: Records, scope: Scope, share: NewAccountRecord
     return shares.insert(scope, share);
   };
   // Another request that shares at the same time has the pair already, and its share is not there yet.
-  return untilAlone(put, isDuplicate);
+  return untilAlone(put, isDuplicate, patienceMs);
 }
 
 export const removeShare = (records: Records, scope: Scope, id: number): Promise<Share | null> =>
