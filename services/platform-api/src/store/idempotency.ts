@@ -5,8 +5,8 @@ interface StoredRequest {
   readonly _id: string;
   readonly bodySha256: string;
   readonly startedAt: Date;
-  /** As JSON, since databases do not store every value and name that answers have. Null while the request runs. */
-  readonly answer: string | null;
+  /** As JSON, since databases do not store every value and name that answers have; one that an older version kept is the answer itself. Null while the request runs. */
+  readonly answer: string | KeptAnswer | null;
   readonly expiresAt: Date;
 }
 
@@ -49,7 +49,11 @@ export class IdempotencyKeys implements IdempotencyStore {
     if (stored === null) return null;
     const { bodySha256, answer } = stored;
     if (answer === null) return { state: 'running', bodySha256 };
-    return { state: 'answered', bodySha256, answer: JSON.parse(answer) as KeptAnswer };
+    return {
+      state: 'answered',
+      bodySha256,
+      answer: typeof answer === 'string' ? (JSON.parse(answer) as KeptAnswer) : answer,
+    };
   }
 
   async keep(id: string, answer: KeptAnswer): Promise<void> {
