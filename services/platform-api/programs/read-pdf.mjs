@@ -1,19 +1,11 @@
 // Reads a PDF from the standard input, for domains/documents/pdf.ts: a process of its own, since a small file may ask for any amount of memory and time.
-// Answers JSON: `pages`; `text` of the text layer; and, with --pictures, the largest picture of each page as PNG in `pictures`.
+// `text <max pages> <max pixels>` answers JSON: `pages`, and `text` of the text layer where there are no more; `picture <page> <max pixels>` the largest picture of that page
+// as PNG, or nothing: a page at a time, since who reads the answer holds it in memory.
 import { crc32, deflateSync } from 'node:zlib';
 import { extractText, getDocumentProxy, getResolvedPDFJS } from 'unpdf';
 
 // Messages of the library are no part of the answer.
 console.log = console.warn = console.error;
-
-async function picturesOf(document) {
-  const pictures = [];
-  for (let no = 1; no <= document.numPages; no += 1) {
-    const picture = await largestOn(await document.getPage(no));
-    if (picture !== null) pictures.push(pngOf(picture).toString('base64'));
-  }
-  return pictures;
-}
 
 /** A page that was scanned is one picture; logos and stamps beside it are smaller. */
 async function largestOn(page) {
@@ -29,7 +21,7 @@ async function largestOn(page) {
     .reduce((best, each) => (best === null || each.width * each.height > best.width * best.height ? each : best), null);
 }
 
-/** Pictures that several pages have are kept beside the pages. */
+/** Pictures that several pages have may be kept beside the pages. */
 const objectOf = (page, name) =>
   new Promise((resolve) => (name.startsWith('g_') ? page.commonObjs : page.objs).get(name, resolve));
 
@@ -59,21 +51,20 @@ function part(name, content = Buffer.alloc(0)) {
   return part;
 }
 
-const [maxPages, maxPixels] = [Number(process.argv[2]), Number(process.argv[3])];
-const isForPictures = process.argv.includes('--pictures');
-
+const [what, first, maxPixels] = process.argv.slice(2);
 const chunks = [];
 for await (const chunk of process.stdin) chunks.push(chunk);
 const document = await getDocumentProxy(new Uint8Array(Buffer.concat(chunks)), {
   verbosity: 0,
   // Larger ones are not unpacked.
-  maxImageSize: maxPixels,
+  maxImageSize: Number(maxPixels),
   isOffscreenCanvasSupported: false,
 });
-const { numPages: pages } = document;
-const answer = { pages, text: '', pictures: [] };
-if (pages <= maxPages) {
-  answer.text = (await extractText(document)).text.join('\n');
-  if (isForPictures) answer.pictures = await picturesOf(document);
+if (what === 'picture') {
+  const picture = await largestOn(await document.getPage(Number(first)));
+  if (picture !== null) process.stdout.write(pngOf(picture));
+} else {
+  const { numPages: pages } = document;
+  const text = pages <= Number(first) ? (await extractText(document)).text.join('\n') : '';
+  process.stdout.write(JSON.stringify({ pages, text }));
 }
-process.stdout.write(JSON.stringify(answer));

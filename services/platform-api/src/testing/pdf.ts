@@ -1,4 +1,5 @@
-import { constants, deflateRawSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { constants, deflateRawSync, deflateSync } from 'node:zlib';
 
 /** A PDF with some lines of text on each page. */
 export function pdf(...pages: readonly (readonly string[])[]): Buffer {
@@ -19,20 +20,55 @@ export function pdf(...pages: readonly (readonly string[])[]): Buffer {
   return fileOf(objects);
 }
 
+/** A picture of 8 bits a colour; its data is that of a PNG: filtered rows, deflated. */
+interface Scan {
+  readonly width: number;
+  readonly height: number;
+  readonly colours: 1 | 3;
+  readonly data: Buffer;
+}
+
+/** A grey PNG of 8 bits a pixel. */
+const greyScan = (png: Buffer): Scan => ({
+  width: png.readUInt32BE(16),
+  height: png.readUInt32BE(20),
+  colours: 1,
+  data: partsOf(png, 'IDAT'),
+});
+
+/** Some kilobytes that unpack to a picture in colours that no PNG packs without filters: all rows are the same noise, each longer than deflate looks back. */
+export function noisyScan(height: number): Scan {
+  const width = 12_000;
+  const up = 2;
+  const row = Buffer.concat([Buffer.from([up]), randomBytes(width * 3)]);
+  const others = Buffer.alloc((height - 1) * row.length);
+  for (let at = 0; at < others.length; at += row.length) others.writeUInt8(up, at);
+  return { width, height, colours: 3, data: deflateSync(Buffer.concat([row, others])) };
+}
+
 /** A PDF of one page that was scanned: a grey PNG of 8 bits a pixel, and no text but that of a footer. */
-export function scannedPdf(png: Buffer, footer = ''): Buffer {
-  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
-  const how = `/Filter /FlateDecode /DecodeParms << /Predictor 15 /Colors 1 /BitsPerComponent 8 /Columns ${width} >>`;
+export const scannedPdf = (png: Buffer, footer = ''): Buffer => scansPdf([greyScan(png)], footer);
+
+/** A PDF with a picture on each page, and no text but that of a footer. */
+export function scansPdf(scans: readonly Scan[], footer = ''): Buffer {
+  const kids = scans.map((_scan, i) => `${4 + i * 3} 0 R`).join(' ');
+  const pages = scans.flatMap(({ width, height, colours, data }, i) => {
+    const how = `/Filter /FlateDecode /DecodeParms << /Predictor 15 /Colors ${colours} /BitsPerComponent 8 /Columns ${width} >>`;
+    const space = colours === 3 ? '/DeviceRGB' : '/DeviceGray';
+    return [
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${width} ${height}] /Resources << /Font << /F1 3 0 R >> /XObject << /Scan ${6 + i * 3} 0 R >> >> /Contents ${5 + i * 3} 0 R >>`,
+      stream('', Buffer.from(`q ${width} 0 0 ${height} 0 0 cm /Scan Do Q BT /F1 8 Tf 5 5 Td (${footer}) Tj ET`)),
+      stream(
+        `/Type /XObject /Subtype /Image /Width ${width} /Height ${height} /ColorSpace ${space} /BitsPerComponent 8 ${how}`,
+        data,
+      ),
+    ];
+  });
   return fileOf([
     '<< /Type /Catalog /Pages 2 0 R >>',
-    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
-    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${width} ${height}] /Resources << /Font << /F1 6 0 R >> /XObject << /Scan 5 0 R >> >> /Contents 4 0 R >>`,
-    stream('', Buffer.from(`q ${width} 0 0 ${height} 0 0 cm /Scan Do Q BT /F1 8 Tf 5 5 Td (${footer}) Tj ET`)),
-    stream(
-      `/Type /XObject /Subtype /Image /Width ${width} /Height ${height} /ColorSpace /DeviceGray /BitsPerComponent 8 ${how}`,
-      partsOf(png, 'IDAT'),
-    ),
+    `<< /Type /Pages /Kids [${kids}] /Count ${scans.length} >>`,
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+    ...pages,
   ]);
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { hugePdf, pdf, scannedPdf } from '../../testing/pdf.ts';
+import { hugePdf, noisyScan, pdf, scannedPdf, scansPdf } from '../../testing/pdf.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 
 jest.setTimeout(120_000);
@@ -176,6 +176,12 @@ describe('extract-document', () => {
     expect((await upload(bomb, 'image/png')).status).toBe(413);
     const ofBlanks = await owner.post(path, inJson(hugePdf(4000), 'application/pdf'));
     expect(ofBlanks.body).toMatchObject({ status: 422, code: 'unreadable_document' });
+    const ofNoise = await owner.post(path, inJson(scansPdf([noisyScan(1000)]), 'application/pdf'));
+    expect(ofNoise.body).toMatchObject({
+      status: 422,
+      code: 'unreadable_document',
+      error: expect.stringMatching(/page 1 of the PDF .* may have 32 MiB/),
+    });
   });
 
   it('takes no longer for a text that is made to be read slowly', async () => {

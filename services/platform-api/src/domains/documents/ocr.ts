@@ -16,8 +16,8 @@ export interface OcrText {
 /** Reads text from pictures. */
 export interface OcrEngine {
   readonly name: 'tesseract' | 'http' | 'none';
-  /** 503 `provider_not_configured` without an engine, 502 where it failed. */
-  read(picture: Buffer, mimeType: string): Promise<OcrText>;
+  /** 503 `provider_not_configured` without an engine, 502 where it failed. What waits is left out once the signal is aborted. */
+  read(picture: Buffer, mimeType: string, signal: AbortSignal): Promise<OcrText>;
   stop(): Promise<void>;
 }
 
@@ -55,8 +55,8 @@ class Tesseract implements OcrEngine {
     this.#log = log;
   }
 
-  read(picture: Buffer): Promise<OcrText> {
-    return this.#turns.take(() => this.#recognise(picture));
+  read(picture: Buffer, _mimeType: string, signal: AbortSignal): Promise<OcrText> {
+    return this.#turns.take(() => this.#recognise(picture), signal);
   }
 
   async stop(): Promise<void> {

@@ -1,39 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, jest } from '@jest/globals';
-import { hugePdf, pdf, scannedPdf } from '../../testing/pdf.ts';
-import { readPdf } from './pdf.ts';
+import { hugePdf, noisyScan, pdf, scannedPdf, scansPdf } from '../../testing/pdf.ts';
+import { pictureLimitBytes, readPdf, readPdfPicture } from './pdf.ts';
 import { pictureSize } from './pictures.ts';
 
 jest.setTimeout(120_000);
 
 const png = readFileSync(new URL('../../testing/licence.png', import.meta.url));
-const read = (file: Buffer, withPictures = true) => readPdf(file, { maxPages: 5, withPictures });
+const never = new AbortController().signal;
+const read = (file: Buffer) => readPdf(file, 5, never);
+const picture = (file: Buffer, page = 1) => readPdfPicture(file, page, never);
 
 describe('readPdf', () => {
   it('reads the text layer, page by page', async () => {
     const content = await read(pdf(['DRIVING LICENCE', 'No 1'], ['Page two']));
-    expect(content).toMatchObject({ pages: 2, pictures: [] });
+    expect(content).toMatchObject({ pages: 2 });
     expect(content?.text.split('\n')).toEqual(['DRIVING LICENCE', 'No 1', 'Page two']);
-  });
-
-  it('hands out the picture of a page that was scanned, where that is asked for', async () => {
-    const scan = scannedPdf(png);
-    const content = await read(scan);
-    expect(content).toMatchObject({ pages: 1, text: '' });
-    expect(content?.pictures.map((picture) => pictureSize(picture, 'image/png'))).toEqual([
-      pictureSize(png, 'image/png'),
-    ]);
-    expect(await read(scan, false)).toMatchObject({ pictures: [] });
   });
 
   it('only counts the pages of one that has too many', async () => {
     const pages = ['1', '2', '3', '4', '5', '6'].map((no) => [`Page ${no}`]);
-    expect(await read(pdf(...pages))).toEqual({ pages: 6, text: '', pictures: [] });
-  });
-
-  it('unpacks no picture of too many pixels', async () => {
-    const wide = scannedPdf(png).toString('latin1').replace('/Width 900', '/Width 99000');
-    expect(await read(Buffer.from(wide, 'latin1'))).toMatchObject({ pages: 1, pictures: [] });
+    expect(await read(pdf(...pages))).toEqual({ pages: 6, text: '' });
   });
 
   it('gives up one that is small as a file and huge in memory, and the broken', async () => {
@@ -41,5 +28,36 @@ describe('readPdf', () => {
     expect(huge.length).toBeLessThan(10 * 2 ** 20);
     expect(await read(huge)).toBeNull();
     expect(await read(Buffer.from('%PDF-1.4 broken'))).toBeNull();
+  });
+});
+
+describe('readPdfPicture', () => {
+  it('hands out the picture of the page that is asked for', async () => {
+    const scan = scannedPdf(png);
+    expect(await read(scan)).toEqual({ pages: 1, text: '' });
+    expect(pictureSize((await picture(scan)) ?? Buffer.alloc(0), 'image/png')).toEqual(pictureSize(png, 'image/png'));
+    const two = scansPdf([noisyScan(10), noisyScan(20)]);
+    for (const [page, height] of [
+      [1, 10],
+      [2, 20],
+    ] as const)
+      expect(pictureSize((await picture(two, page)) ?? Buffer.alloc(0), 'image/png')).toEqual({
+        width: 12_000,
+        height,
+      });
+  });
+
+  it('is empty for a page without one, and for one of too many pixels', async () => {
+    expect(await picture(pdf(['DRIVING LICENCE']))).toEqual(Buffer.alloc(0));
+    const wide = scannedPdf(png).toString('latin1').replace('/Width 900', '/Width 99000');
+    expect(await picture(Buffer.from(wide, 'latin1'))).toEqual(Buffer.alloc(0));
+  });
+
+  it('hands out no picture that is small in the file and too large as PNG', async () => {
+    const half = await picture(scansPdf([noisyScan(500)]));
+    expect(half?.length).toBeGreaterThan(pictureLimitBytes / 2);
+    const whole = scansPdf([noisyScan(1000)]);
+    expect(whole.length).toBeLessThan(10 * 2 ** 20);
+    expect(await picture(whole)).toBeNull();
   });
 });

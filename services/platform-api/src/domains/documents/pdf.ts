@@ -5,32 +5,33 @@ export interface PdfContent {
   readonly pages: number;
   /** Of its text layer; empty where it has more pages than it may. */
   readonly text: string;
-  /** Of each page the largest one, as PNG, where pictures were asked for. */
-  readonly pictures: readonly Buffer[];
 }
 
 const program = new URL('../../../programs/read-pdf.mjs', import.meta.url);
 /** A page of A4 at 400 dots an inch has 15.5 million. */
 const maxPixels = 20_000_000;
-const limits = { timeoutMs: 20_000, memoryBytes: 768 * 1024 * 1024, outputBytes: 128 * 1024 * 1024 };
+const inOneRun = { timeoutMs: 20_000, memoryBytes: 768 * 1024 * 1024 };
+/** Five pages of small print have some 50 thousand letters. */
+const textBytes = 4 * 1024 * 1024;
+
+/** Largest picture of a page that is read, as PNG: an A4 page in colours at 300 dots an inch has 26 MB before it is packed. */
+export const pictureLimitBytes = 32 * 1024 * 1024;
 
 /** True for a text that has words, and not only page numbers. */
 export const hasWords = (text: string): boolean => /\p{L}{2}/u.test(text);
 
 /** Reads a PDF in a process of its own; null for one that can not be read, or not within what that process may take. */
-export async function readPdf(
-  file: Buffer,
-  { maxPages, withPictures }: { readonly maxPages: number; readonly withPictures: boolean },
-): Promise<PdfContent | null> {
-  const args = [String(maxPages), String(maxPixels), ...(withPictures ? ['--pictures'] : [])];
-  const output = await runProgram(program, args, file, limits);
-  if (output === null) return null;
-  const { pages, text, pictures } = JSON.parse(output.toString()) as PdfAnswer;
-  return { pages, text, pictures: pictures.map((picture) => Buffer.from(picture, 'base64')) };
+export async function readPdf(file: Buffer, maxPages: number, signal: AbortSignal): Promise<PdfContent | null> {
+  const limits = { ...inOneRun, outputBytes: textBytes };
+  const output = await runProgram(program, ['text', String(maxPages), String(maxPixels)], file, limits, signal);
+  return output === null ? null : (JSON.parse(output.toString()) as PdfContent);
 }
 
-interface PdfAnswer {
-  readonly pages: number;
-  readonly text: string;
-  readonly pictures: readonly string[];
+/**
+ * The largest picture of a page (from 1) as PNG, in a process of its own; empty where the page has none, null where it can not be read, or not within what that
+ * process may take. One page at a time: all of them together would be too much to hold here.
+ */
+export async function readPdfPicture(file: Buffer, page: number, signal: AbortSignal): Promise<Buffer | null> {
+  const limits = { ...inOneRun, outputBytes: pictureLimitBytes };
+  return runProgram(program, ['picture', String(page), String(maxPixels)], file, limits, signal);
 }

@@ -13,10 +13,13 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'program-'));
 });
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const generous: ProgramLimits = { timeoutMs: 50_000, memoryBytes: 2 ** 30, outputBytes: 2 ** 20 };
+const never = new AbortController().signal;
 let last = 0;
 
 async function run(code: string, limits: Partial<ProgramLimits> = {}, input = 'some file'): Promise<string | null> {
@@ -24,7 +27,7 @@ async function run(code: string, limits: Partial<ProgramLimits> = {}, input = 's
   const path = join(folder, `program-${last}.mjs`);
   await writeFile(path, code);
   const allowed = { ...generous, ...limits };
-  const output = await runProgram(pathToFileURL(path), ['one', 'two'], Buffer.from(input), allowed);
+  const output = await runProgram(pathToFileURL(path), ['one', 'two'], Buffer.from(input), allowed, never);
   return output === null ? null : output.toString();
 }
 

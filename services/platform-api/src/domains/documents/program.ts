@@ -18,14 +18,15 @@ const turns = new Turns(8);
 
 /**
  * Runs one of our programs on a file, in a process that has nothing of ours: no settings, no secrets. Its standard output; null where it failed, or took more
- * than it may. 503 `unavailable` where no process can be started.
+ * than it may. 503 `unavailable` where no process can be started, and for work whose signal was aborted before its turn came.
  */
 export const runProgram = (
   program: URL,
   args: readonly string[],
   input: Buffer,
   limits: ProgramLimits,
-): Promise<Buffer | null> => turns.take(() => run(program, args, input, limits));
+  signal: AbortSignal,
+): Promise<Buffer | null> => turns.take(() => run(program, args, input, limits), signal);
 
 async function run(
   program: URL,

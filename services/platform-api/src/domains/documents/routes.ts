@@ -57,7 +57,9 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
       502: 'The service that reads text from pictures failed.',
       503: 'No engine that reads text from pictures is configured, or it is busy.',
     },
-    handle: async ({ body, context }) => ({ data: await extractDocument(deps, callerOf(context), body) }),
+    handle: async ({ body, context }) => ({
+      data: await extractDocument(deps, callerOf(context), body, context.signal),
+    }),
   }),
   ...storedRoutes(deps),
 ];

@@ -1,6 +1,6 @@
 import { AppError } from '@fleet/service-kit';
 
-/** Lets works go one after the other; 503 `unavailable` where too many wait. */
+/** Lets works go one after the other; 503 `unavailable` where too many wait, and for a work whose signal was aborted before its turn came. */
 export class Turns {
   readonly #maxWaiting: number;
   #last: Promise<unknown> = Promise.resolve();
@@ -11,13 +11,15 @@ export class Turns {
     this.#maxWaiting = maxWaiting;
   }
 
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  async take<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.#waiting >= this.#maxWaiting)
       throw new AppError('unavailable', 'Too many documents are being read at the moment.');
     this.#waiting += 1;
     const before = this.#last;
     const mine = (async () => {
       await before.catch(() => undefined);
+      if (signal.aborted)
+        throw new AppError('unavailable', 'Nobody waits for this document any more.', { cause: signal.reason });
       return work();
     })();
     this.#last = mine;

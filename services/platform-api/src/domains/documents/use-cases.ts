@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readBarcode } from './barcode.ts';
 import type { OcrEngine, OcrText } from './ocr.ts';
-import { hasWords, type PdfContent, readPdf } from './pdf.ts';
+import { hasWords, type PdfContent, pictureLimitBytes, readPdf, readPdfPicture } from './pdf.ts';
 import { pictureSize } from './pictures.ts';
 import { type DocumentText, type Extracted, extract, fileTypeOf, meanConfidence } from './rules.ts';
 import { type ExtractBody, type ExtractResult, mimeTypes } from './schema.ts';
@@ -26,7 +26,12 @@ type Given =
   | { readonly text: string };
 
 /** Reads the fields of a document. What they say is answered and never logged; the file stays only where that is asked for. */
-export async function extractDocument(deps: Parts, caller: Caller, body: ExtractBody): Promise<ExtractResult> {
+export async function extractDocument(
+  deps: Parts,
+  caller: Caller,
+  body: ExtractBody,
+  signal: AbortSignal,
+): Promise<ExtractResult> {
   const startedAtMs = performance.now();
   const given = givenIn(body);
   const understand = (read: Read): Understood | null => {
@@ -37,7 +42,7 @@ export async function extractDocument(deps: Parts, caller: Caller, body: Extract
     );
     return extracted === null ? null : { ...extracted, pages: read.pages, engine: read.engine };
   };
-  const understood = 'text' in given ? understand(ofText(given.text)) : await inFile(deps, given, understand);
+  const understood = 'text' in given ? understand(ofText(given.text)) : await inFile(deps, given, understand, signal);
   if (understood === null) throw unreadable('Nothing was found in the document that can be read.');
   const { type, fields, mrz, warnings, pages, engine } = understood;
   const stored =
@@ -116,38 +121,52 @@ async function inFile(
   { ocr }: Parts,
   { file, mimeType }: Extract<Given, { file: Buffer }>,
   understand: (read: Read) => Understood | null,
+  signal: AbortSignal,
 ): Promise<Understood | null> {
-  if (mimeType !== 'application/pdf') return understand(await ofPictures(ocr, [{ content: file, mimeType }], 1));
-  const { pages, text } = await contentOf(file, false);
+  const ofAll = async (pictures: Pictures, pages: number): Promise<Understood | null> =>
+    understand(await ofPictures(ocr, pictures, pages, signal));
+  if (mimeType !== 'application/pdf') return ofAll([{ content: file, mimeType }], 1);
+  const { pages, text } = await contentOf(file, signal);
   if (hasWords(text)) {
     const understood = understand({ ...ofText(text), pages, engine: 'pdf' });
     if (understood !== null || ocr.name === 'none') return understood;
   }
   // Services of operators read whole PDFs.
-  if (ocr.name !== 'tesseract') return understand(await ofPictures(ocr, [{ content: file, mimeType }], pages));
-  const { pictures } = await contentOf(file, true);
-  const scans = pictures.map((content) => ({ content, mimeType: 'image/png' }));
-  return understand(await ofPictures(ocr, scans, pages));
+  return ofAll(ocr.name === 'tesseract' ? scansOf(file, pages, signal) : [{ content: file, mimeType }], pages);
 }
 
-async function contentOf(file: Buffer, withPictures: boolean): Promise<PdfContent> {
-  const content = await readPdf(file, { maxPages, withPictures });
+async function contentOf(file: Buffer, signal: AbortSignal): Promise<PdfContent> {
+  const content = await readPdf(file, maxPages, signal);
   if (content === null) throw unreadable('The PDF can not be read, or takes too much to be read.');
   if (content.pages <= maxPages) return content;
   throw invalid([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
 }
 
+/** The picture of each page that has one, when it is asked for. */
+async function* scansOf(file: Buffer, pages: number, signal: AbortSignal): AsyncGenerator<Picture> {
+  for (let page = 1; page <= pages; page += 1) {
+    const content = await readPdfPicture(file, page, signal);
+    if (content === null)
+      throw unreadable(
+        `The picture on page ${page} of the PDF can not be read, or takes too much to be read: as PNG it may have ${pictureLimitBytes / 1024 / 1024} MiB.`,
+      );
+    if (content.length > 0) yield { content, mimeType: 'image/png' };
+  }
+}
+
+interface Picture {
+  readonly content: Buffer;
+  readonly mimeType: string;
+}
+type Pictures = Iterable<Picture> | AsyncIterable<Picture>;
+
 /** What is read in pictures: a barcode of a licence says all; else what the engine reads, one after the other. */
-async function ofPictures(
-  ocr: OcrEngine,
-  pictures: readonly { readonly content: Buffer; readonly mimeType: string }[],
-  pages: number,
-): Promise<Read> {
+async function ofPictures(ocr: OcrEngine, pictures: Pictures, pages: number, signal: AbortSignal): Promise<Read> {
   const read: OcrText[] = [];
-  for (const { content, mimeType } of pictures) {
-    const barcode = ocr.name === 'none' ? null : await readBarcode(content, mimeType);
+  for await (const { content, mimeType } of pictures) {
+    const barcode = ocr.name === 'none' ? null : await readBarcode(content, mimeType, signal);
     if (barcode !== null) return { ...ofText(barcode), pages, engine: 'barcode' };
-    read.push(await ocr.read(content, mimeType));
+    read.push(await ocr.read(content, mimeType, signal));
   }
   const confidence = read.reduce((sum, each) => sum + each.confidence, 0) / Math.max(1, read.length);
   return { text: read.map(({ text }) => text).join('\n'), confidence, source: 'ocr', pages, engine: ocr.name };
