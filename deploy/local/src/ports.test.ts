@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import {
   blockedHttpPort,
   claimPorts,
@@ -80,9 +81,10 @@ describe('findTakenPort', () => {
   });
 
   it('sees a UDP port that is taken, though the same TCP port is free', async () => {
-    const holder = createSocket('udp4').bind(0, '127.0.0.1');
+    // One of this worker's own: of those that the system gives, a connection may have the same one for TCP.
+    const port = await freePort();
+    const holder = createSocket('udp4').bind(port, '127.0.0.1');
     await once(holder, 'listening');
-    const { port } = holder.address();
     const udp = { purpose: 'JT/T 1078', host: '127.0.0.1', port, protocol: 'udp' as const };
     const tcp = { ...udp, protocol: 'tcp' as const };
     expect(await findTakenPort([tcp, udp])).toEqual({ claim: udp, reason: 'EADDRINUSE' });

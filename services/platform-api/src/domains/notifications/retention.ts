@@ -1,4 +1,3 @@
-import type { Filter } from 'mongodb';
 import type { Deps } from '../../deps.ts';
 import { removeGently, writeGently } from '../../store/gentle-writes.ts';
 import type { SweepTurn } from '../../store/sweep-turn.ts';
@@ -23,6 +22,7 @@ export async function removeOldNotifications(
     .find({ _id: { $gte: from } }, { projection: { _id: 1 } })
     .sort({ _id: 1 })
     .toArray();
+  const notifications = records.collection<Notification>('notifications');
   for (const { _id: accountId } of accounts) {
     const { notifications_days: days } = (await accountConfig({ records, config }, { accountId })).retention;
     const before = (kept: number): Date => new Date(nowMs - kept * dayMs);
@@ -30,19 +30,25 @@ export async function removeOldNotifications(
       { accountId, createdAt: { $lt: before(days) }, severity: { $ne: 'critical' } },
       { accountId, createdAt: { $lt: before(Math.max(days, criticalDays)) } },
     ] as const;
-    for (const where of old) if (!(await removeWhere(records, where, isOver))) return accountId;
+    for (const where of old) {
+      const find = () =>
+        notifications
+          .find(where, { projection: { dedupeKey: 1 } })
+          .limit(atOnce)
+          .toArray();
+      if (!(await removeFound(records, find, isOver))) return accountId;
+    }
     if (isOver()) return accountId + 1;
   }
   return null;
 }
 
-function removeWhere(records: Deps['records'], where: Filter<Notification>, isOver: () => boolean): Promise<boolean> {
+function removeFound(
+  records: Deps['records'],
+  find: () => Promise<Pick<Notification, '_id' | 'dedupeKey'>[]>,
+  isOver: () => boolean,
+): Promise<boolean> {
   const notifications = records.collection<Notification>('notifications');
-  const find = () =>
-    notifications
-      .find(where, { projection: { dedupeKey: 1 } })
-      .limit(atOnce)
-      .toArray();
   // The records go first: a claim without a record is completed by whoever raises it again, and a record without a claim would be doubled.
   const remove = async (some: readonly Pick<Notification, '_id' | 'dedupeKey'>[]): Promise<void> => {
     const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
