@@ -2,6 +2,7 @@ import { AppError, invalid } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readBarcode } from './barcode.ts';
+import { bytesOfBase64 } from './base64.ts';
 import type { OcrEngine, OcrText } from './ocr.ts';
 import { hasWords, type PdfContent, pictureLimitBytes, readPdf, readPdfPicture } from './pdf.ts';
 import { pictureSize } from './pictures.ts';
@@ -98,11 +99,9 @@ function bytesOf({ file, content_base64: base64, mime_type: mimeType }: ExtractB
   declared: string | undefined;
 } {
   if (base64 !== undefined) {
-    // Lines and blanks first: an expression that allows for them anywhere takes hours for a long text that is none.
-    const letters = base64.replaceAll(/\s+/g, '');
-    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(letters))
-      throw invalid([{ path: '/content_base64', message: 'must be base64' }]);
-    return { bytes: Buffer.from(letters, 'base64'), declared: mimeType };
+    const bytes = bytesOfBase64(base64);
+    if (bytes === null) throw invalid([{ path: '/content_base64', message: 'must be base64' }]);
+    return { bytes, declared: mimeType };
   }
   const bytes: unknown = file?.bytes;
   if (!Buffer.isBuffer(bytes)) throw invalid([{ path: '/file', message: 'must be a file of multipart/form-data' }]);

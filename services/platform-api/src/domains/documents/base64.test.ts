@@ -1,0 +1,34 @@
+import { setFlagsFromString } from 'node:v8';
+import { describe, expect, it } from '@jest/globals';
+import { bytesOfBase64 } from './base64.ts';
+
+describe('bytesOfBase64', () => {
+  // First of all tests here: an expression is compiled when it is used for the first time.
+  it('reads megabytes in a process in which V8 has compiled too many expressions to optimise more of them', () => {
+    setFlagsFromString('--no-regexp-optimization');
+    try {
+      const bytes = Buffer.alloc(10 * 1024 * 1024, 'a picture');
+      const letters = bytes.toString('base64');
+      expect(bytesOfBase64(letters)?.equals(bytes)).toBe(true);
+      expect(bytesOfBase64(' '.repeat(14_000_000))).toBeNull();
+      expect(bytesOfBase64(`${letters}!`)).toBeNull();
+    } finally {
+      setFlagsFromString('--regexp-optimization');
+    }
+  });
+
+  it.each([
+    ['QQ==', 'A'],
+    ['QUI=', 'AB'],
+    ['QUJD', 'ABC'],
+    ['QUI', 'AB'],
+    [' Q U\r\nJ\tD ', 'ABC'],
+    ['+/+/', '\xfb\xff\xbf'],
+  ])('reads %j', (text, bytes) => {
+    expect(bytesOfBase64(text)?.toString('latin1')).toBe(bytes);
+  });
+
+  it.each(['', ' ', '=', '==', 'Q=Q=', '=QQ', 'QQ===', 'QQ-_', 'QÄ==', '!'])('refuses %j', (text) => {
+    expect(bytesOfBase64(text)).toBeNull();
+  });
+});
