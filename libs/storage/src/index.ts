@@ -8,6 +8,7 @@ export {
   readDevices,
   releaseDevice,
 } from './device-state.ts';
+export { findByIds } from './find-by-ids.ts';
 export { insertNew } from './insert-new.ts';
 export {
   type Collection,

@@ -1,5 +1,4 @@
-import type { Collection, Database, Redis } from '@fleet/storage';
-import { isDuplicateKey } from '@fleet/storage';
+import { type Collection, type Database, findByIds, isDuplicateKey, type Redis } from '@fleet/storage';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { writeGently } from '../store/gentle-writes.ts';
 import type { VehicleState } from './state.ts';
@@ -23,7 +22,6 @@ const locationKey = (imei: string): string => `last-location:${imei}`;
 const formerKey = (imei: string): string => `former-terminal:${imei}`;
 const placeKey = (partition: number): string => `telemetry-place:${partition}`;
 const readAtOnce = 500;
-const findAtOnce = 32;
 /** Longer than any replica takes the terminal to be where it was. */
 const formerForSeconds = 3_600;
 
@@ -176,14 +174,8 @@ export async function readStoredStates(
   database: Database,
   imeis: readonly string[],
 ): Promise<Map<string, VehicleState>> {
-  const found = new Map<string, VehicleState>();
-  for (let at = 0; at < imeis.length; at += findAtOnce) {
-    // One by one: for a list of ids the embedded database reads the whole collection.
-    const part = imeis.slice(at, at + findAtOnce);
-    const stored = await Promise.all(part.map((_id) => statesIn(database).findOne({ _id })));
-    for (const each of stored) if (each !== null) found.set(each._id, JSON.parse(each.state) as VehicleState);
-  }
-  return found;
+  const stored = await findByIds(statesIn(database), imeis);
+  return new Map(stored.map(({ _id, state }) => [_id, JSON.parse(state) as VehicleState]));
 }
 
 /** Keeps states in MongoDB; while it is not urgent, others that write are let before. */

@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, insertNew } from '@fleet/storage';
+import { type Collection, type Database, findByIds, insertNew } from '@fleet/storage';
 import type { Deps } from '../../deps.ts';
 import { removeGently, writeGently } from '../../store/gentle-writes.ts';
 import type { RecordFields, Records } from '../../store/records.ts';
@@ -18,8 +18,6 @@ interface TakenTime {
 type Store = Pick<Deps, 'records' | 'database'>;
 
 const collectionName = 'notifications';
-/** Reads by text ids one by one are fast on every database, and a list of them is not on the embedded one. */
-const singlyUpTo = 64;
 
 export const claimOf = (dedupeKey: string): string => `${collectionName}.dedupeKey:${dedupeKey}`;
 
@@ -35,7 +33,7 @@ export async function recordAll(
   const unique = new Map<string, NewNotification>();
   for (const each of given) if (!unique.has(each.dedupeKey)) unique.set(each.dedupeKey, each);
   const claims = await claim(records, [...unique.keys()], now);
-  const known = await findByIds(
+  const known = await findRecorded(
     records,
     claims.filter(({ isOwn }) => !isOwn).map(({ id }) => id),
   );
@@ -53,7 +51,7 @@ export async function recordAll(
     }),
   );
   const taken = await insertNew(records.collection<Notification>(collectionName), made);
-  const others = await findByIds(
+  const others = await findRecorded(
     records,
     taken.map((at) => (made[at] as Notification)._id),
   );
@@ -88,16 +86,11 @@ async function claim(records: Records, keys: readonly string[], now: Date): Prom
 /** The ids of what is on record, or about to be, by dedupe key. */
 export async function claimed(records: Records, keys: readonly string[]): Promise<Map<string, number>> {
   const ids = new Map(keys.map((key) => [claimOf(key), key]));
-  const found =
-    keys.length <= singlyUpTo
-      ? await Promise.all([...ids.keys()].map((_id) => records.uniqueValues.findOne({ _id })))
-      : await records.uniqueValues.find({ _id: { $in: [...ids.keys()] } }).toArray();
-  return new Map(
-    found.flatMap((each) => (each === null ? [] : [[ids.get(each._id) as string, each.recordId] as const])),
-  );
+  const found = await findByIds(records.uniqueValues, [...ids.keys()]);
+  return new Map(found.map((each) => [ids.get(each._id) as string, each.recordId]));
 }
 
-async function findByIds(records: Records, ids: readonly number[]): Promise<Map<number, Notification>> {
+async function findRecorded(records: Records, ids: readonly number[]): Promise<Map<number, Notification>> {
   if (ids.length === 0) return new Map();
   const found = await records
     .collection<Notification>(collectionName)

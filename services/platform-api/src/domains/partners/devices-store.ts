@@ -1,4 +1,4 @@
-import type { Collection, Database } from '@fleet/storage';
+import { type Collection, type Database, findByIds } from '@fleet/storage';
 
 /** By which partner a device came in: for each account that it was pushed for, the partner, or null where the account's own headers came with the push. */
 interface PartnerDevice {
@@ -45,6 +45,6 @@ export class PartnerDevices {
   }
 
   #find(imeis: readonly string[]): Promise<PartnerDevice[]> {
-    return this.#devices.find({ _id: { $in: [...imeis] } }).toArray();
+    return findByIds(this.#devices, imeis);
   }
 }

@@ -1,4 +1,4 @@
-import type { Database } from '@fleet/storage';
+import { type Database, findByIds } from '@fleet/storage';
 import { lastHeardMs } from '../realtime/rules.ts';
 import type { DeviceShown } from './schema.ts';
 import type { VehicleNow } from './states.ts';
@@ -33,9 +33,7 @@ export async function noteDevice(database: Database, imei: string, change: Devic
 
 /** What is known of terminals, by canonical number. */
 export async function findDevices(database: Database, imeis: readonly string[]): Promise<Map<string, DeviceRecord>> {
-  if (imeis.length === 0) return new Map();
-  const where = { _id: { $in: [...imeis] } };
-  const found = await devicesIn(database).find(where).toArray();
+  const found = await findByIds(devicesIn(database), imeis);
   return new Map(found.map((device) => [device._id, device]));
 }
 

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { testEnv } from '../../service-kit/src/testing/server-process.ts';
+import { findByIds } from './find-by-ids.ts';
+import { type Database, openDatabase } from './mongo.ts';
+
+// A real server on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let database: Database;
+beforeAll(async () => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/ids_${randomBytes(6).toString('hex')}`;
+  database = openDatabase(url.href, { appName: 'find-by-ids-test' });
+  const known = Array.from({ length: 100 }, (_none, at) => ({ _id: `terminal-${at}`, at }));
+  await database.collection<{ _id: string; at: number }>('known').insertMany(known);
+});
+afterAll(async () => {
+  await database.db.dropDatabase();
+  await database.close();
+});
+
+const find = async (ids: readonly string[]) => {
+  const found = await findByIds(database.collection<{ _id: string; at: number }>('known'), ids);
+  return found.map(({ at }) => at).sort((one, other) => one - other);
+};
+
+describe('findByIds', () => {
+  it('finds those that are there, more than are looked up at once', async () => {
+    const ids = Array.from({ length: 90 }, (_none, at) => `terminal-${at + 20}`);
+    expect(await find(ids)).toEqual(Array.from({ length: 80 }, (_none, at) => at + 20));
+  });
+
+  it('finds nothing for no ids, nor for unknown ones', async () => {
+    expect(await find([])).toEqual([]);
+    expect(await find(['terminal', 'terminal-100', ''])).toEqual([]);
+  });
+});
