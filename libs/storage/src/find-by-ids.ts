@@ -4,12 +4,12 @@ import type { Collection, Document, Filter, WithId } from 'mongodb';
 const atOnce = 32;
 
 /**
- * The documents with these text ids that are there, in no particular order. They are looked up one by one: for a list of ids FerretDB 1 reads the whole collection, however
+ * The documents with these ids that are there, in no particular order. They are looked up one by one: for a list of ids FerretDB 1 reads the whole collection, however
  * short the list is.
  */
-export async function findByIds<T extends Document & { readonly _id: string }>(
+export async function findByIds<T extends Document & { readonly _id: string | number }>(
   collection: Collection<T>,
-  ids: readonly string[],
+  ids: readonly T['_id'][],
 ): Promise<WithId<T>[]> {
   const found: WithId<T>[] = [];
   for (let at = 0; at < ids.length; at += atOnce) {

@@ -91,11 +91,7 @@ export async function claimed(records: Records, keys: readonly string[]): Promis
 }
 
 async function findRecorded(records: Records, ids: readonly number[]): Promise<Map<number, Notification>> {
-  if (ids.length === 0) return new Map();
-  const found = await records
-    .collection<Notification>(collectionName)
-    .find({ _id: { $in: [...ids] } })
-    .toArray();
+  const found = await findByIds(records.collection<Notification>(collectionName), ids);
   return new Map(found.map((each) => [each._id, each]));
 }
 
