@@ -11,6 +11,14 @@ export function expectedVersion(context: Pick<RequestContext, 'request'>): numbe
   return Number(version);
 }
 
+/** What a route adds to its `errors` to honour `If-Match`, which its document then has as a header. */
+export const otherVersion = { 412: 'The record has another version than `If-Match` names.' } as const;
+
+/** 412 where a record has another version than the caller asks for. For what is done before the write that checks it for good. */
+export function requireVersion({ version }: { readonly version: number }, expected: number | undefined): void {
+  if (expected !== undefined && version !== expected) throw versionMismatch(version);
+}
+
 /** The refusal of a change to a version that is not there any more. */
 export const versionMismatch = (version: number): AppError =>
   new AppError('version_mismatch', `The record has been changed: its version is ${version} now.`, {

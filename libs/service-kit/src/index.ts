@@ -31,7 +31,7 @@ export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './errors
 export { writeJson } from './exact-json.ts';
 export { type FilePath, signFilePath, verifyFilePath } from './file-signature.ts';
 export { type IdempotencyStore, type KeptAnswer, type KeptRequest, onlyOnce } from './idempotency.ts';
-export { expectedVersion, versionMismatch } from './if-match.ts';
+export { expectedVersion, otherVersion, requireVersion, versionMismatch } from './if-match.ts';
 export { parseJsonBody } from './json-body.ts';
 export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
 export { createLogger, type Logger, shownUrl } from './log.ts';

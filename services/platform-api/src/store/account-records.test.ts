@@ -99,6 +99,23 @@ describe('AccountRecords', () => {
     expect(race.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
+  it('removes the version alone that If-Match names, and another one is 412', async () => {
+    const { _id } = await drivers.insert(ours, driver('Bob', { imei: 'bob' }));
+    await drivers.update(ours, _id, { name: 'Rob' });
+    const removal = drivers.remove(ours, _id, { expectedVersion: 1 });
+    await expect(removal).rejects.toMatchObject({ code: 'version_mismatch', headers: { ETag: '"2"' } });
+    await expect(drivers.insert(ours, driver('Bill', { imei: 'bob' }))).rejects.toMatchObject({ code: 'duplicate' });
+    expect(await drivers.remove(ours, _id, { where: { name: 'Bob' }, expectedVersion: 2 })).toBeNull();
+    expect(await drivers.remove(theirs, _id, { expectedVersion: 1 })).toBeNull();
+    const race = await Promise.allSettled([
+      drivers.update(ours, _id, { name: 'Robert' }, 2),
+      drivers.remove(ours, _id, { expectedVersion: 2 }),
+    ]);
+    const [changed, removed] = race.map((each) => each.status === 'fulfilled' && each.value !== null);
+    expect(changed).toBe(!removed);
+    expect(await drivers.remove(ours, 999_999, { expectedVersion: 1 })).toBeNull();
+  });
+
   it('keeps values unique within the account or the system, and frees them with a change or the record', async () => {
     const first = await drivers.insert(ours, driver('Cid', { licenseNumber: 'L1', imei: '1' }));
     const duplicate = { code: 'duplicate', details: [{ path: '/license_number', message: 'is taken' }] };

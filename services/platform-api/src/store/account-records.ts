@@ -1,4 +1,11 @@
-import { AppError, type PageItems, type Paging, type Sorting, versionMismatch } from '@fleet/service-kit';
+import {
+  AppError,
+  type PageItems,
+  type Paging,
+  requireVersion,
+  type Sorting,
+  versionMismatch,
+} from '@fleet/service-kit';
 import { type Collection, isDuplicateKey } from '@fleet/storage';
 import type { RecordChange, RecordFields, Records, UniqueValue } from './records.ts';
 
@@ -31,6 +38,12 @@ export interface ListQuery {
   readonly where?: Conditions;
   readonly sorting?: Sorting;
   readonly paging?: Paging;
+}
+
+/** When a record is removed. */
+export interface RemoveOptions {
+  readonly where?: Conditions;
+  readonly expectedVersion?: number | undefined;
 }
 
 /** How a collection of account records behaves. */
@@ -123,7 +136,7 @@ export class AccountRecords<T extends AccountRecord> {
     const scope = { accountId };
     const before = await this.find(scope, id);
     if (before === null) return null;
-    if (expectedVersion !== undefined && before.version !== expectedVersion) throw versionMismatch(before.version);
+    requireVersion(before, expectedVersion);
     const taken = await this.#takeAll(scope, id, change, before);
     const filter = {
       _id: id,
@@ -169,11 +182,24 @@ export class AccountRecords<T extends AccountRecord> {
     return result.modifiedCount;
   }
 
-  /** Removes a record, if it is as `where` says, and gives its unique values back; the record as it was, or null. */
-  async remove(scope: Scope, id: number, where: Conditions = {}): Promise<T | null> {
-    const filter = { ...where, _id: id, accountId: scope.accountId };
+  /**
+   * Removes a record, if it is as `where` says, and gives its unique values back; the record as it was, or null. With `expectedVersion` (If-Match) another version
+   * is 412.
+   */
+  async remove(
+    { accountId }: Scope,
+    id: number,
+    { where = {}, expectedVersion }: RemoveOptions = {},
+  ): Promise<T | null> {
+    const scope = { accountId };
+    const version = expectedVersion === undefined ? {} : { version: expectedVersion };
+    const filter = { ...where, ...version, _id: id, accountId };
     const removed = (await this.#collection.findOneAndDelete(filter)) as T | null;
-    if (removed === null) return null;
+    if (removed === null) {
+      const now = expectedVersion === undefined ? null : await this.find(scope, id);
+      if (now !== null) requireVersion(now, expectedVersion);
+      return null;
+    }
     await this.#release(
       id,
       this.#keysOf(scope, removed as unknown as Conditions).map(([key]) => key),

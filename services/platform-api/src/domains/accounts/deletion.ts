@@ -23,14 +23,19 @@ import { removeUploadsOf } from './uploads.ts';
  * Deletes an account, by its owner or from above. From now on it is there for nobody: sessions, keys and links end at once, vehicles and what goes on with them
  * behind that, personal fields when their time has come. The account as it was, or null.
  */
-export async function deleteAccount(deps: Deps, caller: Caller, id: number): Promise<Account | null> {
+export async function deleteAccount(
+  deps: Deps,
+  caller: Caller,
+  id: number,
+  expectedVersion?: number,
+): Promise<Account | null> {
   const account = await visibleAccount(deps.records, caller, id);
   if (account === null) return null;
   if (id === caller.accountId && caller.role !== 'owner')
     throw new AppError('permission_denied', 'An account is deleted by its owner, or from above.');
   if ((await accountsMadeBy(deps.records, [id])).length > 0)
     throw new AppError('in_use', 'There are accounts below this one: they have to be deleted first.');
-  if ((await updateAccount(deps.records, id, { deletedAt: new Date() })) === null) return null;
+  if ((await updateAccount(deps.records, id, { deletedAt: new Date() }, expectedVersion)) === null) return null;
   for (const accountId of new Set([caller.accountId, id]))
     await audit(deps, { ...caller, accountId }, 'accounts.delete', { type: 'accounts', id });
   await closeAccount(deps, id);

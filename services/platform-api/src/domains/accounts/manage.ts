@@ -1,4 +1,4 @@
-import { AppError, versionMismatch } from '@fleet/service-kit';
+import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
@@ -121,11 +121,7 @@ export async function editAccount(
   const { status } = given;
   const change = { ...fieldsOf(given), ...asGiven({ status }) };
   const changed = await updateAccount(deps.records, id, change, expectedVersion);
-  if (changed === null) {
-    const now = await findAccount(deps.records, id);
-    if (now !== null) throw versionMismatch(now.version);
-    return null;
-  }
+  if (changed === null) return null;
   if (status !== undefined && status !== account.status) await tellStandingChanged(deps, id);
   await audit(deps, { ...caller, accountId: id }, 'accounts.update', { type: 'accounts', id }, change);
   return changed;

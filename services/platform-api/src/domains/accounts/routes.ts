@@ -2,6 +2,7 @@ import {
   AppError,
   expectedVersion,
   oneOf,
+  otherVersion,
   pageEnvelope,
   pageOf,
   pagingQuery,
@@ -124,7 +125,7 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: changeBody,
     response: oneOf(accountSchema),
-    errors: { 412: 'The record has another version.' },
+    errors: otherVersion,
     handle: async ({ params, body, context }) =>
       found(await editAccount(deps, callerOf(context), params.id, body, expectedVersion(context))),
   }),
@@ -140,7 +141,8 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: Type.Object({ confirm: nameOf(['DELETE']) }),
     response: oneOf(accountSchema),
-    errors: { 409: 'There are accounts below this one.' },
-    handle: async ({ params, context }) => found(await deleteAccount(deps, callerOf(context), params.id)),
+    errors: { 409: 'There are accounts below this one.', ...otherVersion },
+    handle: async ({ params, context }) =>
+      found(await deleteAccount(deps, callerOf(context), params.id, expectedVersion(context))),
   }),
 ];

@@ -1,4 +1,4 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import { type PageItems, type Paging, type Sorting, versionMismatch } from '@fleet/service-kit';
 import type { Conditions } from '../../store/account-records.ts';
 import type { NewRecord, Records } from '../../store/records.ts';
 import type { Account } from './schema.ts';
@@ -9,7 +9,7 @@ const accountsIn = (records: Records) => records.collection<Account>('accounts')
 export const insertAccountOf = (records: Records, ownerEmail: string, account: NewRecord<Account>) =>
   records.insertUnique<Account>('accounts', 'first_owner', ownerEmail, account);
 
-/** Deleted accounts are there for the last two functions of this file alone. */
+/** Deleted accounts are there for the last three functions of this file alone. */
 const isThere = { deletedAt: null };
 
 export const findAccount = (records: Records, id: number): Promise<Account | null> =>
@@ -27,18 +27,23 @@ export async function removeAccount(records: Records, id: number): Promise<void>
   await accountsIn(records).deleteOne({ _id: id });
 }
 
-/** Changes an account; null where there is none, or none of the expected version. */
-export const updateAccount = (
+/** Changes an account; null where there is none. With `expectedVersion` (If-Match) another version is 412. */
+export async function updateAccount(
   records: Records,
   id: number,
   change: Partial<Pick<Account, 'name' | 'status' | 'timezone' | 'city' | 'country' | 'deletedAt'>>,
   expectedVersion?: number,
-): Promise<Account | null> =>
-  accountsIn(records).findOneAndUpdate(
+): Promise<Account | null> {
+  const changed = await accountsIn(records).findOneAndUpdate(
     { _id: id, ...isThere, ...(expectedVersion === undefined ? {} : { version: expectedVersion }) },
     { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } },
     { returnDocument: 'after' },
   );
+  if (changed !== null || expectedVersion === undefined) return changed;
+  const now = await findAccount(records, id);
+  if (now !== null) throw versionMismatch(now.version);
+  return null;
+}
 
 /** A page of the accounts below some dealers' accounts, or of all accounts. */
 export async function listAccounts(
@@ -87,4 +92,10 @@ export async function noteEnd(
   change: Partial<Pick<Account, 'isEnded' | 'erasedAt' | 'name' | 'city' | 'country'>>,
 ): Promise<void> {
   await accountsIn(records).updateOne({ _id: id }, { $set: { ...change, updatedAt: new Date() } });
+}
+
+/** Whether the personal fields of an account have been removed. */
+export async function isErased(records: Records, id: number): Promise<boolean> {
+  const erased = await accountsIn(records).findOne({ _id: id }, { projection: { erasedAt: 1 } });
+  return erased !== null && erased.erasedAt !== null && erased.erasedAt !== undefined;
 }

@@ -1,6 +1,8 @@
 import {
   AppError,
+  expectedVersion,
   oneOf,
+  otherVersion,
   pageEnvelope,
   pageOf,
   pagingQuery,
@@ -71,8 +73,9 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     access,
     params: idParams,
     response: oneOf(keySchema),
+    errors: otherVersion,
     handle: async ({ params, context }) => {
-      const key = await endKey(deps, callerOf(context), params.id);
+      const key = await endKey(deps, callerOf(context), params.id, expectedVersion(context));
       if (key === null) throw new AppError('not_found', 'There is no such API key.');
       return { data: shownKey(key) };
     },

@@ -1,5 +1,13 @@
 import { announce, type Bus, keyRevoked } from '@fleet/bus';
-import { AppError, invalid, isNetwork, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
+import {
+  AppError,
+  invalid,
+  isNetwork,
+  type PageItems,
+  type Paging,
+  requireVersion,
+  type Sorting,
+} from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Scope as AccountScope } from '../../store/account-records.ts';
@@ -120,9 +128,12 @@ export async function endKey(
   deps: Pick<Deps, 'records' | 'bus' | 'log'>,
   caller: Caller,
   id: number,
+  expectedVersion: number | undefined,
 ): Promise<ApiKey | null> {
   const key = await keysIn(deps.records).find(caller, id);
-  if (key === null || key.sealedDashboardKey !== null) return null;
+  if (key === null || key.sealedDashboardKey !== null || key.revokedAt !== null) return null;
+  // Nothing but its end changes a key.
+  requireVersion(key, expectedVersion);
   if (!(await markRevoked(deps.records, id, new Date()))) return null;
   tellRevoked(deps.bus, key);
   await audit(deps, caller, 'api-keys.revoke', { type: 'api_keys', id }, { name: key.name });

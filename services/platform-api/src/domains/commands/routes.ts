@@ -1,4 +1,4 @@
-import { oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -77,9 +77,10 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Take a command back that has not been sent',
     params: commandParams,
     response: oneOf(commandShown),
-    errors: { 409: 'The command is being sent, was sent, or is done with.' },
-    handle: async ({ params, context }) => ({
-      data: shownCommand(await cancelCommand(deps, callerOf(context), params.vehicleId, params.commandId)),
-    }),
+    errors: { 409: 'The command is being sent, was sent, or is done with.', ...otherVersion },
+    handle: async ({ params: { vehicleId, commandId }, context }) => {
+      const version = expectedVersion(context);
+      return { data: shownCommand(await cancelCommand(deps, callerOf(context), vehicleId, commandId, version)) };
+    },
   }),
 ];

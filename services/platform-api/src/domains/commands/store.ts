@@ -99,10 +99,11 @@ export class CommandQueue {
     return this.#change(where, { ...change, ...untold });
   }
 
-  /** Cancels a command that waits; false when it does not. */
-  cancel({ accountId }: Scope, id: number): Promise<boolean> {
+  /** Cancels a command that waits; false when it does not, or is not of the expected version. */
+  cancel({ accountId }: Scope, id: number, expectedVersion?: number): Promise<boolean> {
     const change = { status: 'canceled' as const, completedAt: new Date() };
-    return this.#change({ _id: id, accountId, status: 'queued', flight: null }, change);
+    const version = expectedVersion === undefined ? {} : { version: expectedVersion };
+    return this.#change({ _id: id, accountId, status: 'queued', flight: null, ...version }, change);
   }
 
   /** Ends what nobody could send in its time; the number of ended ones. */

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { announce, commandQueued } from '@fleet/bus';
-import { AppError, type PageItems, type Paging, type RequestContext, readSorting } from '@fleet/service-kit';
+import {
+  AppError,
+  type PageItems,
+  type Paging,
+  type RequestContext,
+  readSorting,
+  requireVersion,
+} from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
@@ -163,20 +170,30 @@ export async function cancelCommand(
   caller: Caller,
   vehicleId: number,
   commandId: string,
+  expectedVersion: number | undefined,
 ): Promise<Command> {
   const { scope } = await commanded(deps, caller, vehicleId);
   const command = await found(deps, scope, vehicleId, commandId);
   if (command.status === 'canceled') throw notFound(commandId);
-  if (!(await new CommandQueue(deps.database).cancel(scope, command._id))) throw await tooLate(deps, scope, command);
+  requireVersion(command, expectedVersion);
+  if (!(await new CommandQueue(deps.database).cancel(scope, command._id, expectedVersion)))
+    throw await tooLate(deps, scope, command, expectedVersion);
   await audit(deps, { ...caller, ...scope }, 'commands.cancel', { type: 'commands', id: commandId });
   const canceled = await found(deps, scope, vehicleId, commandId);
   tellOf(deps.bus, canceled);
   return canceled;
 }
 
-async function tooLate(deps: Parts, scope: Scope, { _id: id, commandId }: Command): Promise<AppError> {
-  const status = (await commandsIn(deps.records).find(scope, id))?.status;
-  if (status === undefined || status === 'canceled') return notFound(commandId);
+async function tooLate(
+  deps: Parts,
+  scope: Scope,
+  { _id: id, commandId }: Command,
+  expectedVersion: number | undefined,
+): Promise<AppError> {
+  const now = await commandsIn(deps.records).find(scope, id);
+  if (now === null || now.status === 'canceled') return notFound(commandId);
+  requireVersion(now, expectedVersion);
+  const { status } = now;
   const what = status === 'queued' ? 'is being sent' : `is ${status}`;
   return new AppError('state_conflict', `The command ${commandId} ${what}: it can not be canceled.`);
 }

@@ -1,6 +1,8 @@
 import {
   AppError,
+  expectedVersion,
   oneOf,
+  otherVersion,
   pageEnvelope,
   pageOf,
   parseJsonBody,
@@ -124,8 +126,9 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     response: oneOf(documentShown),
+    errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: shownDocument(await deleteDocument(deps, callerOf(context), params.id)),
+      data: shownDocument(await deleteDocument(deps, callerOf(context), params.id, expectedVersion(context))),
     }),
   }),
 ];

@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { AppError, type PageItems, type Paging, readSorting, requireVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { given } from '../../fields.ts';
@@ -64,9 +64,15 @@ export async function readFile(
 }
 
 /** Removes a file that was kept; its record as it was. */
-export async function deleteDocument(deps: Parts, caller: Caller, id: number): Promise<StoredDocument> {
+export async function deleteDocument(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<StoredDocument> {
+  requireVersion(await readDocument(deps, caller, id), expectedVersion);
   await removeFile(deps.database, caller, id);
-  const document = await documentsIn(deps.records).remove(caller, id);
+  const document = await documentsIn(deps.records).remove(caller, id, { expectedVersion });
   if (document === null) throw notFound(id);
   await audit(deps, caller, 'documents.delete', { type: 'documents', id });
   return document;

@@ -1,4 +1,13 @@
-import { AppError, expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  AppError,
+  expectedVersion,
+  oneOf,
+  otherVersion,
+  pageEnvelope,
+  pageOf,
+  Reply,
+  readPaging,
+} from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -66,7 +75,7 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updateDriverBody,
     response: oneOf(driverShown),
-    errors: { 409: duplicate, 412: 'The driver is not of the version that If-Match names.' },
+    errors: { 409: duplicate, ...otherVersion },
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
       return orNotFound(await updateDriver(deps, callerOf(context), params.id, body, version), params.id);
@@ -80,7 +89,10 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     response: oneOf(driverShown),
-    handle: async ({ params, context }) =>
-      orNotFound(await deleteDriver(deps, callerOf(context), params.id), params.id),
+    errors: otherVersion,
+    handle: async ({ params, context }) => {
+      const version = expectedVersion(context);
+      return orNotFound(await deleteDriver(deps, callerOf(context), params.id, version), params.id);
+    },
   }),
 ];

@@ -1,4 +1,4 @@
-import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { type PageItems, type Paging, readSorting, requireVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
@@ -102,14 +102,20 @@ export async function updateDriver(
 }
 
 /** Removes a driver, whose vehicles have none then; the driver as he or she was, or null. */
-export async function deleteDriver(deps: Parts, caller: Caller, id: number): Promise<DriverShown | null> {
+export async function deleteDriver(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<DriverShown | null> {
   const drivers = driversIn(deps.records);
   const known = await drivers.find(caller, id);
   if (known === null) return null;
+  requireVersion(known, expectedVersion);
   const shown = await withVehicles(deps, known);
   // First: trips that tell of nobody would stay so.
   await keepName(deps.records, known, new Date());
-  if ((await drivers.remove(caller, id)) === null) return null;
+  if ((await drivers.remove(caller, id, { expectedVersion })) === null) return null;
   await assignVehicles(deps, caller, id, []);
   await dropDriverFromGroups(deps, caller, id);
   await audit(deps, caller, 'drivers.delete', { type: 'drivers', id });

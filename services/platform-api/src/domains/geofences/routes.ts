@@ -1,4 +1,13 @@
-import { AppError, expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  AppError,
+  expectedVersion,
+  oneOf,
+  otherVersion,
+  pageEnvelope,
+  pageOf,
+  Reply,
+  readPaging,
+} from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -70,7 +79,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updateGeofenceBody,
     response: oneOf(geofenceShown),
-    errors: { 404: missing, 412: 'The geofence is not of the version that If-Match names.' },
+    errors: { 404: missing, ...otherVersion },
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
       return orNotFound(await updateGeofence(deps, callerOf(context), params.id, body, version), params.id);
@@ -84,7 +93,10 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     response: oneOf(geofenceShown),
-    handle: async ({ params, context }) =>
-      orNotFound(await deleteGeofence(deps, callerOf(context), params.id), params.id),
+    errors: otherVersion,
+    handle: async ({ params, context }) => {
+      const version = expectedVersion(context);
+      return orNotFound(await deleteGeofence(deps, callerOf(context), params.id, version), params.id);
+    },
   }),
 ];

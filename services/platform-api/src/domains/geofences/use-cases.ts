@@ -149,12 +149,17 @@ async function checkLinks(
 }
 
 /** Removes a geofence, also from groups; the geofence as it was, or null. */
-export async function deleteGeofence(deps: Parts, caller: Caller, id: number): Promise<GeofenceShown | null> {
+export async function deleteGeofence(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<GeofenceShown | null> {
   const geofences = geofencesIn(deps.records);
   const known = await geofences.find(caller, id);
   if (known === null) return null;
   const shown = await shownOne(deps, known);
-  if ((await geofences.remove(caller, id)) === null) return null;
+  if ((await geofences.remove(caller, id, { expectedVersion })) === null) return null;
   await dropGeofenceFromGroups(deps, caller, id);
   await audit(deps, caller, 'geofences.delete', { type: 'geofences', id });
   return shown;

@@ -1,4 +1,4 @@
-import { expectedVersion, oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
 import { type Caller, callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -42,7 +42,7 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: mediaBody,
     response: oneOf(mediaShown),
-    errors: { 412: 'The file has changed since (If-Match).' },
+    errors: otherVersion,
     handle: async ({ params, body, context }) => {
       const caller = callerOf(context);
       const changed = await changeProtection(deps, caller, params.id, body, expectedVersion(context));
@@ -57,10 +57,10 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     response: oneOf(mediaShown),
-    errors: { 409: 'The file is protected.' },
+    errors: { 409: 'The file is protected.', ...otherVersion },
     handle: async ({ params, context }) => {
       const caller = callerOf(context);
-      const removed = await deleteMedia(deps, caller, params.id);
+      const removed = await deleteMedia(deps, caller, params.id, expectedVersion(context));
       return { data: shownMedia(removed, urlOfKey(deps, caller)) };
     },
   }),

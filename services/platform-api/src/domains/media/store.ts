@@ -42,7 +42,7 @@ export const removeRecord = (
   scope: Scope,
   id: number,
   where: Conditions = {},
-): Promise<Media | null> => mediaIn(records).remove(scope, id, where);
+): Promise<Media | null> => mediaIn(records).remove(scope, id, { where });
 
 /** Nothing of a vehicle is protected any more. */
 export const unprotectAll = async (records: Records, scope: Scope, vehicleId: number): Promise<void> => {

@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import { AppError, type PageItems, type Paging, requireVersion, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Conditions } from '../../store/account-records.ts';
@@ -56,10 +56,21 @@ export async function changeProtection(
 }
 
 /** Removes a file for good; a clip's upload goes with it. */
-export async function deleteMedia(deps: RemovalParts, caller: Caller, id: number): Promise<Media> {
+export async function deleteMedia(
+  deps: RemovalParts,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<Media> {
   const media = await ownMedia(deps, caller, id);
+  requireVersion(media, expectedVersion);
   if (media.protected) throw new AppError('state_conflict', `File ${id} is protected.`);
-  await removeMedia(deps, media);
+  // What callers change of a file is its protection: whoever names a version does not remove what is protected meanwhile.
+  const sparesProtected = expectedVersion !== undefined;
+  if ((await removeMedia(deps, media, { sparesProtected })) === null && sparesProtected) {
+    const now = await findMedia(deps.records, id);
+    throw now === null ? notFound(id) : versionMismatch(now.version);
+  }
   const { vehicleId, kind, channelId } = media;
   const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
   await audit(deps, caller, 'media.delete', { type: 'media', id }, detail);

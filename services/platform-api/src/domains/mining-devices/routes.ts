@@ -1,4 +1,4 @@
-import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -77,7 +77,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updateMiningDeviceBody,
     response: oneOf(miningDeviceShown),
-    errors: { 412: 'The device is not of the version that If-Match names.' },
+    errors: otherVersion,
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
       return { data: shownMiningDevice(await updateMiningDevice(deps, callerOf(context), params.id, body, version)) };
@@ -91,9 +91,11 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     response: oneOf(miningDeviceShown),
-    handle: async ({ params, context }) => ({
-      data: shownMiningDevice(await deleteMiningDevice(deps, callerOf(context), params.id)),
-    }),
+    errors: otherVersion,
+    handle: async ({ params, context }) => {
+      const version = expectedVersion(context);
+      return { data: shownMiningDevice(await deleteMiningDevice(deps, callerOf(context), params.id, version)) };
+    },
   }),
   platformRoute({
     method: 'post',

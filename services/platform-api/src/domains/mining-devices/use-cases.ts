@@ -77,8 +77,13 @@ export async function updateMiningDevice(
 }
 
 /** Removes a device; the device as it was. */
-export async function deleteMiningDevice(deps: Parts, caller: Caller, id: number): Promise<MiningDevice> {
-  const device = await devicesIn(deps.records).remove(caller, id);
+export async function deleteMiningDevice(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<MiningDevice> {
+  const device = await devicesIn(deps.records).remove(caller, id, { expectedVersion });
   if (device === null) throw notFound(id);
   await audit(deps, caller, 'mining_devices.delete', { type: 'mining_devices', id });
   return device;

@@ -1,4 +1,13 @@
-import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, type Route, readPaging } from '@fleet/service-kit';
+import {
+  expectedVersion,
+  oneOf,
+  otherVersion,
+  pageEnvelope,
+  pageOf,
+  Reply,
+  type Route,
+  readPaging,
+} from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -97,7 +106,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updatePartnerBody,
     response: oneOf(partnerShown),
-    errors: { 412: 'The partner has another version than If-Match names.' },
+    errors: otherVersion,
     handle: async ({ params, body, context }) => ({
       data: shownPartner(await updatePartner(deps, callerOf(context), params.id, body, expectedVersion(context))),
     }),
@@ -111,8 +120,9 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     access: administration,
     params: idParams,
     response: oneOf(partnerShown),
+    errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: shownPartner(await deletePartner(deps, callerOf(context), params.id)),
+      data: shownPartner(await deletePartner(deps, callerOf(context), params.id, expectedVersion(context))),
     }),
   }),
 ];

@@ -121,8 +121,9 @@ export async function deletePartner(
   deps: Parts & Pick<Deps, 'partnerChannels'>,
   caller: Caller,
   id: number,
+  expectedVersion: number | undefined,
 ): Promise<Partner> {
-  const partner = await partnersIn(deps.records).remove(caller, id);
+  const partner = await partnersIn(deps.records).remove(caller, id, { expectedVersion });
   if (partner === null) throw notFound(id);
   deps.partnerChannels.forget();
   await audit(deps, caller, 'partners.delete', { type: 'partners', id });

@@ -1,4 +1,4 @@
-import { expectedVersion, oneOf } from '@fleet/service-kit';
+import { expectedVersion, oneOf, otherVersion } from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -8,7 +8,6 @@ import { configBody, configShown, preferencesBody, preferencesShown } from './sc
 import { readConfig, readPreferences, writeConfig, writePreferences } from './use-cases.ts';
 
 const tags = ['Preferences'];
-const changed = { 412: 'The record has another version than If-Match names.' };
 
 const shown = <T extends object>({ record, values }: { record: RecordFields; values: T }) => ({
   data: { ...shownRecord(record), ...values },
@@ -34,7 +33,7 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     body: preferencesBody,
     response: oneOf(preferencesShown),
     errors: {
-      ...changed,
+      ...otherVersion,
       404: 'There is no such group.',
       409: 'Others change the record all the time.',
     },
@@ -60,7 +59,7 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'administration' },
     body: configBody,
     response: oneOf(configShown),
-    errors: { ...changed, 409: 'Others change the record all the time.' },
+    errors: { ...otherVersion, 409: 'Others change the record all the time.' },
     handle: async ({ body, context }) =>
       shown(await writeConfig(deps, callerOf(context), body, expectedVersion(context))),
   }),

@@ -2,6 +2,7 @@ import {
   AppError,
   expectedVersion,
   oneOf,
+  otherVersion,
   pageEnvelope,
   pageOf,
   pagingQuery,
@@ -89,7 +90,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updateRouteBody,
     response: oneOf(routeShown),
-    errors: { 412: 'The route is not of the version that If-Match names.' },
+    errors: otherVersion,
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
       return orNotFound(await updateRoute(deps, callerOf(context), params.id, body, version), params.id);
@@ -103,7 +104,11 @@ const records = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     response: oneOf(routeShown),
-    handle: async ({ params, context }) => orNotFound(await deleteRoute(deps, callerOf(context), params.id), params.id),
+    errors: otherVersion,
+    handle: async ({ params, context }) => {
+      const version = expectedVersion(context);
+      return orNotFound(await deleteRoute(deps, callerOf(context), params.id, version), params.id);
+    },
   }),
 ];
 

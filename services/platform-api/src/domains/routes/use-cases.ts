@@ -116,8 +116,13 @@ async function checkedChange(
 }
 
 /** Removes a route with its links; the route as it was, or null. */
-export async function deleteRoute(deps: Parts, caller: Caller, id: number): Promise<RouteShown | null> {
-  const route = await routesIn(deps.records).remove(caller, id);
+export async function deleteRoute(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<RouteShown | null> {
+  const route = await routesIn(deps.records).remove(caller, id, { expectedVersion });
   if (route === null) return null;
   await audit(deps, caller, 'routes.delete', { type: 'routes', id });
   return shownRoute(route);

@@ -1,4 +1,14 @@
-import { AppError, oneOf, pageEnvelope, pageOf, pagingQuery, readPaging, sortParameter } from '@fleet/service-kit';
+import {
+  AppError,
+  expectedVersion,
+  oneOf,
+  otherVersion,
+  pageEnvelope,
+  pageOf,
+  pagingQuery,
+  readPaging,
+  sortParameter,
+} from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { type Caller, callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -59,9 +69,10 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     access,
     params: idParams,
     response: oneOf(sessionSchema),
+    errors: otherVersion,
     handle: async ({ params, context }) => {
       const caller = callerOf(context);
-      const session = await revokeSession({ records, bus }, caller, params.id);
+      const session = await revokeSession({ records, bus }, caller, params.id, new Date(), expectedVersion(context));
       if (session === null) throw new AppError('not_found', 'There is no such session.');
       await audit({ records, log }, caller, 'sessions.revoke', { type: 'sessions', id: session._id });
       return { data: shown(session, caller) };

@@ -93,10 +93,11 @@ export async function revokeSession(
   scope: Scope & { readonly userId: number },
   id: number,
   now = new Date(),
+  expectedVersion?: number,
 ): Promise<Session | null> {
   const session = await sessionsIn(records).find(scope, id);
   if (session === null || session.userId !== scope.userId || !isOpen(session, now)) return null;
-  await sessionsIn(records).update(scope, id, { revokedAt: now });
+  await sessionsIn(records).update(scope, id, { revokedAt: now }, expectedVersion);
   announce(bus, accessChanged, { sessionId: id });
   return session;
 }

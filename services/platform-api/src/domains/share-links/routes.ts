@@ -1,4 +1,4 @@
-import { oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -68,9 +68,11 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     params: Type.Object({ slug: Type.Integer({ ...recordId, description: 'Id of the link.', examples: [7] }) }),
     response: oneOf(linkShown),
-    handle: async ({ params, context }) => ({
-      data: shownLink(await revokeLink(deps, callerOf(context), params.slug), deps.config.PUBLIC_BASE_URL),
-    }),
+    errors: otherVersion,
+    handle: async ({ params, context }) => {
+      const link = await revokeLink(deps, callerOf(context), params.slug, expectedVersion(context));
+      return { data: shownLink(link, deps.config.PUBLIC_BASE_URL) };
+    },
   }),
 ];
 

@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
+import { AppError, type PageItems, type Paging, requireVersion, type Sorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
@@ -78,10 +78,18 @@ export const listLinks = (
 /**
  * Revokes a link of the caller, or of anybody in the account where the caller administers it; the link as it was. Who has it opens it to be told so.
  */
-export async function revokeLink(deps: Parts, caller: Caller, id: number, now = new Date()): Promise<ShareLink> {
+export async function revokeLink(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  expectedVersion?: number,
+  now = new Date(),
+): Promise<ShareLink> {
   const links = linksIn(deps.records);
   const own = may(caller.role, 'administration') ? {} : { userId: caller.userId };
   const link = await links.findOne(caller, { _id: id, ...own, revokedAt: null });
+  // Nothing but its end changes a link.
+  if (link !== null) requireVersion(link, expectedVersion);
   const revoked = link && (await links.updateMany(caller, { _id: id, revokedAt: null }, { $set: { revokedAt: now } }));
   if (link === null || revoked === 0) throw new AppError('not_found', 'There is no such share link.');
   await audit(deps, caller, 'share_links.revoke', { type: 'share_links', id }, { vehicle_id: link.vehicleId });

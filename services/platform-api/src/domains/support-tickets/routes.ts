@@ -1,4 +1,4 @@
-import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -67,7 +67,7 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updateTicketBody,
     response: oneOf(ticketShown),
-    errors: { 412: 'The ticket is not of the version that If-Match names.' },
+    errors: otherVersion,
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
       return { data: shownTicket(await updateTicket(deps, callerOf(context), params.id, body, version)) };
@@ -82,8 +82,9 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     params: idParams,
     response: oneOf(ticketShown),
+    errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: shownTicket(await deleteTicket(deps, callerOf(context), params.id)),
+      data: shownTicket(await deleteTicket(deps, callerOf(context), params.id, expectedVersion(context))),
     }),
   }),
   platformRoute({

@@ -89,9 +89,14 @@ export async function replyToTicket(deps: Parts, caller: Caller, id: number, mes
 }
 
 /** Removes a ticket; the ticket as it was. */
-export async function deleteTicket(deps: Parts, caller: Caller, id: number): Promise<SupportTicket> {
+export async function deleteTicket(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<SupportTicket> {
   await readTicket(deps, caller, id);
-  const ticket = await ticketsIn(deps.records).remove(caller, id);
+  const ticket = await ticketsIn(deps.records).remove(caller, id, { expectedVersion });
   if (ticket === null) throw notFound(id);
   await audit(deps, caller, 'support_tickets.delete', { type: 'support_tickets', id });
   return ticket;

@@ -156,12 +156,17 @@ async function changeKeepingAnOwner(
 }
 
 /** Removes a user; what the user owned passes to the account's first owner. The user as it was, or null. */
-export async function removeUser(deps: Deps, caller: Caller, id: number): Promise<User | null> {
+export async function removeUser(
+  deps: Deps,
+  caller: Caller,
+  id: number,
+  expectedVersion?: number,
+): Promise<User | null> {
   const user = await findUser(deps.records, caller, id);
   if (user === null) return null;
   checkMayGive(caller, user.role);
   // First without access, so that the check of the last owner holds and nothing new is made meanwhile.
-  await changeKeepingAnOwner(deps, caller, user, { disabled: true });
+  if ((await changeKeepingAnOwner(deps, caller, user, { disabled: true }, expectedVersion)) === null) return null;
   await revokeSessionsOf(deps, user);
   const heir = await firstOwner(deps.records, caller);
   if (heir !== null) for (const passOn of userRemovals) await passOn(deps, user, heir);

@@ -2,6 +2,7 @@ import {
   AppError,
   expectedVersion,
   oneOf,
+  otherVersion,
   pageEnvelope,
   pageOf,
   pagingQuery,
@@ -148,7 +149,7 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: changeBody,
     response: oneOf(userSchema),
-    errors: { 409: 'Taken, or the last owner of the account.', 412: 'The record has another version.' },
+    errors: { 409: 'Taken, or the last owner of the account.', ...otherVersion },
     handle: async ({ params, body, context }) =>
       found(await editUser(deps, callerOf(context), params.id, body, expectedVersion(context))),
   }),
@@ -161,8 +162,9 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     params: idParams,
     response: oneOf(userSchema),
-    errors: { 409: 'The last owner of the account.' },
-    handle: async ({ params, context }) => found(await removeUser(deps, callerOf(context), params.id)),
+    errors: { 409: 'The last owner of the account.', ...otherVersion },
+    handle: async ({ params, context }) =>
+      found(await removeUser(deps, callerOf(context), params.id, expectedVersion(context))),
   }),
 ];
 

@@ -1,4 +1,4 @@
-import { versionMismatch } from '@fleet/service-kit';
+import { requireVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { given, requireAll } from '../../fields.ts';
 import type { Change, Scope } from '../../store/account-records.ts';
@@ -64,7 +64,7 @@ export async function updateGroup(
 ): Promise<GroupShown | null> {
   const known = await groupsIn(deps.records).find(caller, id);
   if (known === null) return null;
-  if (expectedVersion !== undefined && known.version !== expectedVersion) throw versionMismatch(known.version);
+  requireVersion(known, expectedVersion);
   const links = await checkedLinks(deps, caller, body);
   const { geofences, drivers } = links;
   const details = given({ description: body.description, color: body.color, geofences, drivers });
@@ -89,14 +89,25 @@ export async function updateGroup(
 }
 
 /** Deletes a group, whose children move to its parent; with `isCascade` they are deleted too. Vehicles stay. The group as it was, or null. */
-export const deleteGroup = (deps: Parts, caller: Caller, id: number, isCascade: boolean): Promise<GroupShown | null> =>
-  inTree(deps, caller, () => removeGroup(deps, caller, id, isCascade));
+export const deleteGroup = (
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  options: { readonly isCascade: boolean; readonly expectedVersion: number | undefined },
+): Promise<GroupShown | null> => inTree(deps, caller, () => removeGroup(deps, caller, id, options));
 
-async function removeGroup(deps: Parts, caller: Caller, id: number, isCascade: boolean): Promise<GroupShown | null> {
+async function removeGroup(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  { isCascade, expectedVersion }: Parameters<typeof deleteGroup>[3],
+): Promise<GroupShown | null> {
   const groups = groupsIn(deps.records);
   const group = await groups.find(caller, id);
   if (group === null) return null;
   const shown = await shownAgain(deps, caller, id);
+  // Before those below are touched: nobody else's change comes between the check and the removal.
+  if (expectedVersion !== undefined && (await groups.update(caller, id, {}, expectedVersion)) === null) return null;
   const tree = await treeOf(deps, caller);
   if (!isCascade) for (const child of tree.childrenOf(id)) await lift(deps, caller, child._id, tree.parentOf(group));
   // From below: what a crash leaves is a smaller tree.

@@ -1,4 +1,4 @@
-import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -104,7 +104,7 @@ const writes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updateGroupBody,
     response: oneOf(groupShown),
-    errors: { 404: missing, 409: conflicts, 412: 'The group is not of the version that If-Match names.' },
+    errors: { 404: missing, 409: conflicts, ...otherVersion },
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
       const group = await updateGroup(deps, callerOf(context), params.id, body, version);
@@ -122,8 +122,10 @@ const writes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     query: deleteGroupQuery,
     response: oneOf(groupShown),
+    errors: otherVersion,
     handle: async ({ params, query, context }) => {
-      const group = await deleteGroup(deps, callerOf(context), params.id, isOn(query.cascade));
+      const options = { isCascade: isOn(query.cascade), expectedVersion: expectedVersion(context) };
+      const group = await deleteGroup(deps, callerOf(context), params.id, options);
       if (group === null) throw groupNotFound(params.id);
       return { data: group };
     },

@@ -1,4 +1,4 @@
-import { AppError, versionMismatch } from '@fleet/service-kit';
+import { AppError, requireVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
@@ -78,7 +78,7 @@ export async function updateVehicle(
   expectedVersion: number | undefined,
 ): Promise<VehicleShown> {
   const known = await ownVehicle(deps, caller, id);
-  if (expectedVersion !== undefined && known.version !== expectedVersion) throw versionMismatch(known.version);
+  requireVersion(known, expectedVersion);
   const accountTimezone = body.timezone === null ? await timezoneOf(deps, caller) : known.timezone;
   const fields = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
   await checkLinks(deps, caller, fields);
@@ -116,10 +116,12 @@ export async function deleteVehicle(
   caller: Caller,
   id: number,
   hooks: readonly VehicleDeleted[],
+  expectedVersion: number | undefined,
 ): Promise<VehicleShown> {
   const known = await ownVehicle(deps, caller, id);
+  requireVersion(known, expectedVersion);
   const shown = await shownOwn(deps, caller, known);
-  const vehicle = await removeVehicle(deps, known, hooks);
+  const vehicle = await removeVehicle(deps, known, hooks, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   await audit(deps, caller, 'vehicles.delete', { type: 'vehicles', id }, { vehicleNo: vehicle.vehicleNo });
   return shown;

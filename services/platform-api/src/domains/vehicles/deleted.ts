@@ -21,10 +21,11 @@ export async function removeVehicle(
   deps: Parts,
   known: Vehicle,
   hooks: readonly VehicleDeleted[],
+  expectedVersion?: number,
 ): Promise<Vehicle | null> {
   const { database } = deps.records;
   await noteEnding(database, known);
-  const vehicle = await vehiclesIn(deps.records).remove(known, known._id);
+  const vehicle = await vehiclesIn(deps.records).remove(known, known._id, { expectedVersion });
   if (vehicle === null) return null;
   if (await endAll(deps, vehicle, hooks)) await forgetEnding(database, vehicle._id);
   else await noteEnding(database, vehicle);

@@ -1,4 +1,4 @@
-import { expectedVersion, oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -11,7 +11,6 @@ import { listVehicles } from './use-cases.ts';
 const tags = ['Vehicles'];
 const duplicate = 'The vehicle number is taken in the account, or the terminal is that of another vehicle.';
 const missing = 'There is no such vehicle, driver or group, or it is not visible to the caller.';
-const wrongVersion = 'The vehicle is not of the version that If-Match names.';
 
 /** `onDeleted`: what other domains do when a vehicle goes. */
 export const vehicleRoutes = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute[] => [
@@ -75,7 +74,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     params: vehicleIdParams,
     body: updateVehicleBody,
     response: oneOf(vehicleShown),
-    errors: { 404: missing, 409: duplicate, 412: wrongVersion },
+    errors: { 404: missing, 409: duplicate, ...otherVersion },
     handle: async ({ params, body, context }) => ({
       data: await updateVehicle(deps, callerOf(context), params.vehicleId, body, expectedVersion(context)),
     }),
@@ -88,8 +87,9 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     tags,
     params: vehicleIdParams,
     response: oneOf(vehicleShown),
+    errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: await deleteVehicle(deps, callerOf(context), params.vehicleId, onDeleted),
+      data: await deleteVehicle(deps, callerOf(context), params.vehicleId, onDeleted, expectedVersion(context)),
     }),
   }),
   platformRoute({
@@ -102,7 +102,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     params: vehicleIdParams,
     body: ownerBody,
     response: oneOf(vehicleShown),
-    errors: { 404: 'There is no such vehicle, or no such user in the account.', 412: wrongVersion },
+    errors: { 404: 'There is no such vehicle, or no such user in the account.', ...otherVersion },
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
       return { data: await changeOwner(deps, callerOf(context), params.vehicleId, body.owner_user_id, version) };

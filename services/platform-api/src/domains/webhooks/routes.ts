@@ -1,6 +1,7 @@
 import {
   expectedVersion,
   oneOf,
+  otherVersion,
   pageEnvelope,
   pageOf,
   pagingQuery,
@@ -91,7 +92,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updateBody,
     response: oneOf(webhookShown),
-    errors: { 412: 'The webhook has another version than If-Match names.' },
+    errors: otherVersion,
     handle: async ({ params, body, context }) => ({
       data: await shownWebhook(
         deps,
@@ -107,8 +108,9 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Remove a webhook; what it still waits for is canceled',
     params: idParams,
     response: oneOf(webhookShown),
+    errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: await shownWebhook(deps, await removeWebhook(deps, callerOf(context), params.id)),
+      data: await shownWebhook(deps, await removeWebhook(deps, callerOf(context), params.id, expectedVersion(context))),
     }),
   }),
   platformRoute({

@@ -92,9 +92,14 @@ export async function updateWebhook(
   return webhook;
 }
 
-export async function removeWebhook(deps: WebhookDeps, caller: Caller, id: number): Promise<Webhook> {
+export async function removeWebhook(
+  deps: WebhookDeps,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<Webhook> {
   await getWebhook(deps, caller, id);
-  const removed = await webhooksOf(deps.records).remove(caller, id);
+  const removed = await webhooksOf(deps.records).remove(caller, id, { expectedVersion });
   if (removed === null) throw notFound();
   await webhookRecordsOf(deps).cancelAll(id);
   await noted(deps, caller, 'webhooks.delete', removed);

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { standInForDispatcher } from './testing/dispatcher-stub.ts';
+import { type Operation, operationsOf, readDocument, resolved } from './testing/document.ts';
+import { type MediaPod, mediaPodId, openMediaPod } from './testing/media-pod.ts';
+import { type Answer, PlatformWorld, type TestUser } from './testing/platform-world.ts';
+import { sampleOf } from './testing/samples.ts';
+import { makeTenantData, type TenantData } from './testing/tenant-data.ts';
+
+// The records of a whole tenant, on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const document = readDocument();
+
+/** What answers a record that it does not write: the end of a log-in's second factor shows the user. */
+const noWrites = new Set(['endTwoFactor']);
+
+function isOfVersions({ method, operationId, responses }: Operation): boolean {
+  if ((method !== 'put' && method !== 'delete') || noWrites.has(operationId)) return false;
+  const answer = resolved(document, responses['200']?.content['application/json']?.schema ?? {});
+  const record = resolved(document, answer.properties?.['data'] ?? {});
+  return record.properties?.['version'] !== undefined;
+}
+
+/** Changes first, and what others hang on last. */
+const last = ['deleteVehicle', 'deleteUser', 'deleteAccount'];
+const order = ({ method, operationId }: Operation): number =>
+  method === 'put' ? 0 : last.includes(operationId) ? 2 + last.indexOf(operationId) : 1;
+
+const operations = operationsOf(document)
+  .filter(isOfVersions)
+  .toSorted((a, b) => order(a) - order(b));
+
+let world: PlatformWorld;
+let data: TenantData;
+let operator: TestUser;
+let pod: MediaPod;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  standInForDispatcher(world.bus);
+  pod = await openMediaPod(world.bus, mediaPodId);
+  data = await makeTenantData(world, world.ours, 'MARK');
+  operator = await world.user('superadmin');
+});
+afterAll(async () => {
+  await world?.close();
+  await pod?.close();
+});
+
+describe('If-Match (platform-contract.md, section 1.4)', () => {
+  it('is documented for every change and removal of a record that has versions', () => {
+    expect(operations.filter(({ method }) => method === 'put').length).toBeGreaterThan(10);
+    expect(operations.filter(({ method }) => method === 'delete').length).toBeGreaterThan(10);
+    const silent = operations.filter(
+      ({ parameters, responses }) => !parameters.some(({ name }) => name === 'If-Match') || !('412' in responses),
+    );
+    expect(silent.map(({ operationId }) => operationId)).toEqual([]);
+  });
+
+  it.each(operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
+    '%s is done to the version that is named alone',
+    async (_name, operation) => {
+      const client = world.as(operation.path.startsWith('/api/accounts/') ? operator : data.tenant.owner);
+      const known = { queries: {}, bodies: {} };
+      const { path, body } = sampleOf(document, operation, { path: data, rest: data, only: '' }, known);
+      const send = (version: string): Promise<Answer> =>
+        operation.method === 'delete'
+          ? client.delete(path, { 'if-match': version }, body)
+          : client.put(path, body, { 'if-match': version });
+      expect(await send('W/"1"')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+      const other = await send('"999999"');
+      expect(other).toMatchObject({ status: 412, body: { code: 'version_mismatch' } });
+      const current = other.headers.get('etag') ?? '';
+      expect(await send(current)).toMatchObject({ status: 200 });
+      // It is an old one by now, or that of a record that is gone.
+      expect((await send(current)).status).toBe(operation.method === 'put' ? 412 : 404);
+    },
+  );
+});
