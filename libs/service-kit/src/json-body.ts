@@ -5,6 +5,8 @@ import { AppError } from './errors.ts';
 const discardLimitBytes = 1024 * 1024;
 const discardLimitMs = 5_000;
 const shownKeyLength = 100;
+/** Nothing of ours is as deep as this, and what walks over a value has a frame of the stack for each level. */
+const maxDepth = 64;
 
 /** Reads a JSON body; undefined when there is none. */
 export async function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<unknown> {
@@ -43,20 +45,45 @@ export async function readBytes(request: IncomingMessage, limitBytes: number): P
   return Buffer.concat(chunks);
 }
 
-/** Reads the bytes of a JSON text; a key that is given twice is refused. */
+/** Reads the bytes of a JSON text; a key that is given twice is refused, and so is what is nested deeper than any body of ours. */
 export function parseJsonBody(bytes: Buffer): unknown {
   let text: string;
   let value: unknown;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (isTooDeep(text))
+      throw new AppError('validation_failed', `The request body is nested more than ${maxDepth} levels deep.`);
     value = JSON.parse(text);
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw new AppError('malformed_json', 'The request body is not valid JSON.', { cause });
   }
   const twice = repeatedKey(text);
   if (twice === undefined) return value;
   const shown = twice.length > shownKeyLength ? `${twice.slice(0, shownKeyLength)}…` : twice;
   throw new AppError('validation_failed', `The body field ${shown} is given more than once.`);
+}
+
+/** Before it is parsed: millions of levels are as many objects. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    switch (text[i]) {
+      case '{':
+      case '[':
+        depth += 1;
+        if (depth > maxDepth) return true;
+        break;
+      case '}':
+      case ']':
+        depth -= 1;
+        break;
+      case '"':
+        i = endOfString(text, i);
+        break;
+    }
+  }
+  return false;
 }
 
 interface OpenValue {
@@ -102,9 +129,10 @@ function repeatedKey(text: string): string | undefined {
   return undefined;
 }
 
+/** Where a string ends; beyond the text for one that has no end. */
 function endOfString(text: string, start: number): number {
   let end = start + 1;
-  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+  while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
   return end;
 }
 

@@ -94,6 +94,17 @@ describe('the body', () => {
     }
   });
 
+  it.each(named(withBody))(
+    '%s refuses what is nested too deeply, in fields that it knows and others',
+    async (_name, operation) => {
+      const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+      for (const field of [...fieldsOf(operation).map(([name]) => name), 'unknown']) {
+        const answer = await ask(operation, pathOf(operation), `{"${field}":${deep}}`);
+        expect({ field, ...faultOf(answer) }).toMatchObject({ field, status: 400 });
+      }
+    },
+  );
+
   it.each(named(withBody.filter((operation) => (bodyOf(operation)?.required ?? []).length > 0)))(
     '%s names every field that is missing',
     async (_name, operation) => {

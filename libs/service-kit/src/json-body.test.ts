@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppError } from './errors.ts';
+import { parseJsonBody } from './json-body.ts';
+
+const read = (text: string): unknown => parseJsonBody(Buffer.from(text));
+
+function refusalOf(text: string): AppError {
+  try {
+    read(text);
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error('the body was taken');
+}
+
+const nested = (levels: number, [open, close]: readonly [string, string] = ['[', ']']): string =>
+  open.repeat(levels) + close.repeat(levels);
+
+describe('a JSON body', () => {
+  it('is read with whatever its strings hold', () => {
+    const value = { a: ['[[[', '{"', '\\', '\\"]'], b: { c: null } };
+    expect(read(JSON.stringify(value))).toEqual(value);
+    expect(read(JSON.stringify({ text: '['.repeat(1_000) }))).toEqual({ text: '['.repeat(1_000) });
+    expect(read(`[${'[],'.repeat(1_000)}{}]`)).toHaveLength(1_001);
+  });
+
+  it.each(['{', '"', '"\\', '[1', '["a', ']', '[]]', 'nothing'])('is refused where it is none: %s', (text) => {
+    expect(refusalOf(text).code).toBe('malformed_json');
+  });
+
+  it.each([
+    ['lists', nested(65)],
+    ['objects', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`],
+    ['lists without an end', '['.repeat(1_000_000)],
+    ['a million levels', nested(1_000_000)],
+  ])('is refused where it is too deep: %s', (_what, text) => {
+    expect(refusalOf(text)).toMatchObject({ status: 400, code: 'validation_failed' });
+  });
+
+  it('may be as deep as 64 levels', () => {
+    expect(JSON.stringify(read(nested(64)))).toBe(nested(64));
+  });
+});
