@@ -195,7 +195,7 @@ function roadsOf(file: string | undefined, log: Logger): () => Promise<RoadNetwo
   const load = async (): Promise<RoadNetwork> => {
     if (file === undefined) return new RoadNetwork([]);
     try {
-      return new RoadNetwork(readRoads(await readFile(file, 'utf8')));
+      return await RoadNetwork.build(readRoads(await readFile(file, 'utf8')));
     } catch (error) {
       log.error({ err: error, file }, 'the file of roads could not be read: routes are straight lines');
       return new RoadNetwork([]);

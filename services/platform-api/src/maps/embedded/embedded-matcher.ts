@@ -1,6 +1,7 @@
 import { boundsOf, overlap } from '../../geometry/bounds.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { MatchedPoint, MatchedTrace, TracePoint } from '../providers.ts';
+import { Effort } from './effort.ts';
 import { matchTrace, roadWithinM } from './map-matching.ts';
 import { RoadNetwork } from './road-network.ts';
 
@@ -14,7 +15,8 @@ export class EmbeddedMatcher {
   }
 
   async match(trace: readonly TracePoint[], ownPaths: readonly (readonly Position[])[]): Promise<MatchedTrace> {
-    const onRoads = await matchTrace(await this.#network(), trace);
+    const effort = new Effort();
+    const onRoads = await matchTrace(await this.#network(), trace, effort);
     if (onRoads.points.every(({ isMatched }) => isMatched)) return onRoads;
     const left = trace.filter((_point, at) => onRoads.points[at]?.isMatched === false);
     const around = boundsOf(
@@ -23,8 +25,10 @@ export class EmbeddedMatcher {
     );
     const near = ownPaths.filter((path) => path.length > 1 && overlap(boundsOf(path), around));
     if (near.length === 0) return onRoads;
-    const paths = new RoadNetwork(near.map((line) => ({ line, name: null, maxSpeedKmh: null, isOneWay: false })));
-    const onPaths = await matchTrace(paths, left);
+    const paths = await RoadNetwork.build(
+      near.map((line) => ({ line, name: null, maxSpeedKmh: null, isOneWay: false })),
+    );
+    const onPaths = await matchTrace(paths, left, effort);
     const rest = [...onPaths.points];
     const share = left.length / trace.length;
     return {

@@ -1,6 +1,7 @@
 import { joined } from '../../geometry/lines.ts';
 import { bearingDeg, compassPoint, distanceM, type Position } from '../../geometry/positions.ts';
 import type { DrawnRoute, Profile, RouteQuery, Router, RouteStep } from '../providers.ts';
+import { Effort } from './effort.ts';
 import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
 import { type Cost, type Driven, findPaths } from './shortest-path.ts';
 
@@ -25,7 +26,7 @@ export class EmbeddedRouter implements Router {
 
   async route({ waypoints, profile }: RouteQuery): Promise<DrawnRoute[]> {
     const network = await this.#network();
-    return [overRoads(network, waypoints, profile) ?? straightLine(waypoints)];
+    return [(await overRoads(network, waypoints, profile)) ?? straightLine(waypoints)];
   }
 }
 
@@ -42,7 +43,12 @@ const byTime = (profile: Profile, fastestKmh: number): Cost => ({
 });
 
 /** Null when a waypoint is away from all roads, or there is no way between two of them. */
-function overRoads(network: RoadNetwork, waypoints: readonly Position[], profile: Profile): DrawnRoute | null {
+async function overRoads(
+  network: RoadNetwork,
+  waypoints: readonly Position[],
+  profile: Profile,
+): Promise<DrawnRoute | null> {
+  const effort = new Effort();
   const cost = byTime(profile, Math.max(defaultKmh, network.fastestKmh ?? 0));
   const stops: OnRoad[] = [];
   for (const waypoint of waypoints) {
@@ -53,7 +59,7 @@ function overRoads(network: RoadNetwork, waypoints: readonly Position[], profile
   const lines: Position[][] = [];
   const driven: Driven[] = [];
   for (const [at, stop] of stops.slice(1).entries()) {
-    const [path] = findPaths(network, stops[at] as OnRoad, [stop], cost);
+    const [path] = await findPaths(network, stops[at] as OnRoad, [stop], cost, effort);
     if (path === null || path === undefined) return null;
     lines.push([...path.line]);
     driven.push(...path.driven);

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
 import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
 import { lineOf } from '../matched-line.ts';
+import { Effort } from './effort.ts';
 import { EmbeddedGeocoder, type OwnPlace } from './embedded-geocoder.ts';
 import { EmbeddedMatcher } from './embedded-matcher.ts';
 import { EmbeddedRouter } from './embedded-router.ts';
@@ -12,7 +14,7 @@ import { matchTrace } from './map-matching.ts';
 import { BuiltInPlaces } from './places.ts';
 import { plusCodeOf, positionOfPlusCode } from './plus-codes.ts';
 import { readRoads } from './road-file.ts';
-import { type Road, RoadNetwork } from './road-network.ts';
+import { type OnRoad, type Road, RoadNetwork } from './road-network.ts';
 import { byLength, findPaths } from './shortest-path.ts';
 import { likeness, trigramsOf } from './trigrams.ts';
 
@@ -241,18 +243,20 @@ function allDistances(network: RoadNetwork): number[][] {
 }
 
 describe('shortest paths', () => {
-  it('are as short as those of Floyd and Warshall, with one goal or many, in networks with one-way streets', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 1023 }), fc.nat(), fc.nat(), (oneWays, from, to) => {
+  it('are as short as those of Floyd and Warshall, with one goal or many, in networks with one-way streets', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 1023 }), fc.nat(), fc.nat(), async (oneWays, from, to) => {
         const network = new RoadNetwork(grid(5, 100, (at) => ((oneWays >> at) & 1) === 1));
         const table = allDistances(network);
         const count = network.nodes.length;
         const [start, goal] = [from % count, to % count];
         const onNode = (node: number) => network.near(network.at(node), 1, 9);
-        const reached = onNode(start).flatMap((place) => findPaths(network, place, onNode(goal), byLength(10_000)));
-        const alone = onNode(start).flatMap((place) =>
-          onNode(goal).flatMap((each) => findPaths(network, place, [each], byLength(10_000))),
-        );
+        const pathsTo = async (goals: readonly OnRoad[]) => {
+          const paths = onNode(start).map((place) => findPaths(network, place, goals, byLength(10_000)));
+          return (await Promise.all(paths)).flat();
+        };
+        const reached = await pathsTo(onNode(goal));
+        const alone = (await Promise.all(onNode(goal).map((each) => pathsTo([each])))).flat();
         const least = (paths: typeof reached) =>
           Math.min(...paths.map((path) => path?.lengthM ?? Number.POSITIVE_INFINITY));
         const expected = table[start]?.[goal] ?? Number.POSITIVE_INFINITY;
@@ -265,13 +269,13 @@ describe('shortest paths', () => {
     );
   });
 
-  it('ends at its limit', () => {
+  it('ends at its limit', async () => {
     const network = new RoadNetwork(grid(4, 100));
     const [start] = network.near(east(0), 1, 1);
     const [goal] = network.near(east(300, 300), 1, 1);
     if (start === undefined || goal === undefined) throw new Error('the grid has no crossing');
-    expect(findPaths(network, start, [goal], byLength(599))).toEqual([null]);
-    expect(findPaths(network, start, [goal], byLength(601))[0]?.lengthM).toBeCloseTo(600, 0);
+    expect(await findPaths(network, start, [goal], byLength(599))).toEqual([null]);
+    expect((await findPaths(network, start, [goal], byLength(601)))[0]?.lengthM).toBeCloseTo(600, 0);
   });
 });
 
@@ -316,6 +320,67 @@ describe('EmbeddedRouter', () => {
     expect(route?.distanceM).toBeCloseTo(straightM * 1.3, 3);
     expect(route?.durationS).toBeCloseTo((straightM * 1.3) / (40 / 3.6), 3);
     expect(route?.steps[0]?.instruction).toContain('straight line');
+  });
+});
+
+/** How often other work came to its turn meanwhile. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let [turns, isDone] = [0, false];
+  const done = work.finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    await setImmediate();
+    turns += 1;
+  }
+  await done;
+  return turns;
+}
+
+describe('places that are far apart on many roads', () => {
+  const size = 100;
+  const [here, there] = [east(0), east((size - 1) * 100, (size - 1) * 100)];
+  const network = RoadNetwork.build(grid(size, 100));
+
+  it('let other requests have their turns while ways between them are looked for', async () => {
+    const far = [here, there, here].map((position) => ({ position }));
+    const roads = await network;
+    // Each of these looks at most of the 10,000 crossings several times.
+    expect(await turnsDuring(matchTrace(roads, far))).toBeGreaterThan(5);
+    const router = new EmbeddedRouter(() => network);
+    const waypoints = Array.from({ length: 6 }, (_unused, at) => (at % 2 === 0 ? here : there));
+    expect(await turnsDuring(router.route({ waypoints, profile: 'car', alternatives: 0 }))).toBeGreaterThan(5);
+    expect(await turnsDuring(RoadNetwork.build(grid(size, 100)))).toBeGreaterThan(2);
+  });
+
+  it('are matched each for itself once as much has been looked at as anybody waits for', async () => {
+    const far = [here, there, here].map((position) => ({ position }));
+    const { points } = await matchTrace(await network, far, new Effort(1_000));
+    expect(points.map(({ isMatched, leg }) => [isMatched, leg.length])).toEqual([
+      [true, 1],
+      [true, 1],
+      [true, 1],
+    ]);
+    const whole = await matchTrace(await network, far);
+    expect(whole.points[1]?.leg.length).toBeGreaterThan(100);
+  });
+});
+
+describe('roads at the date line', () => {
+  it('are found from its other side', async () => {
+    const roads = new RoadNetwork([
+      road([
+        [0, -179.9995],
+        [0, -179.9],
+      ]),
+      road([
+        [1, 179.9],
+        [1, 179.9995],
+      ]),
+    ]);
+    expect(roads.near([0, 179.9996], 200, 1)[0]?.distanceM).toBeCloseTo(100, -1);
+    expect(roads.near([1, -179.9996], 200, 1)[0]?.distanceM).toBeCloseTo(100, -1);
+    expect(roads.near([0, 179.9], 200, 1)).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { type MatchedPoint, type MatchedTrace, type TracePoint, unmatched } from '../providers.ts';
+import { Effort } from './effort.ts';
 import type { OnRoad, RoadNetwork } from './road-network.ts';
 import { byLength, findPaths } from './shortest-path.ts';
 
@@ -32,9 +33,13 @@ interface Layer {
 
 /**
  * Finds the road under a trace: the most likely chain of places on roads (Viterbi over a hidden Markov model, after Newson and Krumm 2009). Points without a
- * road are left out of the chain; where no way leads on, a new chain begins.
+ * road are left out of the chain; where no way leads on, or points are so far apart that the effort is spent, a new chain begins.
  */
-export async function matchTrace(network: RoadNetwork, trace: readonly TracePoint[]): Promise<MatchedTrace> {
+export async function matchTrace(
+  network: RoadNetwork,
+  trace: readonly TracePoint[],
+  effort = new Effort(),
+): Promise<MatchedTrace> {
   const points = trace.map(({ position }): MatchedPoint => unmatched(position));
   let chain: Layer[] = [];
   const finish = (): void => {
@@ -46,7 +51,7 @@ export async function matchTrace(network: RoadNetwork, trace: readonly TracePoin
     const places = network.near(point.position, roadWithinM, candidatesAtMost);
     if (places.length === 0) continue;
     const last = chain.at(-1);
-    const states = last === undefined ? [] : onwards(network, last, trace, point, places);
+    const states = last === undefined ? [] : await onwards(network, last, trace, { point, places, effort });
     if (states.length === 0) {
       finish();
       chain.push({ at, states: places.map((place) => startAt(place, point)) });
@@ -66,18 +71,18 @@ const startAt = (place: OnRoad, point: TracePoint): State => ({
   leg: [place.position],
 });
 
-function onwards(
+async function onwards(
   network: RoadNetwork,
   last: Layer,
   trace: readonly TracePoint[],
-  point: TracePoint,
-  places: readonly OnRoad[],
-): State[] {
+  { point, places, effort }: { point: TracePoint; places: readonly OnRoad[]; effort: Effort },
+): Promise<State[]> {
   const straightM = distanceM((trace[last.at] as TracePoint).position, point.position);
   const cost = byLength(straightM * 2 + 4 * roadWithinM);
   const best: (State | undefined)[] = places.map(() => undefined);
   for (const before of last.states) {
-    for (const [to, path] of findPaths(network, before.place, places, cost).entries()) {
+    const paths = await findPaths(network, before.place, places, cost, effort);
+    for (const [to, path] of paths.entries()) {
       const place = places[to] as OnRoad;
       if (path === null) continue;
       const transition = -Math.abs(path.lengthM - straightM) / betaM;

@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import Flatbush from 'flatbush';
 import { nearestOnSegment } from '../../geometry/lines.ts';
 import { degreeM, distanceM, type Position, radians } from '../../geometry/positions.ts';
@@ -39,6 +40,40 @@ export interface Way {
 /** Vertices that agree in so many decimals (a tenth of a metre) are one crossing. */
 const nodeDecimals = 6;
 
+/** Positions of roads after which other requests get a turn. */
+const positionsAtOnce = 5_000;
+
+/** A network while roads are put into it. */
+class Draft {
+  readonly nodes: Position[] = [];
+  readonly ways: Way[][] = [];
+  readonly segments: Segment[] = [];
+  fastestKmh: number | null = null;
+  readonly #ids = new Map<string, number>();
+
+  add(road: Road): void {
+    if (road.maxSpeedKmh !== null) this.fastestKmh = Math.max(this.fastestKmh ?? 0, road.maxSpeedKmh);
+    for (let at = 1; at < road.line.length; at += 1) {
+      const [start, end] = [road.line[at - 1] as Position, road.line[at] as Position];
+      const [from, to] = [this.#idOf(start), this.#idOf(end)];
+      if (from === to) continue;
+      const segment: Segment = { from, to, lengthM: distanceM(start, end), road };
+      this.segments.push(segment);
+      this.ways[from]?.push({ segment, to });
+      if (!road.isOneWay) this.ways[to]?.push({ segment, to: from });
+    }
+  }
+
+  #idOf(position: Position): number {
+    const key = position.map((value) => value.toFixed(nodeDecimals)).join();
+    const known = this.#ids.get(key);
+    if (known !== undefined) return known;
+    this.#ids.set(key, this.nodes.length);
+    this.ways.push([]);
+    return this.nodes.push(position) - 1;
+  }
+}
+
 /** Roads as a graph: each vertex is a node, roads meet where they share one. */
 export class RoadNetwork {
   readonly nodes: readonly Position[];
@@ -49,37 +84,27 @@ export class RoadNetwork {
   /** Absent for a network without segments, of which no index can be made. */
   readonly #index: Flatbush | undefined;
 
-  constructor(roads: Iterable<Road>) {
-    const nodes: Position[] = [];
-    const ids = new Map<string, number>();
-    const ways: Way[][] = [];
-    const segments: Segment[] = [];
-    let fastestKmh: number | null = null;
-    const idOf = (position: Position): number => {
-      const key = position.map((value) => value.toFixed(nodeDecimals)).join();
-      const known = ids.get(key);
-      if (known !== undefined) return known;
-      ids.set(key, nodes.length);
-      ways.push([]);
-      return nodes.push(position) - 1;
-    };
+  constructor(roads: Iterable<Road>, draft = new Draft()) {
+    for (const road of roads) draft.add(road);
+    this.nodes = draft.nodes;
+    this.fastestKmh = draft.fastestKmh;
+    this.#ways = draft.ways;
+    this.#segments = draft.segments;
+    this.#index = indexOf(draft.segments, draft.nodes);
+  }
+
+  /** The same of many roads, letting other work in between. */
+  static async build(roads: Iterable<Road>): Promise<RoadNetwork> {
+    const draft = new Draft();
+    let positions = 0;
     for (const road of roads) {
-      if (road.maxSpeedKmh !== null) fastestKmh = Math.max(fastestKmh ?? 0, road.maxSpeedKmh);
-      for (let at = 1; at < road.line.length; at += 1) {
-        const [start, end] = [road.line[at - 1] as Position, road.line[at] as Position];
-        const [from, to] = [idOf(start), idOf(end)];
-        if (from === to) continue;
-        const segment: Segment = { from, to, lengthM: distanceM(start, end), road };
-        segments.push(segment);
-        ways[from]?.push({ segment, to });
-        if (!road.isOneWay) ways[to]?.push({ segment, to: from });
-      }
+      draft.add(road);
+      positions += road.line.length;
+      if (positions < positionsAtOnce) continue;
+      positions = 0;
+      await otherWork();
     }
-    this.nodes = nodes;
-    this.fastestKmh = fastestKmh;
-    this.#ways = ways;
-    this.#segments = segments;
-    this.#index = indexOf(segments, nodes);
+    return new RoadNetwork([], draft);
   }
 
   get isEmpty(): boolean {
@@ -100,8 +125,13 @@ export class RoadNetwork {
     const [latitude, longitude] = position;
     const lat = withinM / degreeM;
     const lng = lat / Math.max(0.01, Math.cos(radians(latitude)));
-    const found = this.#index?.search(longitude - lng, latitude - lat, longitude + lng, latitude + lat) ?? [];
-    return found
+    // The index is flat: what lies beyond the date line is looked for from there.
+    const turns = [0, longitude - lng < -180 ? 360 : 0, longitude + lng > 180 ? -360 : 0];
+    const found = [...new Set(turns)].flatMap((turn) => {
+      const [west, east] = [longitude - lng + turn, longitude + lng + turn];
+      return this.#index?.search(west, latitude - lat, east, latitude + lat) ?? [];
+    });
+    return [...new Set(found)]
       .map((at) => this.#onSegment(position, this.#segments[at] as Segment))
       .filter((place) => place.distanceM <= withinM)
       .sort((a, b) => a.distanceM - b.distanceM)

@@ -1,5 +1,6 @@
 import { joined } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
+import { Effort } from './effort.ts';
 import { Heap } from './heap.ts';
 import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
 
@@ -42,13 +43,14 @@ interface Arrival {
   readonly from: { readonly node: number; readonly segment: Segment } | null;
 }
 
-/** The cheapest way to each goal, null where there is none: A* for one goal, Dijkstra for several. */
-export function findPaths(
+/** The cheapest way to each goal, null where there is none, or none is found with the effort: A* for one goal, Dijkstra for several. */
+export async function findPaths(
   network: RoadNetwork,
   start: OnRoad,
   goals: readonly OnRoad[],
   cost: Cost,
-): (FoundPath | null)[] {
+  effort = new Effort(),
+): Promise<(FoundPath | null)[]> {
   const arrivals = new Map<number, Arrival>();
   const open = new Heap<number>();
   const single = goals.length === 1 ? goals[0] : undefined;
@@ -64,9 +66,11 @@ export function findPaths(
 
   const waiting = new Set(goals.flatMap((goal) => entriesOf(goal).map(({ node }) => node)));
   const closed = new Set<number>();
-  for (let next = open.pop(); next !== undefined && waiting.size > 0; next = open.pop()) {
+  for (let next = open.pop(); next !== undefined && waiting.size > 0 && !effort.isSpent; next = open.pop()) {
     const node = next.value;
     if (closed.has(node)) continue;
+    const turn = effort.step();
+    if (turn !== undefined) await turn;
     closed.add(node);
     waiting.delete(node);
     const { cost: spent } = arrivals.get(node) as Arrival;
