@@ -25,6 +25,12 @@ export interface PartitionOwner {
   drop(partition: number): Promise<void>;
 }
 
+/** A partition that is this replica's. */
+interface Own {
+  /** Its lease ran out while this replica was not looking. */
+  isLost: boolean;
+}
+
 /**
  * Shares partitions between replicas, each its part: a lease for each partition in the database, and one for each replica, so that all know how many they are.
  * A lease only keeps two from doing the same work; what one of them writes is guarded where it is written.
@@ -37,7 +43,9 @@ export class PartitionShare {
   readonly #log: Logger;
   readonly #times: ShareTimes;
   readonly #holder = randomUUID();
-  readonly #own = new Set<number>();
+  readonly #own = new Map<number, Own>();
+  /** Partitions that are let go of: that may take longer than a lease lasts. */
+  readonly #leaving = new Map<number, Promise<void>>();
   readonly #running: Promise<void>;
   readonly #stopped = new AbortController();
   #heldUntilMs = 0;
@@ -59,7 +67,7 @@ export class PartitionShare {
 
   /** The partitions that are this replica's. */
   get own(): ReadonlySet<number> {
-    return this.#own;
+    return new Set(this.#own.keys());
   }
 
   /** Lets go of all, so that another replica need not wait. */
@@ -68,7 +76,8 @@ export class PartitionShare {
     clearTimeout(this.#timer);
     this.#wake?.();
     await this.#running;
-    await this.#dropAll();
+    for (const partition of this.#own.keys()) this.#leave(partition);
+    await Promise.all(this.#leaving.values());
     try {
       await this.#leases.deleteMany({ holder: this.#holder });
     } catch (error) {
@@ -85,7 +94,7 @@ export class PartitionShare {
         await this.#turn();
       } catch (error) {
         this.#log.warn({ err: error }, 'partitions of telemetry can not be shared at the moment');
-        if (!this.#isHeld()) await this.#dropAll();
+        if (!this.#isHeld()) this.#lose(() => true);
       }
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -104,24 +113,36 @@ export class PartitionShare {
       { $set: { holder: this.#holder, expiresAt } },
       { upsert: true },
     );
-    const renewed = await this.#leases.updateMany({ holder: this.#holder }, { $set: { expiresAt } });
-    if (renewed.matchedCount < this.#own.size + 1) await this.#dropLost();
-    this.#heldUntilMs = startedMs + this.#times.leaseMs;
+    await this.#leases.updateMany({ holder: this.#holder }, { $set: { expiresAt } });
     const all = await this.#leases.find({ _id: { $gte: `${this.#name}:`, $lt: `${this.#name};` } }).toArray();
+    const mine = new Set(all.filter(({ holder }) => holder === this.#holder).map(({ _id }) => _id));
+    // Leases that ran out while this replica was not looking are somebody else's.
+    this.#lose((partition) => !mine.has(this.#partitionId(partition)));
+    this.#heldUntilMs = startedMs + this.#times.leaseMs;
+    await this.#freeLeft(mine);
     const members = all.filter(({ _id, expiresAt: end }) => _id.startsWith(this.#memberId('')) && end > now).length;
     const fair = Math.ceil(this.#count / Math.max(1, members));
-    await this.#giveBack(fair);
-    const taken = new Map(all.filter(({ expiresAt: end }) => end > now).map((held) => [held._id, held.holder]));
-    for (let partition = 0; partition < this.#count && this.#own.size < fair; partition += 1)
-      if (!this.#own.has(partition) && !taken.has(this.#partitionId(partition)))
-        await this.#take(partition, now, expiresAt);
+    for (const partition of [...this.#own.keys()].slice(fair)) this.#leave(partition);
+    const others = all.filter(({ holder, expiresAt: end }) => holder !== this.#holder && end > now);
+    await this.#takeFree(fair, new Set(others.map(({ _id }) => _id)), { now, expiresAt });
     await this.#leases.deleteMany({
       _id: { $gte: this.#memberId(''), $lt: `${this.#name}:member;` },
       expiresAt: { $lt: new Date(now.getTime() - 60_000) },
     });
   }
 
-  async #take(partition: number, now: Date, expiresAt: Date): Promise<void> {
+  async #takeFree(
+    fair: number,
+    taken: ReadonlySet<string>,
+    times: { readonly now: Date; readonly expiresAt: Date },
+  ): Promise<void> {
+    for (let partition = 0; partition < this.#count && this.#own.size < fair; partition += 1) {
+      if (this.#own.has(partition) || this.#leaving.has(partition)) continue;
+      if (!taken.has(this.#partitionId(partition))) await this.#take(partition, times);
+    }
+  }
+
+  async #take(partition: number, { now, expiresAt }: { readonly now: Date; readonly expiresAt: Date }): Promise<void> {
     const _id = this.#partitionId(partition);
     const held = { holder: this.#holder, expiresAt };
     const taken = await this.#leases.updateOne({ _id, expiresAt: { $lt: now } }, { $set: held });
@@ -133,31 +154,43 @@ export class PartitionShare {
         throw error;
       }
     }
-    this.#own.add(partition);
-    this.#owner.take(partition, this.#isHeld);
+    const own: Own = { isLost: false };
+    this.#own.set(partition, own);
+    this.#owner.take(partition, () => !own.isLost && this.#isHeld());
   }
 
-  async #giveBack(fair: number): Promise<void> {
-    for (const partition of [...this.#own].slice(fair)) {
-      await this.#drop(partition);
-      await this.#leases.deleteOne({ _id: this.#partitionId(partition), holder: this.#holder });
+  /**
+   * Leases of this replica without its work are prolonged with the others, and nobody else could take them: of partitions that were dropped while the database was
+   * away, that could not be given back, or whose taking was not confirmed.
+   */
+  async #freeLeft(mine: ReadonlySet<string>): Promise<void> {
+    for (let partition = 0; partition < this.#count; partition += 1) {
+      const isAtWork = this.#own.has(partition) || this.#leaving.has(partition);
+      if (!isAtWork && mine.has(this.#partitionId(partition))) await this.#free(partition);
     }
   }
 
-  /** Leases that ran out while this replica was not looking are somebody else's. */
-  async #dropLost(): Promise<void> {
-    const held = await this.#leases.find({ holder: this.#holder }).toArray();
-    const ids = new Set(held.map(({ _id }) => _id));
-    for (const partition of this.#own) if (!ids.has(this.#partitionId(partition))) await this.#drop(partition);
+  async #free(partition: number): Promise<void> {
+    await this.#leases.deleteOne({ _id: this.#partitionId(partition), holder: this.#holder });
   }
 
-  async #dropAll(): Promise<void> {
-    for (const partition of this.#own) await this.#drop(partition);
+  #lose(isLost: (partition: number) => boolean): void {
+    for (const [partition, own] of this.#own) {
+      if (!isLost(partition)) continue;
+      own.isLost = true;
+      this.#leave(partition);
+    }
   }
 
-  async #drop(partition: number): Promise<void> {
+  /** Lets go of a partition, and then of its lease. The others are held meanwhile. */
+  #leave(partition: number): void {
     this.#own.delete(partition);
-    await this.#owner.drop(partition);
+    const left = this.#owner
+      .drop(partition)
+      .then(() => this.#free(partition))
+      .catch((error: unknown) => this.#log.warn({ err: error, partition }, 'a partition could not be given back yet'))
+      .finally(() => this.#leaving.delete(partition));
+    this.#leaving.set(partition, left);
   }
 
   #partitionId(partition: number): string {

@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { createLogger } from '@fleet/service-kit';
+import { type Database, openDatabase } from '@fleet/storage';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { PartitionShare } from './partitions.ts';
+
+let database: Database;
+beforeAll(() => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/partitions_${randomBytes(6).toString('hex')}`;
+  database = openDatabase(url.href, { appName: 'test' });
+});
+afterAll(async () => {
+  await database.db.dropDatabase();
+  await database.close();
+});
+
+const log = createLogger('partitions-test', 'silent');
+/** A lease that a busy machine does not let run out by itself. */
+const times = { leaseMs: 5_000, renewMs: 50 };
+const count = 4;
+
+/** Called before and after each call of a collection, by the name of its method; what it throws is the call's failure. */
+type Fault = (method: string, moment: 'before' | 'after') => void;
+const none: Fault = () => undefined;
+
+/** The database as one replica sees it. */
+class Line {
+  fault: Fault = none;
+  readonly database: Database = {
+    ...database,
+    collection: (name) => {
+      const collection = database.collection(name);
+      return new Proxy(collection, {
+        get: (target, method: string) => {
+          const value: unknown = Reflect.get(target, method);
+          if (typeof value !== 'function') return value;
+          return (...args: unknown[]): unknown => {
+            this.fault(method, 'before');
+            const result: unknown = Reflect.apply(value, target, args);
+            return method === 'find' ? result : this.#after(method, result);
+          };
+        },
+      }) as never;
+    },
+  };
+
+  async #after(method: string, result: unknown): Promise<unknown> {
+    const value = await result;
+    this.fault(method, 'after');
+    return value;
+  }
+}
+
+const shares: PartitionShare[] = [];
+afterEach(async () => {
+  for (const share of shares.splice(0)) await share.stop();
+});
+
+/** `dropped` is waited for before a partition is let go of. */
+function replica(name: string, line: Line, dropped = Promise.resolve()): { readonly own: () => number[] } {
+  const own = new Set<number>();
+  const owner = {
+    take: (partition: number): void => void own.add(partition),
+    drop: async (partition: number): Promise<void> => {
+      own.delete(partition);
+      await dropped;
+    },
+  };
+  shares.push(new PartitionShare(line.database, { name, count, owner, log, times }));
+  return { own: () => [...own].sort((a, b) => a - b) };
+}
+
+const newName = (): string => `telemetry-${randomBytes(6).toString('hex')}`;
+const all = [0, 1, 2, 3];
+
+/** Fails once, when a method is called for the first time. */
+function onceAt(line: Line, method: string, moment: 'before' | 'after'): { readonly hasFailed: () => boolean } {
+  let hasFailed = false;
+  line.fault = (called, when) => {
+    if (hasFailed || called !== method || when !== moment) return;
+    hasFailed = true;
+    throw new Error('the connection was lost');
+  };
+  return { hasFailed: () => hasFailed };
+}
+
+describe('partitions', () => {
+  it('are taken again by the only replica once a database that was away for longer than a lease is back', async () => {
+    const line = new Line();
+    const only = replica(newName(), line);
+    await until(() => only.own().length === count);
+    line.fault = () => {
+      throw new Error('the database is away');
+    };
+    await until(() => only.own().length === 0);
+    line.fault = none;
+    await until(() => only.own().length === count);
+    expect(only.own()).toEqual(all);
+  });
+
+  it.each(['before', 'after'] as const)(
+    'are taken where the connection is lost %s the lease is made',
+    async (moment) => {
+      const line = new Line();
+      const fault = onceAt(line, 'insertOne', moment);
+      const only = replica(newName(), line);
+      await until(() => only.own().length === count);
+      expect(fault.hasFailed()).toBe(true);
+    },
+  );
+
+  it("are somebody's where they could not be given back", async () => {
+    const [line, name] = [new Line(), newName()];
+    const first = replica(name, line);
+    await until(() => first.own().length === count);
+    const fault = onceAt(line, 'deleteOne', 'before');
+    const second = replica(name, new Line());
+    await until(() => fault.hasFailed() && first.own().length + second.own().length === count);
+    expect([...first.own(), ...second.own()].toSorted((a, b) => a - b)).toEqual(all);
+    expect(first.own()).toHaveLength(2);
+  });
+
+  it('stay with a replica that lets go of others for longer than a lease', async () => {
+    const name = newName();
+    let letGo: () => void = () => undefined;
+    const first = replica(name, new Line(), new Promise((resolve) => (letGo = resolve)));
+    await until(() => first.own().length === count);
+    const second = replica(name, new Line());
+    await until(() => first.own().length === 2);
+    const sinceMs = Date.now();
+    const leases = database.collection<{ _id: string; expiresAt: Date }>('telemetry_leases');
+    await until(async () => {
+      const held = await leases.findOne({ _id: `${name}:partition:0` });
+      return held !== null && held.expiresAt.getTime() > sinceMs + times.leaseMs;
+    });
+    expect(first.own()).toEqual([0, 1]);
+    expect(second.own()).toEqual([]);
+    letGo();
+    await until(() => second.own().length === 2);
+    expect(second.own()).toEqual([2, 3]);
+  });
+});
