@@ -78,6 +78,7 @@ export {
   accessChanged,
   commandQueued,
   connectionsDisplaced,
+  type DeviceUse,
   deviceApi,
   deviceUsed,
   fenceSession,

@@ -35,10 +35,17 @@ export const keyRevoked = defineAnnouncement({
   schema: Type.Object({ keySha256: sha256Hex, keyId: Type.Optional(Type.Integer()) }),
 });
 
-/** Tells platform-api what was done with a device by an API key of the Device API, for the audit log: a command that was admitted, video that was watched or deleted. */
+/**
+ * Tells platform-api what was done with a device by an API key of the Device API, for the audit log: a command that was admitted, video that was watched or deleted.
+ * Stored in the work queue AUDIT.
+ */
 export const deviceUsed = defineAnnouncement({
-  subject: 'platform-api.device-used',
+  subject: 'audit.device-used',
   schema: Type.Object({
+    /** Random; what is told once more is one entry. */
+    id: Type.String({ pattern: '^[0-9a-f]{32}$' }),
+    /** When it was done. */
+    atMs: Type.Integer({ minimum: 0 }),
     keyId: Type.Integer(),
     accountId: Type.Integer(),
     /** Canonical number. */
@@ -54,6 +61,9 @@ export const deviceUsed = defineAnnouncement({
     seconds: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
 });
+
+/** Payload of `deviceUsed`. */
+export type DeviceUse = Static<typeof deviceUsed.schema>;
 
 /**
  * Tells every replica of platform-api that what it remembers of a user no longer holds: logged out, disabled, another role, account suspended. The one that is

@@ -61,6 +61,15 @@ const streams: readonly Partial<StreamConfig>[] = [
     max_age: nanos(3 * day),
     duplicate_window: nanos(hour),
   },
+  {
+    name: 'AUDIT',
+    subjects: ['audit.*'],
+    description: 'what is to be noted in the audit log',
+    // It has addresses of people: what is noted goes at once.
+    retention: RetentionPolicy.Workqueue,
+    max_age: nanos(7 * day),
+    duplicate_window: nanos(hour),
+  },
 ];
 
 /** Makes the streams that are missing; those that exist keep what an operator has set. Idempotent, any service may call it. */

@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DeviceAsker, openBus, servePing } from '@fleet/bus';
 import {
+  Counter,
   createLogger,
   createMetrics,
   Gauge,
@@ -17,6 +18,7 @@ import type { Express } from 'express';
 import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
 import { deviceRateLimits } from './access/rate-limits.ts';
+import { UseOutbox } from './access/use-outbox.ts';
 import { createDeviceApi, createVideoService } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -58,13 +60,15 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   lifecycle.onStop('asker', () => asker.stop());
   const keys = new KeyCache(bus, log);
   lifecycle.onStop('keys', () => keys.stop());
+  const uses = new UseOutbox(bus, log);
+  lifecycle.onStop('uses', () => uses.stop());
 
   const stopping = new AbortController();
   const stopped = new AbortController();
   // One listener for each stream and each command under way.
   setMaxListeners(0, stopping.signal, stopped.signal);
   const limits = deviceRateLimits(config, redis);
-  const guard = new Guard({ bus, config }, keys, limits);
+  const guard = new Guard({ bus, config, uses }, keys, limits);
   const sms = SmsProvider.of(config);
   lifecycle.onStop('sms', () => sms?.stop());
   const deps: Deps = {
@@ -82,6 +86,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     stopped: stopped.signal,
   };
   watchCommands(asker, metrics);
+  watchUses(uses, metrics);
   const useCases = serveUseCases(deps);
   lifecycle.onStop('use cases on the bus', () => useCases.stop());
   lifecycle.onStop('what still waits', () => stopped.abort());
@@ -123,4 +128,26 @@ function watchCommands(asker: DeviceAsker, metrics: ReturnType<typeof createMetr
     },
   });
   metrics.registerMetric(gauge);
+}
+
+function watchUses(uses: UseOutbox, metrics: ReturnType<typeof createMetrics>): void {
+  const waiting = new Gauge({
+    name: 'device_api_audit_entries_waiting',
+    help: 'Entries of the audit log that JetStream has not stored yet',
+    registers: [],
+    collect() {
+      this.set(uses.waiting);
+    },
+  });
+  const dropped = new Counter({
+    name: 'device_api_audit_entries_dropped_total',
+    help: 'Entries that the audit log will not have, as JetStream was away for too long',
+    registers: [],
+    collect() {
+      this.reset();
+      this.inc(uses.dropped);
+    },
+  });
+  metrics.registerMetric(waiting);
+  metrics.registerMetric(dropped);
 }

@@ -1,16 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  announce,
-  type Bus,
-  call,
-  deviceUsed,
-  findDevice,
-  keyRevoked,
-  listenFor,
-  openBus,
-  revokeKey,
-  verifyKey,
-} from '@fleet/bus';
+import { type Bus, call, findDevice, keyRevoked, listenFor, openBus, revokeKey, verifyKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -26,7 +15,7 @@ import { createKey, recordKey } from './domains/api-keys/use-cases.ts';
 import type { User } from './domains/users/schema.ts';
 import { recordVehicle } from './domains/vehicles/use-cases.ts';
 import { create, type PlatformApi } from './service.ts';
-import { type RecordFields, Records } from './store/records.ts';
+import { Records } from './store/records.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -155,35 +144,6 @@ describe('platform-api', () => {
       revoked: false,
     });
     heard.stop();
-  });
-
-  it('puts on record what the Device API says of an API key', async () => {
-    const imei = String(Math.trunc(1e10 + Math.random() * 9e10));
-    const vehicle = { accountId: 9, ownerUserId: 1, vehicleNo: `USED ${imei}`, imei };
-    const { record } = await recordVehicle(records, vehicle);
-    const use = { keyId: 5, imei, address: '203.0.113.9', operation: 'sendControlCommand' };
-    announce(bus, deviceUsed, { ...use, accountId: 9, kind: 'command', command: 4 });
-    announce(bus, deviceUsed, { ...use, accountId: 10, kind: 'view', channel: 2, seconds: 30 });
-    const log = records.collection<RecordFields & { accountId: number }>('audit_log');
-    const entries = () => log.find({ 'detail.imei': imei } as object).toArray();
-    await until(async () => (await entries()).length === 2);
-    const [command, view] = (await entries()).toSorted((a, b) => a.accountId - b.accountId);
-    const by = { userId: null, keyId: 5, ip: '203.0.113.9' };
-    expect(command).toMatchObject({
-      ...by,
-      accountId: 9,
-      action: 'devices.command',
-      target: { type: 'vehicles', id: record._id },
-      detail: { imei, operation: 'sendControlCommand', command: 4 },
-    });
-    // To another account the vehicle is nobody's.
-    expect(view).toMatchObject({
-      ...by,
-      accountId: 10,
-      action: 'video.view',
-      target: { type: 'devices', id: imei },
-      detail: { channel_id: 2, seconds: 30 },
-    });
   });
 
   it('finds the vehicle of a terminal; an unknown terminal has the default clock', async () => {

@@ -215,7 +215,7 @@ function serveBus(deps: Deps, lifecycle: Lifecycle): void {
     ...serveApiKeys(bus, records, onError),
     ...serveVehicles(bus, records, onError),
     ...servePartners(deps, onError),
-    ...serveAudit(deps, onError),
+    serveAudit(deps),
     ...serveWebhooks(bus, deps, onError),
     servePing(bus, 'platform-api', { onError }),
   ])

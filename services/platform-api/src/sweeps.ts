@@ -1,6 +1,6 @@
 import type { Deps } from './deps.ts';
 import { sweepDeletedAccounts } from './domains/accounts/deletion.ts';
-import { removeEntriesBefore } from './domains/audit/store.ts';
+import { removeEntriesBefore, sweepTold } from './domains/audit/store.ts';
 import { sweepAuth } from './domains/auth/store.ts';
 import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
@@ -54,6 +54,7 @@ export const sweeps: readonly Sweep[] = [
     everyMs: hourMs,
     run: ({ records }) => removeEntriesBefore(records, new Date(Date.now() - yearMs)),
   },
+  { name: 'told to the audit log', everyMs: hourMs, takeTurn: ({ database }, turn) => sweepTold(database, turn) },
   { name: 'notifications', everyMs: 24 * hourMs, takeTurn: (deps, turn) => removeOldNotifications(deps, turn) },
   {
     name: 'server times of notifications',

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { announce, BusError, call, deviceUsed, findDevice } from '@fleet/bus';
+import { BusError, call, findDevice } from '@fleet/bus';
 import { AppError, isAddressAllowed, type RequestContext, type Route } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
-import type { Static } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { hashOf, type KeyCache, type KeyOwner } from './key-cache.ts';
 import type { RateLimits } from './rate-limits.ts';
+import type { Use, UseOutbox } from './use-outbox.ts';
 
 const findLimitMs = 3_000;
 /** How soon it is asked again whether the key of a viewer is valid, when nobody could say. */
@@ -25,15 +25,17 @@ interface Watch {
   doubts: number;
 }
 
+type GuardParts = Pick<Deps, 'bus' | 'config'> & { readonly uses: Pick<UseOutbox, 'tell'> };
+
 /** Who may do what: credentials before the parameters are read, the device's account after. */
 export class Guard {
-  readonly #deps: Pick<Deps, 'bus' | 'config'>;
+  readonly #deps: GuardParts;
   readonly #keys: KeyCache;
   readonly #limits: RateLimits;
   readonly #owners = new WeakMap<RequestContext, KeyOwner>();
   readonly #watched = new Map<RequestContext, Watch>();
 
-  constructor(deps: Pick<Deps, 'bus' | 'config'>, keys: KeyCache, limits: RateLimits) {
+  constructor(deps: GuardParts, keys: KeyCache, limits: RateLimits) {
     this.#deps = deps;
     this.#keys = keys;
     this.#limits = limits;
@@ -114,7 +116,7 @@ export class Guard {
     const owner = this.#owners.get(context);
     if (owner === undefined) return;
     const { keyId, accountId } = owner;
-    announce(this.#deps.bus, deviceUsed, { keyId, accountId, imei, address: context.request.ip ?? '', ...use });
+    this.#deps.uses.tell({ keyId, accountId, imei, address: context.request.ip ?? '', ...use });
   }
 
   /** Video is not cut when something expires, but it is when the key is revoked. */
@@ -168,8 +170,6 @@ export class Guard {
     this.#owners.set(context, owner);
   }
 }
-
-type Use = Static<typeof deviceUsed.schema>;
 
 function kindOfUse({ bucket, operationId }: Route, { request }: RequestContext): 'command' | 'view' | undefined {
   if (bucket === 'command') return 'command';

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import {
   type Bus,
   DeviceCommandServer,
+  ensureStreams,
   findDevice,
   type IncomingCommand,
   mediaStreamOn,
@@ -75,6 +76,7 @@ export class World {
     const redisServer = await (await ServerProcess.redis()).start();
     const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'test', log: silent });
     const redis = await openRedis(`redis://127.0.0.1:${redisServer.port}`, { name: 'test', onError: () => undefined });
+    await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
     if (media) servePing(bus, 'jt1078-media', { onError: () => undefined });
     const world = new World(nats, redisServer, bus, redis);
     if (platform) world.#servePlatform();

@@ -65,6 +65,7 @@ export const accountData: Readonly<Record<string, Ending>> = {
 /** Collections that belong to no account; those of devices and webhooks go by what they belong to. */
 export const commonData: readonly string[] = [
   'accounts',
+  'audit_told',
   'billing_customers',
   'command_leases',
   'counters',

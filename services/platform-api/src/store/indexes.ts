@@ -15,6 +15,7 @@ export const indexes: readonly Index[] = [
   { collection: 'api_keys', keys: { accountId: 1, _id: -1 } },
   { collection: 'audit_log', keys: { accountId: 1, _id: -1 } },
   { collection: 'audit_log', keys: { createdAt: 1 } },
+  { collection: 'audit_told', keys: { takenAt: 1 } },
   { collection: 'vehicles', keys: { accountId: 1, _id: -1 } },
   { collection: 'vehicles', keys: { accountId: 1, driverId: 1 } },
   { collection: 'vehicles', keys: { accountId: 1, groupIds: 1 } },

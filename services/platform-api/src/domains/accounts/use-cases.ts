@@ -7,6 +7,8 @@ import { newAccount } from './rules.ts';
 import type { Account } from './schema.ts';
 import { findAccount, insertAccount, removeAccount } from './store.ts';
 
+export { isErased } from './store.ts';
+
 /** The account of an id, or null. */
 export const accountOf = (records: Records, id: number): Promise<Account | null> => findAccount(records, id);
 

@@ -1,24 +1,67 @@
-import { deviceUsed, listenFor } from '@fleet/bus';
+import { type DeviceUse, decodeJson, deviceUsed, ensureStreams, StoredConsumer } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
-import type { Static } from 'typebox';
+import { UntilDone } from '../../bootstrap.ts';
 import type { Deps } from '../../deps.ts';
+import { isErased } from '../accounts/use-cases.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
-import { audit } from './use-cases.ts';
+import { insertTold } from './store.ts';
 
 const actions = { command: 'devices.command', view: 'video.view', deletion: 'videos.delete' } as const;
 
-type Parts = Pick<Deps, 'bus' | 'records' | 'log'>;
+type Parts = Pick<Deps, 'bus' | 'records' | 'log' | 'config'>;
 
-/** Notes what is done with devices by API keys of the Device API, which keeps no audit log of its own. One replica hears of each. */
-export function serveAudit(deps: Parts, onError: (error: unknown) => void): Running[] {
-  const hear = (use: Static<typeof deviceUsed.schema>): void => void noteUse(deps, use).catch(onError);
-  const heard = listenFor(deps.bus, deviceUsed, onError, hear, deviceUsed.subject, 'platform-api');
-  return [{ stop: async () => heard.stop() }];
+const maxInFlight = 16;
+
+/**
+ * Notes what is done with devices by API keys of the Device API, which keeps no audit log of its own: what was told while nobody was here, too. All replicas share
+ * it, and each use is one entry.
+ */
+export function serveAudit(deps: Parts): Running {
+  const { bus, log, config } = deps;
+  const onError = (error: unknown): void => log.warn({ err: error }, 'an entry of the audit log is not written yet');
+  const makeStreams = async (): Promise<void> =>
+    ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+  let consumer: StoredConsumer | undefined;
+  const begun = new UntilDone(log, async () => {
+    await makeStreams();
+    consumer = new StoredConsumer(bus, {
+      stream: 'AUDIT',
+      durable: 'platform-audit',
+      subject: deviceUsed.subject,
+      maxInFlight,
+      onError,
+      handler: async ({ data, subject }) => {
+        const use = readUse(data);
+        // It will never be readable.
+        if (use === null) return log.warn({ subject }, 'what is told to the audit log can not be read');
+        await noteUse(deps, use);
+      },
+    });
+  });
+  // A broker may come back empty.
+  const off = bus.onReconnect(() => void makeStreams().catch(onError));
+  return {
+    stop: async () => {
+      off();
+      await begun.stop();
+      await consumer?.stop();
+    },
+  };
 }
 
-async function noteUse(deps: Parts, use: Static<typeof deviceUsed.schema>): Promise<void> {
-  const { keyId, accountId, imei, address, kind, operation, channel, command, seconds } = use;
-  const vehicle = await vehicleByImei(deps.records, imei);
+function readUse(data: Uint8Array): DeviceUse | null {
+  try {
+    const body = decodeJson(data);
+    return deviceUsed.check(body) ? (body as DeviceUse) : null;
+  } catch {
+    // It is not even JSON: the same answer.
+    return null;
+  }
+}
+
+async function noteUse({ records }: Parts, use: DeviceUse): Promise<void> {
+  const { id, atMs, keyId, accountId, imei, address, kind, operation, channel, command, seconds } = use;
+  const vehicle = await vehicleByImei(records, imei);
   // A device of no account is nobody's vehicle.
   const target =
     vehicle?.accountId === accountId ? { type: 'vehicles', id: vehicle._id } : { type: 'devices', id: imei };
@@ -29,5 +72,10 @@ async function noteUse(deps: Parts, use: Static<typeof deviceUsed.schema>): Prom
     ...(command === undefined ? {} : { command }),
     ...(seconds === undefined ? {} : { seconds }),
   };
-  await audit(deps, { accountId, keyId, ip: address }, actions[kind], target, detail);
+  // By clocks that differ it may not have been done yet.
+  const at = new Date(Math.min(atMs, Date.now()));
+  const entry = { userId: null, keyId, action: actions[kind], target };
+  // Of an account whose personal fields have been removed nothing personal is kept, when it comes late either.
+  const personal = (await isErased(records, accountId)) ? { detail: {}, ip: null } : { detail, ip: address };
+  await insertTold(records, { id, accountId, at }, { ...entry, ...personal });
 }

@@ -1,0 +1,122 @@
+import { type Bus, type DeviceUse, deviceUsed, ensureStreams, openBus, serve, verifyKey } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { answered, World } from '../testing/world.ts';
+import { type Use, UseOutbox } from './use-outbox.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const log = createLogger('audit-trail-test', 'silent');
+
+async function streamsOf(bus: Bus): Promise<void> {
+  await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
+}
+
+/** What stands in AUDIT, in its order. */
+async function stored(bus: Bus): Promise<DeviceUse[]> {
+  const { streams } = await bus.jetstreamManager();
+  const { state } = await streams.info('AUDIT');
+  const sequences = Array.from({ length: state.messages }, (_, at) => state.first_seq + at);
+  return Promise.all(sequences.map(async (seq) => (await streams.getMessage('AUDIT', { seq })).json<DeviceUse>()));
+}
+
+describe('what is told to the audit log', () => {
+  let nats: ServerProcess;
+  let bus: Bus;
+  beforeEach(async () => {
+    nats = await (await ServerProcess.nats()).start();
+    bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'audit-trail-test', log });
+  });
+  afterEach(async () => {
+    await bus.close();
+    await nats.remove();
+  });
+
+  const use = (command: number): Use => ({
+    keyId: 1,
+    accountId: 7,
+    imei: '13800138000',
+    address: '203.0.113.9',
+    kind: 'command',
+    operation: 'sendControlCommand',
+    command,
+  });
+
+  it('is stored once, though nobody hears it, and though the broker is away when it is told', async () => {
+    await streamsOf(bus);
+    const outbox = new UseOutbox(bus, log);
+    for (let command = 0; command < 100; command += 1) outbox.tell(use(command));
+    await nats.kill();
+    await until(() => !bus.isUp());
+    for (let command = 100; command < 300; command += 1) outbox.tell(use(command));
+    expect(outbox.waiting).toBeGreaterThanOrEqual(200);
+    await nats.start();
+    await until(() => outbox.waiting === 0);
+    const all = await stored(bus);
+    expect(all.map(({ command }) => command).toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: 300 }, (_, command) => command),
+    );
+    expect(all.every((one) => deviceUsed.check(one))).toBe(true);
+    expect(outbox.dropped).toBe(0);
+    await outbox.stop();
+  });
+
+  it('waits for a stream that is made late, and sends only some of it again and again', async () => {
+    let sent = 0;
+    const spy = bus.nc.subscribe(deviceUsed.subject, { callback: () => (sent += 1) });
+    await bus.nc.flush();
+    const outbox = new UseOutbox(bus, log);
+    for (let command = 0; command < 500; command += 1) outbox.tell(use(command));
+    await until(() => sent >= 64);
+    await bus.nc.flush();
+    expect(sent).toBeLessThan(500);
+    expect(outbox.waiting).toBe(500);
+    spy.unsubscribe();
+    await streamsOf(bus);
+    await until(() => outbox.waiting === 0);
+    expect(await stored(bus)).toHaveLength(500);
+    await outbox.stop();
+  });
+
+  it('is dropped, and counted, where too much waits already, and where the service stops', async () => {
+    const outbox = new UseOutbox(bus, log, { maxWaiting: 100 });
+    for (let command = 0; command < 120; command += 1) outbox.tell(use(command));
+    expect([outbox.waiting, outbox.dropped]).toEqual([100, 20]);
+    await outbox.stop();
+    expect([outbox.waiting, outbox.dropped]).toEqual([0, 120]);
+    outbox.tell(use(120));
+    expect([outbox.waiting, outbox.dropped]).toEqual([0, 121]);
+  });
+});
+
+describe('a command while JetStream is away', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.open({ platform: true });
+    const options = { queue: 'platform-api', onError: () => undefined };
+    const owner = { valid: true as const, keyId: 1, accountId: 7, scopes: ['command'], ipAllowlist: [] };
+    serve(world.bus, verifyKey, options, async () => owner);
+    await world.bus.nc.flush();
+  });
+  afterAll(() => world.close());
+
+  it('is carried out and answered, and noted when JetStream is back', async () => {
+    const api = await world.service({ DEVICE_API_AUTH: 'key' });
+    const imei = await world.device(() => answered(0x8300));
+    await (await world.bus.jetstreamManager()).streams.delete('AUDIT');
+    const wake = () => api.get(`/wakeup?imei=${imei}`, { headers: { 'x-api-key': 'fk_any' } });
+    const metrics = async (): Promise<string> => (await fetch(`${api.base}/metrics`)).text();
+    for (let round = 0; round < 3; round += 1) expect((await wake()).status).toBe(200);
+    expect(world.commandsOf(imei)).toHaveLength(3);
+    expect(await metrics()).toMatch(/^device_api_audit_entries_waiting(\{.*\})? 3$/m);
+    await streamsOf(world.bus);
+    await until(async () => (await stored(world.bus)).length === 3);
+    expect(await stored(world.bus)).toMatchObject(
+      [1, 2, 3].map(() => ({ imei, kind: 'command', operation: 'wakeUp' })),
+    );
+    await until(async () => /^device_api_audit_entries_waiting(\{.*\})? 0$/m.test(await metrics()));
+    expect(await metrics()).toMatch(/^device_api_audit_entries_dropped_total(\{.*\})? 0$/m);
+  });
+});

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { type DeviceUse, deviceUsed, encodeJson, ensureStreams, headers } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { create, type PlatformApi } from '../../service.ts';
+import { sweepTurn } from '../../store/sweep-turn.ts';
+import { PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
+import { recordVehicle } from '../vehicles/use-cases.ts';
+import type { AuditEntry } from './schema.ts';
+import { insertTold, sweepTold } from './store.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const log = createLogger('audit-test', 'silent');
+const running = new AbortController().signal;
+
+describe('what the Device API tells the audit log', () => {
+  /** Without the role that reads what was told, until a test starts it. */
+  let world: PlatformWorld;
+  let readers: PlatformApi[] = [];
+  beforeAll(async () => {
+    world = await PlatformWorld.open({ PLATFORM_ROLES: 'websocket' });
+    await ensureStreams(await world.bus.jetstreamManager(), { replicas: 1 });
+  });
+  afterAll(async () => {
+    await Promise.all(readers.map((reader) => reader.stop()));
+    await world.close();
+  });
+
+  const startReaders = async (): Promise<void> => {
+    const config = { ...world.deps.config, PLATFORM_ROLES: 'api', HTTP_PORT: 0 };
+    const replica = () => create(config, { log, isSweeping: false });
+    readers = await Promise.all([replica(), replica()]);
+  };
+  const newUse = (imei: string, more: Partial<DeviceUse> = {}): DeviceUse => ({
+    id: randomBytes(16).toString('hex'),
+    atMs: Date.now() - 3_600_000,
+    keyId: 5,
+    accountId: world.ours.accountId,
+    imei,
+    address: '203.0.113.9',
+    kind: 'command',
+    operation: 'sendControlCommand',
+    ...more,
+  });
+  /** Under a message id of its own each time: JetStream remembers those for an hour alone. */
+  const tell = async (...uses: readonly object[]): Promise<void> => {
+    for (const use of uses) {
+      const head = headers();
+      head.set('Nats-Msg-Id', randomBytes(16).toString('hex'));
+      await world.bus.js.publish(deviceUsed.subject, encodeJson(use), { headers: head });
+    }
+  };
+  const untilRead = (): Promise<void> =>
+    until(async () => {
+      const { streams } = await world.bus.jetstreamManager();
+      return (await streams.info('AUDIT')).state.messages === 0;
+    });
+  const entries = () => world.records.collection<AuditEntry>('audit_log');
+  const entriesOf = (imei: string) =>
+    entries()
+      .find({ 'detail.imei': imei } as object)
+      .sort({ createdAt: 1 })
+      .toArray();
+
+  it('is on record as of when it was done, once for all replicas, though none was there when it was told', async () => {
+    const imei = newImei();
+    const vehicle = { accountId: world.ours.accountId, ownerUserId: 1, vehicleNo: `USED ${imei}`, imei };
+    const { record } = await recordVehicle(world.records, vehicle);
+    const command = newUse(imei, { command: 4 });
+    const watched = { kind: 'view', operation: 'watchRealtimeStream', channel: 2, seconds: 30 } as const;
+    const view = newUse(imei, { ...watched, accountId: world.theirs.accountId, atMs: command.atMs + 1 });
+    const deletion = newUse(imei, { kind: 'deletion', operation: 'deleteUpload', atMs: command.atMs + 2 });
+    await tell(command, { nonsense: true }, view, deletion);
+    await startReaders();
+    await untilRead();
+    const by = { userId: null, keyId: 5, ip: '203.0.113.9' };
+    const { accountId } = world.ours;
+    const target = { type: 'vehicles', id: record._id };
+    const shown = { imei, operation: 'sendControlCommand', command: 4 };
+    // To another account the vehicle is nobody's.
+    const stranger = { accountId: world.theirs.accountId, target: { type: 'devices', id: imei } };
+    expect(await entriesOf(imei)).toMatchObject([
+      { ...by, accountId, target, action: 'devices.command', detail: shown, createdAt: new Date(command.atMs) },
+      { ...by, ...stranger, action: 'video.view', detail: { channel_id: 2, seconds: 30 } },
+      { ...by, accountId, target, action: 'videos.delete' },
+    ]);
+  });
+
+  it('adds no entry when it is told again, at the same time or later', async () => {
+    const imei = newImei();
+    const uses = Array.from({ length: 20 }, (_, command) => newUse(imei, { command }));
+    await tell(...uses.flatMap((use) => [use, use, use]));
+    await untilRead();
+    await tell(...uses);
+    await untilRead();
+    const commands = (await entriesOf(imei)).map(({ detail }) => Number(detail['command']));
+    expect(commands.toSorted((a, b) => a - b)).toEqual(uses.map((_use, at) => at));
+  });
+
+  it('is completed where a process has died between the id and the entry', async () => {
+    const imei = newImei();
+    const use = newUse(imei);
+    const recordId = await world.records.nextId('audit_log');
+    const told = world.deps.database.collection<{ _id: string }>('audit_told');
+    await told.insertOne({ _id: use.id, recordId, takenAt: new Date() } as { _id: string });
+    await tell(use, use);
+    await untilRead();
+    expect(await entriesOf(imei)).toMatchObject([{ _id: recordId, action: 'devices.command' }]);
+  });
+
+  it('has nothing personal where the account has been erased since', async () => {
+    const imei = newImei();
+    const { accountId } = await world.tenant('Erased');
+    await world.records
+      .collection('accounts')
+      .updateOne({ _id: accountId }, { $set: { deletedAt: new Date(), erasedAt: new Date() } });
+    await tell(newUse(imei, { accountId }));
+    await untilRead();
+    expect(await entries().find({ accountId }).toArray()).toMatchObject([
+      { action: 'devices.command', ip: null, detail: {} },
+    ]);
+  });
+
+  it('is forgotten as told once JetStream can not have it any more; the entry stays', async () => {
+    const imei = newImei();
+    const fields = { userId: null, keyId: 5, action: 'devices.command', target: null, detail: { imei }, ip: null };
+    const told = { id: randomBytes(16).toString('hex'), accountId: world.ours.accountId, at: new Date() };
+    await insertTold(world.records, told, fields);
+    const isKnown = async (): Promise<boolean> =>
+      (await world.deps.database.collection<{ _id: string }>('audit_told').findOne({ _id: told.id })) !== null;
+    const { database } = world.deps;
+    expect(await sweepTold(database, sweepTurn(1, running), Date.now() + 7 * 86_400_000)).toBeNull();
+    expect(await isKnown()).toBe(true);
+    expect(await sweepTold(database, sweepTurn(1, running), Date.now() + 9 * 86_400_000)).toBeNull();
+    expect(await isKnown()).toBe(false);
+    expect(await entriesOf(imei)).toHaveLength(1);
+  });
+});
