@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { AddressGuard } from './address-guard.ts';
 import { hostResolver, type ResolveHost } from './resolve-host.ts';
 import { until } from './testing/server-process.ts';
 
@@ -14,7 +15,9 @@ const rcodes = { noError: 0, serverFailure: 2, noSuchName: 3 };
 const types = { a: 1, aaaa: 28 };
 
 /** Records by name and type; a name without any does not exist, one that is `silent` gets no answer. */
-type Zone = Readonly<Record<string, 'silent' | 'failing' | { readonly a?: string; readonly aaaa?: string }>>;
+type Zone = Readonly<
+  Record<string, 'silent' | 'failing' | { readonly a?: string; readonly aaaa?: string; readonly isSilentOnAaaa?: true }>
+>;
 
 /** What a name server answers to a query. */
 function answerTo(query: Buffer, zone: Zone): Buffer | undefined {
@@ -29,6 +32,7 @@ function answerTo(query: Buffer, zone: Zone): Buffer | undefined {
   const type = query.readUInt16BE(at + 1);
   const question = query.subarray(12, at + 5);
   const rcode = known === undefined ? rcodes.noSuchName : known === 'failing' ? rcodes.serverFailure : rcodes.noError;
+  if (typeof known === 'object' && type === types.aaaa && known.isSilentOnAaaa === true) return undefined;
   const data = typeof known === 'object' ? dataOf(type, known) : undefined;
   const head = Buffer.alloc(12);
   query.copy(head, 0, 0, 2);
@@ -54,6 +58,7 @@ const zone: Zone = {
   'both.example': { a: '8.8.8.8', aaaa: six },
   'four.example': { a: '9.9.9.9' },
   'empty.example': {},
+  'half.example': { a: '9.9.9.9', isSilentOnAaaa: true },
   'silent.example': 'silent',
   'failing.example': 'failing',
   'own.example': { a: '1.1.1.1' },
@@ -114,6 +119,18 @@ describe('the look-up of names that users have given', () => {
     expect(new Set((await silent).map(({ length }) => length))).toEqual(new Set([0]));
     expect(await resolve('failing.example')).toEqual([]);
     // The system would have taken a thread for each.
+    expect(asked).toEqual([]);
+  });
+
+  it('finds a name in time whose server never answers when it is asked for IPv6', async () => {
+    // The same server twice: each of those that a system has would be waited for.
+    const { port } = server.address();
+    const servers = [`127.0.0.1:${port}`, `[::ffff:127.0.0.1]:${port}`];
+    const guard = new AddressGuard({ resolve: hostResolver({ servers, system }) });
+    expect(await guard.check('https://half.example/')).toMatchObject({
+      kind: 'allowed',
+      addresses: [{ address: '9.9.9.9', family: 4 }],
+    });
     expect(asked).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** An address that a name stands for. */
 export interface ResolvedAddress {
@@ -25,6 +26,8 @@ const tries = 2;
 const settingsKeptMs = 30_000;
 /** Whoever has waited for so long for the system's look-up has given up. */
 const giveUpMs = 5_000;
+/** Once one family has an address, the other one is waited for so long: some name servers never answer when they are asked for IPv6. */
+const otherFamilyMs = 1_000;
 /** Name servers, or their absence, that say: there is no such name here. */
 const unknown: readonly unknown[] = ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'];
 
@@ -45,11 +48,33 @@ export function hostResolver(parts: ResolverParts = {}): ResolveHost {
     const name = host.toLowerCase().replace(/\.$/, '');
     const { resolver, ownNames } = await settings();
     if (!name.includes('.') || ownNames.has(name)) return system(host);
-    const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const [four, six] = await bothFamilies(resolver, name);
     const found = [...addressesOf(four, 4), ...addressesOf(six, 6)];
     if (found.length > 0 || !isUnknown(four) || !isUnknown(six)) return found;
     return inTurn(host);
   };
+}
+
+const silence: PromiseSettledResult<string[]> = { status: 'rejected', reason: new Error('no answer in time') };
+
+/** What name servers say of both families, but for one that is silent where the other one has an address. */
+async function bothFamilies(
+  resolver: Resolver,
+  name: string,
+): Promise<[PromiseSettledResult<string[]>, PromiseSettledResult<string[]>]> {
+  const answers: [PromiseSettledResult<string[]>, PromiseSettledResult<string[]>] = [silence, silence];
+  const asked = [resolver.resolve4(name), resolver.resolve6(name)];
+  const all = Promise.allSettled(
+    asked.map(async (asking, at) => {
+      [answers[at]] = await Promise.allSettled([asking]);
+    }),
+  );
+  const enough = Promise.any(asked).then(
+    () => delay(otherFamilyMs, undefined, { ref: false }),
+    () => all,
+  );
+  await Promise.race([all, enough]);
+  return answers;
 }
 
 const addressesOf = (answer: PromiseSettledResult<string[]>, family: 4 | 6): ResolvedAddress[] =>
