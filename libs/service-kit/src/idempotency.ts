@@ -66,23 +66,35 @@ export async function onlyOnce(
       throw new AppError('state_conflict', 'A request with this Idempotency-Key is still running.');
     await delay(pollEveryMs);
   }
-  return runFirst(store, id, handle);
+  return runFirst(store, id, context, handle);
 }
 
-async function runFirst(store: IdempotencyStore, id: string, handle: () => Promise<unknown>): Promise<unknown> {
+async function runFirst(
+  store: IdempotencyStore,
+  id: string,
+  { log }: RequestContext,
+  handle: () => Promise<unknown>,
+): Promise<unknown> {
+  // What was done is done, and is told: forgotten for want of a place to keep its answer, it would be done again.
+  const settle = (settling: Promise<void>): Promise<void> =>
+    settling.catch((error: unknown) => log.error({ err: error }, 'the answer of an Idempotency-Key could not be kept'));
+  let result: unknown;
   try {
-    const result = await handle();
-    const reply = result instanceof Reply ? result : new Reply(200, result);
-    await store.keep(id, { status: reply.status, body: withoutSecrets(reply.body), headers: reply.headers });
-    return result;
+    result = await handle();
   } catch (error) {
-    if (error instanceof AppError && isKept(error)) {
-      const body = { code: error.code, message: error.message, details: error.details };
-      await store.keep(id, { status: error.status, body, headers: error.headers });
-    } else await store.forget(id);
+    await settle(error instanceof AppError && isKept(error) ? store.keep(id, answerOf(error)) : store.forget(id));
     throw error;
   }
+  const reply = result instanceof Reply ? result : new Reply(200, result);
+  await settle(store.keep(id, { status: reply.status, body: withoutSecrets(reply.body), headers: reply.headers }));
+  return result;
 }
+
+const answerOf = ({ status, code, message, details, headers }: AppError): KeptAnswer => ({
+  status,
+  body: { code, message, details },
+  headers,
+});
 
 /** What a repetition may change is not kept: a failure of ours, and that there were too many requests. */
 const isKept = ({ status }: AppError): boolean => status < 500 && status !== 429;
