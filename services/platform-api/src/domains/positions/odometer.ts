@@ -62,8 +62,11 @@ const firstCount = ({ odometerKm }: OdometerReport): Count => ({
 
 function count(before: OdometerState, report: OdometerReport, stepKm: number): Count {
   const fromHere = { mileageKm: report.odometerKm ?? before.mileageKm, wayKm: 0, countedKm: 0 };
-  if (report.odometerKm === null || before.mileageKm === null) return { ...fromHere, addedKm: stepKm };
+  if (before.mileageKm === null) return { ...fromHere, addedKm: stepKm };
   const wayKm = before.wayKm + stepKm;
+  // A mileage that comes later has this way in it.
+  if (report.odometerKm === null)
+    return { mileageKm: before.mileageKm, wayKm, countedKm: before.countedKm + stepKm, addedKm: stepKm };
   const deltaKm = report.odometerKm - before.mileageKm;
   // Set back, or another count: what it says now is where it goes on from.
   if (!isPlausible(deltaKm, report.timestamp - before.atMs))

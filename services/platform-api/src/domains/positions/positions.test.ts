@@ -104,6 +104,22 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
     expect((await owner.get(path(own.id, `${day}&limit=99999999`))).items).toHaveLength(12);
   });
 
+  it.each(['', '&simplify_m=0.1'])('comes to its end where several reports are of one moment%s', async (more) => {
+    const own = await newVehicle(`ONE ${randomInt(1e9)}`);
+    const bends = [0, 100, 100, 100, 200].map((eastM, i) => ({
+      ...at(own, eastM, eastM, { latitude: 48.1 + (i % 2) / 100 }),
+      hash: String(i),
+    }));
+    await store(bends);
+    const pages: number[][] = [];
+    for (let from: number | null = morning; from !== null && pages.length < 10; ) {
+      const { items, body } = await owner.get(path(own.id, `from=${from}&to=${morning + 3_600_000}&limit=2${more}`));
+      pages.push(items.map(({ timestamp }) => (Number(timestamp) - morning) / 1_000));
+      from = (body as { meta: { next_from: number | null } }).meta.next_from;
+    }
+    expect(pages).toEqual([[0], [100, 100, 100], [200]]);
+  });
+
   it.each([
     ['from=2026-01-31T00:00:00Z&to=2026-03-03T00:00:01Z', 'validation_failed'],
     ['from=2026-01-31T00:00:01Z&to=2026-01-31T00:00:00Z', 'validation_failed'],

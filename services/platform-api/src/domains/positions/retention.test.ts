@@ -85,6 +85,14 @@ describe('the history of a vehicle', () => {
     expect(await read()).toHaveLength(4);
   });
 
+  it('takes late points of a day that was thinned since this process has written to it', async () => {
+    await appendPositions(database, minutes(10), { nowMs: noon + 3_600_000 });
+    await sweep(183);
+    expect(await read()).toHaveLength(2);
+    await appendPositions(database, [point(31)], { nowMs: noon + 183 * dayMs });
+    expect((await read()).map(({ position }) => (position.timestamp - noon) / 1_000)).toEqual([0, 31, 300]);
+  });
+
   it('is thinned a part at a time where there is much, from where the turn before has left off', async () => {
     const isWhole = async (imei: string): Promise<boolean> =>
       Object.entries((await daysOf(database, vehicleId))?.days ?? {}).some(

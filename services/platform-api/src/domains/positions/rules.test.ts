@@ -243,6 +243,13 @@ describe('advanceOdometer', () => {
     const dead = [0, 600, 1_200, 1_800, 2_400].map((eastM, i) => report(i * 60, eastM, 50));
     expect(run([...dead, report(300, 3_000, 53), report(360, 3_600, 53.6)]).km).toBe(3.6);
   });
+  it('counts no way twice where a terminal has no mileage in some reports', () => {
+    const some = (odometerOfReport: (i: number) => number | null) =>
+      run(Array.from({ length: 13 }, (_u, i) => report(i * 60, i * 600, odometerOfReport(i)))).km;
+    expect(some((i) => (i % 2 === 0 ? 100 + i * 0.6 : null))).toBe(7.2);
+    expect(some((i) => (i % 6 === 0 ? 100 + i * 0.6 : null))).toBe(7.2);
+    expect(some((i) => (i === 0 ? 100 : i < 6 ? null : 103.6 + (i - 6) * 0.6))).toBe(7.2);
+  });
   it('goes on behind a reset of the mileage, by the fixes of that step', () => {
     expect(
       run([report(0, 0, 5_000), report(60, 600, 5_000.6), report(120, 1_200, 0), report(180, 1_800, 0.6)]).km,

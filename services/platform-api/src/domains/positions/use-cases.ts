@@ -50,31 +50,50 @@ export async function locationsOf(
   const window = windowOf(query, nowMs);
   const limit = Math.min(query.limit, maxPoints);
   // What is thinned is read whole first; otherwise one point more than is asked for tells that there are more.
-  const { points, nextMs } = await readSome(deps, vehicleId, window, query.simplify_m > 0 ? maxRead : limit);
-  const kept = simplified(points, query.simplify_m, ({ position }) => placeOf(position));
+  const read = await readSome(deps, vehicleId, window, query.simplify_m > 0 ? maxRead : limit);
+  const shown = pageOf(
+    simplified(read.points, query.simplify_m, ({ position }) => placeOf(position)),
+    limit,
+  );
   const frame = frameOf(visible);
   return {
     vehicle: visible.vehicle,
     window,
-    points: kept.slice(0, limit).map((point) => shownPoint(point, frame)),
-    nextFromMs: kept[limit]?.position.timestamp ?? nextMs,
+    points: shown.points.map((point) => shownPoint(point, frame)),
+    nextFromMs: shown.nextMs ?? read.nextMs,
   };
 }
 
-/** So many points of a window, and the time of the next one. */
-async function readSome(
-  { database }: Parts,
-  vehicleId: number,
-  window: Window,
-  limit: number,
-): Promise<{ points: Point[]; nextMs: number | null }> {
+/** Points up to a moment, and that of the next one; null where these are all. */
+interface Page {
+  readonly points: readonly Point[];
+  readonly nextMs: number | null;
+}
+
+/** So many points of a window. */
+async function readSome({ database }: Parts, vehicleId: number, window: Window, limit: number): Promise<Page> {
   const points: Point[] = [];
   for await (const point of readPositions(database, vehicleId, window)) {
-    if (points.length >= limit) return { points, nextMs: point.position.timestamp };
     points.push(point);
+    if (points.length > limit && atMs(point) !== atMs(points[0])) break;
   }
-  return { points, nextMs: null };
+  return pageOf(points, limit);
 }
+
+/**
+ * So many of some points, and the rest of a moment with the next ones: who goes on from a moment gets all of it. Only of a moment that has more than that it is all of them, as
+ * nobody would ever come past it.
+ */
+function pageOf(points: readonly Point[], limit: number): Page {
+  const next = points[limit];
+  if (next === undefined) return { points, nextMs: null };
+  const start = points.findIndex((each) => atMs(each) === atMs(next));
+  const end = start > 0 ? start : points.findIndex((each) => atMs(each) !== atMs(next));
+  const last = end === -1 ? points.length : end;
+  return { points: points.slice(0, last), nextMs: atMs(points[last]) };
+}
+
+const atMs = (point: Point | undefined): number | null => point?.position.timestamp ?? null;
 
 /** What is looked at before a window, to know a drive that goes on into it, and behind it, to see its end. */
 const marginMs = 12 * 3_600_000;
