@@ -296,7 +296,7 @@ describe('the command queue', () => {
   });
 
   it('is worked off by several replicas without doing anything twice, and by the next one after a stop', async () => {
-    const times = { pollMs: 20, replyMs: 30_000, leaseMs: 30_000, lookAtOnce: 100 };
+    const times = { pollMs: 20, replyMs: 30_000, leaseMs: 30_000, lookAtOnce: 100, queuesAtOnce: 100 };
     const others = [0, 1].map(() => new CommandWorker(world.deps, times));
     const { imei, path } = await vehicle();
     const made = [];

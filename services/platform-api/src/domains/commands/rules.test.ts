@@ -44,6 +44,19 @@ describe('the end of an attempt', () => {
     expect(wakeUp.notBefore).toEqual(new Date(now.getTime() + 60_000));
   });
 
+  it('is an attempt where its socket took the bytes, whatever is said later', () => {
+    const ending = { kind: 'notSent', retryMs: 5_000 } as const;
+    const noted = { ...commandOf('text'), status: 'sent' } as const;
+    expect(changeOf(noted, ending)).toMatchObject({ status: 'failed', error: 'unanswered', attempts: 1 });
+    const sent = { messageId: 0x8300, serialNo: 7 };
+    expect(changeOf(commandOf('raw'), ending, sent)).toMatchObject({
+      status: 'failed',
+      error: 'unanswered',
+      serial: 7,
+    });
+    expect(changeOf(commandOf('locate'), ending, sent)).toMatchObject({ status: 'queued', attempts: 1, flight: null });
+  });
+
   it('keeps what is under way where the end is not known', () => {
     expect(Object.keys(end('text', { kind: 'unknown' }))).toEqual(['notBefore']);
   });

@@ -37,22 +37,24 @@ export async function send(parts: SendParts, command: Command, attempt: Attempt)
   try {
     return { kind: 'answered', ...(await sendByType(parts, command, attempt)) };
   } catch (error) {
-    return endingOf(error);
+    return endingOf(error, attempt);
   }
 }
 
-function endingOf(error: unknown): Ending {
-  if (error instanceof BusError)
-    return error.kind === 'noResponders' ? { kind: 'notSent', retryMs: busyRetryMs } : { kind: 'unknown' };
+/** Where it is asked for again, what keeps device-api from asking the terminal says nothing of the first ask: that one may have reached it. */
+function endingOf(error: unknown, { isRepeated }: Attempt): Ending {
+  const notAsked = (retryMs: number): Ending => (isRepeated ? { kind: 'unknown' } : { kind: 'notSent', retryMs });
+  if (error instanceof BusError) return error.kind === 'noResponders' ? notAsked(busyRetryMs) : { kind: 'unknown' };
   if (!(error instanceof AppError))
     return { kind: 'failed', error: 'internal', message: 'An unexpected error occurred.' };
   switch (error.code) {
+    // Gateways say so of the command itself: no frame of it has been written.
     case 'device_not_connected':
     case 'rate_limited':
       return { kind: 'notSent', retryMs: busyRetryMs };
     case 'camera_busy':
     case 'quota_exceeded':
-      return { kind: 'notSent', retryMs: cameraBusyRetryMs };
+      return notAsked(cameraBusyRetryMs);
     case 'device_timeout':
       return { kind: 'unanswered' };
     case 'upstream_error':

@@ -1,49 +1,175 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { deviceApi, type Outcome, serveUseCase } from '@fleet/bus';
+import { AppError } from '@fleet/service-kit';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
-import { newImei, Terminals } from '../../testing/terminals.ts';
-import { CommandWorker } from './worker.ts';
+import { generally, newImei, Terminals } from '../../testing/terminals.ts';
+import type { Command } from './schema.ts';
+import { CommandQueue } from './store.ts';
+import { CommandWorker, type WorkerTimes } from './worker.ts';
 
 jest.setTimeout(60_000);
 
 let world: PlatformWorld;
 let owner: Client;
 let terminals: Terminals;
+const opened: Terminals[] = [];
 beforeAll(async () => {
   // The service's own worker does not look again before the test has ended.
   world = await PlatformWorld.open({ COMMAND_POLL_MS: '60000' });
   owner = world.as(world.ours.owner);
+});
+beforeEach(() => {
   terminals = new Terminals(world.deps);
+  opened.push(terminals);
 });
 afterAll(async () => {
-  await terminals.close();
+  for (const one of opened) await one.close();
   await world.close();
 });
 
-async function locateLater(imei: string): Promise<Data> {
-  const { data } = await owner.post('/api/vehicles', { vehicle_no: `W ${imei}`, imei });
-  const made = await owner.post(`/api/vehicles/${data.id}/commands`, { type: 'locate' });
-  expect(made.status).toBe(202);
-  return made.data;
+const times: WorkerTimes = { pollMs: 20, replyMs: 30_000, leaseMs: 15_000, lookAtOnce: 100, queuesAtOnce: 100 };
+async function during(more: Partial<WorkerTimes>, work: () => Promise<void>): Promise<void> {
+  const worker = new CommandWorker(world.deps, { ...times, ...more });
+  try {
+    await work();
+  } finally {
+    await worker.stop();
+  }
 }
+
+async function later(imei: string, bodies: readonly object[] = [{ type: 'locate' }]): Promise<Data[]> {
+  const { data } = await owner.post('/api/vehicles', { vehicle_no: `W ${imei}`, imei });
+  const all: Data[] = [];
+  for (const body of bodies) {
+    const made = await owner.post(`/api/vehicles/${data.id}/commands`, body);
+    expect(made.status).toBe(202);
+    all.push(made.data);
+  }
+  return all;
+}
+async function oneLater(imei: string, body?: object): Promise<Data> {
+  const [made] = await later(imei, body === undefined ? undefined : [body]);
+  if (made === undefined) throw new Error('there is none');
+  return made;
+}
+const stored = () => world.deps.database.collection<Command>('commands');
+const storedOf = async ({ id }: Data): Promise<Command> => {
+  const found = await stored().findOne({ _id: id });
+  if (found === null) throw new Error('there is none');
+  return found;
+};
 const statusOf = async ({ vehicle_id: id, command_id: commandId }: Data): Promise<unknown> =>
   (await owner.get(`/api/vehicles/${String(id)}/commands/${String(commandId)}`)).data['status'];
 
 describe('the worker of the command queue', () => {
   it('comes to every terminal, however many commands wait for those that are away', async () => {
     const [imei, comesLater] = [newImei(), newImei()];
-    const first = await locateLater(comesLater);
-    const away = [first, await locateLater(newImei()), await locateLater(newImei())];
-    const made = await locateLater(imei);
+    const first = await oneLater(comesLater);
+    const away = [first, await oneLater(newImei()), await oneLater(newImei())];
+    const made = await oneLater(imei);
     await terminals.connect(imei);
-    const worker = new CommandWorker(world.deps, { pollMs: 20, replyMs: 30_000, leaseMs: 15_000, lookAtOnce: 2 });
-    try {
+    await during({ lookAtOnce: 2 }, async () => {
       await until(async () => (await statusOf(made)) === 'acknowledged');
       for (const one of away) expect(await statusOf(one)).toBe('queued');
       await terminals.connect(comesLater);
       await until(async () => (await statusOf(first)) === 'acknowledged');
+    });
+  });
+
+  it('gives each terminal its turn, where more wait than it looks after at the same time', async () => {
+    const [silent, answering] = [newImei(), newImei()];
+    terminals.answer = (_command, { imei }) =>
+      imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generally(0));
+    await later(silent, [{ type: 'query_attributes' }, { type: 'locate' }]);
+    const made = await oneLater(answering);
+    await terminals.connect(silent);
+    await terminals.connect(answering);
+    await during({ queuesAtOnce: 1, replyMs: 4_000 }, async () => {
+      await until(() => terminals.seen.length >= 3);
+      expect(await statusOf(made)).toBe('acknowledged');
+    });
+    expect(terminals.seen.slice(0, 3).map(({ imei }) => imei)).toEqual([silent, answering, silent]);
+  });
+
+  it('leaves a queue after the command that is under way, once another replica has it', async () => {
+    const imei = newImei();
+    let answer: (outcome: Outcome) => void = () => undefined;
+    terminals.answer = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const raw = { type: 'raw', params: { message_id: '0x8900' } };
+    const [first, second] = await later(imei, [raw, raw]);
+    await terminals.connect(imei);
+    const [take, release] = [jest.spyOn(CommandQueue.prototype, 'take'), jest.spyOn(CommandQueue.prototype, 'release')];
+    try {
+      await during({ leaseMs: 600 }, async () => {
+        await until(() => terminals.seen.length === 1);
+        const other = { owner: 'another replica', until: new Date(Date.now() + 3_600_000) };
+        await world.deps.database
+          .collection<{ _id: string }>('command_leases')
+          .updateOne({ _id: imei }, { $set: other });
+        await until(async () => (await Promise.all(take.mock.results.map(({ value }) => value))).includes(false));
+        release.mockClear();
+        answer(generally(0));
+        await until(() => release.mock.calls.some(([released]) => released === imei));
+      });
     } finally {
-      await worker.stop();
+      take.mockRestore();
+      release.mockRestore();
     }
+    expect(first && (await statusOf(first))).toBe('acknowledged');
+    expect(second && (await storedOf(second)).flight).toBe(null);
+    expect(terminals.seen).toHaveLength(1);
+  });
+});
+
+describe('a command that a replica had under way when it died', () => {
+  const options = { queue: 'device-api', onError: () => undefined };
+  const text = { type: 'text', params: { text: 'Hello' } };
+
+  /** As it is left behind: its socket had taken the bytes. */
+  async function left(body: object): Promise<{ made: Data; name: string }> {
+    const imei = newImei();
+    const made = await oneLater(imei, body);
+    await terminals.connect(imei);
+    const name = randomBytes(16).toString('hex');
+    const flight = { name, startedAt: new Date() };
+    await stored().updateOne({ _id: made.id }, { $set: { status: 'sent', sentAt: new Date(), flight } });
+    return { made, name };
+  }
+
+  it('keeps its name while nobody serves device-api, and so is never sent under another one', async () => {
+    const { made, name } = await left(text);
+    const names: unknown[] = [];
+    await during({}, async () => {
+      await until(async () => (await storedOf(made)).notBefore !== null);
+      expect(await storedOf(made)).toMatchObject({ status: 'sent', flight: { name } });
+      const served = serveUseCase(world.bus, deviceApi.sendText, options, async (_body, { command }) => {
+        names.push(command);
+        return { responseId: '0x8300', result: 'success' as const };
+      });
+      await world.bus.nc.flush();
+      await until(async () => (await statusOf(made)) === 'acknowledged');
+      await served.stop();
+    });
+    expect(names).toEqual([{ id: name, isRepeated: true }]);
+  });
+
+  it('keeps it where device-api does not get as far as to ask the terminal', async () => {
+    const start = new Date('2026-08-01T10:00:00Z').toISOString();
+    const end = new Date('2026-08-01T11:00:00Z').toISOString();
+    const { made, name } = await left({ type: 'upload', params: { channel: 1, start_time: start, end_time: end } });
+    const served = serveUseCase(world.bus, deviceApi.requestUpload, options, async () => {
+      throw new AppError('camera_busy', 'The camera is uploading.');
+    });
+    await world.bus.nc.flush();
+    await during({}, async () => {
+      await until(async () => (await storedOf(made)).notBefore !== null);
+    });
+    await served.stop();
+    expect(await storedOf(made)).toMatchObject({ status: 'sent', flight: { name } });
   });
 });

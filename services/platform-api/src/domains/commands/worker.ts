@@ -24,6 +24,8 @@ export interface WorkerTimes {
   readonly leaseMs: number;
   /** Commands that are looked at in one go. */
   readonly lookAtOnce: number;
+  /** Queues that one replica looks after at the same time. */
+  readonly queuesAtOnce: number;
 }
 
 /** The times that the settings say. */
@@ -32,6 +34,7 @@ export const workerTimes = (config: Pick<Config, 'COMMAND_POLL_MS' | 'COMMAND_RE
   replyMs: config.COMMAND_REPLY_TIMEOUT_MS,
   leaseMs: 15_000,
   lookAtOnce: 10_000,
+  queuesAtOnce: 500,
 });
 
 /** Gateways remember what became of a command for 150 s: a little less. */
@@ -41,8 +44,6 @@ const unknownRetryMs = 1_000;
 const wakeRetryMs = 60_000;
 /** Nobody says when a device of a partner is there again, and its server is not to be asked all the time. */
 const partnerRetryMs = 60_000;
-/** Queues that one replica looks after at the same time. */
-const maxQueues = 500;
 
 interface SentFrame {
   readonly messageId: number;
@@ -59,6 +60,11 @@ export class CommandWorker {
   readonly #queue: CommandQueue;
   readonly #owner = randomBytes(8).toString('hex');
   readonly #queues = new Map<string, Promise<void>>();
+  /** When a queue had its last turn here, of those that wait. */
+  readonly #turns = new Map<string, number>();
+  #turn = 0;
+  /** True while more queues wait than are looked after at the same time. */
+  #isCrowded = false;
   /** Attempts of this process, by their name. */
   readonly #flights = new Map<string, { readonly id: number; sent?: SentFrame }>();
   readonly #listeners: readonly { stop(): void }[];
@@ -122,12 +128,28 @@ export class CommandWorker {
     const always = new Set(
       due.filter(({ type, flight }) => type === 'wakeup' || flight !== null).map(({ imei }) => imei),
     );
-    for (const imei of imeis) if (connected.has(imei) || always.has(imei)) this.#attendTo(imei, sessions.has(imei));
+    this.#isCrowded = false;
+    for (const imei of this.#inTurn(imeis))
+      if (connected.has(imei) || always.has(imei)) this.#attendTo(imei, sessions.has(imei));
+  }
+
+  /** Those that have waited longest for their turn first: many terminals that are silent do not hide those that answer. */
+  #inTurn(imeis: readonly string[]): string[] {
+    const waiting = new Set(imeis);
+    for (const imei of this.#turns.keys()) if (!waiting.has(imei)) this.#turns.delete(imei);
+    const turnOf = (imei: string): number => this.#turns.get(imei) ?? 0;
+    return imeis.toSorted((one, other) => turnOf(one) - turnOf(other));
   }
 
   /** Works one queue off in the background, unless that is being done. */
   #attendTo(imei: string, isConnected: boolean): void {
-    if (this.#isStopped || this.#queues.has(imei) || this.#queues.size >= maxQueues) return;
+    if (this.#isStopped || this.#queues.has(imei)) return;
+    if (this.#queues.size >= this.#times.queuesAtOnce) {
+      this.#isCrowded = true;
+      return;
+    }
+    this.#turn += 1;
+    this.#turns.set(imei, this.#turn);
     const work = this.#workOff(imei, isConnected)
       .catch((error: unknown) =>
         this.#parts.log.warn({ err: error, imei }, 'a queue of commands could not be worked off'),
@@ -137,13 +159,20 @@ export class CommandWorker {
   }
 
   async #workOff(imei: string, wasConnected: boolean): Promise<void> {
-    if (!(await this.#hold(imei))) return;
+    const lease = { isHeld: await this.#hold(imei) };
+    if (!lease.isHeld) return;
     const renewal = setInterval(() => {
-      this.#hold(imei).catch((error: unknown) => this.#parts.log.warn({ err: error }, 'a lease could not be renewed'));
+      this.#hold(imei).then(
+        (held) => {
+          lease.isHeld = held;
+        },
+        (error: unknown) => this.#parts.log.warn({ err: error }, 'a lease could not be renewed'),
+      );
     }, this.#times.leaseMs / 3);
     try {
       let isConnected = wasConnected;
-      while (!this.#isStopped && (await this.#workOne(imei, isConnected)))
+      // Another replica has a queue that is not held any more; where others wait, they have a turn between two commands.
+      while (!this.#isStopped && (await this.#workOne(imei, isConnected)) && lease.isHeld && !this.#isCrowded)
         isConnected = (await readDevices(this.#parts.redis, [imei])).has(imei);
     } finally {
       clearInterval(renewal);
@@ -270,6 +299,8 @@ export function changeOf(command: Command, ending: Ending, sent?: SentFrame, now
         : { ...told, status: 'failed', error: 'refused' };
     }
     case 'notSent':
+      // What its socket took is not sent again, whatever a gateway that has lost its records says.
+      if (command.status === 'sent' || sent !== undefined) return changeOf(command, { kind: 'unanswered' }, sent, now);
       return { flight: null, status: 'queued', notBefore: new Date(now.getTime() + retryMsOf(command, ending)) };
     case 'unknown':
       return { notBefore: new Date(now.getTime() + unknownRetryMs) };
