@@ -22,6 +22,8 @@ export class HistoryWriter {
   readonly #onError: (error: unknown) => void;
   readonly #onLeftOut: (leftOut: LeftOut) => void;
   #points: NewPoint[] = [];
+  /** Those that are being written. */
+  #underWay: readonly NewPoint[] = [];
   #place: PartitionPlace | null = null;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -44,6 +46,11 @@ export class HistoryWriter {
     this.#place = place;
     this.#timer ??= setTimeout(() => void this.#begin(), gatherMs);
     while (this.#points.length > maxPoints && !this.#isStopped) await this.#begin();
+  }
+
+  /** Points that the history may not have yet, in lists that nothing is taken out of. */
+  get waiting(): readonly (readonly NewPoint[])[] {
+    return [this.#underWay, this.#points];
   }
 
   /** Nobody waits for the database any more: what it does not take is read again from the stream. */
@@ -77,6 +84,7 @@ export class HistoryWriter {
     const place = this.#place;
     if (place === null) return true;
     this.#points = [];
+    this.#underWay = points;
     this.#place = null;
     try {
       const isUrgent = (): boolean => this.#isStopped || this.#points.length > urgentPoints;
@@ -89,6 +97,8 @@ export class HistoryWriter {
       this.#points = [...points, ...this.#points];
       this.#place ??= place;
       return false;
+    } finally {
+      this.#underWay = [];
     }
   }
 }

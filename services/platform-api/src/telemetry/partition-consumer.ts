@@ -1,5 +1,6 @@
 import { type LogMessage, partitionOf, StoredLog, telemetrySubject } from '@fleet/bus';
 import type { Deps } from '../deps.ts';
+import { PointIndex } from '../domains/positions/point-index.ts';
 import { knownPoints } from '../domains/positions/store.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 import type { AttachmentsQueue } from './attachments-queue.ts';
@@ -215,7 +216,10 @@ export class PartitionConsumer {
     const vehicles = await fleet.vehiclesOf(imeis);
     const states = await this.#statesOf(imeis.filter((imei) => vehicles.get(imei)));
     metrics.unknown(arrived.filter(({ report }) => !vehicles.get(report.imei)).length);
-    const isKnown = await knownPoints(deps.database, lateOnes(arrived, vehicles, states));
+    // Before the history is asked: what has come there by then is no longer on its way.
+    const waiting = new PointIndex(...this.#history.waiting);
+    const isStored = await knownPoints(deps.database, lateOnes(arrived, vehicles, states));
+    const isKnown: Judges['isKnown'] = (position, hash) => waiting.has(position, hash) || isStored(position, hash);
     return judgeUnit(arrived, vehicles, states, { stream, settings, judges: { ...judges, isKnown } });
   }
 

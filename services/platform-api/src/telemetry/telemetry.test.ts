@@ -181,6 +181,27 @@ describe('telemetry', () => {
     expect((await found())?.tagHex).toHaveLength(32);
   });
 
+  it('counts nothing twice of a long batch of late reports that is sent again at once', async () => {
+    const vehicle = await newVehicle();
+    const place = { speedKmh: 40, altitudeM: 10, latitudeDeg: 22.6, longitudeDeg: 114.1, vehicleStatus: 0 };
+    const item = { alarmId: 1, flag: 0, type: 2, level: 1, fatigueLevel: 3, reserved: Buffer.alloc(4) };
+    const time = cameraTime(startMs);
+    const tag = { terminalId: '0000001', time, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
+    const alarm = makeExtra(extraDefinitions.dsmAlarm, { ...item, ...place, time, tag });
+    await report(vehicle.imei, [location(startMs + 60_000)]);
+    const late = Array.from({ length: 40 }, (_unused, at) =>
+      location(startMs + at * 1_000, at === 0 ? { extras: [alarm] } : {}),
+    );
+    await report(vehicle.imei, late);
+    await report(vehicle.imei, late);
+    // In one message, too.
+    await report(vehicle.imei, [...late, ...late]);
+    await applied();
+    const raised = (await notificationsOf(vehicle)).filter(({ notification_type: type }) => type === 'dsm_phone');
+    expect(raised).toMatchObject([{ attributes: { alarm_id: 1 } }]);
+    expect(raised[0]?.attributes).not.toHaveProperty('count');
+  });
+
   it.each([
     ['stands', 0, 'stopped'],
     ['moves', 50, 'moving'],

@@ -1,6 +1,7 @@
 import { type AttachmentsWanted, type LogMessage, readTelemetryBatch } from '@fleet/bus';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { odometerOf } from '../domains/positions/odometer.ts';
+import { PointIndex } from '../domains/positions/point-index.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { Amended } from '../rules/rule.ts';
@@ -85,14 +86,22 @@ export function judgeUnit(
   { stream, settings, judges }: UnitParts,
 ): Unit {
   const unit: Unit = { moved: new Map(), turned: new Map(), raised: [], amended: [], attached: [], points: [] };
+  const own = new PointIndex(unit.points);
+  // A batch that was sent twice may come in one unit.
+  const parts = {
+    settings,
+    judges: {
+      ...judges,
+      isKnown: (position: LastLocation, hash: string) => own.has(position, hash) || judges.isKnown(position, hash),
+    },
+  };
   for (const { report, seq } of arrived) {
     const known = vehicles.get(report.imei);
     if (known === null || known === undefined || !mayReport(report, known)) continue;
     const before = unit.moved.get(report.imei)?.state ?? stateFor(states.get(report.imei), known, stream);
     // An entry of the same message as the one before is not applied yet, although its state has the message's number.
     const first = unit.moved.get(report.imei)?.before ?? stateFor(states.get(report.imei), known, stream);
-    if (first === null || seq > first.seq)
-      step(unit, known, report, before, first, { stream, seq }, { settings, judges });
+    if (first === null || seq > first.seq) step(unit, known, report, before, first, { stream, seq }, parts);
     else if (report.kind === 'position') unit.points.push(pointOf(known, report, first));
   }
   return unit;
