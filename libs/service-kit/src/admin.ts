@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Express, Router } from 'express';
@@ -47,12 +54,15 @@ const maxHeaderSize = 64 * 1024;
 /** Longer than load balancers and clients keep theirs: who closes first must be the one that sends, else a request meets a connection that just ends. */
 const keepAliveTimeoutMs = 65_000;
 
+/** A server that closes ends no request for being late any more: what has not arrived by then may never. */
+const arrivalLimitMs = 5_000;
+
 /** Makes the body of an error. */
 type ErrorBody = (error: AppError, requestId: string) => unknown;
 
 /**
  * Listens with an app; the answer knows the real port. `close` takes no more connections, lets the requests under way end, and cuts what is left after
- * `limitMs`.
+ * `limitMs`, and those that have not arrived within seconds.
  */
 export async function listen(
   app: Express | RequestListener,
@@ -65,13 +75,9 @@ export async function listen(
   },
 ): Promise<{ server: Server; port: number; close(limitMs?: number): Promise<void> }> {
   const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain });
+  const sockets = watchSockets(server);
   server.on('request', closeAfterOffer);
   server.on('request', app);
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   server.on('clientError', answerUnreadable(options.renderError ?? apiError));
   // What else a client expects than to be asked for its body is none of ours: Node would answer 417 without a body.
   server.on('checkExpectation', closeAfterOffer);
@@ -122,11 +128,36 @@ function refusalOf(code: string | undefined): AppError {
   return new AppError('validation_failed', 'The request is not valid HTTP.');
 }
 
-function closeServer(server: Server, sockets: ReadonlySet<Socket>, limitMs: number | undefined): Promise<void> {
+/** The connections of a server, with the request that each has under way. */
+type Sockets = ReadonlyMap<Socket, IncomingMessage | undefined>;
+
+function watchSockets(server: Server): Sockets {
+  const sockets = new Map<Socket, IncomingMessage | undefined>();
+  server.on('connection', (socket) => {
+    sockets.set(socket, undefined);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const watch = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    if (sockets.has(socket)) sockets.set(socket, request);
+    response.once('close', () => {
+      if (sockets.get(socket) === request) sockets.set(socket, undefined);
+    });
+  };
+  server.on('request', watch);
+  server.on('checkExpectation', watch);
+  return sockets;
+}
+
+function closeServer(server: Server, sockets: Sockets, limitMs: number | undefined): Promise<void> {
+  const arriveByMs = performance.now() + arrivalLimitMs;
   const closeIdle = (): void => {
     server.closeIdleConnections();
-    // Node does not count those as idle that were opened in advance and have not sent a request yet.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    const isLate = performance.now() > arriveByMs;
+    for (const [socket, request] of sockets) {
+      // Node does not count those as idle that were opened in advance and have not sent a request yet.
+      if (socket.bytesRead === 0 || (isLate && request?.complete !== true)) socket.destroy();
+    }
   };
   return new Promise((resolve) => {
     // A connection that has its last answer stays open for the caller's next request: it is closed as soon as it is idle.

@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Type } from 'typebox';
 import { adminRoutes, listen } from './admin.ts';
@@ -191,8 +191,9 @@ describe('a body', () => {
     ['{"text":"x","more":[{"a":1},{"b":{"\\u0063":1,"c":2}}]}', 'The body field more.1.b.c is given more than once.'],
     ['{"text":NaN}', 'The request body is not valid JSON.'],
     ['{"text":01}', 'The request body is not valid JSON.'],
-    ['['.repeat(1000), 'The request body is not valid JSON.'],
-    [`${'['.repeat(500)}${']'.repeat(500)}`, 'The body must be object.'],
+    ['['.repeat(50), 'The request body is not valid JSON.'],
+    [`${'['.repeat(50)}${']'.repeat(50)}`, 'The body must be object.'],
+    [`${'['.repeat(400)}${']'.repeat(400)}`, 'The request body is nested more than 64 levels deep.'],
   ])('%s is 400: %s', async (body, error) => {
     expect(await post(body)).toMatchObject({ status: 400, body: { status: 400, error } });
   });
@@ -393,9 +394,16 @@ describe('adminRoutes', () => {
 });
 
 /** Sends some bytes and reads until the connection ends. */
-async function exchange(port: number, text: string): Promise<{ head: string; body: string }> {
+async function exchange(
+  port: number,
+  text: string,
+  then: (socket: Socket) => void = () => undefined,
+): Promise<{ head: string; body: string }> {
   const answer = await new Promise<string>((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(text);
+      then(socket);
+    });
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', () => undefined);
@@ -471,6 +479,39 @@ describe('listen', () => {
     expect(fate.status).toBe('rejected');
     await silentClosed;
     expect(silent.destroyed).toBe(true);
+  });
+
+  it.each([
+    ['a request whose body is on its way', 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{"te'],
+    ['a request whose headers are on their way', 'GET /body HTTP/1.1\r\nHost: x\r\n'],
+  ])('closes soon with %s: its sender may never go on', async (_what, text) => {
+    const app = createApp();
+    app.use(createApi({ log, routes, bodyLimitBytes: 1000 }));
+    const own = await listen(app, { host: '127.0.0.1', port: 0 });
+    const arrived = new Promise((resolve) =>
+      own.server.once('connection', (one: Socket) => void one.once('data', resolve)),
+    );
+    const half = connect(own.port, '127.0.0.1', () => half.write(text));
+    const ended = new Promise((resolve) => half.once('close', resolve));
+    half.on('error', () => undefined);
+    await arrived;
+    await own.close();
+    await ended;
+    expect(half.destroyed).toBe(true);
+  });
+
+  it('lets a request end that comes to its end while it closes', async () => {
+    const app = createApp();
+    app.use(createApi({ log, routes, bodyLimitBytes: 1000 }));
+    const own = await listen(app, { host: '127.0.0.1', port: 0 });
+    const began = new Promise((resolve) => own.server.once('request', resolve));
+    const answer = exchange(own.port, 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{"te', (socket) => {
+      void began.then(() => {
+        void own.close();
+        socket.write('xt":"a"}');
+      });
+    });
+    expect((await answer).head).toMatch(/^HTTP\/1.1 201 /);
   });
 
   it('fails when the port is taken', async () => {

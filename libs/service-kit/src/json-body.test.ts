@@ -1,6 +1,8 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from './errors.ts';
-import { parseJsonBody } from './json-body.ts';
+import { parseJsonBody, readBytes } from './json-body.ts';
 
 const read = (text: string): unknown => parseJsonBody(Buffer.from(text));
 
@@ -16,6 +18,27 @@ function refusalOf(text: string): AppError {
 
 const nested = (levels: number, [open, close]: readonly [string, string] = ['[', ']']): string =>
   open.repeat(levels) + close.repeat(levels);
+
+describe('a body whose sender is gone before it is read', () => {
+  it('is refused, and nobody waits for it', async () => {
+    const reading = new Promise<unknown>((resolve) => {
+      const server = createServer((request) => {
+        request.once('close', () => {
+          server.close();
+          resolve(readBytes(request, 1000).catch((error: unknown) => error));
+        });
+      });
+      server.listen(0, '127.0.0.1', () => {
+        const { port } = server.address() as AddressInfo;
+        const socket = connect(port, '127.0.0.1', () => {
+          socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{"te');
+          server.once('request', () => socket.destroy());
+        });
+      });
+    });
+    expect(await reading).toMatchObject({ status: 400, message: 'The request body broke off.' });
+  });
+});
 
 describe('a JSON body', () => {
   it('is read with whatever its strings hold', () => {

@@ -23,6 +23,8 @@ export async function readJsonBody(request: IncomingMessage, limitBytes: number)
 export async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') throw notPlain();
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(request, limitBytes);
+  // Nothing more is heard of it: its end has been told already.
+  if (request.destroyed) throw new AppError('validation_failed', 'The request body broke off.');
   const chunks: Buffer[] = [];
   let size = 0;
   await new Promise<void>((resolve, reject) => {
