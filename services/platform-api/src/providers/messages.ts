@@ -2,6 +2,8 @@ import type { Logger } from '@fleet/service-kit';
 import type { Config } from '../config.ts';
 
 const sendLimitMs = 10_000;
+/** An address that is none, a text that is too long. A wrong key or a wrong URL is the operator's to put right, and the message waits. */
+const refusals = new Set([400, 413, 422]);
 
 /** A message to a person. */
 export interface Message {
@@ -14,7 +16,12 @@ export interface Message {
   readonly text: string;
 }
 
-/** Brings messages to people; throws where the provider did not take one. */
+/** The provider will never take this message, however often it is asked: what is wrong is the message's own. */
+export class MessageRefused extends Error {
+  override readonly name = 'MessageRefused';
+}
+
+/** Brings messages to people; throws where the provider did not take one, a MessageRefused where it never will. */
 export interface Messages {
   send(message: Message): Promise<void>;
 }
@@ -50,5 +57,7 @@ async function post(url: string, token: string | undefined, message: object): Pr
     signal: AbortSignal.timeout(sendLimitMs),
   });
   await response.body?.cancel();
-  if (!response.ok) throw new Error(`the provider of messages answered ${response.status}`);
+  if (response.ok) return;
+  const answered = `the provider of messages answered ${response.status}`;
+  throw refusals.has(response.status) ? new MessageRefused(answered) : new Error(answered);
 }

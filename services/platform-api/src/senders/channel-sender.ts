@@ -11,6 +11,8 @@ import { isSettled, settle } from './sent-log.ts';
 const maxAgeMs = 6 * 3_600_000;
 const firstRetryMs = 5_000;
 const maxRetryMs = 120_000;
+/** The longest wait that a provider can ask for. */
+const maxAskedMs = 3_600_000;
 /** Messages of one notification that are sent at the same time. */
 const atOnce = 16;
 
@@ -21,13 +23,13 @@ export type SendResult = 'sent' | 'skipped' | 'unregistered' | 'refused' | 'fail
 export class ChannelSender {
   readonly #parts: Pick<Deps, 'database' | 'log'>;
   readonly #channel: SenderChannel;
-  readonly #audience: Audience;
+  readonly #audience: Pick<Audience, 'configOf' | 'of'>;
   readonly #count: (result: SendResult) => void;
 
   constructor(
     parts: Pick<Deps, 'database' | 'log'>,
     channel: SenderChannel,
-    audience: Audience,
+    audience: Pick<Audience, 'configOf' | 'of'>,
     count: (result: SendResult) => void,
   ) {
     this.#parts = parts;
@@ -51,17 +53,24 @@ export class ChannelSender {
     if (nowMs - raised.notification.server_timestamp > maxAgeMs) return;
     const letters = await this.#lettersOf(raised, nowMs);
     const failures: SendingFailed[] = [];
+    const faults: unknown[] = [];
+    // All have ended before the message comes again: one that is under way would be sent twice.
     for (let at = 0; at < letters.length; at += atOnce)
       await Promise.all(
         letters.slice(at, at + atOnce).map(async (letter) => {
-          const failure = await this.#send(letter);
-          if (failure !== null) failures.push(failure);
+          try {
+            await this.#send(letter);
+          } catch (error) {
+            if (error instanceof SendingFailed) failures.push(error);
+            else faults.push(error);
+          }
         }),
       );
+    if (faults.length > 0) throw faults[0];
     if (failures.length === 0) return;
     const asked = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
     const usual = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(10, deliveryCount - 1));
-    throw new RetryLater(Math.max(asked, usual));
+    throw new RetryLater(Math.max(Math.min(asked, maxAskedMs), usual));
   }
 
   async #lettersOf(raised: NotificationRaised, nowMs: number): Promise<{ id: string; target: Target }[]> {
@@ -88,10 +97,10 @@ export class ChannelSender {
     return targets.flat();
   }
 
-  /** Answers the failure after which it is to be tried again. */
-  async #send({ id, target }: { id: string; target: Target }): Promise<SendingFailed | null> {
+  /** Throws SendingFailed where it is to be tried again. */
+  async #send({ id, target }: { id: string; target: Target }): Promise<void> {
     const { database, log } = this.#parts;
-    if (await isSettled(database, id)) return null;
+    if (await isSettled(database, id)) return;
     let result: SendResult;
     try {
       result = await target.send();
@@ -99,7 +108,7 @@ export class ChannelSender {
       if (error instanceof SendingFailed) {
         log.warn({ err: error, message: id }, 'a message about a notification is put off');
         this.#count('failed');
-        return error;
+        throw error;
       }
       if (!(error instanceof SendingRefused)) throw error;
       log.warn({ err: error, message: id }, 'a message about a notification was refused');
@@ -107,7 +116,6 @@ export class ChannelSender {
     }
     await settle(database, id, result);
     this.#count(result);
-    return null;
   }
 }
 

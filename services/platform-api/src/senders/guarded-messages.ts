@@ -1,8 +1,8 @@
 import CircuitBreaker from 'opossum';
-import type { Message, Messages } from '../providers/messages.ts';
-import { type LineOptions, lineDefaults, SendingFailed } from './sending.ts';
+import { type Message, MessageRefused, type Messages } from '../providers/messages.ts';
+import { type LineOptions, lineDefaults, SendingFailed, SendingRefused } from './sending.ts';
 
-/** Sends mails (or the SMS of an installation without a provider of its own); throws SendingFailed. */
+/** Sends mails (or the SMS of an installation without a provider of its own); throws SendingFailed or SendingRefused. */
 export interface MailProvider {
   send(message: Message): Promise<void>;
   stop(): void;
@@ -18,6 +18,8 @@ export function guardedMessages(name: string, messages: Messages, options: LineO
     volumeThreshold: requestsToOpen,
     errorThresholdPercentage: 50,
     resetTimeout: leftAloneMs,
+    // Whoever has an address that is none stops nobody else's mails.
+    errorFilter: (error: unknown) => error instanceof MessageRefused,
   });
   return {
     send: async (message) => {
@@ -25,6 +27,8 @@ export function guardedMessages(name: string, messages: Messages, options: LineO
       try {
         await breaker.fire(message);
       } catch (cause) {
+        if (cause instanceof MessageRefused)
+          throw new SendingRefused(`the provider of ${name} refuses a message: ${cause.message}`);
         throw new SendingFailed(`the provider of ${name} did not take a message`, { retryAfterMs, cause });
       }
     },

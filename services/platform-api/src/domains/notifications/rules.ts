@@ -1,14 +1,24 @@
-import { AppError, invalid } from '@fleet/service-kit';
+import { AppError, type ErrorDetail, invalid } from '@fleet/service-kit';
 import { isOnByDefault, kindOf, notificationKinds } from './types.ts';
+
+/** 400 for a type that does not exist. */
+export function requireKnownType(type: string, path: string): void {
+  if (kindOf(type) === undefined) throw invalid([unknownType(type, path)]);
+}
 
 /** 400 for types that do not exist; the path is that of the list. */
 export function requireKnownTypes(types: readonly string[], path: string): void {
   const faults = types
     .map((type, at) => ({ type, at }))
     .filter(({ type }) => kindOf(type) === undefined)
-    .map(({ type, at }) => ({ path: `${path}/${at}`, message: `is no notification type: ${JSON.stringify(type)}` }));
+    .map(({ type, at }) => unknownType(type, `${path}/${at}`));
   if (faults.length > 0) throw invalid(faults);
 }
+
+const unknownType = (type: string, path: string): ErrorDetail => ({
+  path,
+  message: `is no notification type: ${JSON.stringify(type)}`,
+});
 
 /** What a user is told of who has not said anything. */
 export const defaultTypes: readonly string[] = notificationKinds.filter(isOnByDefault).map(({ type }) => type);

@@ -2,9 +2,11 @@ import { call, tellOfWebhook } from '@fleet/bus';
 import type { AttemptRecord } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { MessageRefused } from '../../providers/messages.ts';
 import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
 import { type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { notificationsIn } from '../notifications/store.ts';
+import { tellOwner } from './notices.ts';
 import { webhookRecordsOf } from './store.ts';
 
 jest.setTimeout(60_000);
@@ -244,7 +246,7 @@ describe('a test', () => {
     ]);
     expect((await client.post(`${at}/test`, { notification_type: 'nothing' })).body).toMatchObject({
       status: 400,
-      details: [{ path: '/notification_type/0' }],
+      details: [{ path: '/notification_type' }],
     });
   });
 });
@@ -272,6 +274,13 @@ describe('the owner of a webhook that fails', () => {
     expect(mails.at(-1)?.text).toContain('90 %');
     // What the address holds beside its host may be a secret.
     expect(mails.at(-1)?.text).not.toContain('key=1');
+  });
+
+  it('is asked for no more where the address is refused, and again where the provider is away', async () => {
+    const told = { webhookId, percent: 50 as const, reason: 'failing' as const, vehicleId: 999_999, ...notice };
+    const by = (error: Error) => ({ ...world.deps, messages: { send: () => Promise.reject(error) } });
+    await expect(tellOwner(by(new MessageRefused('no address')), told)).resolves.toBe(false);
+    await expect(tellOwner(by(new Error('away')), told)).rejects.toThrow('away');
   });
 
   it('is told by mail alone where the vehicle is gone, and nobody where the webhook is', async () => {

@@ -1,6 +1,7 @@
 import type { tellOfWebhook } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { MessageRefused } from '../../providers/messages.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
 import { findUser } from '../users/use-cases.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
@@ -21,7 +22,15 @@ export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boole
   await raise(deps, webhook, notice, description);
   const owner = await findUser(deps.records, webhook, webhook.userId);
   if (owner === null || owner.email === null) return false;
-  await deps.messages.send({ kind: 'mail', to: owner.email, subject: subjectOf(notice), text: description });
+  const mail = { kind: 'mail', to: owner.email, subject: subjectOf(notice), text: description } as const;
+  try {
+    await deps.messages.send(mail);
+  } catch (error) {
+    if (!(error instanceof MessageRefused)) throw error;
+    // Asked again, it would be refused for ever.
+    deps.log.warn({ err: error, webhookId: notice.webhookId }, 'the owner of a webhook can not be told by mail');
+    return false;
+  }
   return true;
 }
 

@@ -1,0 +1,37 @@
+import { createLogger } from '@fleet/service-kit';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { loadConfig } from '../config.ts';
+import { messagesOf } from '../providers/messages.ts';
+import { ProviderStandIn } from '../testing/provider-stand-in.ts';
+import { guardedMessages, type MailProvider } from './guarded-messages.ts';
+
+let standIn: ProviderStandIn;
+let mails: MailProvider;
+beforeEach(async () => {
+  standIn = await ProviderStandIn.open();
+  const log = createLogger('mails-test', 'silent');
+  const messages = messagesOf(loadConfig({ MAIL_URL: standIn.url }), log);
+  mails = guardedMessages('mail', messages, { requestsToOpen: 4, leftAloneMs: 60_000 });
+});
+afterEach(async () => {
+  mails.stop();
+  await standIn.close();
+});
+
+const mailTo = (to: string) => mails.send({ kind: 'mail', to, subject: 'SOS', text: 'AB12: SOS' });
+
+it('a mail that is refused is tried no more, and stops nobody else’s', async () => {
+  standIn.reply = ({ body }) => ({ status: body.includes('no-address') ? 422 : 202 });
+  for (let count = 1; count <= 20; count += 1)
+    await expect(mailTo('no-address')).rejects.toMatchObject({ name: 'SendingRefused' });
+  await expect(mailTo('ann@example.com')).resolves.toBeUndefined();
+});
+
+it('a provider that is away, or takes the key for none, is left alone, and mails wait', async () => {
+  for (const status of [500, 401, 429, 404]) {
+    standIn.reply = () => ({ status });
+    await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: null });
+  }
+  await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 60_000 });
+  expect(standIn.received).toHaveLength(4);
+});
