@@ -109,7 +109,7 @@ export class Hub {
     this.#feeds.stop();
   }
 
-  async #admitUser(connection: Connection, { token }: Asked): Promise<Viewer | undefined> {
+  async #admitUser(connection: Connection, { token, ip }: Asked): Promise<Viewer | undefined> {
     const isToken = token !== undefined && token.length <= maxTokenLength;
     const holder = isToken ? await readWebsocketToken(this.#deps.redis, token) : null;
     const view = holder === null ? 'token' : await this.#views.open(holder);
@@ -121,9 +121,14 @@ export class Hub {
       connection.close(closeCodes.accessLost, 'the account is suspended');
       return undefined;
     }
+    if (!view.isOpenFrom(ip)) {
+      this.#views.release(view);
+      connection.close(closeCodes.token, 'the token is not valid from this address');
+      return undefined;
+    }
     const { id, openedMs } = connection;
     const { userId } = view.caller;
-    const viewer = new UserViewer({ ...this.#parts, deps: this.#deps }, connection, view);
+    const viewer = new UserViewer({ ...this.#parts, deps: this.#deps }, connection, view, ip);
     const counted: Counted = {
       id,
       userId,

@@ -56,15 +56,18 @@ export class UserViewer implements FeedViewer, ViewListener {
   readonly #parts: ViewerParts;
   readonly #connection: Connection;
   readonly #view: UserView;
+  readonly #address: string;
   readonly #subscriptions = new Subscriptions();
   readonly #accounts = new Set<number>();
   /** Where the client wants positions less often than once a second. */
   #pace: Pace | undefined;
 
-  constructor(parts: ViewerParts, connection: Connection, view: UserView) {
+  /** `address`: where the client is. */
+  constructor(parts: ViewerParts, connection: Connection, view: UserView, address: string) {
     this.#parts = parts;
     this.#connection = connection;
     this.#view = view;
+    this.#address = address;
     view.listeners.add(this);
   }
 
@@ -125,6 +128,7 @@ export class UserViewer implements FeedViewer, ViewListener {
   }
 
   viewChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void {
+    if (!this.#view.isOpenFrom(this.#address)) return this.viewEnded('refused');
     this.#join();
     for (const action of ['shared', 'unshared'] as const)
       for (const vehicleId of change[action])

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { accessChanged, fleetChanged, keyRevoked, listenFor } from '@fleet/bus';
+import { isAddressAllowed } from '@fleet/service-kit';
 import type { Static } from 'typebox';
 import type { Principals } from '../access/principals.ts';
 import { UnheardChanges } from '../access/unheard-changes.ts';
@@ -12,6 +13,7 @@ import type { SharePermission } from '../domains/sharing/schema.ts';
 import { type SharedVehicle, sharedVehicles } from '../domains/sharing/use-cases.ts';
 import { findAnywhere } from '../domains/users/use-cases.ts';
 import { accessTo, type Viewer, visibleVehicleIds } from '../domains/vehicles/visibility.ts';
+import { type HangingKey, KeyWatch } from './key-watch.ts';
 import type { Audience } from './live-event.ts';
 
 type Parts = Pick<Deps, 'records' | 'bus' | 'redis' | 'log'> & {
@@ -34,6 +36,8 @@ interface Seen {
   readonly ownIds: ReadonlySet<number> | null;
   readonly shares: ReadonlyMap<number, SharedVehicle>;
   readonly wants: (vehicleId: number, type: string) => boolean;
+  /** Null where there is none that can change. */
+  readonly key: HangingKey | null;
 }
 
 /** Whom a change of a view is told. */
@@ -72,6 +76,16 @@ export class UserView {
   /** Those that have not ended. */
   get shares(): SharedVehicle[] {
     return [...this.#seen.shares.values()].filter(isLive);
+  }
+
+  /** The API key that all this hangs on, and ends with. */
+  get key(): HangingKey | null {
+    return this.#seen.key;
+  }
+
+  /** Whether the API key is valid from an address. */
+  isOpenFrom(address: string): boolean {
+    return isAddressAllowed(this.#seen.key?.addresses ?? [], address);
   }
 
   /** Whether the API key that the token was got with has one of these scopes. */
@@ -138,6 +152,7 @@ export class Views {
   readonly #waiting = new Map<UserView, Promise<Seen | Refusal>>();
   readonly #heard: readonly { stop(): void }[];
   readonly #unheard: UnheardChanges;
+  readonly #keys: KeyWatch;
   readonly #tick: NodeJS.Timeout;
   #gathering: NodeJS.Timeout | undefined;
   #reading = 0;
@@ -149,6 +164,14 @@ export class Views {
     const { bus, redis, log } = parts;
     const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
     this.#unheard = new UnheardChanges(redis);
+    this.#keys = new KeyWatch({
+      addressesOf: async (key) => (await findKeyById(parts.records, key, key.id))?.ipAllowlist ?? null,
+      onChanged: (keyId) => {
+        parts.principals.forgetAll();
+        this.#reread(hangsOn(keyId));
+      },
+      log,
+    });
     const off = bus.onReconnect(() => this.#rereadAll());
     this.#heard = [
       listenFor(bus, accessChanged, onError, ({ userId, sessionId }) => this.#reread(whose(userId, sessionId))),
@@ -159,6 +182,7 @@ export class Views {
     this.#tick = setInterval(() => {
       this.#rereadOld();
       void this.#rereadUnheard();
+      void this.#keys.look([...this.#views.values()].flatMap(({ key }) => key ?? []));
     }, tickMs);
     this.#tick.unref();
   }
@@ -352,7 +376,10 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
   const { accountId, userId, sessionId, mintedByKeyId, keyId } = holder;
   const home = (await findAnywhere(records, userId))?.accountId;
   if (home === undefined) return 'token';
-  if (keyId !== null && (await findKeyById(records, { accountId: home }, keyId)) === null) return 'token';
+  // As with requests: a token alone is valid where, and while, the key is that minted it.
+  const hangingOn = keyId ?? (sessionId === null ? mintedByKeyId : null);
+  const key = hangingOn === null ? null : await findKeyById(records, { accountId: home }, hangingOn);
+  if (hangingOn !== null && key === null) return 'token';
   const principal = await principals.principal({ accountId: home, userId, sessionId, mintedByKeyId, role: 'viewer' });
   if (principal === null) return 'token';
   if (principal.isSuspended) return 'suspended';
@@ -373,5 +400,10 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
     ownIds: ids && new Set(ids.filter((id) => !shares.has(id))),
     shares,
     wants: choices,
+    // That of a dashboard is valid from everywhere, and stays.
+    key:
+      key === null || key.sealedDashboardKey !== null
+        ? null
+        : { accountId: home, id: key._id, addresses: key.ipAllowlist },
   };
 }

@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { LiveClient } from '../testing/live-client.ts';
+import { LiveWorld } from '../testing/live-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let live: LiveWorld;
+beforeAll(async () => {
+  live = await LiveWorld.open();
+});
+afterEach(() => live.hangUp());
+afterAll(() => live.close());
+
+const elsewhere = ['203.0.113.0/24'];
+const here = ['127.0.0.0/8', '::1'];
+
+/** A key of the owner's account, and what is asked with it. */
+async function newKey(addresses: readonly string[] = []) {
+  const body = { name: 'with addresses', ip_allowlist: addresses, can_mint_tokens: true };
+  const { status, data } = await live.owner.post('/api/api-keys', body);
+  expect(status).toBe(201);
+  return { id: data.id, key: String(data['key']) };
+}
+
+const tokenFor = async (headers: Record<string, string>): Promise<string> => {
+  const { status, body } = await live.world.with(headers).get('/api/user/generate-websocket-token');
+  expect(status).toBe(200);
+  return (body as { token: string }).token;
+};
+
+/** By the token of the owner's session, and the key. */
+const withSession = (key: string) =>
+  tokenFor({ 'x-api-key': key, authorization: `Bearer ${live.world.ours.owner.token}` });
+
+/** By a token that the key has minted, and the key. */
+async function minted(key: string): Promise<string> {
+  const { status, data } = await live.world
+    .with({ 'x-api-key': key })
+    .post('/api/auth/api-token', { user_id: live.world.ours.owner.id });
+  expect(status).toBe(200);
+  return tokenFor({ 'x-api-key': key, authorization: `Bearer ${String(data['access_token'])}` });
+}
+
+/** As an operator would, by hand: nobody is told. */
+const allowOnly = async (id: number, ipAllowlist: readonly string[]): Promise<void> => {
+  await live.world.records.collection('api_keys').updateOne({ _id: id }, { $set: { ipAllowlist } });
+};
+
+const isOpen = (client: LiveClient): boolean => client.closed === undefined;
+
+async function ping(client: LiveClient): Promise<void> {
+  const answers = client.of('pong').length;
+  client.send({ type: 'ping' });
+  await client.next('pong', answers + 1);
+}
+
+describe('the addresses of an API key', () => {
+  it.each([
+    ['a session', withSession],
+    ['a token that it has minted', minted],
+  ])(
+    'end a connection by %s when they no longer have its own, on each replica, and no other one',
+    async (_by, tokenOf) => {
+      const [first, second] = [await newKey(here), await newKey()];
+      const [token, other] = [await tokenOf(first.key), await tokenOf(second.key)];
+      const clients = [await live.ready(`?token=${token}`), await live.ready(`?token=${token}`, live.replicaBase)];
+      const bystander = await live.ready(`?token=${other}`);
+      await allowOnly(first.id, elsewhere);
+      await Promise.all(clients.map((client) => client.until(() => client.closed !== undefined)));
+      expect(clients.map(({ closed }) => closed?.code)).toEqual([4403, 4403]);
+      // Nor is it opened again; once the address is back, the same token is worth something once more.
+      const again = await live.connect(`?token=${token}`);
+      await again.until(() => again.closed !== undefined);
+      expect(again.closed).toMatchObject({ code: 4401 });
+      expect(again.messages).toEqual([]);
+      await allowOnly(first.id, here);
+      await live.ready(`?token=${token}`);
+      expect(isOpen(bystander)).toBe(true);
+    },
+  );
+
+  it('may change as long as the one of the connection stays among them', async () => {
+    const { id, key } = await newKey();
+    const client = await live.ready(`?token=${await withSession(key)}`);
+    await allowOnly(id, [...here, ...elsewhere]);
+    const probe = await newKey();
+    const ending = await live.ready(`?token=${await withSession(probe.key)}`);
+    // Both are looked up in the same turn, or the second in a later one.
+    await allowOnly(probe.id, elsewhere);
+    await ending.until(() => ending.closed !== undefined);
+    await ping(client);
+    expect(isOpen(client)).toBe(true);
+  });
+
+  it('are those of the client behind a proxy that is believed', async () => {
+    const { id, key } = await newKey();
+    const token = await withSession(key);
+    await allowOnly(id, elsewhere);
+    const refused = await live.connect(`?token=${token}`);
+    await refused.until(() => refused.closed !== undefined);
+    expect(refused.closed).toMatchObject({ code: 4401 });
+    const client = await live.connect(`?token=${token}`, { headers: { 'x-forwarded-for': '203.0.113.9' } });
+    await client.next('hello');
+    await allowOnly(id, here);
+    await client.until(() => client.closed !== undefined);
+    expect(client.closed).toMatchObject({ code: 4403 });
+  });
+});
+
+describe('a key of whose revocation nobody has heard', () => {
+  it('ends its connections all the same', async () => {
+    const { id, key } = await newKey();
+    const client = await live.ready(`?token=${await withSession(key)}`);
+    await live.world.records.collection('api_keys').updateOne({ _id: id }, { $set: { revokedAt: new Date() } });
+    await client.until(() => client.closed !== undefined);
+    expect(client.closed).toMatchObject({ code: 4403 });
+  });
+});
