@@ -28,7 +28,7 @@ async function look(views: Views, { id: userId, accountId, sessionId }: TestUser
 
 describe('what was missed while the broker was away', () => {
   it('waits for those alone whose view can be read again; the others come back', async () => {
-    const views = new Views({ ...world.deps, principals, currentWithinMs: 500 });
+    const views = new Views({ ...world.deps, principals, currentWithinMs: 5_000 });
     const [fine, broken] = [await look(views, world.ours.owner), await look(views, world.theirs.owner)];
     const principal = principals.principal.bind(principals);
     const reading = jest.spyOn(principals, 'principal').mockImplementation(async (claims) => {
