@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import { driverNames, sweepFormerDrivers } from './look-ups.ts';
-import { keepName } from './store.ts';
+import { driversIn, keepName } from './store.ts';
 
 jest.setTimeout(60_000);
 
@@ -206,6 +206,17 @@ describe('drivers', () => {
     expect((await colleague.get(path)).status).toBe(404);
     await owner.put(path, { vehicle_ids: [vehicleIds[0]] });
     expect((await colleague.get('/api/drivers')).items).toMatchObject([{ id: driver.id }]);
+    // Vehicles that are not the user's own are not named.
+    await owner.put(path, { vehicle_ids: vehicleIds.slice(0, 2) });
+    const { accountId } = world.ours;
+    await driversIn(world.records).update({ accountId }, driver.id, { currentVehicleId: vehicleIds[1] ?? 0 });
+    expect((await owner.get(path)).data).toMatchObject({
+      vehicle_ids: vehicleIds.slice(0, 2),
+      current_vehicle_id: vehicleIds[1],
+    });
+    const told = { vehicle_ids: [vehicleIds[0]], current_vehicle_id: null };
+    expect((await colleague.get(path)).data).toMatchObject(told);
+    expect((await colleague.get('/api/drivers')).items).toMatchObject([told]);
     expect((await colleague.post('/api/drivers', { name: 'X' })).status).toBe(403);
   });
 

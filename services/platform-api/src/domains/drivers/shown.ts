@@ -2,8 +2,12 @@ import { shownAttributes } from '../../fields.ts';
 import { shownRecord } from '../../schemas.ts';
 import type { Driver, DriverShown } from './schema.ts';
 
-/** A driver with the vehicles whose records name the driver. */
-export const shownDriver = (driver: Driver, vehicleIds: readonly number[]): DriverShown => ({
+/** A driver with the vehicles whose records name the driver, as far as they may be named. */
+export const shownDriver = (
+  driver: Driver,
+  vehicleIds: readonly number[],
+  isNamed: (vehicleId: number) => boolean = () => true,
+): DriverShown => ({
   ...shownRecord(driver),
   name: driver.name,
   phone_number: driver.phoneNumber,
@@ -23,8 +27,9 @@ export const shownDriver = (driver: Driver, vehicleIds: readonly number[]): Driv
       ? null
       : { name: driver.emergencyContact.name, phone_number: driver.emergencyContact.phoneNumber },
   card_number: driver.cardNumber,
-  vehicle_ids: [...vehicleIds],
-  current_vehicle_id: driver.currentVehicleId,
+  vehicle_ids: vehicleIds.filter(isNamed),
+  current_vehicle_id:
+    driver.currentVehicleId !== null && isNamed(driver.currentVehicleId) ? driver.currentVehicleId : null,
   status: driver.status,
   attributes: shownAttributes(driver.attributes),
 });

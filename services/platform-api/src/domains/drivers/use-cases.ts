@@ -3,10 +3,12 @@ import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
 import { type Conditions, matching } from '../../store/account-records.ts';
+import { inTurn } from '../../store/turns.ts';
 import { audit } from '../audit/use-cases.ts';
 import { dropDriverFromGroups } from '../vehicle-groups/links.ts';
 import { assignVehicles, ownVehicleIds, vehiclesOfDrivers } from '../vehicles/assignments.ts';
-import { visibleVehicles } from '../vehicles/visibility.ts';
+import { namedTo, visibleVehicles } from '../vehicles/visibility.ts';
+import { ownDriverIds } from './look-ups.ts';
 import { checkDates, driverChange, driverDefaults } from './rules.ts';
 import type { Driver, DriverBody, DriverShown, ListDriversQuery } from './schema.ts';
 import { shownDriver } from './shown.ts';
@@ -38,7 +40,8 @@ export async function listDrivers(
     caller,
     items.map(({ _id }) => _id),
   );
-  return { items: items.map((driver) => shownDriver(driver, vehicles.get(driver._id) ?? [])), total };
+  const isNamed = await namedTo(deps, caller);
+  return { items: items.map((driver) => shownDriver(driver, vehicles.get(driver._id) ?? [], isNamed)), total };
 }
 
 /** A user with the role driver sees who drives the own vehicles; the others see all drivers of the account. */
@@ -65,7 +68,7 @@ export async function readDriver(deps: Parts, caller: Caller, id: number): Promi
   const driver = await driversIn(deps.records).findOne(caller, {
     $and: [{ _id: id }, await visiblePart(deps, caller)],
   });
-  return driver === null ? null : withVehicles(deps, driver);
+  return driver === null ? null : withVehicles(deps, driver, await namedTo(deps, caller));
 }
 
 export async function createDriver(
@@ -77,7 +80,7 @@ export async function createDriver(
   checkDates(fields);
   await checkVehicles(deps, caller, body.vehicle_ids);
   const driver = await driversIn(deps.records).insert(caller, fields);
-  if (body.vehicle_ids !== undefined) await assignVehicles(deps, caller, driver._id, body.vehicle_ids);
+  await setVehicles(deps, caller, driver._id, body.vehicle_ids);
   return withVehicles(deps, driver);
 }
 
@@ -97,7 +100,7 @@ export async function updateDriver(
   await checkVehicles(deps, caller, body.vehicle_ids);
   const driver = await drivers.update(caller, id, change, expectedVersion);
   if (driver === null) return null;
-  if (body.vehicle_ids !== undefined) await assignVehicles(deps, caller, id, body.vehicle_ids);
+  await setVehicles(deps, caller, id, body.vehicle_ids);
   return withVehicles(deps, driver);
 }
 
@@ -122,11 +125,27 @@ export async function deleteDriver(
   return shown;
 }
 
+/** Gives a driver these vehicles and no others, whoever else gives some at the same time; one who is deleted meanwhile gets none. */
+async function setVehicles(
+  deps: Parts,
+  caller: Caller,
+  id: number,
+  vehicleIds: readonly number[] | undefined,
+): Promise<void> {
+  if (vehicleIds === undefined) return;
+  await inTurn(deps.records.database, `vehicles of driver ${id}`, () => assignVehicles(deps, caller, id, vehicleIds));
+  if ((await ownDriverIds(deps, caller, [id])).length === 0) await assignVehicles(deps, caller, id, []);
+}
+
 async function checkVehicles(deps: Parts, caller: Caller, ids: readonly number[] = []): Promise<void> {
   if (ids.length > 0) requireAll('vehicle', ids, await ownVehicleIds(deps, caller, ids));
 }
 
-async function withVehicles(deps: Parts, driver: Driver): Promise<DriverShown> {
+async function withVehicles(
+  deps: Parts,
+  driver: Driver,
+  isNamed?: (vehicleId: number) => boolean,
+): Promise<DriverShown> {
   const vehicles = await vehiclesOfDrivers(deps, driver, [driver._id]);
-  return shownDriver(driver, vehicles.get(driver._id) ?? []);
+  return shownDriver(driver, vehicles.get(driver._id) ?? [], isNamed);
 }

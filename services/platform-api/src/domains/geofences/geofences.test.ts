@@ -281,6 +281,32 @@ describe('geofences', () => {
     expect(await seenBy(driver)).toMatchObject(told);
     expect((await seenBy(driver))['terminal_sync']).toEqual(told.terminal_sync);
     expect((await driver.get(path)).items.find(({ id }) => id === shared.data.id)).toMatchObject(told);
+    const group = async (vehicles: number[]) =>
+      (await client.post('/api/vehicle-groups', { name: `G${vehicles.join()}`, vehicles })).data.id;
+    const [ownGroup, otherGroup] = [await group([own.id]), await group([other.id])];
+    const named = { vehicles: [own.id, other.id], groups: [ownGroup, otherGroup] };
+    await client.put(`${path}/${seen}`, named);
+    expect((await client.get(`${path}/${seen}`)).data).toMatchObject(named);
+    expect((await driver.get(`${path}/${seen}`)).data).toMatchObject({ vehicles: [own.id], groups: [ownGroup] });
+  });
+
+  it('hold for nobody, and not for all, once all that they were for is deleted at the same time', async () => {
+    const [one, two] = [await vehicle(), await vehicle()];
+    const group = (await owner.post('/api/vehicle-groups', { name: 'Ends' })).data.id;
+    const body = { name: 'Ends', coordinates: square };
+    const made = [];
+    for (const named of [{ vehicles: [one.id, two.id] }, { vehicles: [one.id], groups: [group] }])
+      made.push((await owner.post(path, { ...body, ...named })).data.id);
+    const deleted = await Promise.all([
+      owner.delete(`/api/vehicles/${one.id}`),
+      owner.delete(`/api/vehicles/${two.id}`),
+      owner.delete(`/api/vehicle-groups/${group}`),
+    ]);
+    expect(deleted.map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const id of made) {
+      const { vehicles, groups } = (await owner.get(`${path}/${id}`)).data as unknown as Record<string, number[]>;
+      expect([...(vehicles ?? []), ...(groups ?? [])]).toHaveLength(1);
+    }
   });
 
   it('take many changes at once: every shape that was checked is stored whole', async () => {

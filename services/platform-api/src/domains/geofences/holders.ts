@@ -10,10 +10,13 @@ import type { Geofence } from './schema.ts';
 export class Holders {
   readonly vehicles: readonly AccountVehicle[];
   readonly #tree: GroupTree<VehicleGroup>;
+  /** There are other vehicles, of which nothing is told. */
+  readonly #isPart: boolean;
 
-  private constructor(vehicles: readonly AccountVehicle[], tree: GroupTree<VehicleGroup>) {
+  private constructor(vehicles: readonly AccountVehicle[], tree: GroupTree<VehicleGroup>, isPart = false) {
     this.vehicles = vehicles;
     this.#tree = tree;
+    this.#isPart = isPart;
   }
 
   static async read(deps: { readonly records: Records }, scope: Scope): Promise<Holders> {
@@ -27,7 +30,18 @@ export class Holders {
     return new Holders(
       this.vehicles.filter(({ _id }) => kept.has(_id)),
       this.#tree,
+      true,
     );
+  }
+
+  /** The vehicles and groups that a geofence names, as far as they are told of: groups that one of the vehicles is in. */
+  named({ vehicles, groups }: Pick<Geofence, 'vehicles' | 'groups'>): { vehicles: number[]; groups: number[] } {
+    if (!this.#isPart) return { vehicles: [...vehicles], groups: [...groups] };
+    const [ids, groupIds] = [this.vehicles.map(({ _id }) => _id), this.vehicles.flatMap((each) => each.groupIds)];
+    return {
+      vehicles: vehicles.filter((id) => ids.includes(id)),
+      groups: groups.filter((id) => groupIds.includes(id)),
+    };
   }
 
   of(geofence: Pick<Geofence, '_id' | 'vehicles' | 'groups'>): AccountVehicle[] {

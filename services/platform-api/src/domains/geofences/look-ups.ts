@@ -76,8 +76,8 @@ export const dropGroupFromGeofences = (deps: Store, scope: Scope, id: number): P
 
 /** The last id of both lists stays although it is nobody's: without any, the geofence would hold for every vehicle all at once. */
 async function drop({ records }: Store, scope: Scope, list: 'vehicles' | 'groups', id: number): Promise<void> {
-  const geofences = geofencesIn(records);
-  const linked = await geofences.parts(scope, ['vehicles', 'groups'], { [list]: id });
-  const ids = linked.filter(({ vehicles, groups }) => vehicles.length + groups.length > 1).map(({ _id }) => _id);
-  if (ids.length > 0) await geofences.updateMany(scope, { _id: { $in: ids } }, { $pull: { [list]: id } });
+  const other = list === 'vehicles' ? 'groups' : 'vehicles';
+  // Within the update: of two that go at the same time one is the last.
+  const isNotLast = { $or: [{ [list]: { $not: { $size: 1 } } }, { [other]: { $not: { $size: 0 } } }] };
+  await geofencesIn(records).updateMany(scope, { [list]: id, ...isNotLast }, { $pull: { [list]: id } });
 }

@@ -9,8 +9,16 @@ import { geometryOf } from './shapes.ts';
 /** A geofence with what is known of its vehicles at this moment. */
 export const shownGeofence = (
   geofence: Geofence,
-  vehicles: readonly AccountVehicle[],
-  insideCount: number,
+  {
+    vehicles,
+    insideCount,
+    named,
+  }: {
+    readonly vehicles: readonly AccountVehicle[];
+    readonly insideCount: number;
+    /** Of what the geofence names itself. */
+    readonly named: { readonly vehicles: number[]; readonly groups: number[] };
+  },
 ): GeofenceShown => ({
   ...shownRecord(geofence),
   name: geofence.name,
@@ -24,8 +32,7 @@ export const shownGeofence = (
   dwell_seconds: geofence.dwellSeconds,
   speed_limit_kmh: geofence.speedLimitKmh,
   schedule: geofence.schedule,
-  vehicles: [...geofence.vehicles],
-  groups: [...geofence.groups],
+  ...named,
   push_to_terminal: geofence.pushToTerminal,
   attributes: shownAttributes(geofence.attributes),
   terminal_sync: geofence.pushToTerminal ? syncOf(geofence, vehicles) : {},

@@ -179,6 +179,6 @@ async function shownGeofences(deps: Parts, geofences: readonly Geofence[], holde
       const location = imei === null ? undefined : locations.get(imei);
       return location?.gpsValid === true && contains(geofence, [location.latitude, location.longitude]);
     });
-    return shownGeofence(geofence, vehicles, inside.length);
+    return shownGeofence(geofence, { vehicles, insideCount: inside.length, named: holders.named(geofence) });
   });
 }

@@ -8,6 +8,7 @@ import { audit } from '../audit/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
 import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/look-ups.ts';
 import { joinGroup, leaveGroup, ownVehicleIds } from '../vehicles/assignments.ts';
+import { dropDriverFromGroups, dropGeofenceFromGroups, ownGroupIds } from './links.ts';
 import { checkPlace, freeName, GroupTree, idsOf, siblingKey } from './rules.ts';
 import type { GroupBody, GroupShown, VehicleGroup } from './schema.ts';
 import { groupsIn, namingSiblings } from './store.ts';
@@ -51,6 +52,7 @@ export async function recordGroup(deps: Store, scope: Scope, body: GroupBody & {
   };
   const group = await (parentGroup === null ? insert() : inTree(deps, scope, insertBelow));
   await joinGroup(deps, scope, group._id, links.vehicles ?? []);
+  await dropGone(deps, scope, group._id, links);
   return group._id;
 }
 
@@ -65,7 +67,7 @@ export async function updateGroup(
   const known = await groupsIn(deps.records).find(caller, id);
   if (known === null) return null;
   requireVersion(known, expectedVersion);
-  const links = await checkedLinks(deps, caller, body);
+  const links = await checkedLinks(deps, caller, body, known);
   const { geofences, drivers } = links;
   const details = given({ description: body.description, color: body.color, geofences, drivers });
   const change = { ...details, ...placeOf(body) };
@@ -79,13 +81,38 @@ export async function updateGroup(
     ? write(deps, caller, id, change, expectedVersion)
     : inTree(deps, caller, move));
   if (group === null) return null;
-  if (links.vehicles !== undefined) {
-    await leaveGroup(deps, caller, id, { $nin: links.vehicles });
-    await joinGroup(deps, caller, id, links.vehicles);
-  }
-  await joinGroup(deps, caller, id, links.added);
-  await leaveGroup(deps, caller, id, { $in: links.removed });
+  await changeMembers(deps, caller, id, links);
+  await dropGone(deps, caller, id, links);
   return shownAgain(deps, caller, id);
+}
+
+type Links = Awaited<ReturnType<typeof checkedLinks>>;
+
+async function changeMembers(
+  deps: Store,
+  scope: Scope,
+  id: number,
+  { vehicles, added, removed }: Links,
+): Promise<void> {
+  const replace = async (wanted: readonly number[]): Promise<void> => {
+    await leaveGroup(deps, scope, id, { $nin: wanted });
+    await joinGroup(deps, scope, id, wanted);
+  };
+  // Whoever else replaces them at the same time does so before or behind.
+  if (vehicles !== undefined) await inTurn(deps.records.database, `vehicles of group ${id}`, () => replace(vehicles));
+  if (added.length > 0) await joinGroup(deps, scope, id, added);
+  if (removed.length > 0) await leaveGroup(deps, scope, id, { $in: removed });
+}
+
+/** Drops links to what was deleted before they were written: what drops them everywhere has not seen these. */
+async function dropGone(deps: Store, scope: Scope, id: number, { drivers = [], geofences = [] }: Links): Promise<void> {
+  if ((await ownGroupIds(deps, scope, [id])).length === 0) await leaveGroup(deps, scope, id);
+  const [leftDrivers, leftGeofences] = [
+    await ownDriverIds(deps, scope, drivers),
+    await ownGeofenceIds(deps, scope, geofences),
+  ];
+  for (const each of drivers) if (!leftDrivers.includes(each)) await dropDriverFromGroups(deps, scope, each);
+  for (const each of geofences) if (!leftGeofences.includes(each)) await dropGeofenceFromGroups(deps, scope, each);
 }
 
 /** Deletes a group, whose children move to its parent; with `isCascade` they are deleted too. Vehicles stay. The group as it was, or null. */
@@ -119,14 +146,21 @@ async function removeGroup(
       if (_id === id) return null;
       continue;
     }
+    // A vehicle may have been put into it meanwhile.
+    await leaveGroup(deps, caller, _id);
     await dropGroupFromGeofences(deps, caller, _id);
     await audit(deps, caller, 'vehicle-groups.delete', { type: 'vehicle_groups', id: _id });
   }
   return shown;
 }
 
-/** The ids of a body, all of them of the account, or 404. */
-async function checkedLinks(deps: Store, scope: Scope, body: GroupBody) {
+/** The ids of a body, all of them of the account, or 404; drivers and geofences that were there may have gone since. */
+async function checkedLinks(
+  deps: Store,
+  scope: Scope,
+  body: GroupBody,
+  known: Pick<VehicleGroup, 'drivers' | 'geofences'> = { drivers: [], geofences: [] },
+) {
   const vehicles = body.vehicles && idsOf(body.vehicles);
   const added = idsOf(body.add_vehicles ?? []);
   const removed = idsOf(body.remove_vehicles ?? []);
@@ -134,8 +168,10 @@ async function checkedLinks(deps: Store, scope: Scope, body: GroupBody) {
   const drivers = body.drivers && idsOf(body.drivers);
   const wanted = [...(vehicles ?? []), ...added];
   if (wanted.length > 0) requireAll('vehicle', wanted, await ownVehicleIds(deps, scope, wanted));
-  if (drivers !== undefined) requireAll('driver', drivers, await ownDriverIds(deps, scope, drivers));
-  if (geofences !== undefined) requireAll('geofence', geofences, await ownGeofenceIds(deps, scope, geofences));
+  const newDrivers = (drivers ?? []).filter((id) => !known.drivers.includes(id));
+  const newGeofences = (geofences ?? []).filter((id) => !known.geofences.includes(id));
+  requireAll('driver', newDrivers, await ownDriverIds(deps, scope, newDrivers));
+  requireAll('geofence', newGeofences, await ownGeofenceIds(deps, scope, newGeofences));
   return { vehicles, added, removed, geofences, drivers };
 }
 

@@ -19,7 +19,9 @@ export class GroupTree<T extends GroupNode = GroupNode> {
     this.#nodes = new Map(nodes.map((node) => [node._id, node]));
     for (const node of nodes) {
       const parent = this.parentOf(node);
-      this.#children.set(parent, [...(this.#children.get(parent) ?? []), node]);
+      const children = this.#children.get(parent);
+      if (children === undefined) this.#children.set(parent, [node]);
+      else children.push(node);
     }
   }
 

@@ -6,21 +6,27 @@ import type { Folder, GroupedVehicle, GroupShown, VehicleGroup } from './schema.
 export interface Members {
   /** Vehicles of a group itself that the caller may see. */
   readonly of: (groupId: number) => readonly number[];
+  /** Whether a group, or a driver, may be named to the caller. */
+  readonly isGroupNamed: (groupId: number) => boolean;
+  readonly isDriverNamed: (driverId: number) => boolean;
   /** Vehicles as objects, where they are asked for. */
   readonly populated: ReadonlyMap<number, GroupedVehicle> | null;
 }
 
-export const shownGroup = (group: VehicleGroup, tree: GroupTree, members: Members): GroupShown => ({
-  ...shownRecord(group),
-  name: group.name,
-  description: group.description,
-  color: group.color,
-  parent_group: tree.parentOf(group),
-  vehicles: shownVehicles(group._id, members),
-  geofences: [...group.geofences],
-  drivers: [...group.drivers],
-  vehicle_count: countVehicles(group._id, tree, members),
-});
+export function shownGroup(group: VehicleGroup, tree: GroupTree, members: Members): GroupShown {
+  const parent = tree.parentOf(group);
+  return {
+    ...shownRecord(group),
+    name: group.name,
+    description: group.description,
+    color: group.color,
+    parent_group: parent !== null && members.isGroupNamed(parent) ? parent : null,
+    vehicles: shownVehicles(group._id, members),
+    geofences: [...group.geofences],
+    drivers: group.drivers.filter(members.isDriverNamed),
+    vehicle_count: countVehicles(group._id, tree, members),
+  };
+}
 
 /** The tree below a group; of null, all of it. */
 export const shownFolders = (tree: GroupTree<VehicleGroup>, members: Members, parent: number | null = null): Folder[] =>

@@ -4,7 +4,8 @@ import type { Deps } from '../../deps.ts';
 import { type Conditions, matching } from '../../store/account-records.ts';
 import { groupedVehicles } from '../vehicles/assignments.ts';
 import { briefVehicles } from '../vehicles/brief.ts';
-import { visibleVehicleIds } from '../vehicles/visibility.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { visibleVehicles } from '../vehicles/visibility.ts';
 import { GroupTree } from './rules.ts';
 import { type Folder, type GroupShown, isOn, type ListGroupsQuery, type SubGroupsQuery } from './schema.ts';
 import { type Members, shownFolders, shownGroup } from './shown.ts';
@@ -16,44 +17,50 @@ export type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
 
 /** Vehicles by group, and which groups the caller may see: a user with the role driver those of the own vehicles alone. */
-interface Seen {
-  readonly of: Members['of'];
+interface Seen extends Omit<Members, 'populated'> {
   /** Condition on groups. */
   readonly where: Conditions;
 }
 
 async function seenBy(deps: Parts, caller: Caller): Promise<Seen> {
-  const grouped = await groupedVehicles(deps, caller);
-  const isDriver = caller.role === 'driver';
-  const visible = isDriver
-    ? new Set(
-        await visibleVehicleIds(
-          deps,
-          caller,
-          grouped.map(({ _id }) => _id),
-        ),
-      )
-    : null;
-  const byGroup = new Map<number, number[]>();
-  for (const { _id, groupIds } of grouped) {
-    if (visible?.has(_id) === false) continue;
-    for (const groupId of groupIds) byGroup.set(groupId, [...(byGroup.get(groupId) ?? []), _id]);
+  if (caller.role !== 'driver') {
+    const byGroup = idsByGroup(await groupedVehicles(deps, caller));
+    const isNamed = (): boolean => true;
+    return { of: (id) => byGroup.get(id) ?? [], where: {}, isGroupNamed: isNamed, isDriverNamed: isNamed };
   }
-  for (const ids of byGroup.values()) ids.sort((a, b) => a - b);
+  const visible = (await visibleVehicles(deps, caller)).map(({ vehicle }) => vehicle);
+  const own = visible.filter(({ accountId }) => accountId === caller.accountId);
+  const byGroup = idsByGroup(own);
+  const drivers = new Set(own.map(({ driverId }) => driverId));
   return {
-    of: (groupId) => byGroup.get(groupId) ?? [],
-    where: visible === null ? {} : { _id: { $in: [...byGroup.keys()] } },
+    of: (id) => byGroup.get(id) ?? [],
+    where: { _id: { $in: [...byGroup.keys()] } },
+    isGroupNamed: (id) => byGroup.has(id),
+    isDriverNamed: (id) => drivers.has(id),
   };
+}
+
+function idsByGroup(vehicles: readonly Pick<Vehicle, '_id' | 'groupIds'>[]): Map<number, number[]> {
+  const byGroup = new Map<number, number[]>();
+  for (const { _id, groupIds } of vehicles)
+    for (const groupId of groupIds) {
+      const ids = byGroup.get(groupId);
+      if (ids === undefined) byGroup.set(groupId, [_id]);
+      else ids.push(_id);
+    }
+  for (const ids of byGroup.values()) ids.sort((a, b) => a - b);
+  return byGroup;
 }
 
 async function membersOf(
   deps: Parts,
   caller: Caller,
-  { of }: Seen,
+  seen: Seen,
   groupIds: readonly number[] | null,
 ): Promise<Members> {
-  if (groupIds === null) return { of, populated: null };
-  return { of, populated: await briefVehicles(deps, caller, [...new Set(groupIds.flatMap((id) => of(id)))]) };
+  if (groupIds === null) return { ...seen, populated: null };
+  const ids = new Set(groupIds.flatMap((id) => seen.of(id)));
+  return { ...seen, populated: await briefVehicles(deps, caller, [...ids]) };
 }
 
 /** A page of the groups. */
@@ -124,7 +131,8 @@ export async function readGroup(
   if (group === null) return null;
   const tree = new GroupTree(await groups.parts(caller, ['parentGroup']));
   const children = tree.childrenOf(id).map(({ _id }) => _id);
-  return { ...shownGroup(group, tree, { of: seen.of, populated: null }), sub_groups: children.sort((a, b) => a - b) };
+  const subGroups = children.filter(seen.isGroupNamed).sort((a, b) => a - b);
+  return { ...shownGroup(group, tree, { ...seen, populated: null }), sub_groups: subGroups };
 }
 
 /** A group that has just been written; it is there, or was a moment ago. */

@@ -322,5 +322,27 @@ describe('vehicle groups', () => {
     ]);
     const hidden = await create({ name: 'Not mine' });
     expect((await driver.get(`/api/vehicle-groups/${hidden.id}`)).status).toBe(404);
+    // Groups and drivers that are not seen are not named either.
+    const people: number[] = [];
+    for (const vehicle_ids of [[own], [vehicles[0]]])
+      people.push((await owner.post('/api/drivers', { name: 'Somebody', vehicle_ids })).data.id);
+    const other = await create({ name: 'Not mine below', parent_group: mine.id });
+    const below = await create({ name: 'Mine below', parent_group: mine.id, vehicles: [own] });
+    await owner.put(`/api/vehicle-groups/${mine.id}`, { parent_group: hidden.id, drivers: people });
+    const seenBy = async (reader: Client) => (await reader.get(`/api/vehicle-groups/${mine.id}`)).data;
+    expect(await seenBy(owner)).toMatchObject({
+      parent_group: hidden.id,
+      sub_groups: [other.id, below.id],
+      drivers: people,
+    });
+    expect(await seenBy(driver)).toMatchObject({
+      parent_group: null,
+      sub_groups: [below.id],
+      drivers: [people[0]],
+      vehicles: [own],
+      vehicle_count: 1,
+    });
+    const listed = (await driver.get('/api/vehicle-groups')).items;
+    expect(listed.find(({ id }) => id === mine.id)).toMatchObject({ parent_group: null, drivers: [people[0]] });
   });
 });

@@ -10,6 +10,7 @@ import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
 import { findUser, firstOwner } from '../users/use-cases.ts';
 import { ownGroupIds } from '../vehicle-groups/links.ts';
+import { assignVehicles, leaveGroup } from './assignments.ts';
 import { withChannels } from './channels.ts';
 import { removeVehicle, type VehicleDeleted } from './deleted.ts';
 import { forgetFormer, noteDeparture } from './former-terminals.ts';
@@ -46,7 +47,7 @@ export async function createVehicle(
   const accountTimezone = await timezoneOf(deps, caller);
   const change = vehicleChange(body, { vehicleNo, accountTimezone });
   await checkLinks(deps, caller, change);
-  const vehicle = await vehiclesIn(deps.records).insert(caller, {
+  const made = await vehiclesIn(deps.records).insert(caller, {
     ...vehicleDefaults,
     name: vehicleNo,
     timezone: accountTimezone,
@@ -54,6 +55,7 @@ export async function createVehicle(
     vehicleNo,
     ownerUserId: await ownerFor(deps, caller),
   });
+  const vehicle = await withoutGone(deps, made, change);
   await audit(
     deps,
     caller,
@@ -81,7 +83,7 @@ export async function updateVehicle(
   requireVersion(known, expectedVersion);
   const accountTimezone = body.timezone === null ? await timezoneOf(deps, caller) : known.timezone;
   const fields = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
-  await checkLinks(deps, caller, fields);
+  await checkLinks(deps, caller, fields, known);
   const change = { ...fields, ...(await odometerChange(deps, known, fields)) };
   const isLeft = known.imei !== null && change.imei !== undefined && change.imei !== known.imei;
   // Before: the process may die right behind the change.
@@ -90,7 +92,7 @@ export async function updateVehicle(
   if (vehicle === null) throw vehicleNotFound(id);
   if (isLeft) await forgetFormer(deps, known);
   await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
-  return asWritten(await shownOwn(deps, caller, vehicle), body);
+  return asWritten(await shownOwn(deps, caller, await withoutGone(deps, vehicle, change)), body);
 }
 
 /** Names the user whose webhooks and preferences count for the vehicle; the user is of the same account. */
@@ -154,9 +156,34 @@ const asWritten = (shown: VehicleShown, { imei }: VehicleBody): VehicleShown =>
 const timezoneOf = async ({ records }: ChangeParts, caller: Caller): Promise<string> =>
   (await accountOf(records, caller.accountId))?.timezone ?? vehicleDefaults.timezone;
 
-/** Driver and groups must be of the account, or 404. */
-async function checkLinks(deps: ChangeParts, caller: Caller, { driverId, groupIds }: Change<Vehicle>): Promise<void> {
-  if (driverId !== undefined && driverId !== null)
+/** Driver and groups must be of the account, or 404; those that were there may have gone since. */
+async function checkLinks(
+  deps: ChangeParts,
+  caller: Caller,
+  { driverId, groupIds = [] }: Change<Vehicle>,
+  known: Pick<Vehicle, 'driverId' | 'groupIds'> = { driverId: null, groupIds: [] },
+): Promise<void> {
+  if (driverId !== undefined && driverId !== null && driverId !== known.driverId)
     requireAll('driver', [driverId], await ownDriverIds(deps, caller, [driverId]));
-  if (groupIds !== undefined) requireAll('group', groupIds, await ownGroupIds(deps, caller, groupIds));
+  const newGroups = groupIds.filter((id) => !known.groupIds.includes(id));
+  requireAll('group', newGroups, await ownGroupIds(deps, caller, newGroups));
+}
+
+/** The vehicle without driver and groups that were deleted before it was written: what took them from all vehicles has not seen this one. */
+async function withoutGone(
+  deps: ChangeParts,
+  vehicle: Vehicle,
+  { driverId, groupIds = [] }: Change<Vehicle>,
+): Promise<Vehicle> {
+  const drivers = typeof driverId === 'number' ? [driverId] : [];
+  const [leftDrivers, leftGroups] = [
+    await ownDriverIds(deps, vehicle, drivers),
+    await ownGroupIds(deps, vehicle, groupIds),
+  ];
+  const goneDrivers = drivers.filter((id) => !leftDrivers.includes(id));
+  const goneGroups = groupIds.filter((id) => !leftGroups.includes(id));
+  for (const id of goneDrivers) await assignVehicles(deps, vehicle, id, []);
+  for (const id of goneGroups) await leaveGroup(deps, vehicle, id);
+  const isWhole = goneDrivers.length + goneGroups.length === 0;
+  return isWhole ? vehicle : ((await vehiclesIn(deps.records).find(vehicle, vehicle._id)) ?? vehicle);
 }

@@ -45,7 +45,12 @@ const shown = [
 ];
 
 /** A connected terminal whose gateway answers every command alike, for the time of some work. */
-async function withTerminal(imei: string, outcome: unknown, work: (asked: string[]) => Promise<void>): Promise<void> {
+async function withTerminal(
+  imei: string,
+  outcome: unknown,
+  work: (asked: string[]) => Promise<void>,
+  beforeAnswer = async (): Promise<void> => undefined,
+): Promise<void> {
   const { redis } = world.deps;
   const podId = `pod-${imei}`;
   const state = { sessionId: podId, podId, phone: `0${imei}`, edition: '2013' as const, remoteAddress: '127.0.0.1:1' };
@@ -55,7 +60,7 @@ async function withTerminal(imei: string, outcome: unknown, work: (asked: string
   const gateway = world.bus.nc.subscribe(deviceCommandSubject(imei), {
     callback: (_error, message) => {
       asked.push(message.string());
-      message.respond(JSON.stringify(outcome));
+      void beforeAnswer().then(() => message.respond(JSON.stringify(outcome)));
     },
   });
   try {
@@ -91,6 +96,25 @@ describe('the channels of a vehicle', () => {
       const own = await owner.put(`/api/vehicles/${vehicle.id}`, { channels: [{ channel_id: 5 }] });
       expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(own.data['channels']);
     });
+  });
+
+  it('are those that somebody names while the terminal is asked', async () => {
+    const imei = newImei();
+    const vehicle = await create('CH3', imei);
+    const path = `/api/vehicles/${vehicle.id}`;
+    let named: unknown;
+    const meanwhile = async (): Promise<void> => {
+      named = (await owner.put(path, { channels: [{ channel_id: 5 }] })).data['channels'];
+    };
+    await withTerminal(
+      imei,
+      answered,
+      async () => {
+        expect((await owner.get(path)).data['channels']).toMatchObject([{ channel_id: 5 }]);
+        expect((await owner.get(path)).data['channels']).toEqual(named);
+      },
+      meanwhile,
+    );
   });
 
   it.each([

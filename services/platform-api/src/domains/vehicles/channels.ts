@@ -2,6 +2,7 @@ import type { DeviceAsker } from '@fleet/bus';
 import { avAttributesResponse, tryDecodeBody } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice } from '@fleet/storage';
+import { writeToVersion } from '../../store/again.ts';
 import type { Records } from '../../store/records.ts';
 import { channelsOf } from './rules.ts';
 import type { Channel, Vehicle } from './schema.ts';
@@ -24,11 +25,21 @@ export async function withChannels(parts: ChannelParts, vehicle: Vehicle, reques
   try {
     const channels = await askForChannels(parts, vehicle.imei, requestId);
     if (channels.length === 0) return vehicle;
-    return (await vehiclesIn(parts.records).update(vehicle, vehicle._id, { channels })) ?? vehicle;
+    return await stored(parts, vehicle, channels);
   } catch (error) {
     parts.log.warn({ err: error, vehicleId: vehicle._id }, 'the channels of a terminal could not be asked for');
     return vehicle;
   }
+}
+
+/** Not where somebody has named others since, or given the vehicle another terminal. */
+async function stored({ records }: ChannelParts, asked: Vehicle, channels: readonly Channel[]): Promise<Vehicle> {
+  const vehicles = vehiclesIn(records);
+  return writeToVersion(undefined, async () => {
+    const now = await vehicles.find(asked, asked._id);
+    if (now === null || now.imei !== asked.imei || now.channels.length > 0) return now ?? asked;
+    return (await vehicles.update(now, now._id, { channels }, now.version)) ?? now;
+  });
 }
 
 async function askForChannels({ redis, asker }: ChannelParts, imei: string, requestId: string): Promise<Channel[]> {

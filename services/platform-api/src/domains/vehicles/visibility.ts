@@ -50,6 +50,13 @@ export async function visibleVehicleIds(deps: Store, caller: Viewer, among?: rea
   return (await vehiclesIn(deps.records).parts(scope, [], both)).map(({ _id }) => _id);
 }
 
+/** Says which vehicles of the account answers may name to the caller: to a driver those that are visible, to others all. */
+export async function namedTo(deps: Store, caller: Viewer): Promise<(vehicleId: number) => boolean> {
+  if (caller.role !== 'driver') return () => true;
+  const visible = new Set(await visibleVehicleIds(deps, caller));
+  return (vehicleId) => visible.has(vehicleId);
+}
+
 /** All vehicles that the caller may see, with what the caller may do; with `among` only of those. */
 export async function visibleVehicles(
   deps: Store,

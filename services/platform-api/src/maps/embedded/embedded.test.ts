@@ -325,14 +325,10 @@ describe('EmbeddedRouter', () => {
 
 /** How often other work came to its turn meanwhile. */
 async function turnsDuring(work: Promise<unknown>): Promise<number> {
-  let [turns, isDone] = [0, false];
-  const done = work.finally(() => {
-    isDone = true;
-  });
-  while (!isDone) {
-    await setImmediate();
-    turns += 1;
-  }
+  const going = new Set([work]);
+  const done = work.finally(() => going.clear());
+  let turns = 0;
+  for (; going.size > 0; turns += 1) await setImmediate();
   await done;
   return turns;
 }

@@ -1,0 +1,151 @@
+import { randomInt } from 'node:crypto';
+import type { Collection } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { type RecordFields, Records } from '../../store/records.ts';
+import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { driversIn } from '../drivers/store.ts';
+import { createDriver, updateDriver } from '../drivers/use-cases.ts';
+import { geofencesIn } from '../geofences/store.ts';
+import { createGroup, updateGroup } from '../vehicle-groups/changes.ts';
+import { createVehicle, updateVehicle } from './changes.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+let caller: Caller;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+  const { id: userId, accountId, role } = world.ours.owner;
+  const session = { sessionId: null, mintedByKeyId: null, keyId: null, scopes: [] };
+  caller = { userId, accountId, role, canViewVideo: true, ...session };
+});
+afterAll(() => world?.close());
+
+const writes = new Set<PropertyKey>(['insertOne', 'updateMany', 'findOneAndUpdate']);
+
+/** Records to whose first write in a collection something else comes between: behind the look at what it links, before the link. */
+class Interrupted extends Records {
+  readonly #name: string;
+  #meanwhile: (() => Promise<unknown>) | null;
+
+  constructor(name: string, meanwhile: () => Promise<unknown>) {
+    super(world.deps.database);
+    this.#name = name;
+    this.#meanwhile = meanwhile;
+  }
+
+  override collection<T extends RecordFields>(name: string): Collection<T> {
+    const collection = super.collection<T>(name);
+    if (name !== this.#name) return collection;
+    return new Proxy(collection, {
+      get: (target, key) => {
+        const value: unknown = Reflect.get(target, key);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]): unknown => {
+          const call = (): unknown => Reflect.apply(value, target, args);
+          return writes.has(key) ? this.#interrupt().then(call) : call();
+        };
+      },
+    });
+  }
+
+  async #interrupt(): Promise<void> {
+    const meanwhile = this.#meanwhile;
+    this.#meanwhile = null;
+    await meanwhile?.();
+  }
+}
+
+/** The parts of the service, where a record is deleted before the first write in a collection. */
+const whileDeleting = (path: string, name: string): Deps => ({
+  ...world.deps,
+  records: new Interrupted(name, async () => {
+    expect((await owner.delete(path)).status).toBe(200);
+  }),
+});
+
+const made = async (path: string, body: object): Promise<number> => (await owner.post(path, body)).data.id;
+const vehicle = () => made('/api/vehicles', { vehicle_no: `GL${randomInt(10 ** 9)}` });
+const driver = () => made('/api/drivers', { name: 'Leaving' });
+const group = () => made('/api/vehicle-groups', { name: `G${randomInt(10 ** 9)}` });
+const corners = [
+  [1, 1],
+  [1, 2],
+  [2, 2],
+];
+const geofence = () => made('/api/geofences', { name: 'Leaving', coordinates: corners });
+
+describe('what is deleted while something is linked to it', () => {
+  it('is no driver and no group of a vehicle', async () => {
+    const id = await vehicle();
+    const [driver_id, group_id] = [await driver(), await group()];
+    const change = { driver_id, group_ids: [group_id] };
+    const body = { vehicle_no: `GL${randomInt(10 ** 9)}`, ...change };
+    const withoutDriver = await createVehicle(
+      whileDeleting(`/api/drivers/${driver_id}`, 'vehicles'),
+      caller,
+      body,
+      'x',
+    );
+    expect(withoutDriver).toMatchObject({ driver_id: null, group_ids: [group_id] });
+    const next = { ...change, driver_id: await driver() };
+    const deps = whileDeleting(`/api/vehicle-groups/${group_id}`, 'vehicles');
+    const shown = await updateVehicle(deps, caller, id, next, undefined);
+    expect(shown).toMatchObject({ driver_id: next.driver_id, group_ids: [] });
+    expect((await owner.get(`/api/vehicles/${id}`)).data).toMatchObject({ ...next, group_ids: [] });
+  });
+
+  it('has no vehicles: a driver, a group', async () => {
+    const id = await vehicle();
+    const of = async () => (await owner.get(`/api/vehicles/${id}`)).data;
+    const [driverId, groupId] = [await driver(), await group()];
+    const driverDeps = whileDeleting(`/api/drivers/${driverId}`, 'vehicles');
+    await updateDriver(driverDeps, caller, driverId, { vehicle_ids: [id] }, undefined);
+    expect(await of()).toMatchObject({ driver_id: null });
+    const groupDeps = whileDeleting(`/api/vehicle-groups/${groupId}`, 'vehicles');
+    const gone = updateGroup(groupDeps, caller, groupId, { add_vehicles: [id] }, undefined);
+    await expect(gone).rejects.toMatchObject({ code: 'not_found' });
+    expect(await of()).toMatchObject({ group_ids: [] });
+  });
+
+  it('is no driver and no geofence of a group', async () => {
+    const [person, area] = [await driver(), await geofence()];
+    const body = { name: `G${randomInt(10 ** 9)}`, drivers: [person], geofences: [area] };
+    const created = await createGroup(whileDeleting(`/api/drivers/${person}`, 'vehicle_groups'), caller, body);
+    expect(created).toMatchObject({ drivers: [], geofences: [area] });
+    const other = await group();
+    const deps = whileDeleting(`/api/geofences/${area}`, 'vehicle_groups');
+    expect(await updateGroup(deps, caller, other, { geofences: [area] }, undefined)).toMatchObject({ geofences: [] });
+  });
+
+  it('is no obstacle where a crash has left it linked: a record can be sent back as it was read', async () => {
+    const scope = { accountId: caller.accountId };
+    const [person, area] = [await driver(), await geofence()];
+    const path = `/api/vehicles/${await made('/api/vehicles', { vehicle_no: `GL${randomInt(10 ** 9)}`, driver_id: person })}`;
+    const links = { drivers: [person], geofences: [area] };
+    const groupPath = `/api/vehicle-groups/${await made('/api/vehicle-groups', { name: 'Left', ...links })}`;
+    await driversIn(world.records).remove(scope, person);
+    await geofencesIn(world.records).remove(scope, area);
+    const read = (await owner.get(path)).data;
+    expect(read['driver_id']).toBe(person);
+    expect(await owner.put(path, read)).toMatchObject({ status: 200, data: { driver_id: null } });
+    const back = await owner.put(groupPath, (await owner.get(groupPath)).data);
+    expect(back).toMatchObject({ status: 200, data: { drivers: [], geofences: [] } });
+  });
+});
+
+describe('vehicles that several replace at the same time', () => {
+  it('are those of one of them, in a group and of a driver', async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, vehicle));
+    const groupPath = `/api/vehicle-groups/${await group()}`;
+    const person = (await createDriver(world.deps, caller, { name: 'Wanted' })).id;
+    await Promise.all(ids.map((id) => owner.put(groupPath, { vehicles: [id] })));
+    await Promise.all(ids.map((id) => owner.put(`/api/drivers/${person}`, { vehicle_ids: [id] })));
+    expect((await owner.get(groupPath)).data['vehicles']).toHaveLength(1);
+    expect((await owner.get(`/api/drivers/${person}`)).data['vehicle_ids']).toHaveLength(1);
+  });
+});
