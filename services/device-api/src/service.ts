@@ -69,6 +69,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   setMaxListeners(0, stopping.signal, stopped.signal);
   const limits = deviceRateLimits(config, redis);
   const guard = new Guard({ bus, config, uses }, keys, limits);
+  lifecycle.onStop('guard', () => guard.stop());
   const sms = SmsProvider.of(config);
   lifecycle.onStop('sms', () => sms?.stop());
   const deps: Deps = {

@@ -10,6 +10,10 @@ import type { Use, UseOutbox } from './use-outbox.ts';
 const findLimitMs = 3_000;
 /** How soon it is asked again whether the key of a viewer is valid, when nobody could say. */
 const askAgainMs = 1_000;
+/** Keys of viewers are asked about again so often: what has changed counts within five seconds. Where there are many they take turns. */
+const lookEveryMs = 2_000;
+const keysAtOnce = 50;
+const tickMs = 1_000;
 
 /** The checked parts of a request. */
 export interface Checked {
@@ -23,6 +27,7 @@ interface Watch {
   readonly keySha256: string;
   /** How often its key was put in doubt: a newer question takes the place of one that waits for an answer. */
   doubts: number;
+  lookedMs: number;
 }
 
 type GuardParts = Pick<Deps, 'bus' | 'config'> & { readonly uses: Pick<UseOutbox, 'tell'> };
@@ -33,7 +38,9 @@ export class Guard {
   readonly #keys: KeyCache;
   readonly #limits: RateLimits;
   readonly #owners = new WeakMap<RequestContext, KeyOwner>();
+  /** The ones that were looked at last are at the end. */
   readonly #watched = new Map<RequestContext, Watch>();
+  readonly #tick: NodeJS.Timeout;
 
   constructor(deps: GuardParts, keys: KeyCache, limits: RateLimits) {
     this.#deps = deps;
@@ -43,6 +50,11 @@ export class Guard {
       for (const [context, watch] of this.#watched)
         if (keySha256 === null || watch.keySha256 === keySha256) void this.#endUnlessValid(context, watch);
     });
+    this.#tick = setInterval(() => this.#lookAgain(), tickMs);
+  }
+
+  stop(): void {
+    clearInterval(this.#tick);
   }
 
   /** Checks the API key of a request, and counts it where its bucket counts by key or address. */
@@ -94,16 +106,15 @@ export class Guard {
     if (kind === undefined || !this.#owners.has(context)) return;
     const { channel } = { ...(input.query as object), ...(input.params as object) } as { channel?: number };
     const { command } = { ...(input.body as object | undefined) } as { command?: number };
-    const use = {
-      kind,
+    const parts = {
       operation: route.operationId,
       ...(channel === undefined ? {} : { channel }),
       ...(command === undefined ? {} : { command }),
     };
-    if (kind === 'command') return this.#tell(imei, use, context);
+    if (kind === 'command') return this.#tell(imei, { kind, ...parts }, context);
     // Who has left while this was being admitted watches nothing, and will not leave again.
     if (context.response.closed) return;
-    whenShown(context, (seconds) => this.#tell(imei, { ...use, seconds }, context));
+    if (kind === 'view') whenShown(context, (seconds) => this.#tell(imei, { kind, ...parts, seconds }, context));
     this.#watch(context);
   }
 
@@ -121,7 +132,8 @@ export class Guard {
 
   /** Video is not cut when something expires, but it is when the key is revoked. */
   #watch(context: RequestContext): void {
-    const watch = { keySha256: hashOf(context.request.get('x-api-key') ?? ''), doubts: 0 };
+    const keySha256 = hashOf(context.request.get('x-api-key') ?? '');
+    const watch = { keySha256, doubts: 0, lookedMs: performance.now() };
     this.#watched.set(context, watch);
     context.response.once('close', () => this.#watched.delete(context));
     // It may have been revoked since it was checked, while nothing was watched that could be cut.
@@ -142,12 +154,48 @@ export class Guard {
   }
 
   /** Undefined where nobody can say: that is no verdict. */
-  async #isValid({ request, requestId, log }: RequestContext, isFirst: boolean): Promise<boolean | undefined> {
+  async #isValid(context: RequestContext, isFirst: boolean): Promise<boolean | undefined> {
+    const { request, requestId, log } = context;
     try {
-      return (await this.#keys.ownerOf(request.get('x-api-key') ?? '', requestId)) !== null;
+      return isOpenTo(await this.#keys.ownerOf(request.get('x-api-key') ?? '', requestId), context);
     } catch (error) {
       if (isFirst) log.warn({ err: error }, 'whether a key is still valid could not be asked');
       return undefined;
+    }
+  }
+
+  /** Of a change of a key's addresses nobody tells, and that it was revoked may not have been heard. */
+  #lookAgain(): void {
+    const nowMs = performance.now();
+    const byKey = new Map<string, RequestContext[]>();
+    for (const [context, { keySha256, lookedMs }] of this.#watched) {
+      const known = byKey.get(keySha256);
+      if (known !== undefined) known.push(context);
+      else if (nowMs - lookedMs >= lookEveryMs && byKey.size < keysAtOnce) byKey.set(keySha256, [context]);
+    }
+    for (const contexts of byKey.values()) {
+      for (const context of contexts) {
+        const watch = this.#watched.get(context);
+        if (watch === undefined) continue;
+        watch.lookedMs = nowMs;
+        this.#watched.delete(context);
+        this.#watched.set(context, watch);
+      }
+      void this.#endRefused(contexts);
+    }
+  }
+
+  /** Ends those of one key who would not be let in now. */
+  async #endRefused(contexts: readonly RequestContext[]): Promise<void> {
+    const [first] = contexts;
+    if (first === undefined) return;
+    try {
+      const owner = await this.#keys.ownerNow(first.request.get('x-api-key') ?? '', first.requestId);
+      for (const context of contexts)
+        if (this.#watched.has(context) && !isOpenTo(owner, context)) context.response.destroy();
+    } catch (error) {
+      // That nobody can say is no verdict: it is asked again in a moment.
+      first.log.debug({ err: error }, 'whether a key is still valid could not be asked');
     }
   }
 
@@ -171,11 +219,21 @@ export class Guard {
   }
 }
 
-function kindOfUse({ bucket, operationId }: Route, { request }: RequestContext): 'command' | 'view' | undefined {
+/** Whether a key is valid where a request comes from. */
+const isOpenTo = (owner: KeyOwner | null, { request }: RequestContext): boolean =>
+  owner !== null && isAddressAllowed(owner.ipAllowlist, request.ip ?? '');
+
+/** `part`: more of what was viewed before. */
+function kindOfUse(
+  { bucket, operationId }: Route,
+  { request }: RequestContext,
+): 'command' | 'view' | 'part' | undefined {
   if (bucket === 'command') return 'command';
+  if (request.method !== 'GET') return undefined;
+  if (bucket === 'stream') return 'view';
+  if (operationId !== 'downloadUpload') return undefined;
   // A player asks for one clip in many parts: the first of them is the view.
-  const isFile = operationId === 'downloadUpload' && /^bytes=0-|^$/.test(request.get('range') ?? '');
-  return request.method === 'GET' && (bucket === 'stream' || isFile) ? 'view' : undefined;
+  return /^bytes=0-|^$/.test(request.get('range') ?? '') ? 'view' : 'part';
 }
 
 /** Tells how long video was shown, once it has ended; of a refusal nothing is told, nor of a caller that left before there was an answer. */

@@ -62,6 +62,11 @@ export class KeyCache {
     return owner;
   }
 
+  /** The same as of now; it is not remembered, as a revocation may have been heard meanwhile. */
+  ownerNow(key: string, correlationId: string): Promise<KeyOwner | null> {
+    return this.#ask(hashOf(key), correlationId);
+  }
+
   /** Calls back with the hash of each key that may not be valid any more, and with null where that may be any. */
   onDoubt(listener: (keySha256: string | null) => void): void {
     this.#listeners.add(listener);

@@ -1,0 +1,107 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { announce, clipSource, findDevice, keyRevoked, serve, serveUseCase, verifyKey } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
+import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let uploads: UploadWorld;
+let api: Awaited<ReturnType<UploadWorld['service']>>;
+let pod: MediaPod;
+let clipId: string;
+let livePath: string;
+/** Addresses of the keys that are valid, by their hashes. */
+const valid = new Map<string, readonly string[]>();
+const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
+const here = ['127.0.0.0/8', '::1'];
+const elsewhere = ['203.0.113.0/24'];
+
+function newKey(): string {
+  const key = `fk_${randomBytes(32).toString('base64url')}`;
+  valid.set(hash(key), here);
+  return key;
+}
+
+beforeAll(async () => {
+  uploads = await UploadWorld.open({ platform: false });
+  const { bus } = uploads.world;
+  const options = { queue: 'platform-api', onError: () => undefined };
+  serve(bus, verifyKey, options, async ({ keySha256 }) => {
+    const ipAllowlist = valid.get(keySha256);
+    if (ipAllowlist === undefined) return { valid: false as const };
+    return {
+      valid: true as const,
+      keyId: 1,
+      accountId: 7,
+      scopes: ['command', 'video'],
+      ipAllowlist: [...ipAllowlist],
+    };
+  });
+  const device = { known: false, accountId: null, cameraUtcOffset: '+08:00' };
+  serve(bus, findDevice, options, async () => device);
+  pod = await openMediaPod(streaming());
+  serveUseCase(bus, clipSource(ftpPod), options, async () => ({ httpUrl: pod.url }));
+  await bus.nc.flush();
+  api = await uploads.service({ DEVICE_API_AUTH: 'key' });
+  const camera = await uploads.camera();
+  const asked = { headers: { 'x-api-key': newKey() } };
+  clipId = await uploading({ base: api.base, get: (path, init) => api.get(path, { ...init, ...asked }) }, camera);
+  await uploads.records.transition(clipId, ['uploading'], 'completed');
+  await uploads.world.cameraConnects(camera.imei, 1, pod.url);
+  livePath = `/realtime/stream.flv?imei=${camera.imei}&channel=1`;
+});
+afterAll(async () => {
+  await pod.close();
+  await uploads.close();
+});
+
+/** Is shown something until it is cut. */
+async function show(path: string, key: string, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${api.base}/api/v1${path}`, { headers: { 'x-api-key': key, ...headers } });
+  expect(answer.status).toBe(200);
+  const reader = answer.body?.getReader();
+  await reader?.read();
+  let isOver = false;
+  void (async () => {
+    for (let read = await reader?.read(); read?.done === false; ) read = await reader?.read();
+  })()
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true;
+    });
+  // What has broken off can not be ended.
+  return { end: async () => reader?.cancel().catch(() => undefined), isOver: () => isOver };
+}
+
+describe.each([
+  ['live video', () => livePath, {}],
+  ['a clip', () => `/videos/file?video_id=${clipId}`, {}],
+  ['a later part of a clip', () => `/videos/file?video_id=${clipId}`, { range: 'bytes=1000-' }],
+])('%s that is being shown by a key', (_name, path, headers) => {
+  it.each([
+    [
+      'of whose revocation all are told',
+      (key: string) => {
+        valid.delete(hash(key));
+        announce(uploads.world.bus, keyRevoked, { keySha256: hash(key) });
+      },
+    ],
+    ['of whose revocation nobody has heard', (key: string) => void valid.delete(hash(key))],
+    ['whose addresses have changed, of which nobody is told', (key: string) => void valid.set(hash(key), elsewhere)],
+  ])('ends with one %s, and with no other', async (_how, end) => {
+    const [key, other] = [newKey(), newKey()];
+    const cut = [await show(path(), key, headers), await show(path(), key, headers)];
+    const kept = await show(path(), other, headers);
+    try {
+      valid.set(hash(other), [...here, ...elsewhere]);
+      end(key);
+      await until(() => cut.every(({ isOver }) => isOver()));
+      expect(kept.isOver()).toBe(false);
+    } finally {
+      await Promise.all([...cut, kept].map((each) => each.end()));
+    }
+  });
+});
