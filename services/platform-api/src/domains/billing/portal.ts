@@ -60,8 +60,9 @@ export function allowedReturnUrl(
 
 function isBelow(url: URL, base: string): boolean {
   if (!URL.canParse(base)) return false;
-  const { origin, pathname } = new URL(base);
-  if (url.origin !== origin) return false;
+  const { protocol, host, pathname } = new URL(base);
+  // Of addresses that open apps the origin says nothing.
+  if (url.protocol !== protocol || url.host !== host) return false;
   const folder = pathname.replace(/\/+$/, '');
   return url.pathname === folder || url.pathname.startsWith(`${folder}/`);
 }

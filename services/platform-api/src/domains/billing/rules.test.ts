@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type PlanFile, priceOf } from './plans.ts';
-import { shownMoney } from './portal.ts';
+import { allowedReturnUrl, shownMoney } from './portal.ts';
 import { addMonths, extended, statusAt, statusesBefore, subscriptionStatus } from './rules.ts';
 import type { Subscription } from './schema.ts';
 
@@ -105,5 +105,26 @@ describe('a subscription', () => {
     expect(status('2026-06-07T23:59:59Z')).toBe('past_due');
     expect(status('2026-06-08T00:00:00Z')).toBe('expired');
     expect(subscriptionStatus({ ...subscription, orderIds: [] }, at('2026-06-02T00:00:00Z'))).toBe('canceled');
+  });
+});
+
+describe('an address to come back to', () => {
+  const config = {
+    PUBLIC_BASE_URL: 'https://fleet.example',
+    BILLING_RETURN_URLS: 'fleetapp://billing, https://app.example/a',
+  };
+
+  it.each(['fleetapp://billing/done', 'https://app.example/a/b', 'https://fleet.example/x'])('is known: %s', (url) => {
+    expect(allowedReturnUrl(config, url)).toBe(url);
+  });
+
+  it.each([
+    'javascript:/alert(1)',
+    'otherapp://billing/done',
+    'fleetapp://other/done',
+    'data:/x',
+    'http://app.example/a',
+  ])('is not known: %s', (url) => {
+    expect(() => allowedReturnUrl(config, url)).toThrow(/return_url/);
   });
 });

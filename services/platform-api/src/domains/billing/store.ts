@@ -46,9 +46,9 @@ export class GatewayOrders {
     return await this.#orders.findOneAndUpdate(where, changed(moved), options);
   }
 
-  /** Notes that the subscriptions show the status of an order. */
-  async applied({ _id, status }: Order): Promise<void> {
-    await this.#orders.updateOne({ _id, status }, { $set: { isApplied: true } });
+  /** Notes that the subscriptions show the status of an order; false where that is another one by now. */
+  async applied({ _id, status }: Order): Promise<boolean> {
+    return (await this.#orders.updateOne({ _id, status }, { $set: { isApplied: true } })).matchedCount === 1;
   }
 
   /** Paid and refunded orders whose subscriptions do not show it yet: their process died. */

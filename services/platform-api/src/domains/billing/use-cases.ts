@@ -118,9 +118,17 @@ async function pay(deps: BillingParts, order: Order, paymentId: string | null, d
   await audit(deps, doer, 'orders.paid', { type: 'orders', id: order._id }, { payment_id: paymentId });
 }
 
-async function apply(deps: Pick<Deps, 'records'>, order: Order): Promise<void> {
-  await applyOrder(deps, order);
-  await new GatewayOrders(deps.records).applied(order);
+/**
+ * Brings the subscriptions to what an order's status says. A refund may overtake the payment that it takes back, on another replica: what was applied of a status
+ * that is not the order's any more is followed by what that is now.
+ */
+export async function apply(deps: Pick<Deps, 'records'>, order: Order): Promise<void> {
+  let current: Order | null = order;
+  while (current !== null) {
+    await applyOrder(deps, current);
+    const isDone = await new GatewayOrders(deps.records).applied(current);
+    current = isDone ? null : await ordersIn(deps.records).find(order, order._id);
+  }
 }
 
 /** Takes an event of a gateway, in any order of arrival and any number of times; false where it was known. */

@@ -48,6 +48,13 @@ describe('Twilio', () => {
     expect(await isSigned('twilio', request({}), secrets)).toBe(false);
   });
 
+  it('is not known where the target of the request is no path, so that ours and it make no address', async () => {
+    const url = 'http://127.0.0.1:8080http://mycompany.com/myapp.php?foo=1&bar=2';
+    expect(await isSigned('twilio', signed({ url }), secrets)).toBe(false);
+    const headers = { 'x-plivo-signature-v3': 'x', 'x-plivo-signature-v3-nonce': '1' };
+    expect(await isSigned('plivo', request({ url, headers }), secrets)).toBe(false);
+  });
+
   it('names a JSON body by its hash in the URL', async () => {
     const rawBody = Buffer.from('{"a":1}');
     const url = `https://mycompany.com/x?bodySHA256=${createHash('sha256').update(rawBody).digest('hex')}`;

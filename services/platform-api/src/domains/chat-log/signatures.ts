@@ -123,6 +123,8 @@ export async function isSigned(
 ): Promise<boolean> {
   const secret = secretOf(provider, secrets);
   if (secret === undefined || secret === '') return false;
+  // A request may name a whole address where its path belongs; behind ours that is none, and nobody has signed it.
+  if (!URL.canParse(request.url)) return false;
   switch (provider) {
     case 'twilio':
       return isFromTwilio(request, secret);

@@ -37,6 +37,21 @@ describe('support tickets', () => {
     expect(await owner.delete(one)).toMatchObject({ status: 404 });
   });
 
+  it('have so much of replies that a page of tickets can be sent', async () => {
+    const { data } = await owner.post(path, ticket);
+    const one = `${path}/${data.id}`;
+    const reply = { userId: world.ours.owner.id, message: 'x'.repeat(10_000), createdAt: new Date() };
+    const replies = Array.from({ length: 26 }, () => reply);
+    await world.deps.database
+      .collection<{ _id: number }>('support_tickets')
+      .updateOne({ _id: data.id }, { $set: { replies } });
+    expect(await owner.post(`${one}/replies`, { message: 'é'.repeat(1_000) })).toMatchObject({ status: 201 });
+    const answer = await owner.post(`${one}/replies`, { message: 'x' });
+    expect(answer).toMatchObject({ status: 201 });
+    const refused = await owner.post(`${one}/replies`, { message: 'é'.repeat(100) });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'limit_reached' } });
+  });
+
   it('keep replies that come at the same time; a reply opens a resolved ticket, a closed one takes none', async () => {
     const { data } = await owner.post(path, ticket);
     const one = `${path}/${data.id}`;

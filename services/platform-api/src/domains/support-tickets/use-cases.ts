@@ -14,6 +14,8 @@ type Parts = Pick<Deps, 'records' | 'log'>;
 
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
 const maxReplies = 500;
+/** Of all replies together: a page of tickets has them all. */
+const repliesLimitBytes = 256 * 1024;
 
 /** Who may change the fleet sees all tickets of the account; the others see their own. */
 const visiblePart = (caller: Caller): Conditions => (may(caller.role, 'fleet') ? {} : { createdBy: caller.userId });
@@ -76,6 +78,9 @@ export async function replyToTicket(deps: Parts, caller: Caller, id: number, mes
   const { status, replies } = await readTicket(deps, caller, id);
   if (status === 'closed') throw new AppError('state_conflict', `The ticket ${id} is closed.`);
   if (replies.length >= maxReplies) throw new AppError('limit_reached', `A ticket has ${maxReplies} replies at most.`);
+  const bytes = [...replies, { message }].reduce((sum, each) => sum + Buffer.byteLength(each.message), 0);
+  if (bytes > repliesLimitBytes)
+    throw new AppError('limit_reached', `The replies of a ticket have ${repliesLimitBytes} bytes at most.`);
   // Two replies at the same time both stay.
   await ticketsIn(deps.records).updateMany(
     caller,
