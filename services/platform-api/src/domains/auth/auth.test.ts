@@ -182,9 +182,11 @@ describe('POST /api/auth/login', () => {
 
   it('is written to the audit log', async () => {
     const tenant = await world.tenant('Audited');
+    const readLog = () => world.as(tenant.owner).get('/api/audit-log');
     await login(tenant.owner.email, 'wrong password');
+    await until(async () => (await readLog()).items.length === 1);
     await login(tenant.owner.email);
-    const log = await world.as(tenant.owner).get('/api/audit-log');
+    const log = await readLog();
     expect(log.items).toMatchObject([
       { action: 'auth.login', user_id: tenant.owner.id, detail: { by: 'password' } },
       { action: 'auth.login-failed', target: { type: 'users', id: tenant.owner.id } },

@@ -7,7 +7,7 @@ import { Attempts, findByIdentifier, normalIdentifier } from './attempts.ts';
 import { logUserIn, originOf } from './token-set.ts';
 import { checkSecondFactor } from './two-factor.ts';
 
-type Parts = Pick<Deps, 'records' | 'database' | 'tokens' | 'encryption' | 'limits' | 'log'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'bus' | 'tokens' | 'encryption' | 'limits' | 'log' | 'background'>;
 
 /** The refusal of a log-in: the same for an unknown identifier, a wrong password and a disabled user. */
 export const wrongLogIn = (): AppError => new AppError('token_invalid', 'The identifier or the password is wrong.');
@@ -24,7 +24,7 @@ export async function logIn(
   const user = await findByIdentifier(deps, identifier);
   const isRight = await isPassword(user?.passwordHash ?? null, given.password);
   if (user === null || !isRight || user.disabled) {
-    await auditFailure(deps, user, context);
+    if (user !== null) auditFailure(deps, user, context);
     throw wrongLogIn();
   }
   await passSecondFactor(deps, user, given.code, attempts);
@@ -34,7 +34,7 @@ export async function logIn(
 
 /** 401 `two_factor_required` where a code is due and none or a wrong one is given. */
 export async function passSecondFactor(
-  deps: Parts,
+  deps: Pick<Deps, 'records' | 'encryption'>,
   user: User,
   code: string | undefined,
   attempts: Attempts,
@@ -46,8 +46,9 @@ export async function passSecondFactor(
   throw new AppError('two_factor_required', message);
 }
 
-async function auditFailure(deps: Parts, user: User | null, context: RequestContext): Promise<void> {
-  if (user === null) return;
+/** Not waited for, so that the time tells nothing: of an identifier that nobody has there is no note. */
+function auditFailure(deps: Parts, user: User, context: RequestContext): void {
   const doer = { accountId: user.accountId, ip: originOf(context).ip };
-  await audit(deps, doer, 'auth.login-failed', { type: 'users', id: user._id });
+  const note = () => audit(deps, doer, 'auth.login-failed', { type: 'users', id: user._id });
+  deps.background.run(note, 'a failed log-in could not be noted');
 }

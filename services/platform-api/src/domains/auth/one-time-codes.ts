@@ -12,7 +12,7 @@ import { logUserIn } from './token-set.ts';
 export const codeSeconds = 300;
 const codeTries = 5;
 
-type Parts = Pick<Deps, 'records' | 'database' | 'tokens' | 'encryption' | 'limits' | 'log' | 'messages'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'bus' | 'tokens' | 'encryption' | 'limits' | 'log' | 'messages'>;
 
 const purposeOf = (phoneNumber: string): string => `one-time code to ${phoneNumber}`;
 

@@ -2,7 +2,9 @@ import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import { isLetIn } from '../accounts/standing.ts';
 import { audit } from '../audit/use-cases.ts';
+import type { Session } from '../sessions/schema.ts';
 import { refreshSession } from '../sessions/use-cases.ts';
+import type { User } from '../users/schema.ts';
 import { findUser } from '../users/use-cases.ts';
 import { originOf, shownTokens } from './token-set.ts';
 
@@ -11,19 +13,23 @@ type Parts = Pick<Deps, 'records' | 'bus' | 'tokens' | 'log'>;
 /** The next tokens of a session; a refresh token that was spent before ends it. */
 export async function refreshTokens(deps: Parts, refreshToken: string, context: RequestContext) {
   const { ip } = originOf(context);
-  const refreshed = await refreshSession(deps, refreshToken, ip);
+  const refreshed = await refreshSession(deps, refreshToken, ip, (session) => tokenFor(deps, session));
   if (refreshed.kind === 'reused') {
     const { accountId, userId, _id: id } = refreshed.session;
     await audit(deps, { accountId, userId, ip }, 'auth.refresh-reused', { type: 'sessions', id });
   }
   if (refreshed.kind === 'expired') throw new AppError('token_expired', 'The session has ended.');
   if (refreshed.kind !== 'refreshed') throw new AppError('token_invalid', 'The refresh token is not valid.');
-  const { session } = refreshed;
+  const { accessToken, user } = refreshed.result;
+  return shownTokens(accessToken, refreshed.refreshToken, user);
+}
+
+/** The access token of a session whose user is let in. */
+async function tokenFor(deps: Parts, session: Session): Promise<{ accessToken: string; user: User }> {
   const user = await findUser(deps.records, session, session.userId);
   if (user === null || user.disabled) throw new AppError('token_invalid', 'The user is not there any more.');
   if (!(await isLetIn(deps.records, session.accountId)))
     throw new AppError('account_suspended', 'The account is suspended.');
   const claims = { userId: user._id, accountId: user.accountId, role: user.role, mintedByKeyId: null };
-  const accessToken = await deps.tokens.issue({ ...claims, sessionId: session._id });
-  return shownTokens(accessToken, refreshed.refreshToken, user);
+  return { accessToken: await deps.tokens.issue({ ...claims, sessionId: session._id }), user };
 }

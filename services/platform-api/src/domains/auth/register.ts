@@ -5,7 +5,7 @@ import { hashPassword } from '../users/passwords.ts';
 import { readContact } from '../users/rules.ts';
 import { logUserIn } from './token-set.ts';
 
-type Parts = Pick<Deps, 'records' | 'config' | 'tokens' | 'log'>;
+type Parts = Pick<Deps, 'records' | 'bus' | 'config' | 'tokens' | 'log'>;
 
 /** Opens an account with its first owner, and logs the owner in. */
 export async function register(

@@ -6,10 +6,10 @@ import { nullable } from '../../schemas.ts';
 import { isLetIn } from '../accounts/standing.ts';
 import { audit } from '../audit/use-cases.ts';
 import { refreshSeconds } from '../sessions/rules.ts';
-import { openSession } from '../sessions/use-cases.ts';
+import { openSession, revokeSession } from '../sessions/use-cases.ts';
 import type { User } from '../users/schema.ts';
 import { shownUser, userSchema } from '../users/shown.ts';
-import { noteLogIn } from '../users/use-cases.ts';
+import { findUser, noteLogIn } from '../users/use-cases.ts';
 
 export const tokenSet = Type.Object(
   {
@@ -40,7 +40,7 @@ export const originOf = ({ request }: Pick<RequestContext, 'request'>) => ({
 
 /** Logs a user in, who has shown who it is: a session, and its first tokens. */
 export async function logUserIn(
-  deps: Pick<Deps, 'records' | 'tokens' | 'log'>,
+  deps: Pick<Deps, 'records' | 'bus' | 'tokens' | 'log'>,
   user: User,
   by: 'registration' | 'password' | 'code',
   context: Pick<RequestContext, 'request'>,
@@ -49,6 +49,12 @@ export async function logUserIn(
     throw new AppError('account_suspended', 'The account is suspended.');
   const origin = originOf(context);
   const { session, refreshToken } = await openSession(deps.records, user, origin);
+  // A new password ends the sessions that are there when it is set: one that the old password opens at that moment ends itself.
+  const now = await findUser(deps.records, user, user._id);
+  if (now === null || now.disabled || now.passwordHash !== user.passwordHash) {
+    await revokeSession(deps, session, session._id);
+    throw new AppError('token_invalid', 'The user has been changed meanwhile: log in again.');
+  }
   const lastLoginAt = await noteLogIn(deps.records, user._id);
   const { accountId, _id: userId, role } = user;
   const accessToken = await deps.tokens.issue({ userId, accountId, role, sessionId: session._id, mintedByKeyId: null });

@@ -1,5 +1,6 @@
 import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
+import { isOtherVersion, untilAlone } from '../../store/again.ts';
 import type { User } from '../users/schema.ts';
 import { changeUser, findUser, spendStep } from '../users/use-cases.ts';
 import { matchTotp, newTotpSecret, otpauthUrl } from './totp.ts';
@@ -53,9 +54,16 @@ export async function confirmTwoFactor(parts: Parts, user: User, code: string, n
   if (user.totp === null)
     throw new AppError('state_conflict', 'Ask for a secret first: the same request without a code.');
   if (!(await isCode(parts, user, code, now))) throw wrongCode();
-  const { totp } = (await findUser(parts.records, user, user._id)) ?? user;
-  if (totp === null) throw new AppError('state_conflict', 'Two-factor log-in was turned off meanwhile.');
-  return (await changeUser(parts.records, user, user._id, { totp: { ...totp, confirmedAt: now } })) ?? user;
+  const { sealedSecret } = user.totp;
+  const confirm = async (): Promise<User | null> => {
+    const known = await findUser(parts.records, user, user._id);
+    // Another secret has taken its place meanwhile, which the app may not have.
+    if (known === null || known.totp?.sealedSecret !== sealedSecret)
+      throw new AppError('state_conflict', 'The secret is another one by now: confirm that.');
+    const totp = { ...known.totp, confirmedAt: now };
+    return changeUser(parts.records, user, user._id, { totp }, known.version);
+  };
+  return (await untilAlone(confirm, isOtherVersion)) ?? user;
 }
 
 /** Turns two-factor log-in off, with a code. */

@@ -57,18 +57,22 @@ export async function useSession(
 }
 
 /** How a refresh ended. */
-export type Refreshed =
-  | { readonly kind: 'refreshed'; readonly session: Session; readonly refreshToken: string }
+export type Refreshed<R> =
+  | { readonly kind: 'refreshed'; readonly refreshToken: string; readonly result: R }
   | { readonly kind: 'reused'; readonly session: Session }
   | { readonly kind: 'expired' | 'unknown' };
 
-/** Spends a refresh token for the next one. One that was spent before ends the session: it is in two hands. */
-export async function refreshSession(
+/**
+ * Spends a refresh token for the next one. One that was spent before ends the session: it is in two hands. What `prepare` refuses, or fails at, has spent nothing: who is
+ * refused now may come again with the same token.
+ */
+export async function refreshSession<R>(
   { records, bus }: Pick<Deps, 'records' | 'bus'>,
   refreshToken: string,
   ip: string,
+  prepare: (session: Session) => Promise<R>,
   now = new Date(),
-): Promise<Refreshed> {
+): Promise<Refreshed<R>> {
   const parts = readRefreshToken(refreshToken);
   const session = parts === null ? null : await findSessionById(records, parts.sessionId);
   if (parts === null || session === null) return { kind: 'unknown' };
@@ -76,12 +80,13 @@ export async function refreshSession(
   if (verdict === 'unknown') return { kind: 'unknown' };
   if (verdict === 'valid' && !isOpen(session, now)) return { kind: 'expired' };
   if (verdict === 'valid') {
+    const result = await prepare(session);
     const next = newRefreshParts(parts.family);
     const { currentSha256 } = hashesOf(next);
     const expiresAt = new Date(now.getTime() + refreshSeconds * 1000);
     const replaced = { currentSha256, expiresAt, lastUsedAt: now, ip };
     if (await replaceRefresh(records, session._id, session.currentSha256, replaced))
-      return { kind: 'refreshed', session, refreshToken: writeRefreshToken(session._id, next) };
+      return { kind: 'refreshed', refreshToken: writeRefreshToken(session._id, next), result };
   }
   await revokeSession({ records, bus }, session, session._id, now);
   return { kind: 'reused', session };
