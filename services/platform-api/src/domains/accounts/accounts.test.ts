@@ -4,6 +4,10 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../../testing/platform-world.ts';
 import { keyHash } from '../api-keys/rules.ts';
+import { newAccount } from './rules.ts';
+import type { Account } from './schema.ts';
+import { maxDepth } from './standing.ts';
+import { insertAccount } from './store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -184,5 +188,24 @@ describe('X-Account-Id', () => {
       });
     const change = await world.as(dealer).put(`/api/accounts/${customer}`, { name: 'X' }, inAccount(customer));
     expect(change.status).toBe(403);
+  });
+});
+
+describe('dealers above one another', () => {
+  it('are so many that all of them are looked at when one is suspended', async () => {
+    let dealerAccountId: number | null = null;
+    const accounts = world.deps.database.collection<{ _id: number }>('accounts');
+    for (let depth = 0; depth < maxDepth; depth += 1) {
+      const made: Account = await insertAccount(world.records, newAccount({ name: `Above ${depth}`, dealerAccountId }));
+      dealerAccountId = made._id;
+    }
+    const deepest = await world.tenant('Deepest');
+    await accounts.updateOne({ _id: deepest.accountId }, { $set: { dealerAccountId } });
+    const last = await world.user('dealer', deepest);
+    expect((await open(last, 'Too deep')).answer.body).toMatchObject({ status: 409, code: 'limit_reached' });
+    const lastButOne = await world.tenant('Last but one');
+    await accounts.updateOne({ _id: dealerAccountId ?? 0 }, { $set: { dealerAccountId: null } });
+    await accounts.updateOne({ _id: lastButOne.accountId }, { $set: { dealerAccountId } });
+    expect((await open(await world.user('dealer', lastButOne), 'Deep')).answer.status).toBe(201);
   });
 });

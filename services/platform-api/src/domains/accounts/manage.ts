@@ -83,6 +83,15 @@ interface GivenAccount {
   readonly country?: string | null | undefined;
 }
 
+/** 409 `limit_reached` where an account below a dealer's would be out of sight from the top: who suspends a dealer suspends all below. */
+async function checkDepth(records: Records, dealerAccountId: number): Promise<void> {
+  let above = await findAccount(records, dealerAccountId);
+  for (let depth = 1; above !== null && above.dealerAccountId !== null; depth += 1) {
+    if (depth >= maxDepth) throw new AppError('limit_reached', `Accounts stand below ${maxDepth} dealers at most.`);
+    above = await findAccount(records, above.dealerAccountId);
+  }
+}
+
 /** Opens an account for a customer, or for a (sub-)dealer, below the caller. */
 export async function openCustomerAccount(
   deps: Parts,
@@ -90,6 +99,7 @@ export async function openCustomerAccount(
   given: GivenAccount & { name: string; owner: GivenOwner },
 ): Promise<{ account: Account; user: User }> {
   checkTimezone(given.timezone);
+  if (caller.role === 'dealer') await checkDepth(deps.records, caller.accountId);
   const { name, password, role = 'owner' } = given.owner;
   const owner = {
     name,

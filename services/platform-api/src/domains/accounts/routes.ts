@@ -70,7 +70,7 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     body: openBody,
     response: oneOf(accountSchema),
     otherSuccesses: { 201: 'Created; `Location` is the path of the account.' },
-    errors: { 409: 'The e-mail or phone number is taken.' },
+    errors: { 409: 'The e-mail or phone number is taken, or too many dealers stand above one another.' },
     handle: async ({ body, context }) => {
       const { account, user } = await openCustomerAccount(deps, callerOf(context), body);
       if (user.passwordHash === null)

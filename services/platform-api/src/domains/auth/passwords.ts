@@ -36,6 +36,10 @@ async function tell(deps: Parts, user: User, subject: string, text: string): Pro
   else await deps.messages.send({ kind: 'sms', to: user.phoneNumber ?? '', text });
 }
 
+/** What was sent to a user to set a password with is worth nothing any more: there is another password, or what was sent went to an address that is not the user's. */
+export const endResetTokens = ({ database }: Pick<Deps, 'database'>, { _id }: Pick<User, '_id'>): Promise<void> =>
+  removeResetTokens(database, _id);
+
 /** Sends what opens the setting of a new password to a user who forgot it; to the caller all identifiers are the same. No more are sent than one-time codes. */
 export async function forgotPassword(deps: ForgotParts, identifier: string, context: RequestContext): Promise<void> {
   const send = async (): Promise<void> => {

@@ -1,5 +1,8 @@
+import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { type Client, PlatformWorld, testPassword } from '../../testing/platform-world.ts';
+import { withMethod } from '../../testing/with-method.ts';
 import { webhooksOf } from '../webhooks/store.ts';
 
 // Real servers on a machine that may be busy.
@@ -48,5 +51,82 @@ describe('webhooks and share links of a user', () => {
     expect(await standing()).toEqual({ webhook: true, link: 200 });
     for (const disabled of [true, false]) await owner.put(path, { disabled });
     expect(await standing()).toEqual({ webhook: false, link: 410 });
+  });
+});
+
+describe('what was sent to set a password with', () => {
+  const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
+  const tokenTo = async (address: string): Promise<string> => {
+    const find = () => /token=(\S+)/.exec(world.sent.findLast(({ to }) => to === address)?.text ?? '')?.[1];
+    await until(() => find() !== undefined);
+    return find() ?? '';
+  };
+  const reset = (token: string) =>
+    world.anonymous.post('/api/auth/password/reset', { token, password: 'another battery horse' });
+  const invite = async (email: string): Promise<string> =>
+    `/api/users/${(await owner.post('/api/users/invite', { email, role: 'admin' })).data.id}`;
+
+  it('is worth nothing when it went to an address that was corrected', async () => {
+    const wrong = newEmail();
+    const path = await invite(wrong);
+    const token = await tokenTo(wrong);
+    expect((await owner.put(path, { email: newEmail() })).status).toBe(200);
+    expect((await reset(token)).body).toMatchObject({ status: 401, code: 'token_invalid' });
+  });
+
+  it('is worth nothing once the user has another password', async () => {
+    const user = await world.user('manager');
+    await world.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
+    const token = await tokenTo(user.email);
+    const change = { password: 'a third battery horse', current_password: testPassword };
+    expect((await world.as(user).put(`/api/users/${user.id}`, change)).status).toBe(200);
+    expect((await reset(token)).status).toBe(401);
+  });
+
+  it('is good while nothing of that has changed', async () => {
+    const email = newEmail();
+    const path = await invite(email);
+    const token = await tokenTo(email);
+    for (const change of [{ name: 'Ann' }, { phone_number: `+9198${String(randomInt(1e8)).padStart(8, '0')}` }])
+      expect((await owner.put(path, change)).status).toBe(200);
+    expect((await reset(token)).status).toBe(200);
+  });
+});
+
+describe('a user who becomes an owner while an admin is about to', () => {
+  /** Has the next write to a user wait until something else is done. */
+  function beforeNextWrite(first: () => Promise<unknown>): void {
+    const collection = world.records.collection.bind(world.records);
+    let isDone = false;
+    jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+      const real = collection(name);
+      if (name !== 'users' || isDone) return real;
+      const findOneAndUpdate = async (...given: Parameters<typeof real.findOneAndUpdate>) => {
+        if (!isDone) {
+          isDone = true;
+          await first();
+        }
+        return real.findOneAndUpdate(...given);
+      };
+      return withMethod(real, 'findOneAndUpdate', findOneAndUpdate);
+    });
+  }
+  const password = 'chosen by an admin';
+  const login = (identifier: string) => world.anonymous.post('/api/auth/login', { identifier, password });
+
+  it.each([
+    ['set the password', (admin: Client, path: string) => admin.put(path, { password })],
+    ['remove the user', (admin: Client, path: string) => admin.delete(path)],
+  ])('%s is out of the admin’s reach', async (_what, change) => {
+    const [admin, user] = [world.as(await world.user('admin')), await world.user('manager')];
+    const path = `/api/users/${user.id}`;
+    beforeNextWrite(() => owner.put(path, { role: 'owner' }));
+    try {
+      expect((await change(admin, path)).body).toMatchObject({ status: 403, code: 'permission_denied' });
+    } finally {
+      jest.restoreAllMocks();
+    }
+    expect((await owner.get(path)).data).toMatchObject({ role: 'owner', disabled: false });
+    expect((await login(user.email)).status).toBe(401);
   });
 });

@@ -4,7 +4,9 @@ import { may, type Role } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
 import { userRemovals } from '../../removals.ts';
 import type { Change } from '../../store/account-records.ts';
+import { writeToVersion } from '../../store/again.ts';
 import { audit } from '../audit/use-cases.ts';
+import { endResetTokens } from '../auth/passwords.ts';
 import { revokeSessionsOf, tellAccessChanged } from '../sessions/use-cases.ts';
 import { endLinksOfUser } from '../share-links/use-cases.ts';
 import { turnOffWebhooksOfUser } from '../webhooks/use-cases.ts';
@@ -71,9 +73,21 @@ const settingsOf = ({ can_view_video: canViewVideo, language, timezone }: GivenU
 /** Fields that users may change of themselves, whatever their role. */
 const ownFields = new Set(['name', 'language', 'timezone', 'password', 'current_password']);
 
-/** Changes a user; null where there is none. Users change themselves in part, administrators all that are not above them. */
-export async function editUser(
-  deps: Parts,
+/**
+ * Changes a user; null where there is none. Users change themselves in part, administrators all that are not above them: whom the check was of, and not who has become an
+ * owner since.
+ */
+export const editUser = (
+  deps: Parts & Pick<Deps, 'database'>,
+  caller: Caller,
+  id: number,
+  given: GivenChange,
+  expectedVersion?: number,
+): Promise<User | null> =>
+  writeToVersion(expectedVersion, () => editUserOnce(deps, caller, id, given, expectedVersion));
+
+async function editUserOnce(
+  deps: Parts & Pick<Deps, 'database'>,
   caller: Caller,
   id: number,
   given: GivenChange,
@@ -86,14 +100,18 @@ export async function editUser(
   if (!isOwnBusiness) checkMayEdit(caller, user, given);
   checkTimezone(given.timezone);
   const change = await changeOf(user, given, isSelf);
-  const changed = await changeKeepingAnOwner(deps, caller, user, change, expectedVersion);
+  const changed = await changeKeepingAnOwner(deps, caller, user, change, expectedVersion ?? user.version);
   if (changed === null) return null;
+  if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await endResetTokens(deps, user);
   if (endsSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
   else tellAccessChanged(deps, { userId: id });
   await endWhatGoesOn(deps, changed);
   await audit(deps, caller, 'users.update', { type: 'users', id }, { fields: Object.keys(given) });
   return changed;
 }
+
+/** Where invitations and links to a new password go. */
+const reachedAt = ({ email, phoneNumber }: User): string | null => email ?? phoneNumber;
 
 /** What takes access away ends sessions; another role is only looked up again. */
 const endsSessions = (change: Change<User>): boolean => change.disabled === true || change.passwordHash !== undefined;
@@ -151,7 +169,8 @@ async function changeKeepingAnOwner(
   const changed = await changeUser(deps.records, caller, user._id, change, expectedVersion);
   if (changed === null || !isActiveOwner(user) || isActiveOwner(changed)) return changed;
   if ((await firstOwner(deps.records, caller)) !== null) return changed;
-  await changeUser(deps.records, caller, user._id, { role: user.role, disabled: user.disabled });
+  const asBefore = Object.fromEntries(Object.keys(change).map((field) => [field, user[field as keyof User]]));
+  await changeUser(deps.records, caller, user._id, asBefore);
   throw new AppError('in_use', 'The last owner of an account can not be removed, demoted or disabled.');
 }
 
@@ -162,11 +181,16 @@ export async function removeUser(
   id: number,
   expectedVersion?: number,
 ): Promise<User | null> {
-  const user = await findUser(deps.records, caller, id);
-  if (user === null) return null;
-  checkMayGive(caller, user.role);
   // First without access, so that the check of the last owner holds and nothing new is made meanwhile.
-  if ((await changeKeepingAnOwner(deps, caller, user, { disabled: true }, expectedVersion)) === null) return null;
+  const user = await writeToVersion(expectedVersion, async () => {
+    const known = await findUser(deps.records, caller, id);
+    if (known === null) return null;
+    checkMayGive(caller, known.role);
+    return (
+      (await changeKeepingAnOwner(deps, caller, known, { disabled: true }, expectedVersion ?? known.version)) && known
+    );
+  });
+  if (user === null) return null;
   await revokeSessionsOf(deps, user);
   const heir = await firstOwner(deps.records, caller);
   if (heir !== null) for (const passOn of userRemovals) await passOn(deps, user, heir);

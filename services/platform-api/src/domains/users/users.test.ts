@@ -224,6 +224,18 @@ describe('the last owner', () => {
     expect((await world.as(second).put(path, { role: 'admin' })).status).toBe(200);
   });
 
+  it('is as before in all, where a change is refused', async () => {
+    const tenant = await world.tenant('One owner');
+    const [client, path] = [world.as(tenant.owner), `/api/users/${tenant.owner.id}`];
+    const before = (await client.get(path)).data;
+    const change = { role: 'admin', name: 'Changed', language: 'de', email: newEmail(), phone_number: '+919812345678' };
+    expect((await client.put(path, change)).body).toMatchObject(inUse);
+    const { name, language, email, phone_number, role } = before;
+    expect((await client.get(path)).data).toMatchObject({ name, language, email, phone_number, role });
+    // What the refused change had taken is free.
+    expect((await client.put(path, { phone_number: '+919812345678' })).status).toBe(200);
+  });
+
   it('stays, where two owners demote each other at the same time', async () => {
     for (let round = 0; round < 3; round += 1) {
       const tenant = await world.tenant('Two owners');
