@@ -1,6 +1,6 @@
 import type { RawData, WebSocket } from 'ws';
 import { type ClientMessage, type MessageId, maxMessageBytes, readClientMessage } from './client-messages.ts';
-import { closeCodes } from './close-codes.ts';
+import { closeCodes, comeBackReason } from './close-codes.ts';
 import type { Connection } from './connection.ts';
 import { encodeMessage } from './live-event.ts';
 import { MessageLimit } from './message-limit.ts';
@@ -12,6 +12,9 @@ export interface MessageError {
   readonly message: string;
   readonly id: MessageId;
 }
+
+/** Messages that wait for the answer to an earlier one: half a minute of what a client may send. Who does not read its answers must not pile up questions. */
+const maxWaiting = 60;
 
 export const sendError = (connection: Connection, error: MessageError): void =>
   connection.send('error', encodeMessage('error', error));
@@ -27,6 +30,7 @@ export class ClientInbox {
   /** The end of all that is to be done. */
   #tail: Promise<void>;
   #start: () => void = () => undefined;
+  #waiting = 0;
 
   constructor(
     ws: WebSocket,
@@ -44,7 +48,7 @@ export class ClientInbox {
     });
     ws.on('message', (data: RawData, isBinary: boolean) => {
       const message = connection.isOpen ? this.#read(data as Buffer, isBinary) : null;
-      if (message !== null) this.#tail = this.#tail.then(() => this.#handle(message, parts));
+      if (message !== null) this.#enqueue(message, parts.handle, parts.onError);
     });
     ws.on('ping', (data: Buffer) => {
       if (this.#admit(data.length)) connection.pong(data);
@@ -56,9 +60,26 @@ export class ClientInbox {
     this.#start();
   }
 
+  #enqueue(
+    message: ClientMessage,
+    handle: (message: ClientMessage) => Promise<void>,
+    onError: (error: unknown) => void,
+  ): void {
+    if (this.#waiting === maxWaiting) {
+      this.#connection.close(closeCodes.tooSlow, comeBackReason('too slow'));
+      return;
+    }
+    this.#waiting += 1;
+    this.#tail = this.#tail.then(async () => {
+      await this.#handle(message, handle, onError);
+      this.#waiting -= 1;
+    });
+  }
+
   async #handle(
     message: ClientMessage,
-    { handle, onError }: { handle: (message: ClientMessage) => Promise<void>; onError: (error: unknown) => void },
+    handle: (message: ClientMessage) => Promise<void>,
+    onError: (error: unknown) => void,
   ): Promise<void> {
     if (!this.#connection.isOpen) return;
     try {

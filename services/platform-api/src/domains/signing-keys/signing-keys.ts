@@ -6,8 +6,13 @@ import { insertSigningKey, newestKeys, type SigningKey } from './store.ts';
 
 type PublicKey = Awaited<ReturnType<typeof importJWK>>;
 
+interface Signing {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+}
+
 interface Loaded {
-  readonly signing: { readonly kid: string; readonly privateKey: KeyObject } | null;
+  readonly signing: Signing | null;
   readonly verifying: ReadonlyMap<string, PublicKey>;
   readonly jwks: readonly JWK[];
   readonly newest: SigningKey | null;
@@ -26,19 +31,21 @@ export class SigningKeys {
   readonly #deps: { readonly database: Database; readonly encryption: Encryption; readonly log: Logger };
   #loaded: Promise<Loaded> | undefined;
   #loadedAtMs = Number.NEGATIVE_INFINITY;
+  #making: Promise<Signing> | undefined;
 
   constructor(deps: { database: Database; encryption: Encryption; log: Logger }) {
     this.#deps = deps;
   }
 
   /** The key that signs; the first one is made here, as is one in the place of a key that ENCRYPTION_KEY no longer opens. */
-  async signingKey(): Promise<{ kid: string; privateKey: KeyObject }> {
+  async signingKey(): Promise<Signing> {
     const { signing } = await this.#load(keepMs);
     if (signing !== null) return signing;
-    await this.rotate();
-    const made = (await this.#load(0)).signing;
-    if (made === null) throw new Error('the key that signs access tokens can not be opened with ENCRYPTION_KEY');
-    return made;
+    // Many log in at the same time: two keys more, and what was signed with the first would be worth nothing.
+    this.#making ??= this.#make().finally(() => {
+      this.#making = undefined;
+    });
+    return this.#making;
   }
 
   /** The public key of a token, or null when there is none of this id. */
@@ -55,7 +62,20 @@ export class SigningKeys {
 
   /** Makes the next key; where replicas do so at the same time, one of them does it for all. */
   async rotate(): Promise<void> {
-    const { newest } = await this.#load(0);
+    await this.#makeAfter((await this.#load(0)).newest);
+  }
+
+  /** The key that signs, where there was none a moment ago. */
+  async #make(): Promise<Signing> {
+    const { signing, newest } = await this.#load(0);
+    if (signing !== null) return signing;
+    await this.#makeAfter(newest);
+    const made = (await this.#load(0)).signing;
+    if (made === null) throw new Error('the key that signs access tokens can not be opened with ENCRYPTION_KEY');
+    return made;
+  }
+
+  async #makeAfter(newest: SigningKey | null): Promise<void> {
     const kid = randomBytes(8).toString('hex');
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -73,7 +93,7 @@ export class SigningKeys {
   async rotateWhenDue(days: number, now = new Date()): Promise<boolean> {
     const { newest } = await this.#load(0);
     if (newest !== null && now.getTime() - newest.createdAt.getTime() < days * dayMs) return false;
-    await this.rotate();
+    await this.#makeAfter(newest);
     return true;
   }
 
@@ -102,7 +122,7 @@ export class SigningKeys {
     };
   }
 
-  #open({ kid, sealedPrivateKey }: SigningKey): { kid: string; privateKey: KeyObject } | null {
+  #open({ kid, sealedPrivateKey }: SigningKey): Signing | null {
     try {
       return { kid, privateKey: createPrivateKey(this.#deps.encryption.open(sealedPrivateKey, purposeOf(kid))) };
     } catch (error) {

@@ -1,0 +1,56 @@
+import { EventEmitter } from 'node:events';
+import type { Duplex } from 'node:stream';
+import { afterEach, expect, it, jest } from '@jest/globals';
+import type { WebSocket } from 'ws';
+import { ClientInbox } from './client-inbox.ts';
+import type { ClientMessage } from './client-messages.ts';
+import { Connection } from './connection.ts';
+import { Stats } from './stats.ts';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** A connection whose client sends a message each half second, which is not too often. */
+function openInbox(handle: (message: ClientMessage) => Promise<void>) {
+  let nowMs = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const stats = new Stats();
+  const ws = Object.assign(new EventEmitter(), {
+    OPEN: 1,
+    readyState: 1,
+    bufferedAmount: 0,
+    send: () => undefined,
+    close: () => (ws.readyState = 2),
+  });
+  const connection = new Connection(ws as unknown as WebSocket, new EventEmitter() as Duplex, stats);
+  const onError = (error: unknown) => {
+    throw error;
+  };
+  const inbox = new ClientInbox(ws as unknown as WebSocket, connection, { stats, handle, onError });
+  const say = (): void => {
+    nowMs += 500;
+    ws.emit('message', Buffer.from('{"type":"ping"}'), false);
+  };
+  return { inbox, connection, stats, say };
+}
+
+it('a client that does not read its answers can not pile up questions', () => {
+  const { inbox, connection, stats, say } = openInbox(() => new Promise(() => undefined));
+  inbox.start();
+  let said = 0;
+  for (; connection.isOpen && said < 10_000; said += 1) say();
+  expect(said).toBe(61);
+  expect([...stats.closed]).toEqual([['1013', 1]]);
+});
+
+it('a client whose questions are answered may go on for ever', async () => {
+  let answered = 0;
+  const { inbox, connection, say } = openInbox(async () => void (answered += 1));
+  inbox.start();
+  for (let said = 1; said <= 200; said += 1) {
+    say();
+    while (answered < said) await Promise.resolve();
+  }
+  expect(connection.isOpen).toBe(true);
+});
