@@ -2,6 +2,7 @@ import { type CameraTime, driverReport } from '@fleet/jt808';
 import { driverByCard } from '../domains/drivers/look-ups.ts';
 import type { Driver } from '../domains/drivers/schema.ts';
 import { closeDriverSession, driverAtWheel, openDriverSession } from '../domains/drivers/sessions.ts';
+import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { type EventParts, raiseHappenings } from './parts.ts';
@@ -21,7 +22,7 @@ export const keepDriverCards: TerminalHandler<typeof driverReport> = {
   isInOrder: true,
   handle: async (parts, message) => {
     const vehicle = await findVehicleByImei(parts.records, message.imei);
-    if (vehicle === null) return;
+    if (vehicle === null || !hadTerminal(vehicle, message.receivedAtMs)) return;
     if (message.body.status === cardOut) await closeDriverSession(parts, vehicle, false);
     else await cardIn(parts, vehicle, message);
   },

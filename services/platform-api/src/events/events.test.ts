@@ -56,6 +56,15 @@ describe('what happens beside locations', () => {
   });
 
   describe('driver cards (0x0702)', () => {
+    it('that were put in before the terminal was in the vehicle are nothing of that', async () => {
+      const { id, imei } = await newVehicle();
+      const driver = await api.post('/api/drivers', { name: 'Own', card_number: 'CARD-0' });
+      const early = { receivedAtMs: Date.now() - 60_000 };
+      await sayFromTerminal(world, imei, driverReport, card('FOREIGN'), early);
+      await sayFromTerminal(world, imei, driverReport, card('CARD-0', { time: '2026-01-31T10:05:00' }));
+      expect((await raised(id, 'driver_change')).map(({ driver_id: driverId }) => driverId)).toEqual([driver.data.id]);
+    });
+
     it('open a session, close the one before, and are told once', async () => {
       const { id, imei } = await newVehicle();
       const [first, second] = [

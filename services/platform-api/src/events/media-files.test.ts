@@ -290,8 +290,8 @@ describe('clips that are uploaded', () => {
     await world.deps.database.collection<UploadRecord>('uploads').insertOne(record);
     return record;
   }
-  async function tellCompleted({ _id, clip }: UploadRecord): Promise<void> {
-    const about = { uploadId: _id, imei: clip.imei, channel: 3, filesize: 5000, filename: 'a.mp4', atMs: Date.now() };
+  async function tellCompleted({ _id, clip, changedAtMs: atMs }: UploadRecord): Promise<void> {
+    const about = { uploadId: _id, imei: clip.imei, channel: 3, filesize: 5000, filename: 'a.mp4', atMs };
     const body = { ...about, status: 'completed' as const };
     expect(uploadChanged.check(body)).toBe(true);
     await world.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(body));

@@ -6,9 +6,10 @@ import { recount } from '../domains/media/storage.ts';
 import { changeMedia, findByKey, findRemoval } from '../domains/media/store.ts';
 import { instantTaken } from '../domains/media/times.ts';
 import { findNotification } from '../domains/notifications/store.ts';
+import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/store.ts';
-import { hadTerminal, type Picture, raiseCaptured } from './media.ts';
+import { type Picture, raiseCaptured } from './media.ts';
 import type { EventParts } from './parts.ts';
 import { firstToldMs } from './pictures-told.ts';
 

@@ -1,6 +1,7 @@
 import { multimediaEvent } from '@fleet/jt808';
 import { keyOf } from '../domains/notifications/content.ts';
 import { claimed } from '../domains/notifications/record.ts';
+import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { type EventParts, type Happening, raisedFor, raiseHappenings } from './parts.ts';
@@ -44,10 +45,6 @@ export const keepMediaEvents: TerminalHandler<typeof multimediaEvent> = {
     );
   },
 };
-
-/** Whether a terminal was in the vehicle at that moment already. What it sent before was taken elsewhere, maybe in a vehicle of another account: not even some seconds are forgiven. */
-export const hadTerminal = ({ terminalSinceMs, createdAt }: Vehicle, atMs: number): boolean =>
-  atMs >= (terminalSinceMs ?? createdAt.getTime());
 
 /** Raises `media_captured`, once for a picture and a moment; the id of the notification. */
 export async function raiseCaptured(

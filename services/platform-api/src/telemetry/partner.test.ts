@@ -153,6 +153,8 @@ describe('what partners push', () => {
   it('a device that sends heartbeats alone is not offline, another is', async () => {
     const [living, silent] = [await newVehicle(), await newVehicle()];
     const longAgoMs = Date.now() - 30 * minuteMs;
+    for (const { id: _id } of [living, silent])
+      await world.records.collection('vehicles').updateOne({ _id }, { $set: { createdAt: new Date(longAgoMs) } });
     const store = new PresenceStore(world.deps.redis);
     const isNoticed = async ({ imei }: Vehicle): Promise<boolean> => (await store.noticed(imei)) !== null;
     const position = { latitude: 48.1, longitude: 11.5, timestamp: longAgoMs, speed: 60, course: 0, altitude: null };

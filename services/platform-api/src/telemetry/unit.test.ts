@@ -10,7 +10,7 @@ import { arrivedIn, judgeUnit, lateOnes, type Unit } from './unit.ts';
 
 const vehicle = { _id: 7, accountId: 1, cameraUtcOffset: '+08:00', odometerKm: 0, timezone: 'Asia/Shanghai' };
 const known: FleetVehicle = {
-  vehicle: { ...vehicle, imei, driverId: null } as unknown as Vehicle,
+  vehicle: { ...vehicle, imei, driverId: null, createdAt: new Date(0) } as unknown as Vehicle,
   imei,
   nextServiceKm: null,
   geofences: [],
@@ -23,10 +23,11 @@ const parts = { stream: 'made', settings: defaultRuleSettings, judges };
 const judged = (
   messages: readonly (readonly [seq: number, report: Decoded])[],
   states = new Map<string, VehicleState>(),
+  of = known,
 ): Unit =>
   judgeUnit(
     messages.map(([seq, report]) => ({ seq, report })),
-    vehicles,
+    new Map([[imei, of]]),
     states,
     parts,
   );
@@ -62,6 +63,23 @@ describe('a unit of messages', () => {
     ]);
     expect(unit.points.map(({ hash }) => hash)).toEqual(['at-120']);
     expect(unit.raised).toEqual([]);
+  });
+
+  it('has nothing of what was received before the terminal was in the vehicle: it may have been in one of another account', () => {
+    const reports = [
+      [1, decodedAt(0)],
+      [2, heartbeatAt(30, { batteryPercent: 15 })],
+      [3, decodedAt(60)],
+    ] as const;
+    const sinceMs = decodedAt(60).receivedAtMs;
+    for (const more of [{ terminalSinceMs: sinceMs }, { createdAt: new Date(sinceMs) }]) {
+      const moved = { ...known, vehicle: { ...known.vehicle, ...more } };
+      const unit = judged(reports, new Map(), moved);
+      expect(unit.points.map(({ hash }) => hash)).toEqual(['at-60']);
+      expect(unit.raised).toEqual([]);
+      // Applied before a crash, and read again for the history.
+      expect(judged(reports, statesAfter(unit), moved).points.map(({ hash }) => hash)).toEqual(['at-60']);
+    }
   });
 
   it('asks the history only for reports that are older than the newest', () => {

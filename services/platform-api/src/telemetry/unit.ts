@@ -4,6 +4,7 @@ import { odometerOf } from '../domains/positions/odometer.ts';
 import { PointIndex } from '../domains/positions/point-index.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
+import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Amended } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 import { type Decoded, type DecodedReport, decodeReport, instantOf } from './decode.ts';
@@ -107,9 +108,12 @@ export function judgeUnit(
   return unit;
 }
 
-/** A number may be one account's vehicle and another's mining device: what a partner sends for the one is nothing of the other. */
-const mayReport = ({ accountId }: Decoded, { vehicle }: FleetVehicle): boolean =>
-  accountId === null || accountId === vehicle.accountId;
+/**
+ * A number may be one account's vehicle and another's mining device: what a partner sends for the one is nothing of the other. Nor is what was received while the terminal
+ * was in another vehicle, and is read only now.
+ */
+const mayReport = ({ accountId, receivedAtMs }: Decoded, { vehicle }: FleetVehicle): boolean =>
+  (accountId === null || accountId === vehicle.accountId) && hadTerminal(vehicle, receivedAtMs);
 
 /** Another vehicle with the terminal, one that has it again, and another stream, begin anew. */
 function stateFor(state: VehicleState | undefined, { vehicle }: FleetVehicle, stream: string): VehicleState | null {

@@ -12,6 +12,12 @@ const maxVehicleNoLength = 20;
 /** Upper case without spaces. */
 export const normalVehicleNo = (vehicleNo: string): string => vehicleNo.replaceAll(/\s/g, '').toUpperCase();
 
+/** Whether a terminal was in the vehicle at that moment already. What it sent before was taken elsewhere, maybe in a vehicle of another account: not even some seconds are forgiven. */
+export const hadTerminal = (
+  { terminalSinceMs, createdAt }: Pick<Vehicle, 'terminalSinceMs' | 'createdAt'>,
+  atMs: number,
+): boolean => atMs >= (terminalSinceMs ?? createdAt.getTime());
+
 /** The fields of a new vehicle that its maker does not give. */
 export const vehicleDefaults = {
   name: '',
