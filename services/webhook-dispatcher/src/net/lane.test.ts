@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Lane } from './lane.ts';
+import { Lane, Lanes } from './lane.ts';
 
 const breakerOpenMs = 30_000;
 let lane: Lane;
@@ -106,6 +106,22 @@ describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => 
     expect(isOpen()).toBe(false);
     await attempt('x');
     expect(isOpen()).toBe(true);
+  });
+});
+
+describe('what is known of webhooks', () => {
+  it('is forgotten when nothing has come for long, also of one that was failing, as that may be gone', async () => {
+    const lanes = new Lanes({ concurrency: 20, breakerOpenMs, trust: undefined, onFree: () => undefined });
+    lane = lanes.of(1);
+    await attempt('x'.repeat(10));
+    expect(isOpen()).toBe(true);
+    jest.advanceTimersByTime(3_600_000);
+    lanes.forgetIdle();
+    expect(lanes.of(1)).toBe(lane);
+    jest.advanceTimersByTime(24 * 3_600_000);
+    lanes.forgetIdle();
+    expect(lanes.of(1)).not.toBe(lane);
+    lanes.close();
   });
 });
 

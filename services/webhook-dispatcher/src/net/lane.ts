@@ -21,6 +21,10 @@ const maxWaitMs = 1_000;
 /** How soon others look again while one attempt finds out whether the receiver is back. */
 const trialMs = 1_000;
 
+const idleLimitMs = 600_000;
+/** A webhook that failed at last stays known from one attempt to the next, the longest wait between which is ten hours; one that is gone does not stay for ever. */
+const failingIdleLimitMs = 24 * 3_600_000;
+
 /** Marks a failed attempt for the breaker. */
 class AttemptFailed extends Error {
   override readonly name = 'AttemptFailed';
@@ -64,8 +68,11 @@ export class Lane {
     return this.#inFlight;
   }
 
+  /** Whether nothing is under way, and nothing has been for so long that it may be forgotten. */
   get isIdle(): boolean {
-    return this.#inFlight === 0 && this.#waiting.size === 0 && this.#breaker.closed;
+    if (this.#inFlight > 0 || this.#waiting.size > 0) return false;
+    const limitMs = this.#breaker.closed ? idleLimitMs : failingIdleLimitMs;
+    return performance.now() - this.usedAtMs >= limitMs;
   }
 
   /** When attempts may be made again, while the breaker lets none through; null otherwise. */
@@ -141,8 +148,6 @@ export class Lane {
   }
 }
 
-const idleLimitMs = 600_000;
-
 /** The lanes of this process, made when they are needed and forgotten when they have been idle for long. */
 export class Lanes {
   readonly #settings: LaneSettings;
@@ -176,7 +181,7 @@ export class Lanes {
 
   forgetIdle(): void {
     for (const [id, lane] of this.#lanes) {
-      if (!lane.isIdle || performance.now() - lane.usedAtMs < idleLimitMs) continue;
+      if (!lane.isIdle) continue;
       lane.close();
       this.#lanes.delete(id);
     }

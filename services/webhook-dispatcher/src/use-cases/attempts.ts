@@ -40,7 +40,7 @@ export class Attempts {
   async first(deliveryId: string, webhookId: number): Promise<void> {
     const lane = this.#parts.lanes.of(webhookId);
     const closedUntilMs = lane.closedUntilMs;
-    if (closedUntilMs !== null) return this.#putOff(lane, deliveryId, closedUntilMs, 'breaker');
+    if (closedUntilMs !== null) return this.#putOffFirst(lane, deliveryId, closedUntilMs);
     if (!(await lane.enter())) return this.#putOff(lane, deliveryId, Date.now(), 'slots');
     try {
       await this.#attempt(lane, deliveryId, false);
@@ -132,6 +132,13 @@ export class Attempts {
     else health.noteFailure(webhook._id, { isGone, vehicleId });
     if (status !== 'pending') metrics.deliveries.inc({ status });
     return nextAttemptAtMs === null;
+  }
+
+  /** The message may be a repetition: what has ended meanwhile stays so, and what is planned for later does not come sooner. */
+  async #putOffFirst(lane: Lane, deliveryId: string, untilMs: number): Promise<void> {
+    const delivery = await this.#parts.records.find(deliveryId);
+    if (delivery === null || delivery.status !== 'pending') return;
+    await this.#putOff(lane, deliveryId, Math.max(untilMs, delivery.nextAttemptAtMs ?? 0), 'breaker');
   }
 
   async #putOff(lane: Lane, deliveryId: string, untilMs: number, reason: 'breaker' | 'slots'): Promise<void> {

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { Encryption } from '@fleet/service-kit';
+import { type Database, openDatabase, WebhookRecords } from '@fleet/storage';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { dispatcherMetrics } from '../metrics.ts';
+import { Lanes } from '../net/lane.ts';
+import { type AttemptParts, Attempts } from './attempts.ts';
+
+const webhookId = 4;
+const attempt = {
+  number: 1,
+  trigger: 'schedule',
+  startedAtMs: 0,
+  durationMs: 1,
+  statusCode: 200,
+  errorCode: null,
+  responseBody: '',
+} as const;
+
+let database: Database;
+let records: WebhookRecords;
+let lanes: Lanes;
+let attempts: Attempts;
+let notificationId = 0;
+beforeAll(() => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/attempts_${randomBytes(6).toString('hex')}`;
+  database = openDatabase(url.href, { appName: 'attempts-test' });
+  records = new WebhookRecords(database);
+});
+afterAll(async () => {
+  lanes.close();
+  await database.db.dropDatabase();
+  await database.close();
+});
+beforeEach(() => {
+  lanes = new Lanes({ concurrency: 20, breakerOpenMs: 60_000, trust: undefined, onFree: () => undefined });
+  const never = {} as Pick<AttemptParts, 'subscribers' | 'health'>;
+  attempts = new Attempts({
+    ...never,
+    records,
+    lanes,
+    send: {
+      guard: {} as AttemptParts['send']['guard'],
+      encryption: new Encryption('a-key-of-the-test-that-is-long-enough'),
+      connectTimeoutMs: 1,
+      attemptTimeoutMs: 1,
+    },
+    plan: { waitsMs: [1], overloadWaitMs: 1 },
+    metrics: dispatcherMetrics(),
+  });
+});
+
+async function delivery(): Promise<string> {
+  notificationId += 1;
+  return records.add({
+    webhookId,
+    accountId: 1,
+    userId: 2,
+    notificationId,
+    notificationType: 'sos',
+    imei: '013800138000',
+    imeiKey: '13800138000',
+    vehicleId: 5,
+    body: '{}',
+    status: 'pending',
+  });
+}
+
+async function found(id: string) {
+  const stored = await records.find(id);
+  if (stored === null) throw new Error('there is no such delivery');
+  return stored;
+}
+
+describe('a first attempt while the webhook gets nothing', () => {
+  beforeEach(async () => {
+    const lane = lanes.of(webhookId);
+    for (let count = 1; count <= 10; count += 1) await lane.fire(async () => false);
+    expect(lane.closedUntilMs).not.toBeNull();
+  });
+
+  it('is put off', async () => {
+    const id = await delivery();
+    await attempts.first(id, webhookId);
+    expect((await found(id)).nextAttemptAtMs).toBe(lanes.of(webhookId).closedUntilMs);
+  });
+
+  it('is none where the delivery has ended, and its message comes again because its dispatcher has died', async () => {
+    const id = await delivery();
+    await records.record(await found(id), { status: 'succeeded', attempt, request: null, nextAttemptAtMs: null });
+    const before = await found(id);
+    await attempts.first(id, webhookId);
+    expect(await found(id)).toEqual(before);
+    expect(await records.due([], 10, Number.MAX_SAFE_INTEGER)).not.toContainEqual(expect.objectContaining({ _id: id }));
+  });
+
+  it('does not come before the time for which the next one is planned', async () => {
+    const id = await delivery();
+    const nextAttemptAtMs = Date.now() + 3_600_000;
+    const outcome = {
+      status: 'pending',
+      attempt: { ...attempt, statusCode: 500 },
+      request: null,
+      nextAttemptAtMs,
+    } as const;
+    await records.record(await found(id), outcome);
+    await attempts.first(id, webhookId);
+    expect((await found(id)).nextAttemptAtMs).toBe(nextAttemptAtMs);
+  });
+});
