@@ -84,16 +84,25 @@ export interface Sorting {
   readonly direction: 1 | -1;
 }
 
-/** The `sort` parameter of a list whose records can be ordered by these fields; `-` in front for descending. */
-export const sortParameter = (fields: readonly string[]) =>
-  Type.Optional(
+/**
+ * The `sort` parameter of a list whose records can be ordered by these fields; `-` in front for descending. A list that has an order of its own names it as its
+ * default; null where that is the order of no field, and `otherwise` tells which.
+ */
+export const sortParameter = (
+  fields: readonly string[],
+  own: { readonly default?: string } | { readonly default: null; readonly otherwise: string } = {},
+) => {
+  const { default: order = '-id' } = own;
+  const otherwise = 'otherwise' in own ? ` Without it: ${own.otherwise}.` : '';
+  return Type.Optional(
     Type.Unsafe<string>({
       type: 'string',
       enum: fields.flatMap((field) => [field, `-${field}`]),
-      description: 'Field to sort by, with - in front for descending.',
-      default: '-id',
+      description: `Field to sort by, with - in front for descending.${otherwise}`,
+      ...(order === null ? {} : { default: order }),
     }),
   );
+};
 
 /** Reads a value of `sortParameter`. */
 export const readSorting = (sort = '-id'): Sorting =>

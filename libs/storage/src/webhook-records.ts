@@ -50,6 +50,13 @@ export interface AttemptOutcome {
   readonly nextAttemptAtMs: number | null;
 }
 
+/** Which part of a list of deliveries is asked for; the number breaks ties. */
+export interface DeliveryPart {
+  readonly limit: number;
+  readonly offset: number;
+  readonly order?: { readonly field: 'number' | 'createdAtMs'; readonly direction: 1 | -1 };
+}
+
 /** How deliveries that nobody works at are looked for. */
 export interface Mending {
   /** Due since before then. */
@@ -118,8 +125,23 @@ export class WebhookRecords {
     return new Map(found.map((each) => [each._id, each]));
   }
 
-  async saveHealth(health: WebhookHealth): Promise<void> {
-    await this.#health.replaceOne({ _id: health._id }, health, { upsert: true });
+  /** Writes what was made of health as it was read; false where another has written it since. */
+  async saveHealth({ revision, ...health }: WebhookHealth): Promise<boolean> {
+    const { _id } = health;
+    const next = { ...health, revision: (revision ?? 0) + 1 };
+    if (revision === undefined && (await this.#insertHealth(next))) return true;
+    const asRead = { _id, revision: revision ?? { $exists: false } };
+    return (await this.#health.replaceOne(asRead, next)).modifiedCount === 1;
+  }
+
+  async #insertHealth(health: WebhookHealth): Promise<boolean> {
+    try {
+      await this.#health.insertOne(health);
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
   }
 
   /** Health with a notice that is to be told. */
@@ -337,11 +359,11 @@ export class WebhookRecords {
     await this.#replays.deleteOne({ _id: id });
   }
 
-  /** One page of a webhook's deliveries, the newest first. */
+  /** One page of a webhook's deliveries, the newest first unless another order is given. */
   async list(
     webhookId: number,
     filter: DeliveryFilter,
-    paging: { readonly limit: number; readonly offset: number },
+    { limit, offset, order = { field: 'number', direction: -1 } }: DeliveryPart,
   ): Promise<{ items: DeliverySummary[]; total: number }> {
     const where: Filter<DeliveryRecord> = {
       webhookId,
@@ -350,11 +372,12 @@ export class WebhookRecords {
       ...(filter.imeiKey === undefined ? {} : { imeiKey: filter.imeiKey }),
       ...timesOf(filter.fromMs, filter.toMs),
     };
+    const { field, direction } = order;
     const found = this.#deliveries
       .find(where, summaryOnly)
-      .sort({ number: -1 })
-      .skip(paging.offset)
-      .limit(paging.limit);
+      .sort(field === 'number' ? { number: direction } : { [field]: direction, number: direction })
+      .skip(offset)
+      .limit(limit);
     const [items, total] = await Promise.all([found.toArray(), this.#deliveries.countDocuments(where)]);
     return { items, total };
   }

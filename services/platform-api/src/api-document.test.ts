@@ -71,26 +71,24 @@ describe('the document of the Platform API', () => {
   });
 
   it('has lists that take limit, offset, page and sort', () => {
-    // In an order of their own: of time, of distance, or as they are computed.
-    const ordered = [
-      'listDashcamMedia',
-      'listDealers',
-      'listDeliveries',
-      'listLinkedRoutes',
-      'listNotifications',
-      'listPlans',
-      'listSharedUsers',
-      'listSharedVehicles',
-      'listTollGates',
-      'listVehicleNotifications',
-    ];
+    // Those that have an order of their own: of time, of a file, or of places.
+    const own = new Map([
+      ['listDashcamMedia', '-taken_at'],
+      ['listNotifications', '-timestamp'],
+      ['listPlans', 'id'],
+      ['listTollGates', undefined],
+      ['listVehicleNotifications', '-timestamp'],
+    ]);
     const isPaged = ({ responses }: (typeof operations)[number]) =>
       JSON.stringify(responses[200] ?? {}).includes('#/components/schemas/Pagination');
     const lists = operations.filter((operation) => operation.method === 'get' && isPaged(operation));
     const namesOf = ({ parameters }: (typeof operations)[number]) => parameters.map(({ name }) => name);
     for (const list of lists) expect(namesOf(list)).toEqual(expect.arrayContaining(['limit', 'offset', 'page']));
-    const unsorted = lists.filter((list) => !namesOf(list).includes('sort')).map(({ operationId }) => operationId);
-    expect(unsorted.toSorted()).toEqual(ordered);
+    const sortOf = ({ parameters }: (typeof operations)[number]) => parameters.find(({ name }) => name === 'sort');
+    expect(lists.filter((list) => sortOf(list) === undefined).map(({ operationId }) => operationId)).toEqual([]);
+    for (const list of lists) expect(sortOf(list)?.schema.enum).toEqual(expect.arrayContaining(['id', '-id']));
+    const others = lists.filter((list) => sortOf(list)?.schema.default !== '-id');
+    expect(new Map(others.map((list) => [list.operationId, sortOf(list)?.schema.default]))).toEqual(own);
   });
 
   it('gives examples that pass the checks', () => {

@@ -63,6 +63,25 @@ export function sortingOf(sort: string | undefined, stored: Readonly<Record<stri
   return { field: stored[field] ?? field, direction };
 }
 
+/** Values that lists are ordered by, as MongoDB compares them: null first, and texts by their code. */
+type Ordered = string | number | Date | null;
+
+/** A list that is not read from a collection, in the order that `sort` says; the id breaks ties. `valuesOf` has the fields beside it, by their names there. */
+export function inOrder<T>(
+  items: readonly T[],
+  { field, direction }: Sorting,
+  idOf: (item: T) => number,
+  valuesOf: Readonly<Record<string, (item: T) => Ordered>> = {},
+): T[] {
+  const valueOf = valuesOf[field] ?? idOf;
+  return items.toSorted((a, b) => direction * (compared(valueOf(a), valueOf(b)) || idOf(a) - idOf(b)));
+}
+
+function compared(a: Ordered, b: Ordered): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return a < b ? -1 : Number(a > b);
+}
+
 /** Free data of the caller. */
 export const attributes = Type.Unsafe<Record<string, unknown>>({
   type: 'object',

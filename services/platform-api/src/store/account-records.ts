@@ -102,11 +102,7 @@ export class AccountRecords<T extends AccountRecord> {
   /** One page of a list, in a stable order. */
   async list(scope: ReadScope, { where = {}, sorting, paging }: ListQuery): Promise<PageItems<T>> {
     const filter = seenBy(scope, where);
-    const { field, direction } = sorting ?? { field: '_id', direction: -1 as const };
-    const name = field === 'id' ? '_id' : field;
-    const found = this.#collection
-      .find(filter)
-      .sort(name === '_id' ? { _id: direction } : { [name]: direction, _id: direction });
+    const found = this.#collection.find(filter).sort(orderOf(sorting));
     if (paging !== undefined) found.skip(paging.offset).limit(paging.limit);
     const [items, total] = await Promise.all([found.toArray(), this.#collection.countDocuments(filter)]);
     return { items: items as unknown as T[], total };
@@ -275,6 +271,10 @@ export class AccountRecords<T extends AccountRecord> {
     for (const key of keys) await this.#values.deleteOne({ _id: key, recordId: id });
   }
 }
+
+/** The order of a list in MongoDB's language; the id breaks ties. */
+export const orderOf = ({ field, direction }: Sorting = { field: 'id', direction: -1 }): Record<string, 1 | -1> =>
+  field === 'id' ? { _id: direction } : { [field]: direction, _id: direction };
 
 const seenBy = ({ accountId, sharedIds = [] }: ReadScope, where: Conditions): Conditions =>
   sharedIds.length === 0

@@ -1,5 +1,5 @@
 import { type PageItems, type Paging, type Sorting, versionMismatch } from '@fleet/service-kit';
-import type { Conditions } from '../../store/account-records.ts';
+import { type Conditions, orderOf } from '../../store/account-records.ts';
 import type { NewRecord, Records } from '../../store/records.ts';
 import type { Account } from './schema.ts';
 
@@ -56,12 +56,7 @@ export async function listAccounts(
     ...isThere,
     ...(dealerAccountIds === null ? {} : { dealerAccountId: { $in: [...dealerAccountIds] } }),
   };
-  const { field, direction } = sorting;
-  const found = accountsIn(records)
-    .find(filter)
-    .sort(field === 'id' ? { _id: direction } : { [field]: direction, _id: direction })
-    .skip(paging.offset)
-    .limit(paging.limit);
+  const found = accountsIn(records).find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit);
   const [items, total] = await Promise.all([found.toArray(), accountsIn(records).countDocuments(filter)]);
   return { items, total };
 }

@@ -12,7 +12,7 @@ import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
-import { oneOfWords } from '../../fields.ts';
+import { inOrder, oneOfWords, sortingOf } from '../../fields.ts';
 import { idParams } from '../../schemas.ts';
 import { billingPage, billingPortal } from './portal.ts';
 import {
@@ -81,12 +81,15 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/subscriptions/plans',
     operationId: 'listPlans',
-    summary: 'Plans that can be ordered, with their prices',
-    query: Type.Object(pagingQuery),
+    summary: 'Plans that can be ordered, with their prices, in the order of the plan file',
+    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'key', 'name'], { default: 'id' }) }),
     response: pageOf(planShown),
     handle: async ({ query }) => {
       const paging = readPaging(query);
-      const plans = shownPlans(deps.billing.plans);
+      const plans = inOrder(shownPlans(deps.billing.plans), sortingOf(query.sort), ({ id }) => id, {
+        key: ({ key }) => key,
+        name: ({ name }) => name,
+      });
       const items = plans.slice(paging.offset, paging.offset + paging.limit);
       return pageEnvelope({ items, total: plans.length }, paging);
     },

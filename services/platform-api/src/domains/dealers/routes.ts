@@ -17,7 +17,7 @@ export const dealerRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(dealerShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listDealers(deps, callerOf(context), query.query, paging), paging);
+      return pageEnvelope(await listDealers(deps, callerOf(context), query, paging), paging);
     },
   }),
 ];

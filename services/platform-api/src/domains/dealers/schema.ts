@@ -1,9 +1,14 @@
-import { pagingQuery } from '@fleet/service-kit';
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { oneOfWords, searchText } from '../../fields.ts';
 import { nullable, recordId, recordShape } from '../../schemas.ts';
 
-export const listDealersQuery = Type.Object({ ...pagingQuery, query: searchText('name, phone, email or city') });
+export const listDealersQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(['id', 'name', 'created_at']),
+  query: searchText('name, phone, email or city'),
+});
+export type ListDealersQuery = Static<typeof listDealersQuery>;
 
 export const dealerShown = Type.Object(
   {

@@ -1,6 +1,7 @@
 import type { PageItems, Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { inOrder, sortingOf } from '../../fields.ts';
 import { shownRecord } from '../../schemas.ts';
 import { accountsBelow } from '../accounts/dealer-accounts.ts';
 import type { Account } from '../accounts/schema.ts';
@@ -9,7 +10,7 @@ import { dealersOf } from '../users/dealer-users.ts';
 import type { User } from '../users/schema.ts';
 import { countVehicles } from '../vehicles/counts.ts';
 import { isMatch } from './rules.ts';
-import type { DealerShown } from './schema.ts';
+import type { DealerShown, ListDealersQuery } from './schema.ts';
 
 type Parts = Pick<Deps, 'records'>;
 
@@ -17,7 +18,7 @@ type Parts = Pick<Deps, 'records'>;
 export async function listDealers(
   { records }: Parts,
   caller: Caller,
-  query: string | undefined,
+  query: ListDealersQuery,
   paging: Paging,
 ): Promise<PageItems<DealerShown>> {
   const accounts = await visibleAccounts({ records }, caller);
@@ -28,8 +29,12 @@ export async function listDealers(
   const dealers = accounts
     .map((account) => ({ account, user: users.get(account._id) }))
     .filter(({ user }) => user !== undefined || caller.role !== 'dealer')
-    .filter(({ account, user }) => isMatch(account, user, query));
-  const page = dealers.slice(paging.offset, paging.offset + paging.limit);
+    .filter(({ account, user }) => isMatch(account, user, query.query));
+  const sorted = inOrder(dealers, sortingOf(query.sort), ({ account }) => account._id, {
+    name: ({ account }) => account.name,
+    created_at: ({ account }) => account.createdAt,
+  });
+  const page = sorted.slice(paging.offset, paging.offset + paging.limit);
   const items = await Promise.all(page.map(({ account, user }) => shownDealer({ records }, account, user)));
   return { items, total: dealers.length };
 }

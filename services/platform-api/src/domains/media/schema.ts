@@ -1,5 +1,5 @@
 import { mediaFileSources } from '@fleet/bus';
-import { clipFormats, pagingQuery } from '@fleet/service-kit';
+import { clipFormats, pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { oneOfWords } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
@@ -102,6 +102,7 @@ export type MediaShown = Static<typeof mediaShown>;
 
 export const listMediaQuery = Type.Object({
   ...pagingQuery,
+  sort: sortParameter(['id', 'taken_at', 'received_at'], { default: '-taken_at' }),
   channel_id: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 255, alias: 'channelId', description: 'Only what this channel has taken.' }),
   ),

@@ -1,7 +1,7 @@
-import type { PageItems, Paging } from '@fleet/service-kit';
+import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
 import type { Collection, Database } from '@fleet/storage';
 import { isDuplicateKey } from '@fleet/storage';
-import { AccountRecords, type Conditions, type Scope } from '../../store/account-records.ts';
+import { AccountRecords, type Conditions, orderOf, type Scope } from '../../store/account-records.ts';
 import type { NewRecord, Records } from '../../store/records.ts';
 import type { Media, MediaRemoval, MediaUsage } from './schema.ts';
 
@@ -54,15 +54,14 @@ export const releaseKey = async (records: Records, key: string, recordId: number
   await records.uniqueValues.deleteOne({ _id: `${collectionName}.mediaKey:${key}`, recordId });
 };
 
-/** One page of a vehicle's files, those taken last first. */
+/** One page of a vehicle's files. */
 export async function listOfVehicle(
   records: Records,
   vehicle: { readonly accountId: number; readonly _id: number },
-  where: Conditions,
-  paging: Paging,
+  { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
 ): Promise<PageItems<Media>> {
   const filter: object = { ...where, vehicleId: vehicle._id, accountId: vehicle.accountId };
-  const found = allMedia(records).find(filter).sort({ takenAt: -1, _id: -1 }).skip(paging.offset).limit(paging.limit);
+  const found = allMedia(records).find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit);
   const [items, total] = await Promise.all([found.toArray(), allMedia(records).countDocuments(filter)]);
   return { items, total };
 }

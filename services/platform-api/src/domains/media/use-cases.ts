@@ -1,6 +1,7 @@
 import { AppError, type PageItems, type Paging, requireVersion, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { sortingOf } from '../../fields.ts';
 import type { Conditions } from '../../store/account-records.ts';
 import { readMoment } from '../../times.ts';
 import { audit } from '../audit/use-cases.ts';
@@ -14,7 +15,7 @@ import { changeMedia, findMedia, listOfVehicle } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 
-/** The files of a vehicle, those taken last first. */
+/** The files of a vehicle. */
 export async function listMedia(
   deps: Store,
   caller: Caller,
@@ -23,7 +24,8 @@ export async function listMedia(
   paging: Paging,
 ): Promise<PageItems<Media>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'history_video');
-  return listOfVehicle(deps.records, vehicle, conditionsOf(query), paging);
+  const sorting = sortingOf(query.sort, { taken_at: 'takenAt', received_at: 'receivedAt' });
+  return listOfVehicle(deps.records, vehicle, { where: conditionsOf(query), sorting, paging });
 }
 
 function conditionsOf({ channel_id: channelId, kind, ...query }: ListMediaQuery): Conditions {

@@ -1,3 +1,4 @@
+import { sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { attributes, clearable, oneOfWords, text } from '../../fields.ts';
 import { nullable, recordShape, time } from '../../schemas.ts';
@@ -90,9 +91,13 @@ const filterFields = {
   created_to: Type.Optional(moment),
 };
 
+/** Stored names of the fields that lists are sorted by, where they are other ones. */
+export const sortFields = { vehicle_no: 'vehicleNo', last_seen: 'lastSeen', created_at: 'createdAt' } as const;
+
 export const listMiningDevicesBody = Type.Object({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, default: 50, description: 'Above 200 is 200.' })),
+  sort: sortParameter(['id', 'imei', 'vehicle_no', 'last_seen', 'created_at']),
   query: Type.Optional(
     clearable(text(0, 200, { description: 'Case-insensitive part of imei, vehicle_no or permit_no.' })),
   ),

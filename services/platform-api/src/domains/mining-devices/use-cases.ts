@@ -3,17 +3,18 @@ import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
-import { given } from '../../fields.ts';
+import { given, sortingOf } from '../../fields.ts';
 import { type Conditions, matching } from '../../store/account-records.ts';
 import { audit } from '../audit/use-cases.ts';
 import { visibleVehicles } from '../vehicles/visibility.ts';
 import { bodyMoment, deviceChange, deviceDefaults, keyOf } from './rules.ts';
-import type {
-  clearDatabaseBody,
-  createMiningDeviceBody,
-  ListMiningDevicesBody,
-  MiningDevice,
-  MiningDeviceBody,
+import {
+  type clearDatabaseBody,
+  type createMiningDeviceBody,
+  type ListMiningDevicesBody,
+  type MiningDevice,
+  type MiningDeviceBody,
+  sortFields,
 } from './schema.ts';
 import { devicesIn, heartbeatsIn, positionsIn, resetIngested } from './store.ts';
 
@@ -31,7 +32,7 @@ async function visiblePart(deps: Pick<Parts, 'records'>, caller: Caller): Promis
 export async function listMiningDevices(
   { records }: Parts,
   caller: Caller,
-  { query, filters = {} }: ListMiningDevicesBody,
+  { query, sort, filters = {} }: ListMiningDevicesBody,
   paging: Paging,
 ): Promise<PageItems<MiningDevice>> {
   const [seenSince, from, to] = (['seen_since', 'created_from', 'created_to'] as const).map((name) =>
@@ -45,7 +46,7 @@ export async function listMiningDevices(
   ];
   if (seenSince !== undefined) where.push({ lastSeen: { $gte: seenSince } });
   if (Object.keys(created).length > 0) where.push({ createdAt: created });
-  return devicesIn(records).list(caller, { where: { $and: where }, paging });
+  return devicesIn(records).list(caller, { where: { $and: where }, sorting: sortingOf(sort, sortFields), paging });
 }
 
 export async function readMiningDevice({ records }: Parts, caller: Caller, id: number): Promise<MiningDevice> {

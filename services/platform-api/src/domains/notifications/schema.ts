@@ -1,4 +1,4 @@
-import { pagingQuery } from '@fleet/service-kit';
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { attributes, clearable, oneOfWords, text } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
@@ -86,6 +86,7 @@ export const typeShown = Type.Object(
 
 const filters = {
   ...pagingQuery,
+  sort: sortParameter(['id', 'timestamp'], { default: '-timestamp' }),
   type: Type.Optional(text(1, 2_000, { description: 'Types, separated by commas, such as `sos,overspeed`.' })),
   severity: Type.Optional(oneOfWords(severities)),
   from: Type.Optional(timeParameter),

@@ -1,5 +1,5 @@
-import type { PageItems, Paging } from '@fleet/service-kit';
-import { AccountRecords, type Conditions } from '../../store/account-records.ts';
+import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import { AccountRecords, type Conditions, orderOf } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import type { Notification, PushToken, VehiclePreferences } from './schema.ts';
 
@@ -27,17 +27,16 @@ const seenBy = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotificat
   return sharedVehicleIds.length === 0 ? own : { $or: [own, { vehicleId: { $in: [...sharedVehicleIds] } }] };
 };
 
-/** One page of notifications, newest first. */
+/** One page of notifications. */
 export async function listNotifications(
   records: Records,
   visible: VisibleNotifications,
-  where: Conditions,
-  paging: Paging,
+  { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
 ): Promise<PageItems<Notification>> {
   const collection = records.collection<Notification>(collectionName);
   const filter: object = { $and: [seenBy(visible), where] };
   const [items, total] = await Promise.all([
-    collection.find(filter).sort({ timestamp: -1, _id: -1 }).skip(paging.offset).limit(paging.limit).toArray(),
+    collection.find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit).toArray(),
     collection.countDocuments(filter),
   ]);
   return { items, total };

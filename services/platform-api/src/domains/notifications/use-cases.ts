@@ -2,7 +2,7 @@ import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { may } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
-import { shownAttributes } from '../../fields.ts';
+import { shownAttributes, sortingOf } from '../../fields.ts';
 import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
 import { readMoment } from '../../times.ts';
 import { audit } from '../audit/use-cases.ts';
@@ -38,7 +38,7 @@ export async function recordNotification(
   }
 }
 
-/** The notifications of one vehicle on a day of its time zone, or between two moments; newest first. */
+/** The notifications of one vehicle on a day of its time zone, or between two moments. */
 export async function listOfVehicle(
   deps: Store,
   caller: Caller,
@@ -50,10 +50,10 @@ export async function listOfVehicle(
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'notifications');
   const visible = { accountId: vehicle.accountId, ownVehicleIds: [vehicleId], sharedVehicleIds: [] };
   const where = { ...filtersOf(query), timestamp: timesOf(query, vehicle.timezone, nowMs) };
-  return listNotifications(deps.records, visible, where, paging);
+  return listNotifications(deps.records, visible, { where, sorting: sortingOf(query.sort), paging });
 }
 
-/** The notifications of all vehicles that the caller is told of; newest first. */
+/** The notifications of all vehicles that the caller is told of. */
 export async function listAll(
   deps: Store,
   caller: Caller,
@@ -66,7 +66,8 @@ export async function listAll(
     ...(query.vehicle_id === undefined ? {} : { vehicleId: query.vehicle_id }),
     ...(between === undefined ? {} : { timestamp: between }),
   };
-  return listNotifications(deps.records, await visibleNotifications(deps, caller), where, paging);
+  const visible = await visibleNotifications(deps, caller);
+  return listNotifications(deps.records, visible, { where, sorting: sortingOf(query.sort), paging });
 }
 
 /** Notifications as the caller is shown them: without the driver and the geofence where their vehicle is only shared with the caller, and with pictures where the caller may see them. */

@@ -1,14 +1,16 @@
 import { type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
-import { requireAll } from '../../fields.ts';
+import { requireAll, sortingOf } from '../../fields.ts';
 import { progressOf, type RouteState, routeRule } from '../../rules/routes/route-rule.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { readStatesOfRedis } from '../../telemetry/states.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
-import { ownVehicle, visibleVehicle } from '../vehicles/visibility.ts';
+import { ownVehicleIds } from '../vehicles/assignments.ts';
+import { namedTo, ownVehicle, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
+import { dropVehicleFromRoutes } from './look-ups.ts';
 import { progressAt } from './rules.ts';
-import type { ProgressShown, RouteShown } from './schema.ts';
+import { type LinkedRoutesQuery, type ProgressShown, type RouteShown, sortFields } from './schema.ts';
 import { shownProgress, shownRoute } from './shown.ts';
 import { routesIn } from './store.ts';
 
@@ -30,6 +32,11 @@ export async function linkRoutes(
   await checkBoth(deps, caller, vehicleId, ids);
   const where = { _id: { $in: [...ids] }, vehicleIds: { $ne: vehicleId } };
   await routesIn(deps.records).updateMany(caller, where, { $addToSet: { vehicleIds: vehicleId } });
+  // Deleted meanwhile: what unlinks it has not seen these links.
+  if ((await ownVehicleIds(deps, caller, [vehicleId])).length === 0) {
+    await dropVehicleFromRoutes(deps, caller, vehicleId);
+    throw vehicleNotFound(vehicleId);
+  }
   return linksOf(deps, caller, vehicleId);
 }
 
@@ -66,19 +73,25 @@ export async function listLinkedRoutes(
   deps: Parts,
   caller: Caller,
   vehicleId: number,
+  { sort }: LinkedRoutesQuery,
   paging: Paging,
   nowMs = Date.now(),
 ): Promise<PageItems<RouteShown & { progress: ProgressShown }>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId);
   // Of a shared vehicle's routes the other account tells nothing.
-  const { items, total } = await routesIn(deps.records).list(caller, { where: { vehicleIds: vehicleId }, paging });
+  const { items, total } = await routesIn(deps.records).list(caller, {
+    where: { vehicleIds: vehicleId },
+    sorting: sortingOf(sort, sortFields),
+    paging,
+  });
   const { imei } = vehicle;
   const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
   const state = imei === null ? undefined : await routeStateIfKnown(deps, imei, vehicleId);
+  const isNamed = await namedTo(deps, caller);
   const shown = items.map((route) => {
     const here = location?.gpsValid === true ? progressAt(route, [location.latitude, location.longitude]) : null;
     // Where a path passes a place twice only the rule knows which time it is.
-    return { ...shownRoute(route), progress: shownProgress(progressOf(route, state) ?? here, nowMs) };
+    return { ...shownRoute(route, isNamed), progress: shownProgress(progressOf(route, state) ?? here, nowMs) };
   });
   return { items: shown, total };
 }

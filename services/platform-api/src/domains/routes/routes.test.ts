@@ -341,6 +341,14 @@ describe('routes of vehicles', () => {
     await client.put(`/api/vehicles/${own.id}/owner`, { owner_user_id: user.id });
     expect(ids(await world.as(user).get(path))).toEqual([seen]);
     expect(await world.as(user).get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
+    // Whose else the route is, is not told.
+    await client.post(`/api/vehicles/${other.id}/link-route`, { route_ids: [seen] });
+    expect((await client.get(`${path}/${seen}`)).data).toMatchObject({ vehicle_ids: [own.id, other.id] });
+    const told = { vehicle_ids: [own.id] };
+    expect((await world.as(user).get(`${path}/${seen}`)).data).toMatchObject(told);
+    expect((await world.as(user).get(path)).items).toMatchObject([told]);
+    const linked = await world.as(user).get(`/api/vehicles/${own.id}/list-linked-routes`);
+    expect(linked.items).toMatchObject([told]);
     await client.delete(`/api/vehicles/${other.id}`);
     expect((await client.get(`${path}/${hidden}`)).data).toMatchObject({ vehicle_ids: [] });
   });

@@ -5,11 +5,9 @@ import {
   otherVersion,
   pageEnvelope,
   pageOf,
-  pagingQuery,
   Reply,
   readPaging,
 } from '@fleet/service-kit';
-import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
@@ -19,6 +17,7 @@ import {
   createRouteBody,
   linkBody,
   linkedRouteShown,
+  linkedRoutesQuery,
   linksShown,
   listRoutesQuery,
   routeShown,
@@ -120,11 +119,11 @@ const links = (deps: Deps): PlatformRoute[] => [
     summary: 'Routes of a vehicle, with how far it has come on each',
     tags,
     params: vehicleIdParams,
-    query: Type.Object(pagingQuery),
+    query: linkedRoutesQuery,
     response: pageOf(linkedRouteShown),
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listLinkedRoutes(deps, callerOf(context), params.vehicleId, paging), paging);
+      return pageEnvelope(await listLinkedRoutes(deps, callerOf(context), params.vehicleId, query, paging), paging);
     },
   }),
   platformRoute({

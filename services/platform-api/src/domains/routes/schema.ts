@@ -99,6 +99,11 @@ export const updateRouteBody = Type.Object({ name: Type.Optional(name), ...detai
 export type RouteBody = Static<typeof updateRouteBody>;
 
 export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
+/** Stored names of `sortable`, where they are other ones. */
+export const sortFields = { created_at: 'createdAt', updated_at: 'updatedAt' } as const;
+
+export const linkedRoutesQuery = Type.Object({ ...pagingQuery, sort: sortParameter(sortable) });
+export type LinkedRoutesQuery = Static<typeof linkedRoutesQuery>;
 
 export const listRoutesQuery = Type.Object({
   ...pagingQuery,

@@ -5,7 +5,8 @@ import { shownRecord } from '../../schemas.ts';
 import type { Progress } from './rules.ts';
 import type { ProgressShown, RouteShown, StoredRoute } from './schema.ts';
 
-export function shownRoute(route: StoredRoute): RouteShown {
+/** A route with those of its vehicles that may be named. */
+export function shownRoute(route: StoredRoute, isNamed: (vehicleId: number) => boolean = () => true): RouteShown {
   const path = pairs(route.points);
   return {
     ...shownRecord(route),
@@ -30,7 +31,7 @@ export function shownRoute(route: StoredRoute): RouteShown {
     distance_m: route.distanceM,
     duration_seconds: route.durationSeconds,
     path_source: route.pathSource,
-    vehicle_ids: route.vehicleIds.toSorted((a, b) => a - b),
+    vehicle_ids: route.vehicleIds.filter(isNamed).sort((a, b) => a - b),
     bbox: bboxOf(route.bounds),
   };
 }

@@ -1,11 +1,13 @@
-import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import type { PageItems, Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { sortingOf } from '../../fields.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Profile } from '../../maps/providers.ts';
 import { type Change, type Conditions, matching } from '../../store/account-records.ts';
 import { writeToVersion } from '../../store/again.ts';
 import { audit } from '../audit/use-cases.ts';
+import { namedTo } from '../vehicles/visibility.ts';
 import {
   checkWaypoints,
   detailsOf,
@@ -17,14 +19,12 @@ import {
   pathOf,
   routeDefaults,
 } from './rules.ts';
-import type { ListRoutesQuery, RouteBody, RouteShown, StoredRoute } from './schema.ts';
+import { type ListRoutesQuery, type RouteBody, type RouteShown, type StoredRoute, sortFields } from './schema.ts';
 import { shownRoute } from './shown.ts';
 import { routesIn } from './store.ts';
 import { ofOwnVehicles, visiblePart } from './visibility.ts';
 
 type Parts = Pick<Deps, 'records' | 'log' | 'maps'>;
-
-const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
 
 /** A page of the routes that the caller may see. */
 export async function listRoutes(
@@ -33,13 +33,13 @@ export async function listRoutes(
   query: ListRoutesQuery,
   paging: Paging,
 ): Promise<PageItems<RouteShown>> {
-  const { field, direction } = readSorting(query.sort);
   const { items, total } = await routesIn(deps.records).list(caller, {
     where: { $and: [await visiblePart(deps, caller), ...(await filtersOf(deps, caller, query))] },
-    sorting: { field: sortFields[field] ?? field, direction },
+    sorting: sortingOf(query.sort, sortFields),
     paging,
   });
-  return { items: items.map(shownRoute), total };
+  const isNamed = await namedTo(deps, caller);
+  return { items: items.map((route) => shownRoute(route, isNamed)), total };
 }
 
 async function filtersOf(deps: Parts, caller: Caller, query: ListRoutesQuery): Promise<Conditions[]> {
@@ -57,7 +57,7 @@ async function findRoute(deps: Parts, caller: Caller, id: number): Promise<Store
 /** One route that the caller may see, or null. */
 export async function readRoute(deps: Parts, caller: Caller, id: number): Promise<RouteShown | null> {
   const route = await findRoute(deps, caller, id);
-  return route === null ? null : shownRoute(route);
+  return route === null ? null : shownRoute(route, await namedTo(deps, caller));
 }
 
 export async function createRoute(

@@ -1,4 +1,4 @@
-import { oneOf, pageEnvelope, pageOf, pagingQuery, readPaging } from '@fleet/service-kit';
+import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -12,6 +12,7 @@ import {
   shareBody,
   sharedUser,
   sharedUsersQuery,
+  sharedVehiclesQuery,
   shareShown,
   unshareBody,
   userIdParams,
@@ -79,7 +80,7 @@ const lists = (deps: Deps): PlatformRoute[] => [
     response: pageOf(sharedUser),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listSharedUsers(deps, callerOf(context), query.vehicle_id, paging), paging);
+      return pageEnvelope(await listSharedUsers(deps, callerOf(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -89,11 +90,11 @@ const lists = (deps: Deps): PlatformRoute[] => [
     summary: "The account's vehicles that a user is shown; with the caller's own id, what others show to the caller",
     tags,
     params: userIdParams,
-    query: Type.Object(pagingQuery),
+    query: sharedVehiclesQuery,
     response: pageOf(vehicleShown),
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listSharedVehicles(deps, callerOf(context), params.userId, paging), paging);
+      return pageEnvelope(await listSharedVehicles(deps, callerOf(context), params.userId, query, paging), paging);
     },
   }),
 ];

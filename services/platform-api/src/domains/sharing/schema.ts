@@ -1,8 +1,9 @@
-import { pagingQuery } from '@fleet/service-kit';
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { clearable, oneOfWords } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
+import { sortable } from '../vehicles/schema.ts';
 
 /** What a shared user may do with a vehicle, beside seeing it (platform-contract.md, section 6). */
 export const sharePermissions = ['view', 'live_video', 'history_video', 'notifications', 'commands'] as const;
@@ -60,7 +61,15 @@ export const unshareBody = Type.Object({
 });
 export type UnshareBody = Static<typeof unshareBody>;
 
-export const sharedUsersQuery = Type.Object({ ...pagingQuery, vehicle_id: Type.Optional(recordId) });
+export const sharedUsersQuery = Type.Object({
+  ...pagingQuery,
+  sort: sortParameter(['id', 'name']),
+  vehicle_id: Type.Optional(recordId),
+});
+export type SharedUsersQuery = Static<typeof sharedUsersQuery>;
+
+export const sharedVehiclesQuery = Type.Object({ ...pagingQuery, sort: sortParameter(sortable) });
+export type SharedVehiclesQuery = Static<typeof sharedVehiclesQuery>;
 
 export const userIdParams = Type.Object({ userId: recordId });
 

@@ -2,6 +2,7 @@ import { accessChanged, announce } from '@fleet/bus';
 import { AppError, invalid, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { inOrder, sortingOf } from '../../fields.ts';
 import { normalPhone } from '../../phone.ts';
 import { shownRecord, shownTime } from '../../schemas.ts';
 import { audit } from '../audit/use-cases.ts';
@@ -10,9 +11,17 @@ import type { User } from '../users/schema.ts';
 import { findAnywhere, findByPhone, findUser } from '../users/use-cases.ts';
 import type { Vehicle, VehicleShown } from '../vehicles/schema.ts';
 import { shownVehicles } from '../vehicles/use-cases.ts';
-import { ownVehicles, visibleVehicles } from '../vehicles/visibility.ts';
+import { ownVehicles, type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { maskedName, maskedPhone, readExpiry, storedPermissions } from './rules.ts';
-import type { Share, ShareBody, SharedUser, ShareShown, UnshareBody } from './schema.ts';
+import type {
+  Share,
+  ShareBody,
+  SharedUser,
+  SharedUsersQuery,
+  SharedVehiclesQuery,
+  ShareShown,
+  UnshareBody,
+} from './schema.ts';
 import { findSharedBy, findSharedWith, putShare, removeShare } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis' | 'config'>;
@@ -89,7 +98,7 @@ export async function unshareVehicles(deps: Parts, caller: Caller, body: Unshare
 export async function listSharedUsers(
   deps: Parts,
   caller: Caller,
-  vehicleId: number | undefined,
+  { vehicle_id: vehicleId, sort }: SharedUsersQuery,
   paging: Paging,
 ): Promise<PageItems<SharedUser>> {
   const shares = await findSharedBy(deps.records, caller, vehicleId === undefined ? {} : { vehicleId }, new Date());
@@ -100,14 +109,18 @@ export async function listSharedUsers(
     if (vehicle === undefined) continue;
     byUser.set(share.secondaryUserId, [...(byUser.get(share.secondaryUserId) ?? []), { share, vehicle }]);
   }
-  const ids = [...byUser.keys()].toSorted((a, b) => b - a);
+  const sorting = sortingOf(sort);
+  // By what is shown: the order of masked names tells nothing of the whole ones. Names of all are looked up for that alone.
+  const names = new Map<number, string>();
+  if (sorting.field === 'name')
+    for (const [id, [first]] of byUser) names.set(id, (await knownOf(deps, caller, first?.share)).name);
+  const users = inOrder([...byUser], sorting, ([id]) => id, { name: ([id]) => names.get(id) ?? null });
   const items: SharedUser[] = [];
-  for (const id of ids.slice(paging.offset, paging.offset + paging.limit)) {
-    const ofUser = byUser.get(id) ?? [];
+  for (const [id, ofUser] of users.slice(paging.offset, paging.offset + paging.limit)) {
     const shown = ofUser.map(({ share, vehicle }) => shownShare(share, vehicle));
     items.push({ id, ...(await knownOf(deps, caller, ofUser[0]?.share)), vehicles: shown });
   }
-  return { items, total: ids.length };
+  return { items, total: users.length };
 }
 
 /** The caller's vehicles that a user sees; with the caller's own id those that the caller is shown by others. */
@@ -115,6 +128,7 @@ export async function listSharedVehicles(
   deps: Parts,
   caller: Caller,
   userId: number,
+  { sort }: SharedVehiclesQuery,
   paging: Paging,
 ): Promise<PageItems<VehicleShown>> {
   const isSelf = userId === caller.userId;
@@ -124,12 +138,19 @@ export async function listSharedVehicles(
     : await findSharedBy(deps.records, caller, { secondaryUserId: userId }, now);
   if (shares.length === 0 && !isSelf && (await findUser(deps.records, caller, userId)) === null) throw userNotFound();
   const ids = shares.map(({ vehicleId }) => vehicleId);
-  const found = (await visibleVehicles(deps, caller, ids))
-    .filter(({ access }) => isSelf || access === 'owner')
-    .toSorted((a, b) => b.vehicle._id - a.vehicle._id);
-  const page = found.slice(paging.offset, paging.offset + paging.limit);
+  const found = (await visibleVehicles(deps, caller, ids)).filter(({ access }) => isSelf || access === 'owner');
+  const sorted = inOrder(found, sortingOf(sort), ({ vehicle }) => vehicle._id, sortValues);
+  const page = sorted.slice(paging.offset, paging.offset + paging.limit);
   return { items: await shownVehicles(deps, page), total: found.length };
 }
+
+/** By the fields that lists of vehicles are sorted by. */
+const sortValues = {
+  vehicle_no: ({ vehicle }: VisibleVehicle) => vehicle.vehicleNo,
+  name: ({ vehicle }: VisibleVehicle) => vehicle.name,
+  created_at: ({ vehicle }: VisibleVehicle) => vehicle.createdAt,
+  updated_at: ({ vehicle }: VisibleVehicle) => vehicle.updatedAt,
+};
 
 /** Those of the shared vehicles that the caller may see as the account's own. */
 async function ownOf(deps: Parts, caller: Caller, shares: readonly Share[]): Promise<Map<number, Vehicle>> {

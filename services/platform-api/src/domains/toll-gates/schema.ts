@@ -1,4 +1,4 @@
-import { pagingQuery } from '@fleet/service-kit';
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { bboxParameter } from '../../coordinates.ts';
 import { searchText, text } from '../../fields.ts';
@@ -39,6 +39,10 @@ export interface TollGate extends RecordFields, TollGateFields {
 
 export const listTollGatesQuery = Type.Object({
   ...pagingQuery,
+  sort: sortParameter(['id', 'name', 'highway', 'city', 'state'], {
+    default: null,
+    otherwise: 'near a position the nearest first, on a route in driving order, else -id',
+  }),
   latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Near here; with longitude.' })),
   longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Near here; with latitude.' })),
   radius_km: Type.Optional(

@@ -1,7 +1,7 @@
-import type { PageItems, Paging } from '@fleet/service-kit';
+import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
 import type { Collection } from '@fleet/storage';
 import type { Bounds } from '../../geometry/bounds.ts';
-import type { Conditions } from '../../store/account-records.ts';
+import { type Conditions, orderOf } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import { keyOf } from './rules.ts';
 import type { TollGate, TollGateFields } from './schema.ts';
@@ -11,10 +11,13 @@ const writtenAtOnce = 500;
 
 const gatesIn = (records: Records): Collection<TollGate> => records.collection<TollGate>(collectionName);
 
-/** A page of gates, newest first. */
-export async function pageOfGates(records: Records, where: Conditions, paging: Paging): Promise<PageItems<TollGate>> {
+/** A page of gates. */
+export async function pageOfGates(
+  records: Records,
+  { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
+): Promise<PageItems<TollGate>> {
   const filter = where as object;
-  const found = gatesIn(records).find(filter).sort({ _id: -1 }).skip(paging.offset).limit(paging.limit);
+  const found = gatesIn(records).find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit);
   const [items, total] = await Promise.all([found.toArray(), gatesIn(records).countDocuments(filter)]);
   return { items, total };
 }

@@ -2,6 +2,7 @@ import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { bboxAt } from '../../coordinates.ts';
 import type { Deps } from '../../deps.ts';
+import { inOrder, sortingOf } from '../../fields.ts';
 import { boundsOf } from '../../geometry/bounds.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { shownRecord } from '../../schemas.ts';
@@ -17,7 +18,7 @@ const defaultRadiusKm = 50;
 /** A gate this near to a path is on it. */
 const onPathM = 200;
 
-/** A page of toll gates: near a position, nearest first; on a route, in driving order; in a rectangle, or all, newest first. */
+/** A page of toll gates; unless the caller says how, near a position the nearest first, on a route in driving order, in a rectangle or of all the newest first. */
 export async function listTollGates(
   deps: Parts,
   caller: Caller,
@@ -26,11 +27,11 @@ export async function listTollGates(
 ): Promise<PageItems<TollGateShown>> {
   checkWays(query);
   const filters = filtersOf(query);
-  if (query.route_id !== undefined) return pageIn(await onRoute(deps, caller, query.route_id, filters), paging);
+  if (query.route_id !== undefined) return pageIn(await onRoute(deps, caller, query.route_id, filters), query, paging);
   if (query.latitude !== undefined && query.longitude !== undefined)
-    return pageIn(await near(deps, [query.latitude, query.longitude], query.radius_km, filters), paging);
+    return pageIn(await near(deps, [query.latitude, query.longitude], query.radius_km, filters), query, paging);
   const where = { $and: [...filters, ...(query.bbox === undefined ? [] : [within(bboxAt(query.bbox))])] };
-  const { items, total } = await pageOfGates(deps.records, where, paging);
+  const { items, total } = await pageOfGates(deps.records, { where, sorting: sortingOf(query.sort), paging });
   return { items: items.map((gate) => shownGate(gate)), total };
 }
 
@@ -90,10 +91,21 @@ async function onRoute(
 
 const positionOf = ({ latitude, longitude }: TollGate): Position => [latitude, longitude];
 
-const pageIn = (all: readonly TollGateShown[], { offset, limit }: Paging): PageItems<TollGateShown> => ({
-  items: all.slice(offset, offset + limit),
-  total: all.length,
-});
+function pageIn(
+  all: readonly TollGateShown[],
+  { sort }: ListTollGatesQuery,
+  { offset, limit }: Paging,
+): PageItems<TollGateShown> {
+  const sorted = sort === undefined ? all : inOrder(all, sortingOf(sort), ({ id }) => id, sortValues);
+  return { items: sorted.slice(offset, offset + limit), total: all.length };
+}
+
+const sortValues = {
+  name: ({ name }: TollGateShown) => name,
+  highway: ({ highway }: TollGateShown) => highway,
+  city: ({ city }: TollGateShown) => city,
+  state: ({ state }: TollGateShown) => state,
+};
 
 const shownGate = (gate: TollGate, more: { distance_from_start_m?: number } = {}): TollGateShown => ({
   ...shownRecord(gate),

@@ -1,5 +1,5 @@
 import { BusError, type CallOptions, call, webhookRequests } from '@fleet/bus';
-import { AppError, type PageItems, type Paging, type RequestContext } from '@fleet/service-kit';
+import { AppError, type PageItems, type Paging, type RequestContext, readSorting } from '@fleet/service-kit';
 import {
   type AttemptRecord,
   currentHealth,
@@ -23,7 +23,7 @@ const dayMs = 24 * 3_600_000;
 const testLimitMs = 25_000;
 const askLimitMs = 15_000;
 
-/** Deliveries of one of the caller's webhooks, the newest first. */
+/** Deliveries of one of the caller's webhooks. */
 export async function listDeliveries(
   deps: DeliveryDeps,
   caller: Caller,
@@ -40,7 +40,9 @@ export async function listDeliveries(
     fromMs: readMoment(from, 'from')?.getTime(),
     toMs: readMoment(to, 'to')?.getTime(),
   };
-  return webhookRecordsOf(deps).list(id, filter, paging);
+  const { field, direction } = readSorting(query.sort);
+  const order = { field: field === 'created_at' ? ('createdAtMs' as const) : ('number' as const), direction };
+  return webhookRecordsOf(deps).list(id, filter, { ...paging, order });
 }
 
 export async function getDelivery(

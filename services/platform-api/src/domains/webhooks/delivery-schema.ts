@@ -1,4 +1,4 @@
-import { pagingQuery } from '@fleet/service-kit';
+import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { attemptErrors, deliveryStatuses } from '@fleet/storage';
 import { type Static, Type } from 'typebox';
 import { oneOfWords, text } from '../../fields.ts';
@@ -11,6 +11,7 @@ export const deliveryParams = Type.Object({ id: recordId, deliveryId });
 
 export const listDeliveriesQuery = Type.Object({
   ...pagingQuery,
+  sort: sortParameter(['id', 'created_at']),
   status: Type.Optional(oneOfWords(deliveryStatuses)),
   type: Type.Optional(text(1, 100, { description: 'A notification type, such as `sos`.' })),
   imei: Type.Optional(
