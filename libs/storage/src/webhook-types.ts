@@ -55,6 +55,8 @@ export interface WebhookHealth {
   /** The last notice that was made since `failingSince`; 0 for none. */
   readonly noticedPercent: number;
   readonly dueNotice: WebhookNotice | null;
+  /** Counts the times that it was written; absent where it never was, or by an older release. */
+  readonly revision?: number;
 }
 
 /** What is sealed is bound to whose it is. */
@@ -76,6 +78,7 @@ export function currentHealth(
     lastFailureAt: stored?.lastFailureAt ?? null,
     noticedPercent: 0,
     dueNotice: null,
+    ...(stored?.revision === undefined ? {} : { revision: stored.revision }),
   };
 }
 

@@ -50,12 +50,22 @@ export function merged(first: Findings, then: Findings): Findings {
 
 const steps = [50, 90, 100] as const;
 const date = (ms: number | null, before: Date | null): Date | null => (ms === null ? before : new Date(ms));
+const latest = (ms: number | null, before: Date | null): Date | null =>
+  ms === null || (before !== null && before.getTime() > ms) ? before : new Date(ms);
+/** Failures of which another dispatcher has noted a later success already. */
+const areOver = ({ lastSuccessAtMs, lastFailureAtMs }: Findings, { lastSuccessAt }: WebhookHealth): boolean =>
+  lastSuccessAtMs === null &&
+  lastFailureAtMs !== null &&
+  lastSuccessAt !== null &&
+  lastFailureAtMs < lastSuccessAt.getTime();
 
 /**
  * A webhook's health after what was found (platform-contract.md, section 15.3, "Disabling"). Notices come one at a time, each with a failure of its own: nobody is disabled
  * who was not told before.
  */
 export function healthAfter(before: WebhookHealth, findings: Findings, disableAfterMs: number): WebhookHealth {
+  if (!findings.isGone && areOver(findings, before))
+    return { ...before, lastFailureAt: latest(findings.lastFailureAtMs, before.lastFailureAt) };
   const hasRecovered = findings.lastSuccessAtMs !== null;
   const failing = hasRecovered
     ? { failingSince: null, consecutiveFailures: 0, noticedPercent: 0, dueNotice: null }
@@ -65,8 +75,8 @@ export function healthAfter(before: WebhookHealth, findings: Findings, disableAf
     ...seen,
     failingSince: seen.failingSince ?? date(findings.failingSinceMs, null),
     consecutiveFailures: seen.consecutiveFailures + findings.failures,
-    lastSuccessAt: date(findings.lastSuccessAtMs, before.lastSuccessAt),
-    lastFailureAt: date(findings.lastFailureAtMs, before.lastFailureAt),
+    lastSuccessAt: latest(findings.lastSuccessAtMs, before.lastSuccessAt),
+    lastFailureAt: latest(findings.lastFailureAtMs, before.lastFailureAt),
   };
   const { failingSince, disabledReason } = health;
   if (findings.failures === 0 || failingSince === null || disabledReason !== null) return health;

@@ -73,6 +73,16 @@ describe('the health of a webhook', () => {
     expect(recovered.lastFailureAt).toEqual(new Date(start + 5));
   });
 
+  it('does not count failures that were before a success of which another dispatcher has told', () => {
+    const recovered = { ...healthy, lastSuccessAt: new Date(start + 5) };
+    const late = merged(failed(start), failed(start + 4));
+    expect(after(recovered, late)).toEqual({ ...recovered, lastFailureAt: new Date(start + 4) });
+    expect(after(recovered, merged(late, failed(start + 6)))).toMatchObject({ consecutiveFailures: 3 });
+    expect(after(recovered, foundSuccess(start + 1)).lastSuccessAt).toEqual(new Date(start + 5));
+    // What is gone is gone.
+    expect(after(recovered, foundFailure(start, true, 7))).toMatchObject({ disabledReason: 'gone' });
+  });
+
   it('leads to notices one after another, and to the end of it behind those alone', () => {
     let health = after(healthy, failed(start));
     expect(health).toMatchObject({ disabledReason: null, dueNotice: null });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { WebhookHealth, WebhookRecords } from '@fleet/storage';
 import { type Findings, foundFailure, foundSuccess, healthAfter, merged, noFindings } from '../domain/health.ts';
 import type { Subscribers } from './subscribers.ts';
@@ -15,6 +16,9 @@ export interface HealthParts {
 }
 
 const writeEveryMs = 1_000;
+/** Each dispatcher writes once a second: so many of them are never faster one after the other. */
+const maxTries = 50;
+const longestPauseMs = 20;
 
 interface Entry {
   findings: Findings;
@@ -50,8 +54,7 @@ export class HealthKeeper {
   async change(webhookId: number, change: (health: WebhookHealth) => WebhookHealth): Promise<void> {
     const entry = this.#entryOf(webhookId);
     const changing = entry.writing.then(async () => {
-      const known = await this.#parts.subscribers.read(webhookId);
-      if (known !== null) await this.#parts.records.saveHealth(change(known.health));
+      await this.#save(webhookId, change);
     });
     entry.writing = changing.catch(() => undefined);
     await changing;
@@ -115,15 +118,31 @@ export class HealthKeeper {
   }
 
   async #writeFindings(webhookId: number, findings: Findings): Promise<void> {
-    const { records, subscribers, disableAfterMs, onDisabled, onNotice } = this.#parts;
-    const known = await subscribers.read(webhookId);
-    if (known === null) return;
-    const health = healthAfter(known.health, findings, disableAfterMs);
-    await records.saveHealth(health);
-    if (health.disabledReason !== known.health.disabledReason) {
+    const { subscribers, disableAfterMs, onDisabled, onNotice } = this.#parts;
+    const saved = await this.#save(webhookId, (health) => healthAfter(health, findings, disableAfterMs));
+    if (saved === null) return;
+    const { before, after } = saved;
+    if (after.disabledReason !== before.disabledReason) {
       subscribers.forget();
-      onDisabled(health);
+      onDisabled(after);
     }
-    if (health.dueNotice !== null && known.health.dueNotice === null) onNotice(health);
+    if (after.dueNotice !== null && before.dueNotice === null) onNotice(after);
+  }
+
+  /** Writes what becomes of a webhook's health, again where another dispatcher has been faster: each finding counts once, and what turns is turned by one. Null for a webhook that is gone. */
+  async #save(
+    webhookId: number,
+    change: (health: WebhookHealth) => WebhookHealth,
+  ): Promise<{ readonly before: WebhookHealth; readonly after: WebhookHealth } | null> {
+    const { records, subscribers } = this.#parts;
+    for (let tries = 1; tries <= maxTries; tries += 1) {
+      const known = await subscribers.read(webhookId);
+      if (known === null) return null;
+      const before = known.health;
+      const after = change(before);
+      if (after === before || (await records.saveHealth(after))) return { before, after };
+      await delay(Math.random() * longestPauseMs);
+    }
+    throw new Error(`others have changed the health of webhook ${webhookId} all the time`);
   }
 }
