@@ -63,6 +63,10 @@ export function nearestOnLine(position: Position, line: readonly Position[]): On
   return best;
 }
 
+/** A line whose ends are one place has that place twice: a way has two points or more. */
+export const twoEnds = (line: readonly Position[]): readonly Position[] =>
+  line.length === 1 ? [...line, ...line] : line;
+
 /** Joins lines; where one begins as the one before has ended, that point stands once. */
 export function joined(lines: readonly (readonly Position[])[]): Position[] {
   const all: Position[] = [];

@@ -1,12 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import type { Logger } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
 import type { Position } from '../geometry/positions.ts';
 import { EmbeddedGeocoder, type OwnPlace } from './embedded/embedded-geocoder.ts';
 import { EmbeddedMatcher } from './embedded/embedded-matcher.ts';
 import { EmbeddedRouter } from './embedded/embedded-router.ts';
-import { readRoads } from './embedded/road-file.ts';
-import { RoadNetwork } from './embedded/road-network.ts';
+import { roadsOf } from './embedded/road-source.ts';
 import { HttpProvider } from './http/http-provider.ts';
 import { Nominatim } from './http/nominatim.ts';
 import { Osrm } from './http/osrm.ts';
@@ -187,19 +185,4 @@ function httpProvider(
     userAgent: `fleet-platform/0.1 (${settings.MAPS_CONTACT ?? settings.PUBLIC_BASE_URL})`,
     ...(perSecond === 0 ? {} : { cap: new RequestCap(redis, `map-turn:${role.toLowerCase()}`, perSecond) }),
   });
-}
-
-/** The roads of a file, read at first use; none without a file, or where it can not be read. */
-function roadsOf(file: string | undefined, log: Logger): () => Promise<RoadNetwork> {
-  let loading: Promise<RoadNetwork> | undefined;
-  const load = async (): Promise<RoadNetwork> => {
-    if (file === undefined) return new RoadNetwork([]);
-    try {
-      return await RoadNetwork.build(readRoads(await readFile(file, 'utf8')));
-    } catch (error) {
-      log.error({ err: error, file }, 'the file of roads could not be read: routes are straight lines');
-      return new RoadNetwork([]);
-    }
-  };
-  return () => (loading ??= load());
 }

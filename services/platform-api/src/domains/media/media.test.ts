@@ -303,6 +303,20 @@ describe('GET /api/dashcam-media/:id/file', () => {
     expect((await fetch(url)).status).toBe(404);
   });
 
+  it.each([
+    ['video/x-msvideo', 'avi'],
+    ['video/x-ms-wmv', 'wmv'],
+    ['video/x-flv', 'flv'],
+    ['audio/mpeg', 'mp3'],
+    ['application/octet-stream', 'bin'],
+  ])('of %s has a name that ends with .%s', async (mimeType, extension) => {
+    const response = await fetch(`${await urlOf(await keep({ mimeType }))}&download=1`);
+    await response.body?.cancel();
+    expect(response.headers.get('content-disposition')).toMatch(
+      new RegExp(`^attachment; filename=".+\\.${extension}"$`),
+    );
+  });
+
   it('is saved, not shown, where it is nothing that browsers show', async () => {
     for (const mimeType of ['text/html', 'image/svg+xml', 'application/octet-stream']) {
       const response = await fetch(await urlOf(await keep({ mimeType, kind: 'other' })));

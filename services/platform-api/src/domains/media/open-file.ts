@@ -97,6 +97,20 @@ async function isFirst({ redis, log }: FileDeps, { mediaKey }: Media, userId: nu
   }
 }
 
+/** Extensions that are not the name of their type. */
+const extensions: Readonly<Record<string, string>> = {
+  'image/jpeg': 'jpg',
+  'image/tiff': 'tif',
+  'audio/mpeg': 'mp3',
+  'video/mp2t': 'ts',
+  'video/mpeg': 'mpg',
+  'video/x-matroska': 'mkv',
+  'video/x-ms-wmv': 'wmv',
+  'video/x-msvideo': 'avi',
+};
+const extensionOf = (mimeType: string): string =>
+  extensions[mimeType] ?? /^[a-z]+\/(?:x-)?([a-z0-9]{1,10})$/.exec(mimeType)?.[1] ?? 'bin';
+
 /** What browsers may show in a page of their own; everything else is saved. */
 const shownTypes = /^(image\/(?!svg)|audio\/|video\/)/;
 
@@ -104,9 +118,8 @@ function headersOf({ _id, kind, channelId, takenAt, mimeType, clip }: Media, isD
   const isShown = !isDownload && (clip !== null || shownTypes.test(mimeType));
   // The camera's own name of a clip is told by who has it.
   if (clip !== null) return isShown ? { 'Content-Disposition': 'inline' } : {};
-  const extension = /^[a-z]+\/(?:x-)?([a-z0-9]{1,10})$/.exec(mimeType)?.[1] ?? 'bin';
   const taken = takenAt.toISOString().slice(0, 19).replaceAll(':', '-');
-  const name = `${kind}-${_id}-channel-${channelId}-${taken}.${extension === 'jpeg' ? 'jpg' : extension}`;
+  const name = `${kind}-${_id}-channel-${channelId}-${taken}.${extensionOf(mimeType)}`;
   return {
     'Content-Type': mimeType,
     'Content-Disposition': isShown ? `inline; filename="${name}"` : `attachment; filename="${name}"`,

@@ -1,4 +1,4 @@
-import { joined } from '../../geometry/lines.ts';
+import { joined, twoEnds } from '../../geometry/lines.ts';
 import { bearingDeg, compassPoint, distanceM, type Position } from '../../geometry/positions.ts';
 import type { DrawnRoute, Profile, RouteQuery, Router, RouteStep } from '../providers.ts';
 import { Effort } from './effort.ts';
@@ -66,7 +66,7 @@ async function overRoads(
   }
   const steps = stepsOf(driven, profile);
   return {
-    path: joined(lines),
+    path: twoEnds(joined(lines)),
     distanceM: steps.reduce((sum, step) => sum + step.distanceM, 0),
     durationS: steps.reduce((sum, step) => sum + step.durationS, 0),
     steps,

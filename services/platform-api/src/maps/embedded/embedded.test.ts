@@ -299,6 +299,12 @@ describe('EmbeddedRouter', () => {
     expect(oneWay?.distanceM).toBeCloseTo(200 + 100 + 1000 + 100 + 200, -1);
   });
 
+  it('leads from a place to itself by two points', async () => {
+    const [route] = await over([road([east(0), east(1000)])]).route({ ...query, waypoints: [east(0), east(0)] });
+    expect(route).toMatchObject({ source: 'provider', distanceM: 0 });
+    expect(route?.path).toHaveLength(2);
+  });
+
   it('is no faster with a truck', async () => {
     const router = over([road([east(0), east(1000)], { maxSpeedKmh: 120 })]);
     const waypoints = [east(0), east(1000)];

@@ -84,6 +84,17 @@ describe('Nominatim', () => {
     });
   });
 
+  it.each([
+    [[-17.5, 179.9], '178.9,-16.5,180,-18.5'],
+    [[-17.5, -179.9], '-180,-16.5,-178.9,-18.5'],
+    [[89.5, 0], '-1,90,1,88.5'],
+    [[-90, 180], '179,-89,180,-90'],
+  ] as [Position, string][])('is asked for places near %j within the earth', async (near, viewbox) => {
+    answers({ body: [] });
+    await new Nominatim(http).search({ text: 'Nadi', near, limit: 5 });
+    expect(parameters()).toMatchObject({ viewbox });
+  });
+
   it('finds the address of a position, and none in the sea', async () => {
     answers({ body: nominatimPlace });
     const nominatim = new Nominatim(http);
@@ -244,6 +255,9 @@ describe('OSRM', () => {
     await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('answered 400');
     answers({ body: { code: 'Ok', routes: [{ geometry: 7 }] } });
     await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('geometry');
+    // A way without a place on it has no bounds and is no way.
+    answers({ body: { code: 'Ok', routes: [{ geometry: '' }] } });
+    await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('way');
   });
 
   it('matches a trace: points without a road keep their place', async () => {
@@ -279,6 +293,17 @@ describe('OSRM', () => {
 });
 
 describe('Valhalla', () => {
+  it('draws a way from a place to itself, and none where the answer has none', async () => {
+    const trip = (...line: Position[]) => ({
+      trip: { legs: [{ shape: encodePolyline(line, 6) }], summary: { length: 0, time: 0 } },
+    });
+    const query = { waypoints: [a, a], profile: 'car' as const, alternatives: 0 };
+    answers({ body: trip(a, a) });
+    expect(await new Valhalla(http).route(query)).toMatchObject([{ path: [a, a], distanceM: 0 }]);
+    answers({ body: trip() });
+    await expect(new Valhalla(http).route(query)).rejects.toThrow('way');
+  });
+
   it('draws a route and the other ways', async () => {
     const trip = (name: string) => ({
       status: 0,

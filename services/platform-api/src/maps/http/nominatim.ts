@@ -29,7 +29,7 @@ export class Nominatim implements Geocoder {
       addressdetails: 1,
       limit,
       countrycodes: country?.toLowerCase(),
-      viewbox: near && [near[1] - biasDeg, near[0] + biasDeg, near[1] + biasDeg, near[0] - biasDeg].join(','),
+      viewbox: near && boxAround(near),
     });
     if (!Array.isArray(answer)) throw unreadable('list of places');
     return objectsOf(answer).flatMap((place) => {
@@ -66,6 +66,15 @@ export class Nominatim implements Geocoder {
     return { address, position, components: partsOf(answer['address']) };
   }
 }
+
+/** Nominatim refuses what is beyond the poles or the date line. */
+const boxAround = ([latitude, longitude]: Position): string =>
+  [
+    Math.max(-180, longitude - biasDeg),
+    Math.min(90, latitude + biasDeg),
+    Math.min(180, longitude + biasDeg),
+    Math.max(-90, latitude - biasDeg),
+  ].join(',');
 
 const placeAt = (place: Loose): Position | null => positionOf(looseNumberOf(place['lat']), looseNumberOf(place['lon']));
 

@@ -98,8 +98,10 @@ function lineOf(geometry: unknown): Position[] {
 
 function drawn(route: Loose): DrawnRoute {
   const steps = objectsOf(route['legs']).flatMap((leg) => objectsOf(leg['steps']).map(stepOf));
+  const path = lineOf(route['geometry']);
+  if (path.length < 2) throw unreadable('way');
   return {
-    path: lineOf(route['geometry']),
+    path,
     distanceM: numberOf(route['distance']) ?? 0,
     durationS: numberOf(route['duration']) ?? 0,
     steps,

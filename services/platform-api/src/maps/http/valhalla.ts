@@ -1,4 +1,4 @@
-import { joined } from '../../geometry/lines.ts';
+import { joined, twoEnds } from '../../geometry/lines.ts';
 import { decodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import {
@@ -97,8 +97,10 @@ function drawn(trip: unknown): DrawnRoute {
   if (!isObject(trip) || !isObject(trip['summary'])) throw unreadable('trip');
   const legs = objectsOf(trip['legs']);
   const summary = trip['summary'];
+  const path = joined(legs.map((leg) => shapeOf(leg['shape'])));
+  if (path.length === 0) throw unreadable('way');
   return {
-    path: joined(legs.map((leg) => shapeOf(leg['shape']))),
+    path: twoEnds(path),
     distanceM: (numberOf(summary['length']) ?? 0) * 1000,
     durationS: numberOf(summary['time']) ?? 0,
     steps: legs.flatMap((leg) =>

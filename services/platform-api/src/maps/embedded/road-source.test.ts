@@ -1,0 +1,35 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { roadsOf } from './road-source.ts';
+
+describe('the file of roads', () => {
+  const file = {
+    type: 'LineString',
+    coordinates: [
+      [20, 10],
+      [20.01, 10],
+    ],
+  };
+  const text = JSON.stringify({
+    type: 'FeatureCollection',
+    features: [{ type: 'Feature', properties: {}, geometry: file }],
+  });
+
+  it('is read later where it is not there at first, and once where it is', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'roads-'));
+    try {
+      const path = join(directory, 'roads.geojson');
+      const errors: unknown[] = [];
+      const log = { error: (...parts: unknown[]) => void errors.push(parts) };
+      const [patient, eager] = [roadsOf(path, log), roadsOf(path, log, 0)];
+      expect([(await patient()).isEmpty, (await eager()).isEmpty, errors.length]).toEqual([true, true, 2]);
+      await writeFile(path, text);
+      expect([(await patient()).isEmpty, (await eager()).isEmpty]).toEqual([true, false]);
+      expect(await eager()).toBe(await eager());
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});
