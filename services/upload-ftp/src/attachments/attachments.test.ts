@@ -148,6 +148,23 @@ describe('the attachment server', () => {
     expect([await bench.onDisk(), bench.alarms.openFiles]).toEqual([[], 0]);
   });
 
+  it('takes the files of each alarm where a terminal names them alike, one alarm after the other', async () => {
+    const alike = '00_65_6502_0.jpg';
+    const another = bench.expect(phone);
+    for (const [no, bytes] of [
+      [alarmNo, picture],
+      [another, film],
+    ] as const) {
+      expect(await client.list(no, { [alike]: bytes.length })).toBe(0);
+      expect(await client.info(alike, bytes.length)).toBe(0);
+      send(alike, bytes);
+      expect(await client.done(alike, bytes.length)).toMatchObject({ result: 0 });
+      expect(await client.done(alike, bytes.length)).toMatchObject({ result: 0 });
+    }
+    expect(kept()).toEqual([sha256(picture), sha256(film)]);
+    expect(bench.kept.map(({ about }) => about.attachment?.alarmNo)).toEqual([alarmNo, another]);
+  });
+
   it('answers a repeated 0x1212 with success, and keeps the file once', async () => {
     await client.list(alarmNo, files());
     send(a, picture);

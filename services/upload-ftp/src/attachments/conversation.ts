@@ -222,10 +222,7 @@ export class Conversation {
   async #announced(frame: Frame, told: BodyOf<typeof attachmentFileInfo>): Promise<AttachmentFile | null> {
     const name = told.name.trim();
     const alarms = [...this.#alarms.values()];
-    const alarm =
-      alarms.find(({ files }) => files.has(name)) ??
-      alarms.find(({ no }) => name.toLowerCase().includes(no)) ??
-      alarms.at(-1);
+    const alarm = this.#listing(name) ?? alarms.find(({ no }) => name.toLowerCase().includes(no)) ?? alarms.at(-1);
     if (alarm === undefined || terminalKey(frame.phone) !== this.#imei) return null;
     const file = await alarm.announce(name, told.size);
     if (file !== null) file.type = told.type;
@@ -238,7 +235,13 @@ export class Conversation {
       packet,
       alarms.flatMap(({ files }) => [...files.keys()]),
     );
-    return name === undefined ? undefined : alarms.find(({ files }) => files.has(name))?.files.get(name);
+    return name === undefined ? undefined : this.#listing(name)?.files.get(name);
+  }
+
+  /** The alarm that has a file of this name. Some terminals name the files of each alarm alike: it is the one that misses it, or else the last. */
+  #listing(name: string): Alarm | undefined {
+    const alarms = [...this.#alarms.values()].filter(({ files }) => files.has(name));
+    return alarms.findLast(({ files }) => files.get(name)?.isKept === false) ?? alarms.at(-1);
   }
 
   #refuse(frame: Frame): void {
