@@ -8,6 +8,7 @@ import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { driversIn } from '../drivers/store.ts';
 import { createDriver, updateDriver } from '../drivers/use-cases.ts';
 import { geofencesIn } from '../geofences/store.ts';
+import { linkRoutes } from '../routes/links.ts';
 import { createGroup, updateGroup } from '../vehicle-groups/changes.ts';
 import { createVehicle, updateVehicle } from './changes.ts';
 
@@ -120,6 +121,18 @@ describe('what is deleted while something is linked to it', () => {
     const other = await group();
     const deps = whileDeleting(`/api/geofences/${area}`, 'vehicle_groups');
     expect(await updateGroup(deps, caller, other, { geofences: [area] }, undefined)).toMatchObject({ geofences: [] });
+  });
+
+  it('is no vehicle of a route', async () => {
+    const id = await vehicle();
+    const waypoints = [
+      { lat: 1, lng: 1 },
+      { lat: 2, lng: 2 },
+    ];
+    const route = await made('/api/routes', { name: 'Linked', waypoints });
+    const linking = linkRoutes(whileDeleting(`/api/vehicles/${id}`, 'routes'), caller, id, [route]);
+    await expect(linking).rejects.toMatchObject({ code: 'vehicle_not_found' });
+    expect((await owner.get(`/api/routes/${route}`)).data).toMatchObject({ vehicle_ids: [] });
   });
 
   it('is no obstacle where a crash has left it linked: a record can be sent back as it was read', async () => {
