@@ -10,9 +10,10 @@ export interface NoticeParts {
   readonly onError: (error: unknown) => void;
 }
 
-const askLimitMs = 10_000;
-/** Longer than a telling takes: that of a replica that has died is told by another one behind that. */
-const claimMs = 20_000;
+/** Longer than a telling takes, which is up to ten seconds for the notification and as many for the mail: who gave up before that would have another mail sent. */
+const askLimitMs = 25_000;
+/** Longer than that: what a replica that has died was telling is told by another one behind it. */
+const claimMs = 30_000;
 
 /** Has owners of webhooks told that these fail, or were disabled. What can not be told now is told later. */
 export class Notices {
