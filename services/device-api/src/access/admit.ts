@@ -17,6 +17,16 @@ export function canonicalImei(imei: string): string {
 
 /** Checks and counts by the device that a request is about, or whose upload it is about: its account, the commands to it, the openings of its channel. */
 export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'>, limits: RateLimits) {
+  /** Counts what is done with a device. One of another account answers as one that is not there in this, too, and what others do with it is not counted for it. */
+  const consume = async (
+    bucket: 'command' | 'stream',
+    name: string,
+    { imei, route, context, absent }: { imei: string; route: Route; context: RequestContext; absent: () => AppError },
+  ): Promise<void> => {
+    const isForeign = await guard.isForeign(imei, route, context);
+    await limits.consume(bucket, isForeign ? `not of account ${guard.accountOf(context)}:${name}` : name, context);
+    if (isForeign) throw absent();
+  };
   const admitToUpload = async (
     uploadId: string,
     route: Route,
@@ -28,8 +38,7 @@ export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'
     if ((await guard.ownUploads(imei, [upload], route, context)).length === 0) throw noSuchUpload();
     if (route.bucket === 'command') {
       // The clip may be the caller's still when the camera is not.
-      await guard.checkDevice(imei, route, context, notConnected);
-      await limits.consume('command', imei, context);
+      await consume('command', imei, { imei, route, context, absent: notConnected });
     }
     guard.noteUse(imei, route, input, context);
   };
@@ -42,8 +51,9 @@ export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'
       channel?: number;
     };
     const key = canonicalImei(imei);
-    await guard.checkDevice(key, route, context, route.bucket === 'stream' ? notStreaming : notConnected);
-    await limits.consume(route.bucket, route.bucket === 'stream' ? `${key}:${channel}` : key, context);
+    const isStream = route.bucket === 'stream';
+    const absent = isStream ? notStreaming : notConnected;
+    await consume(route.bucket, isStream ? `${key}:${channel}` : key, { imei: key, route, context, absent });
     guard.noteUse(key, route, input, context);
   };
 }

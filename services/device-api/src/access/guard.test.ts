@@ -186,6 +186,7 @@ describe('with DEVICE_API_AUTH=key', () => {
       const refused = await api.get(path, withKey(key));
       const absent = await api.get(secured(randomImei())[index] ?? '', withKey(key));
       expect([refused.status, refused.body]).toEqual([404, absent.body]);
+      expect([...refused.headers.keys()].toSorted()).toEqual([...absent.headers.keys()].toSorted());
     }
     expect(world.commandsOf(foreign)).toEqual([]);
     expect((await api.get(`/wakeup?imei=${own}`, withKey(key))).status).toBe(200);

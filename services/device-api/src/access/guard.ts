@@ -68,12 +68,12 @@ export class Guard {
     await this.#limits.consume('reads', owner === undefined ? `ip:${address}` : `key:${owner.keyId}`, context);
   }
 
-  /** Refuses a device of another account as if it were not there; `absent` makes that answer. A device of no account is everybody's who has a key. */
-  async checkDevice(imei: string, route: Route, context: RequestContext, absent: () => AppError): Promise<void> {
-    if (await this.isForeign(imei, route, context)) throw absent();
+  /** The account of the request's key; undefined where none is asked for. */
+  accountOf(context: RequestContext): number | undefined {
+    return this.#owners.get(context)?.accountId;
   }
 
-  /** True for a device of another account than the caller's. */
+  /** True for a device of another account than the caller's, which answers as one that is not there. A device of no account is everybody's who has a key. */
   async isForeign(imei: string, route: Pick<Route, 'errors'>, context: RequestContext): Promise<boolean> {
     const owner = this.#owners.get(context);
     if (owner === undefined) return false;
