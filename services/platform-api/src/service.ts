@@ -111,11 +111,14 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const stopped = new AbortController();
   // One listener for each download.
   setMaxListeners(0, stopped.signal);
-  lifecycle.onStop('http', async () => {
+  let closing: Promise<void> | undefined;
+  const closeHttp = async (): Promise<void> => {
     const grace = setTimeout(() => stopped.abort(), downloadGraceMs);
     await http.close();
     clearTimeout(grace);
-  });
+  };
+  // For a start that fails before there is anybody who could be answered.
+  lifecycle.onStop('http', () => (closing ??= closeHttp()));
 
   const opened = await openBus(config.NATS_URL, { name, log });
   bus = opened;
@@ -132,6 +135,8 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   lifecycle.onStop('unheard changes', () => unheard.stop());
   const principals = new Principals(records, opened, log);
   lifecycle.onStop('principals', () => principals.stop());
+  // Requests under way end with all that they need.
+  lifecycle.onStop('requests', () => (closing ??= closeHttp()));
   const origins = allowedOrigins(config.PUBLIC_BASE_URL, config.ALLOWED_ORIGINS);
   const roles = rolesOf(config.PLATFORM_ROLES);
   if (roles.has('api')) {
