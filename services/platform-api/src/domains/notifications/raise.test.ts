@@ -403,3 +403,16 @@ describe('amend', () => {
     expect(after?.version).toBe(5);
   });
 });
+
+describe('a unit of telemetry', () => {
+  it('may raise more at once than may wait for the broker', async () => {
+    const description = 'x'.repeat(900_000);
+    // Of many accounts, as each is told of what is its own in one message.
+    const items = Array.from({ length: 20 }, (_unused, at) =>
+      sos({ description, subject: String(at) }, { ...vehicle, accountId: 900_000 + at }),
+    );
+    await world.deps.notifications.raise(items);
+    expect(await onRecord(items)).toHaveLength(20);
+    expect(await storedOf(items)).toHaveLength(20);
+  });
+});

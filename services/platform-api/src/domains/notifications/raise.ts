@@ -33,6 +33,8 @@ type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps
 const giveUpAfterMs = 10_000;
 /** Notifications that go on record in one go. */
 const maxBulk = 500;
+/** With so much that the broker has not confirmed the rest waits: what the publisher has no room for would have none the next time either. */
+const maxWaitingBytes = 4 * 1024 * 1024;
 /** A live message stays below the broker's limit even where all attributes are as large as they may be. */
 const maxLive = 50;
 /** What was on record for longer than a crash takes to be mended was told of then. */
@@ -155,7 +157,8 @@ export class Notifications {
     const vehicles = new Map(items.map(({ vehicle, raised }) => [keyOf(vehicle, raised), vehicle]));
     const wishes = await this.wishes.ofVehicles(items.map(({ vehicle }) => vehicle.id));
     const letIn = await this.#areLetIn(recorded);
-    const stored = recorded.map((notification) => {
+    let stored: Promise<void>[] = [];
+    for (const notification of recorded) {
       const { imei, ownerUserId, id } = vehicles.get(notification.dedupeKey) as RaisedFor;
       const isWanted = wishes.get(id)?.wants(ownerUserId, notification.type) ?? true;
       const payload: NotificationRaised = {
@@ -165,8 +168,11 @@ export class Notifications {
         addressForOthers: notification.address,
         notification: shownNotification(notification),
       };
-      return this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload);
-    });
+      stored.push(this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload));
+      if (this.#publisher.pendingBytes < maxWaitingBytes) continue;
+      await Promise.all(stored);
+      stored = [];
+    }
     await Promise.all(stored);
     const recent = recorded.filter(({ createdAt }) => Date.now() - createdAt.getTime() < tellAgainMs);
     this.#announce(recent, new Map([...vehicles.values()].map(({ id, ownerUserId }) => [id, ownerUserId])));
