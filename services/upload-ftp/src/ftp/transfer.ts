@@ -100,11 +100,24 @@ export class Transfer {
   }
 
   /**
-   * The control connection is gone. What the camera has sent before it closed may still be on its way: it counts if it comes within the grace, up to the end
-   * of the data connection as ever. ftp-srv would cut the data connection off at once.
+   * The control connection is gone. What the camera has sent before it closed may still be on its way: it counts as long as it comes without a gap longer than the
+   * grace, up to the end of the data connection as ever. ftp-srv would cut the data connection off at once.
    */
   outlive(graceMs: number): void {
     this.#connector.closeSocket = () => undefined;
-    this.#grace = setTimeout(() => this.fail(new FtpError(426, 'The control connection was lost')), graceMs);
+    this.#awaitMore(graceMs);
+  }
+
+  #awaitMore(graceMs: number): void {
+    const { bytesRead: before } = this.#socket;
+    this.#grace = setTimeout(() => {
+      // Behind what has come while this process paused for longer than the grace: timers run before sockets are read.
+      setImmediate(() => {
+        const { bytesRead, readableLength, readableEnded } = this.#socket;
+        if (readableEnded || this.writer.closed) return;
+        if (bytesRead > before || readableLength > 0) this.#awaitMore(graceMs);
+        else this.fail(new FtpError(426, 'The control connection was lost'));
+      });
+    }, graceMs);
   }
 }

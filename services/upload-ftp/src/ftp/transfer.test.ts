@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { FileWriter } from '../receiving/file-writer.ts';
+import type { Connection } from './internals.ts';
+import { Transfer } from './transfer.ts';
+
+// Real sockets on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let server: Server;
+let port: number;
+const sockets: Socket[] = [];
+beforeAll(async () => {
+  // Nothing is read, not even the end, before a test says so.
+  server = createServer({ pauseOnConnect: true, allowHalfOpen: false }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  port = (server.address() as { port: number }).port;
+});
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+afterAll(async () => {
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+});
+
+/** A transfer over a real data connection into memory. */
+async function running() {
+  const camera = connect(port, '127.0.0.1');
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  sockets.push(camera, socket);
+  const closed: (Error | null)[] = [];
+  let bytes = 0;
+  const writer = new FileWriter({
+    file: {
+      write: async (_buffer, _offset, length) => ({ bytesWritten: length }),
+      datasync: async () => undefined,
+      close: async () => undefined,
+    },
+    position: 0,
+    room: () => 1_000_000,
+    onBytes: (count) => (bytes += count),
+    onWhole: async () => undefined,
+    onClosed: (error) => closed.push(error),
+  });
+  const connection = { connector: { dataSocket: socket, closeSocket: () => socket.destroy() } };
+  const transfer = new Transfer(connection as unknown as Connection, writer, 60_000);
+  return { camera, socket, writer, transfer, closed, bytes: () => bytes };
+}
+
+/** Nothing of this process goes on meanwhile. */
+function standStill(forMs: number): void {
+  const untilMs = performance.now() + forMs;
+  while (performance.now() < untilMs);
+}
+
+describe('a transfer whose control connection is gone', () => {
+  it('counts what came while the process stood still for longer than the grace', async () => {
+    const { camera, socket, writer, transfer, closed, bytes } = await running();
+    camera.end(Buffer.alloc(1_000));
+    await once(camera, 'finish');
+    transfer.outlive(20);
+    socket.pipe(writer);
+    standStill(200);
+    await until(() => closed.length > 0);
+    expect([closed, bytes(), transfer.failure]).toEqual([[null], 1_000, null]);
+  });
+
+  it('takes the bytes that came, and is cut off once no more do', async () => {
+    const { camera, socket, writer, transfer, closed, bytes } = await running();
+    socket.pipe(writer);
+    transfer.outlive(100);
+    camera.write(Buffer.alloc(100));
+    standStill(200);
+    await until(() => closed.length > 0);
+    expect([bytes(), transfer.failure?.message]).toEqual([100, '426 The control connection was lost']);
+    await until(() => socket.destroyed);
+  });
+
+  it('is cut off where nothing comes', async () => {
+    const { socket, writer, transfer, closed } = await running();
+    socket.pipe(writer);
+    transfer.outlive(20);
+    await until(() => closed.length > 0);
+    expect(transfer.failure?.message).toBe('426 The control connection was lost');
+  });
+});
