@@ -162,7 +162,7 @@ function dispatch(parts: Parts): void {
     waitsMs: numbersOf(config.WEBHOOK_RETRY_WAITS_MS),
     overloadWaitMs: config.WEBHOOK_OVERLOAD_WAIT_MS,
   };
-  const attempts = new Attempts({ records, subscribers, health, lanes, send, plan, metrics });
+  const attempts = new Attempts({ records, subscribers, health, lanes, send, plan, metrics, onError });
   const replayPerSecond = config.WEBHOOK_REPLAY_PER_SECOND;
   const sweep: Sweep = new Sweep({ records, attempts, lanes, replayPerSecond, onError });
   lifecycle.onStop('lanes', () => lanes.close());

@@ -128,6 +128,8 @@ export class Lane {
         return true;
       }
       if (CircuitBreaker.isOurError(error as Error)) return false;
+      // What can not be sent at all is tried as seldom as what nobody takes.
+      this.#judge(false);
       throw error;
     }
   }

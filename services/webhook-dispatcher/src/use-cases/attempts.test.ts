@@ -49,6 +49,9 @@ beforeEach(() => {
     },
     plan: { waitsMs: [1], overloadWaitMs: 1 },
     metrics: dispatcherMetrics(),
+    onError: (error) => {
+      throw error;
+    },
   });
 });
 

@@ -15,11 +15,14 @@ export interface AttemptParts {
   readonly send: SendParts;
   readonly plan: RetryPlan;
   readonly metrics: DispatcherMetrics;
+  readonly onError: (error: unknown) => void;
 }
 
 const gone = 410;
 /** Longer than any attempt takes, its writing included: a dispatcher that has died holds a delivery until then. */
 const leaseSlackMs = 5_000;
+/** When an attempt is made again that could not be made for a fault here: a secret that can not be opened, for one. */
+const faultWaitMs = 5_000;
 
 /** Makes the attempts of deliveries, by the slots and the breaker of each webhook. Whoever calls has the delivery durably elsewhere until that has ended. */
 export class Attempts {
@@ -73,6 +76,10 @@ export class Attempts {
       const isOver = await this.#attemptClaimed(lane, deliveryId);
       // Before the claim ends: whoever retries it by hand behind that plans anew.
       if (isOver && isPlanned) await records.unschedule(deliveryId);
+    } catch (error) {
+      // From here on it waits in the database, where it is nobody else's place among the first attempts that it takes; where that fails, too, the message comes again.
+      await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs: Date.now() + faultWaitMs });
+      this.#parts.onError(error);
     } finally {
       await records.release(deliveryId, untilMs);
     }
