@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   AppError,
   createApp,
@@ -312,6 +312,24 @@ describe('Idempotency-Key', () => {
     expect(again.status).toBe(201);
     expect(dataOf(again).id).toBe(dataOf(first).id);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('of the body nothing is kept by which a password in it could be guessed; what the version before has kept is known again', async () => {
+    interface Kept {
+      readonly _id: string;
+      readonly bodySha256: string;
+    }
+    const kept = database.collection<Kept>('idempotency_keys');
+    const known = new Set((await kept.find({}).toArray()).map(({ _id }) => _id));
+    const [body, headers] = [{ name: 'horse' }, { 'idempotency-key': newKey() }];
+    await post(body, headers);
+    await post(body, { 'idempotency-key': newKey() });
+    const entries = (await kept.find({}).toArray()).filter(({ _id }) => !known.has(_id));
+    const ofBodyAlone = createHash('sha256').update(JSON.stringify(body)).digest('hex');
+    expect(new Set([ofBodyAlone, ...entries.map(({ bodySha256 }) => bodySha256)]).size).toBe(3);
+    const $set = { bodySha256: ofBodyAlone };
+    for (const { _id } of entries) await kept.updateOne({ _id }, { $set });
+    expect((await post(body, headers)).headers.get('idempotent-replayed')).toBe('true');
   });
 
   it('with another body is 422; of another user, or in another account, it is another key', async () => {
