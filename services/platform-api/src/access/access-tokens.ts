@@ -47,7 +47,7 @@ export class AccessTokens {
       .sign(privateKey);
   }
 
-  /** Throws 401 `token_expired` or `token_invalid`. */
+  /** Throws 401 `token_expired` or `token_invalid`; 503 where the keys can not be read. */
   async verify(token: string): Promise<TokenClaims> {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => this.#keyOf(kid), {
@@ -72,10 +72,15 @@ export class AccessTokens {
   }
 
   async #keyOf(kid: string | undefined) {
-    const key = kid === undefined ? null : await this.#keys.verifyingKey(kid);
+    const key = kid === undefined ? null : await this.#keys.verifyingKey(kid).catch(unavailable);
     if (key === null) throw new errors.JWKSNoMatchingKey();
     return key;
   }
+}
+
+/** That nobody could look is no verdict. */
+function unavailable(cause: unknown): never {
+  throw new AppError('unavailable', 'Credentials can not be checked at the moment.', { cause });
 }
 
 function integer(value: unknown): number {

@@ -116,6 +116,13 @@ describe('key and token', () => {
 describe('what has changed since', () => {
   const users = () => world.deps.database.collection<User>('users');
 
+  it('a token that can not be checked, as nobody can read the keys, is 503 and no fault of the caller or ours', async () => {
+    jest.spyOn(world.deps.signingKeys, 'verifyingKey').mockRejectedValueOnce(new Error('the database is away'));
+    const away = await world.as(world.ours.owner).get(path);
+    expect(away.body).toMatchObject({ status: 503, code: 'unavailable' });
+    expect((await world.as(world.ours.owner).get(path)).status).toBe(200);
+  });
+
   it('a revoked session ends its tokens within five seconds, also where the announcement got lost', async () => {
     const user = await world.user('owner');
     expect((await world.as(user).get(path)).status).toBe(200);

@@ -204,15 +204,18 @@ export class Hub {
   }
 
   async #checkPages(): Promise<void> {
+    const nowMs = Date.now();
+    const end = ({ connection }: ShareViewer): void =>
+      connection.close(closeCodes.shareEnded, 'the share link has ended');
+    // That is known without the records, which may be away.
+    for (const page of this.#pages) if (page.opened.link.expiresAt.getTime() <= nowMs) end(page);
     const pages = [...this.#pages];
     const ids = [...new Set(pages.map(({ opened }) => opened.link._id))];
     try {
       for (let at = 0; at < ids.length; at += linksAtOnce) {
         const part = ids.slice(at, at + linksAtOnce);
         const live = await stillLive(this.#deps, part);
-        for (const { opened, connection } of pages)
-          if (part.includes(opened.link._id) && !live.has(opened.link._id))
-            connection.close(closeCodes.shareEnded, 'the share link has ended');
+        for (const page of pages) if (part.includes(page.opened.link._id) && !live.has(page.opened.link._id)) end(page);
       }
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'share links could not be looked up again');

@@ -137,4 +137,21 @@ describe('a share page', () => {
     expect(Date.now() - atMs).toBeLessThan(5_000);
     expect(await (await live.connect(`?share=${slug}`)).ended()).toMatchObject({ code: 4408 });
   });
+
+  it('whose link expires while the records are away ends with 4408, too', async () => {
+    const { slug } = await newLink();
+    const page = await live.ready(`?share=${slug}`);
+    const tomorrowMs = Date.now() + 25 * 3_600_000;
+    const collection = world.records.collection.bind(world.records);
+    jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+      if (name === 'share_links') throw new Error('the database is away');
+      return collection(name);
+    });
+    jest.spyOn(Date, 'now').mockReturnValue(tomorrowMs);
+    try {
+      expect(await page.ended()).toMatchObject({ code: 4408 });
+    } finally {
+      jest.restoreAllMocks();
+    }
+  });
 });
