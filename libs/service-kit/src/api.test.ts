@@ -191,9 +191,8 @@ describe('a body', () => {
     ['{"text":"x","more":[{"a":1},{"b":{"\\u0063":1,"c":2}}]}', 'The body field more.1.b.c is given more than once.'],
     ['{"text":NaN}', 'The request body is not valid JSON.'],
     ['{"text":01}', 'The request body is not valid JSON.'],
-    ['['.repeat(50), 'The request body is not valid JSON.'],
-    [`${'['.repeat(50)}${']'.repeat(50)}`, 'The body must be object.'],
-    [`${'['.repeat(400)}${']'.repeat(400)}`, 'The request body is nested more than 64 levels deep.'],
+    ['['.repeat(1000), 'The request body is not valid JSON.'],
+    [`${'['.repeat(500)}${']'.repeat(500)}`, 'The body must be object.'],
   ])('%s is 400: %s', async (body, error) => {
     expect(await post(body)).toMatchObject({ status: 400, body: { status: 400, error } });
   });

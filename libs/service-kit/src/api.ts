@@ -211,6 +211,8 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     response.status(status).set(headers).type('json').send(writeJson(answer));
   };
   const bodyLimitBytes = route.bodyLimitBytes ?? options.bodyLimitBytes;
+  // The check of our own looks at known fields alone: others are ignored, however deep they are.
+  const maxDepth = options.compileBody === undefined ? Number.POSITIVE_INFINITY : undefined;
   const readBody = async (request: Request, context: RequestContext): Promise<unknown> => {
     if (route.readBody === undefined) return parseBody && parseBody(await requiredBody(request), context);
     const bytes = await readBytes(request, bodyLimitBytes);
@@ -220,7 +222,7 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
   };
   // Content-Type is not looked at: clients often leave it out for JSON.
   const requiredBody = async (request: Request): Promise<unknown> => {
-    const value = await readJsonBody(request, bodyLimitBytes);
+    const value = await readJsonBody(request, bodyLimitBytes, maxDepth);
     if (value !== undefined) return value;
     if (route.bodyIsOptional === true) return {};
     throw new AppError('validation_failed', 'A JSON body is required.');

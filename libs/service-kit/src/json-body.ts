@@ -6,14 +6,14 @@ const discardLimitBytes = 1024 * 1024;
 const discardLimitMs = 5_000;
 const shownKeyLength = 100;
 /** Nothing of ours is as deep as this, and what walks over a value has a frame of the stack for each level. */
-const maxDepth = 64;
+const usualMaxDepth = 64;
 
-/** Reads a JSON body; undefined when there is none. */
-export async function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<unknown> {
+/** Reads a JSON body; undefined when there is none. `maxDepth` is for those who look at what they know alone. */
+export async function readJsonBody(request: IncomingMessage, limitBytes: number, maxDepth?: number): Promise<unknown> {
   const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
   if (!/^(utf-?8|us-ascii)$/i.test(charset)) throw notPlain();
   const bytes = await readBytes(request, limitBytes);
-  return bytes.length === 0 ? undefined : parseJsonBody(bytes);
+  return bytes.length === 0 ? undefined : parseJsonBody(bytes, maxDepth);
 }
 
 /**
@@ -48,12 +48,12 @@ export async function readBytes(request: IncomingMessage, limitBytes: number): P
 }
 
 /** Reads the bytes of a JSON text; a key that is given twice is refused, and so is what is nested deeper than any body of ours. */
-export function parseJsonBody(bytes: Buffer): unknown {
+export function parseJsonBody(bytes: Buffer, maxDepth = usualMaxDepth): unknown {
   let text: string;
   let value: unknown;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (isTooDeep(text))
+    if (isTooDeep(text, maxDepth))
       throw new AppError('validation_failed', `The request body is nested more than ${maxDepth} levels deep.`);
     value = JSON.parse(text);
   } catch (cause) {
@@ -67,7 +67,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
 }
 
 /** Before it is parsed: millions of levels are as many objects. */
-function isTooDeep(text: string): boolean {
+function isTooDeep(text: string, maxDepth: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {
     switch (text[i]) {
