@@ -135,6 +135,8 @@ export class Guard {
     const keySha256 = hashOf(context.request.get('x-api-key') ?? '');
     const watch = { keySha256, doubts: 0, lookedMs: performance.now() };
     this.#watched.set(context, watch);
+    // Those who wait for the end of a response that is piped are more than ten, of which Node would warn with each viewer.
+    context.response.setMaxListeners(20);
     context.response.once('close', () => this.#watched.delete(context));
     // It may have been revoked since it was checked, while nothing was watched that could be cut.
     void this.#endUnlessValid(context, watch);
