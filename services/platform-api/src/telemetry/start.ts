@@ -43,6 +43,10 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     const stream = await streamMadeAt(bus, 'TELEMETRY');
     if (stream === null) throw new Error('there is no stream TELEMETRY yet');
+    if (share !== undefined && stream === read) return;
+    // Numbers of a stream that was made anew mean nothing: all begins again.
+    if (share !== undefined) log.warn('the stream TELEMETRY was made anew: it is read from its beginning');
+    await share?.stop();
     read = stream;
     const judges = { rules, odometer: advanceOdometer };
     const parts = { deps, fleet, judges, settings, metrics, attachments, stream, onHeard };
@@ -62,29 +66,22 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
       },
     });
   };
-  // Numbers of a stream that was made anew mean nothing: all begins again. Looked after when the broker comes back, as it can only have happened then.
-  const beginAgain = async (): Promise<void> => {
-    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-    if (share === undefined || (await streamMadeAt(bus, 'TELEMETRY')) === read) return;
-    log.warn('the stream TELEMETRY was made anew: it is read from its beginning');
-    await share.stop();
-    share = undefined;
-    await begin();
-  };
   // Read before the first alarm, which would wait for it.
   deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'there are no places'));
-  const begun = new UntilDone(log, begin);
+  let begun = new UntilDone(log, begin);
   let looking: Promise<void> = Promise.resolve();
+  // Looked after when the broker comes back, as a stream can only have been made anew then; it may not have its answers ready at once.
   const offReconnect = bus.onReconnect(() => {
-    looking = looking
-      .then(beginAgain)
-      .catch((error: unknown) => log.error({ err: error }, 'telemetry could not begin again'));
+    looking = looking.then(async () => {
+      await begun.stop();
+      begun = new UntilDone(log, begin);
+    });
   });
   lifecycle.onStop('fleet', () => fleet.stop());
   lifecycle.onStop('telemetry', async () => {
     offReconnect();
-    await begun.stop();
     await looking;
+    await begun.stop();
     await share?.stop();
   });
   return { partitions: () => share?.own ?? new Set() };

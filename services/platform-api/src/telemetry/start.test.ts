@@ -1,0 +1,82 @@
+import type { Bus } from '@fleet/bus';
+import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { PlatformWorld } from '../testing/platform-world.ts';
+import { startTelemetry } from './start.ts';
+import { readPlace } from './states.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let redis: ServerProcess;
+let world: PlatformWorld;
+beforeAll(async () => {
+  redis = await (await ServerProcess.redis()).start();
+  world = await PlatformWorld.open({
+    PLATFORM_ROLES: 'api',
+    TELEMETRY_PARTITIONS: '1',
+    REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+  });
+});
+afterAll(async () => {
+  await world.close();
+  await redis.remove();
+});
+
+/** The broker, with a stream TELEMETRY that was made when it says so. */
+class Broker {
+  madeAt = '2026-01-31T00:00:00Z';
+  /** So many questions of the management are not answered. */
+  unanswered = 0;
+  readonly #reconnected = new Set<() => void>();
+  readonly bus: Bus = {
+    ...world.bus,
+    onReconnect: (listener) => {
+      this.#reconnected.add(listener);
+      return () => this.#reconnected.delete(listener);
+    },
+    jetstreamManager: async () => {
+      if (this.unanswered > 0) {
+        this.unanswered -= 1;
+        throw new Error('no leader yet');
+      }
+      return this.#manager();
+    },
+  };
+
+  comeBack(): void {
+    for (const listener of this.#reconnected) listener();
+  }
+
+  async #manager(): ReturnType<Bus['jetstreamManager']> {
+    const manager = await world.bus.jetstreamManager();
+    const made = [{ config: { name: 'TELEMETRY' }, created: this.madeAt }];
+    const streams = new Proxy(manager.streams, {
+      get: (target, name) => {
+        if (name === 'list') return () => made;
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+    return new Proxy(manager, { get: (target, name) => (name === 'streams' ? streams : Reflect.get(target, name)) });
+  }
+}
+
+it.each([0, 1, 3])(
+  'a stream that was made anew is read from its beginning, though the broker has no answer to %d questions',
+  async (unanswered) => {
+    const broker = new Broker();
+    const lifecycle = new Lifecycle(createLogger('start-test', 'silent'));
+    const deps = { ...world.deps, bus: broker.bus };
+    startTelemetry(deps, lifecycle, { registry: new Registry(), onHeard: () => undefined });
+    const readFrom = async (): Promise<string | undefined> => (await readPlace(world.deps.redis, 0))?.stream;
+    await until(async () => (await readFrom()) === broker.madeAt);
+    broker.madeAt = `2026-02-0${unanswered + 1}T00:00:00Z`;
+    broker.unanswered = unanswered;
+    broker.comeBack();
+    await until(async () => (await readFrom()) === broker.madeAt);
+    await lifecycle.stop();
+    expect(broker.unanswered).toBe(0);
+  },
+);
