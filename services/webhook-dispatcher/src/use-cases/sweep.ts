@@ -23,6 +23,8 @@ export class Sweep {
   readonly #queues = new Map<number, DueDelivery[]>();
   /** In a queue, or under way. */
   readonly #known = new Set<string>();
+  /** When the next second of each webhook's replays begins, by this process's clock: parts that are late, as behind an outage, follow one another all the same. */
+  readonly #nextReplayMs = new Map<number, number>();
   #isStopped = false;
 
   constructor(parts: SweepParts) {
@@ -103,14 +105,23 @@ export class Sweep {
   async #replay(): Promise<void> {
     const { records, attempts, replayPerSecond } = this.#parts;
     for (const { _id, webhookId, deliveryIds } of await records.takeReplays(attempts.leaseUntilMs())) {
-      const nowMs = Date.now();
+      const beginMs = Date.now() + this.#takeSecond(webhookId);
       for (const [at, id] of deliveryIds.entries()) {
-        const dueAtMs = nowMs + Math.floor((at * 1_000) / replayPerSecond);
+        const dueAtMs = beginMs + Math.floor((at * 1_000) / replayPerSecond);
         // Pending before it is due, as with a retry: the sweep of another replica may come upon it at once.
         await records.renew(id, ['failed', 'skipped'], 'replay', dueAtMs);
         await records.schedule({ _id: id, webhookId, dueAtMs });
       }
       await records.endReplay(_id);
     }
+  }
+
+  /** How long until a second that no other part of the webhook's replays has. */
+  #takeSecond(webhookId: number): number {
+    const nowMs = performance.now();
+    for (const [id, nextMs] of this.#nextReplayMs) if (nextMs <= nowMs) this.#nextReplayMs.delete(id);
+    const beginMs = this.#nextReplayMs.get(webhookId) ?? nowMs;
+    this.#nextReplayMs.set(webhookId, beginMs + 1_000);
+    return Math.round(beginMs - nowMs);
   }
 }
