@@ -32,12 +32,16 @@ export class Terminals {
   readonly #server: DeviceCommandServer;
   readonly #renewal: NodeJS.Timeout;
   answer: Answering = async () => generally(0);
+  /** How the next commands end of which no frame is written. */
+  readonly unsent: Outcome[] = [];
 
   constructor(deps: Pick<Deps, 'bus' | 'redis'>) {
     this.#deps = deps;
     this.#server = new DeviceCommandServer(deps.bus, {
       handler: (incoming) => {
         this.seen.push(incoming);
+        const unsent = this.unsent.shift();
+        if (unsent !== undefined) return Promise.resolve(unsent);
         const { imei, commandId } = incoming;
         const sent = { imei, commandId, messageId: 0x8103, serialNo: 7 };
         announce(deps.bus, commandSent, sent, commandSentSubject(imei));

@@ -42,6 +42,9 @@ describe('the end of an attempt', () => {
     expect(change).toEqual({ flight: null, status: 'queued', notBefore: new Date(now.getTime() + 5_000) });
     const wakeUp = end('wakeup', { kind: 'notSent', retryMs: 5_000 });
     expect(wakeUp.notBefore).toEqual(new Date(now.getTime() + 60_000));
+    const away = { kind: 'notSent', retryMs: 5_000, isOfDevice: true } as const;
+    expect(end('text', away)).toEqual({ flight: null, status: 'queued', notBefore: null });
+    expect(end('wakeup', away).notBefore).toEqual(new Date(now.getTime() + 60_000));
   });
 
   it('is an attempt where its socket took the bytes, whatever is said later', () => {

@@ -39,8 +39,8 @@ export type Ending =
       readonly serial: number | null;
       readonly answer: Readonly<Record<string, unknown>> | null;
     }
-  /** Nothing was sent: it stays in the queue for so long. */
-  | { readonly kind: 'notSent'; readonly retryMs: number }
+  /** Nothing was sent: it stays in the queue for so long. Where that is the device's doing (`isOfDevice`), what is behind it waits too, so that the order stays. */
+  | { readonly kind: 'notSent'; readonly retryMs: number; readonly isOfDevice?: boolean }
   /** It was sent, and nobody answered. */
   | { readonly kind: 'unanswered' }
   /** The terminal's answer makes no sense, or the command can not be sent to it at all. */

@@ -51,7 +51,7 @@ function endingOf(error: unknown, { isRepeated }: Attempt): Ending {
     // Gateways say so of the command itself: no frame of it has been written.
     case 'device_not_connected':
     case 'rate_limited':
-      return { kind: 'notSent', retryMs: busyRetryMs };
+      return { kind: 'notSent', retryMs: busyRetryMs, isOfDevice: true };
     case 'camera_busy':
     case 'quota_exceeded':
       return notAsked(cameraBusyRetryMs);

@@ -93,6 +93,19 @@ describe('the worker of the command queue', () => {
     expect(terminals.seen.slice(0, 3).map(({ imei }) => imei)).toEqual([silent, answering, silent]);
   });
 
+  it('keeps the order where the device is busy or away for a while', async () => {
+    const imei = newImei();
+    terminals.unsent.push({ kind: 'busy', detail: 'Too many commands are in flight.' }, { kind: 'notConnected' });
+    const rawOf = (body_hex: string) => ({ type: 'raw', params: { message_id: '0x8900', body_hex } });
+    const made = await later(imei, [rawOf('01'), rawOf('02')]);
+    await terminals.connect(imei);
+    await during({}, async () => {
+      for (const one of made) await until(async () => (await statusOf(one)) === 'acknowledged');
+    });
+    const bodies = terminals.seen.map(({ command }) => (command.kind === 'raw' ? command.bodyHex : command.kind));
+    expect(bodies).toEqual(['01', '01', '01', '02']);
+  });
+
   it('leaves a queue after the command that is under way, once another replica has it', async () => {
     const imei = newImei();
     let answer: (outcome: Outcome) => void = () => undefined;

@@ -63,6 +63,8 @@ export class CommandWorker {
   /** When a queue had its last turn here, of those that wait. */
   readonly #turns = new Map<string, number>();
   #turn = 0;
+  /** Until when queues are left alone whose device can not be reached. */
+  readonly #rests = new Map<string, number>();
   /** True while more queues wait than are looked after at the same time. */
   #isCrowded = false;
   /** Attempts of this process, by their name. */
@@ -129,6 +131,7 @@ export class CommandWorker {
       due.filter(({ type, flight }) => type === 'wakeup' || flight !== null).map(({ imei }) => imei),
     );
     this.#isCrowded = false;
+    for (const [imei, untilMs] of this.#rests) if (untilMs <= performance.now()) this.#rests.delete(imei);
     for (const imei of this.#inTurn(imeis))
       if (connected.has(imei) || always.has(imei)) this.#attendTo(imei, sessions.has(imei));
   }
@@ -144,6 +147,7 @@ export class CommandWorker {
   /** Works one queue off in the background, unless that is being done. */
   #attendTo(imei: string, isConnected: boolean): void {
     if (this.#isStopped || this.#queues.has(imei)) return;
+    if ((this.#rests.get(imei) ?? 0) > performance.now()) return;
     if (this.#queues.size >= this.#times.queuesAtOnce) {
       this.#isCrowded = true;
       return;
@@ -245,6 +249,7 @@ export class CommandWorker {
     const isDone = await this.#queue.duringFlight(command._id, name, change);
     if (isDone && change.status !== undefined) this.#tell(command._id);
     const { commandId, imei, type } = command;
+    if (waitsForDevice(command, ending)) this.#rests.set(imei, performance.now() + ending.retryMs);
     this.#parts.log.info({ commandId, imei, type, ending: ending.kind, status: change.status }, 'a command was tried');
     return ending.kind !== 'notSent' && ending.kind !== 'unknown';
   }
@@ -285,6 +290,10 @@ const sentPart = (command: Command, sent: SentFrame | undefined, now: Date): Com
 const retryMsOf = ({ type }: Command, { retryMs }: { retryMs: number }): number =>
   type === 'wakeup' ? Math.max(retryMs, wakeRetryMs) : retryMs;
 
+/** A wake-up is for devices that can not be reached: it has a time of its own, and holds up nobody. */
+const waitsForDevice = (command: Command, ending: Ending): ending is Extract<Ending, { kind: 'notSent' }> =>
+  ending.kind === 'notSent' && ending.isOfDevice === true && command.type !== 'wakeup';
+
 /** What the end of an attempt makes of a command. */
 export function changeOf(command: Command, ending: Ending, sent?: SentFrame, now = new Date()): CommandChange {
   const done = { flight: null, notBefore: null, completedAt: now };
@@ -301,7 +310,12 @@ export function changeOf(command: Command, ending: Ending, sent?: SentFrame, now
     case 'notSent':
       // What its socket took is not sent again, whatever a gateway that has lost its records says.
       if (command.status === 'sent' || sent !== undefined) return changeOf(command, { kind: 'unanswered' }, sent, now);
-      return { flight: null, status: 'queued', notBefore: new Date(now.getTime() + retryMsOf(command, ending)) };
+      return {
+        flight: null,
+        status: 'queued',
+        // Its queue waits, and then it is the first as before.
+        notBefore: waitsForDevice(command, ending) ? null : new Date(now.getTime() + retryMsOf(command, ending)),
+      };
     case 'unknown':
       return { notBefore: new Date(now.getTime() + unknownRetryMs) };
     case 'unanswered': {
