@@ -51,7 +51,8 @@ function shifted(bounds: Bounds): Bounds {
   const width = bounds.maxLng - bounds.minLng;
   if (width >= 360) return { ...bounds, minLng: -180, maxLng: 180 };
   const minLng = bounds.minLng === 180 && width > 0 ? -180 : normalLongitude(bounds.minLng);
-  return { ...bounds, minLng, maxLng: minLng + width };
+  // As it is where it need not be moved: a sum may leave the easternmost corner out.
+  return minLng === bounds.minLng ? bounds : { ...bounds, minLng, maxLng: minLng + width };
 }
 
 /** As records show it, `[min_lat, min_lng, max_lat, max_lng]`; across the date line the third is the smaller longitude, as in GeoJSON. */

@@ -10,12 +10,15 @@ import type { Geofence } from './schema.ts';
 export class Holders {
   readonly vehicles: readonly AccountVehicle[];
   readonly #tree: GroupTree<VehicleGroup>;
+  /** Groups that name geofences, by geofence. */
+  readonly #naming: ReadonlyMap<number, readonly number[]>;
   /** There are other vehicles, of which nothing is told. */
   readonly #isPart: boolean;
 
   private constructor(vehicles: readonly AccountVehicle[], tree: GroupTree<VehicleGroup>, isPart = false) {
     this.vehicles = vehicles;
     this.#tree = tree;
+    this.#naming = naming(tree);
     this.#isPart = isPart;
   }
 
@@ -37,22 +40,17 @@ export class Holders {
   /** The vehicles and groups that a geofence names, as far as they are told of: groups that one of the vehicles is in. */
   named({ vehicles, groups }: Pick<Geofence, 'vehicles' | 'groups'>): { vehicles: number[]; groups: number[] } {
     if (!this.#isPart) return { vehicles: [...vehicles], groups: [...groups] };
-    const [ids, groupIds] = [this.vehicles.map(({ _id }) => _id), this.vehicles.flatMap((each) => each.groupIds)];
-    return {
-      vehicles: vehicles.filter((id) => ids.includes(id)),
-      groups: groups.filter((id) => groupIds.includes(id)),
-    };
+    const ids = new Set(this.vehicles.map(({ _id }) => _id));
+    const groupIds = new Set(this.vehicles.flatMap((each) => each.groupIds));
+    return { vehicles: vehicles.filter((id) => ids.has(id)), groups: groups.filter((id) => groupIds.has(id)) };
   }
 
   of(geofence: Pick<Geofence, '_id' | 'vehicles' | 'groups'>): AccountVehicle[] {
     const named = new Set(geofence.vehicles);
-    const groups = new Set(geofence.groups);
-    if (named.size === 0 && groups.size === 0) return [...this.vehicles];
-    return this.vehicles.filter(
-      ({ _id, groupIds }) =>
-        named.has(_id) ||
-        this.#above(groupIds).some((group) => groups.has(group._id) || group.geofences.includes(geofence._id)),
-    );
+    if (named.size === 0 && geofence.groups.length === 0) return [...this.vehicles];
+    const tops = [...geofence.groups, ...(this.#naming.get(geofence._id) ?? [])];
+    const groups = new Set(tops.flatMap((id) => this.#tree.withBelow(id).map((group) => group._id)));
+    return this.vehicles.filter(({ _id, groupIds }) => named.has(_id) || groupIds.some((id) => groups.has(id)));
   }
 
   /** Geofences that hold for at least one of the vehicles. */
@@ -74,4 +72,11 @@ export class Holders {
   #above(groupIds: readonly number[]): VehicleGroup[] {
     return [...new Set(groupIds.flatMap((id) => this.#tree.withAbove(id)))];
   }
+}
+
+function naming(tree: GroupTree<VehicleGroup>): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  for (const { _id, geofences } of tree.nodes)
+    for (const geofence of geofences) found.set(geofence, [...(found.get(geofence) ?? []), _id]);
+  return found;
 }

@@ -7,8 +7,9 @@ import * as fc from 'fast-check';
 import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
 import { pairs } from '../../coordinates.ts';
 import { overlap } from '../../geometry/bounds.ts';
+import { nearestOnLine } from '../../geometry/lines.ts';
 import { destination, type Position } from '../../geometry/positions.ts';
-import { contains, geometryOf, middleOf, shapeOf } from './shapes.ts';
+import { containing, contains, geometryOf, middleOf, shapeOf } from './shapes.ts';
 
 fc.configureGlobal({ seed: propertySeed });
 
@@ -26,6 +27,7 @@ describe('areas of geofences', () => {
         const awayM = distance(lngLat(middle), lngLat(position), { units: 'meters' });
         fc.pre(Math.abs(awayM - radiusM) > 0.01);
         expect(contains(circle, position)).toBe(awayM < radiusM);
+        expect(containing(circle)(position)).toBe(awayM < radiusM);
       }),
     );
   });
@@ -39,6 +41,7 @@ describe('areas of geofences', () => {
         const awayM = pointToLineDistance(lngLat(position), { type: 'LineString', coordinates }, { units: 'meters' });
         fc.pre(Math.abs(awayM - widthM / 2) > 1 + awayM * 0.005);
         expect(contains(corridor, position)).toBe(awayM < widthM / 2);
+        expect(containing(corridor)(position)).toBe(awayM < widthM / 2);
       }),
     );
   });
@@ -59,6 +62,11 @@ describe('areas of geofences', () => {
           const position = destination(middle, bearing, far);
           const geometry = geometryOf(polygon) as { type: 'Polygon'; coordinates: [number, number][][] };
           expect(contains(polygon, position)).toBe(booleanPointInPolygon(lngLat(position), geometry));
+          // The two may differ on the edge alone, which belongs to it.
+          const edge = nearestOnLine(position, [...ring, ...ring.slice(0, 1)]);
+          const isOnEdge = (edge?.distanceM ?? 0) < 0.01;
+          expect(containing(polygon)(position) === contains(polygon, position) || isOnEdge).toBe(true);
+          expect(ring.map(containing(polygon))).not.toContain(false);
           expect(polygon.areaM2 / area(geometry)).toBeCloseTo(1, 3);
           expect(signedArea(geometry.coordinates[0] ?? [])).toBeGreaterThan(0);
         },

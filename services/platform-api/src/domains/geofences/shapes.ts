@@ -1,6 +1,7 @@
 import { type ErrorDetail, invalid } from '@fleet/service-kit';
 import { flat, pairs } from '../../coordinates.ts';
 import { type Bounds, boundsOf, isWithin } from '../../geometry/bounds.ts';
+import { distanceToLineM, flatLine, isInFlatRing } from '../../geometry/flat-lines.ts';
 import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
 import { areaM2, isInRing, openRing, ringFault } from '../../geometry/rings.ts';
@@ -76,6 +77,25 @@ export function contains(geofence: Shape & Pick<Geofence, 'bounds'>, position: P
   const [centre] = positions;
   if (type === 'circle') return centre !== undefined && distanceM(position, centre) <= (radiusM ?? 0);
   return (nearestOnLine(position, positions)?.distanceM ?? Number.POSITIVE_INFINITY) <= (widthM ?? 0) / 2;
+}
+
+/** A millimetre from the edge is on it. */
+const edgeM = 0.001;
+
+/** `contains` for many positions: what does not depend on them is made once. */
+export function containing(geofence: Shape & Pick<Geofence, 'bounds'>): (position: Position) => boolean {
+  const { type, points, radiusM, widthM, bounds } = geofence;
+  const positions = pairs(points);
+  const line = flatLine(positions, type === 'polygon');
+  const isIn = (position: Position): boolean => {
+    const [latitude, longitude] = position;
+    if (type === 'corridor') return distanceToLineM(line, latitude, longitude) <= (widthM ?? 0) / 2;
+    if (type === 'polygon')
+      return isInFlatRing(line, latitude, longitude) || distanceToLineM(line, latitude, longitude) <= edgeM;
+    const [centre] = positions;
+    return centre !== undefined && distanceM(position, centre) <= (radiusM ?? 0);
+  };
+  return (position) => isWithin(position, bounds) && isIn(position);
 }
 
 /** A position in the middle of an area, to show it on a map. */

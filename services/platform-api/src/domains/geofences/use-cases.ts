@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { bboxAt } from '../../coordinates.ts';
@@ -14,7 +15,7 @@ import { ownVehicleIds } from '../vehicles/assignments.ts';
 import { Holders } from './holders.ts';
 import { checkDwell, detailsOf, geofenceDefaults, isOfShape, maxGeofences, shapeAfter } from './rules.ts';
 import type { Geofence, GeofenceBody, GeofenceShown, ListGeofencesQuery } from './schema.ts';
-import { contains } from './shapes.ts';
+import { containing } from './shapes.ts';
 import { shownGeofence } from './shown.ts';
 import { geofencesIn } from './store.ts';
 import { holdersSeen, ownIds, visiblePart } from './visibility.ts';
@@ -173,12 +174,17 @@ async function shownOne(deps: Parts, geofence: Geofence, holders?: Holders): Pro
 async function shownGeofences(deps: Parts, geofences: readonly Geofence[], holders: Holders): Promise<GeofenceShown[]> {
   const imeis = holders.vehicles.flatMap(({ imei }) => (imei === null ? [] : [imei]));
   const locations = await lastLocationsIfKnown(deps, geofences.length === 0 ? [] : imeis);
-  return geofences.map((geofence) => {
+  const shown: GeofenceShown[] = [];
+  for (const geofence of geofences) {
     const vehicles = holders.of(geofence);
+    const isIn = containing(geofence);
     const inside = vehicles.filter(({ imei }) => {
       const location = imei === null ? undefined : locations.get(imei);
-      return location?.gpsValid === true && contains(geofence, [location.latitude, location.longitude]);
+      return location?.gpsValid === true && isIn([location.latitude, location.longitude]);
     });
-    return shownGeofence(geofence, { vehicles, insideCount: inside.length, named: holders.named(geofence) });
-  });
+    shown.push(shownGeofence(geofence, { vehicles, insideCount: inside.length, named: holders.named(geofence) }));
+    // Each looks at every vehicle of the account: others have their turns.
+    await otherWork();
+  }
+  return shown;
 }

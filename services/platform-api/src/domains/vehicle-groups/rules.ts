@@ -25,6 +25,11 @@ export class GroupTree<T extends GroupNode = GroupNode> {
     }
   }
 
+  /** All of them. */
+  get nodes(): readonly T[] {
+    return [...this.#nodes.values()];
+  }
+
   has(id: number): boolean {
     return this.#nodes.has(id);
   }
