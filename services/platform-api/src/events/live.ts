@@ -1,13 +1,16 @@
 import { announce, type Bus, type LiveEvent, liveEvents, liveSubject } from '@fleet/bus';
 
+/** A message stays below the broker's limit. */
+const atOnce = 500;
+
 /** Tells the websockets of all replicas what has just happened to vehicles of an account. */
 export function tellLive(
   bus: Bus,
   accountId: number,
   events: readonly (Omit<LiveEvent, 'atMs'> & { readonly atMs?: number })[],
 ): void {
-  if (events.length === 0) return;
   const now = Date.now();
   const dated = events.map((event) => ({ ...event, atMs: event.atMs ?? now }));
-  announce(bus, liveEvents, { accountId, events: dated }, liveSubject(accountId));
+  for (let at = 0; at < dated.length; at += atOnce)
+    announce(bus, liveEvents, { accountId, events: dated.slice(at, at + atOnce) }, liveSubject(accountId));
 }

@@ -98,6 +98,14 @@ describe('changes of the fleet', () => {
     expect(changes).toContainEqual({ accountId: world.ours.accountId, kind });
   });
 
+  it('of more vehicles than one message has room for are told in several', async () => {
+    const { accountId } = world.ours;
+    const ids = Array.from({ length: 20_000 }, (_unused, at) => ({ _id: 5_000_000 + at }));
+    world.records.changed({ collection: 'vehicles', accountId, action: 'updated', records: ids });
+    await until(() => vehicleEvents().length >= ids.length);
+    expect(new Set(heard.flatMap(({ events }) => events.map(({ vehicleId }) => vehicleId))).size).toBe(ids.length);
+  });
+
   it('of preferences end caches', async () => {
     const api = world.as(world.ours.owner);
     expect((await api.put('/api/user-preferences/me', { language: 'es' })).status).toBe(200);

@@ -4,9 +4,6 @@ import { shownLocation } from '../domains/realtime/shown.ts';
 import { tellLive } from '../events/live.ts';
 import type { Moved } from './unit.ts';
 
-/** A live message stays below the broker's limit. */
-const atOnce = 500;
-
 /** Terminals that were silent for so long that they were offline, and when what has ended that was received, by canonical number. */
 export type Returned = ReadonlyMap<string, number>;
 
@@ -31,8 +28,7 @@ export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.n
     if (known === undefined) byAccount.set(accountId, events);
     else known.push(...events);
   }
-  for (const [accountId, events] of byAccount)
-    for (let at = 0; at < events.length; at += atOnce) tellLive(bus, accountId, events.slice(at, at + atOnce));
+  for (const [accountId, events] of byAccount) tellLive(bus, accountId, events);
   return returned;
 }
 
