@@ -1,5 +1,5 @@
 import { createLogger } from '@fleet/service-kit';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { loadConfig } from '../config.ts';
 import { messagesOf } from '../providers/messages.ts';
 import { ProviderStandIn } from '../testing/provider-stand-in.ts';
@@ -14,6 +14,7 @@ beforeEach(async () => {
   mails = guardedMessages('mail', messages, { requestsToOpen: 4, leftAloneMs: 60_000 });
 });
 afterEach(async () => {
+  jest.useRealTimers();
   mails.stop();
   await standIn.close();
 });
@@ -34,4 +35,22 @@ it('a provider that is away, or takes the key for none, is left alone, and mails
   }
   await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 60_000 });
   expect(standIn.received).toHaveLength(4);
+});
+
+it('a provider that is back for a moment alone is left alone again, however many mails have waited for it', async () => {
+  jest.useFakeTimers();
+  let isAway = true;
+  const messages = { send: async () => (isAway ? Promise.reject(new Error('away')) : undefined) };
+  const waiting = guardedMessages('mail', messages, { requestsToOpen: 4, leftAloneMs: 30_000 });
+  const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
+  const leftAlone = { name: 'SendingFailed', retryAfterMs: 30_000 };
+  for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
+  for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(leftAlone);
+  jest.advanceTimersByTime(30_000);
+  isAway = false;
+  await send();
+  isAway = true;
+  await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
+  await expect(send()).rejects.toMatchObject(leftAlone);
+  waiting.stop();
 });

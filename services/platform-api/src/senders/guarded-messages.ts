@@ -23,13 +23,15 @@ export function guardedMessages(name: string, messages: Messages, options: LineO
   });
   return {
     send: async (message) => {
-      const retryAfterMs = breaker.opened ? leftAloneMs : null;
+      // Not asked: the breaker would count it as one that did not fail.
+      if (breaker.opened)
+        throw new SendingFailed(`the provider of ${name} is left alone after failures`, { retryAfterMs: leftAloneMs });
       try {
         await breaker.fire(message);
       } catch (cause) {
         if (cause instanceof MessageRefused)
           throw new SendingRefused(`the provider of ${name} refuses a message: ${cause.message}`);
-        throw new SendingFailed(`the provider of ${name} did not take a message`, { retryAfterMs, cause });
+        throw new SendingFailed(`the provider of ${name} did not take a message`, { cause });
       }
     },
     stop: () => breaker.shutdown(),
