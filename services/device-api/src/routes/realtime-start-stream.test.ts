@@ -57,6 +57,8 @@ describe('what the camera is told', () => {
     expect((await start(await world.device(() => answered(0x9101)), '&host=media.fleet.example', strict)).status).toBe(
       200,
     );
+    // Requests over the bus go to any replica.
+    await strict.stop();
   });
 });
 
@@ -193,6 +195,7 @@ describe('requests at the same time', () => {
     expect((await start(imei, '', quick)).status).toBe(504);
     answer(answered(0x9101));
     expect((await first).status).toBe(200);
+    await quick.stop();
   });
 });
 

@@ -68,6 +68,8 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     expect((await quick.get(`${path}?imei=${imei}`, init)).status).toBe(504);
     const limited = await world.service({ REQUEST_LIMIT_MS: '300' });
     expect((await limited.get(`${path}?imei=${imei}`, init)).status).toBe(503);
+    // Requests over the bus go to any replica.
+    await Promise.all([quick.stop(), limited.stop()]);
   });
 
   it('takes a body of 16 KiB, and refuses one byte more, with and without a length', async () => {

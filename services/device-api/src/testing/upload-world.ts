@@ -80,7 +80,7 @@ export class UploadWorld {
   /** Waited for before the files of an upload are removed. */
   beforeRemoval: (uploadId: string) => Promise<void> = async () => undefined;
   readonly #database: Database;
-  readonly #clients: Client[] = [];
+  #clients: Client[] = [];
 
   private constructor(world: World, database: Database, databaseUrl: string) {
     this.world = world;
@@ -128,7 +128,12 @@ export class UploadWorld {
   async service(env: Record<string, string> = {}): ReturnType<World['service']> {
     const service = await this.world.service({ MONGODB_URL: this.databaseUrl, ...slowBucket, ...env });
     this.#clients.push(service);
-    return service;
+    const stopIt = service.stop.bind(service);
+    const stop = (): Promise<void> => {
+      this.#clients = this.#clients.filter((client) => client !== service);
+      return stopIt();
+    };
+    return Object.assign(service, { stop });
   }
 
   /** Waits until so many commands about a device have been let in, and have had the time to look at the records. */
