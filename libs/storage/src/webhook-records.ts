@@ -100,7 +100,7 @@ export class WebhookRecords {
   async ensureIndexes(): Promise<void> {
     await this.#deliveries.createIndex({ webhookId: 1, number: -1 });
     await this.#deliveries.createIndex({ webhookId: 1, status: 1, number: -1 });
-    await this.#deliveries.createIndex({ webhookId: 1, createdAtMs: 1 });
+    await this.#deliveries.createIndex({ webhookId: 1, createdAtMs: 1, number: 1 });
     await this.#deliveries.createIndex({ status: 1, nextAttemptAtMs: 1 });
     await this.#deliveries.createIndex({ createdAtMs: 1 });
     await this.#due.createIndex({ dueAtMs: 1 });

@@ -4,7 +4,7 @@ export interface Index {
   readonly keys: Readonly<Record<string, 1 | -1 | '2dsphere'>>;
 }
 
-/** All indexes: lists are read by account, newest first. Uniqueness needs none: see `AccountRecords`. */
+/** All indexes: lists are read by account, newest first; where they are sorted by a moment, the id that breaks ties belongs to the index. Uniqueness needs none: see `AccountRecords`. */
 export const indexes: readonly Index[] = [
   { collection: 'users', keys: { accountId: 1, _id: -1 } },
   { collection: 'accounts', keys: { dealerAccountId: 1 } },
@@ -14,7 +14,7 @@ export const indexes: readonly Index[] = [
   { collection: 'sessions', keys: { expiresAt: 1 } },
   { collection: 'api_keys', keys: { accountId: 1, _id: -1 } },
   { collection: 'audit_log', keys: { accountId: 1, _id: -1 } },
-  { collection: 'audit_log', keys: { accountId: 1, createdAt: -1 } },
+  { collection: 'audit_log', keys: { accountId: 1, createdAt: -1, _id: -1 } },
   { collection: 'audit_log', keys: { createdAt: 1 } },
   { collection: 'audit_told', keys: { takenAt: 1 } },
   { collection: 'vehicles', keys: { accountId: 1, _id: -1 } },
@@ -32,16 +32,16 @@ export const indexes: readonly Index[] = [
   { collection: 'share_links', keys: { accountId: 1, userId: 1, _id: -1 } },
   { collection: 'position_buckets', keys: { accountId: 1 } },
   { collection: 'position_days', keys: { accountId: 1 } },
-  { collection: 'notifications', keys: { accountId: 1, timestamp: -1 } },
+  { collection: 'notifications', keys: { accountId: 1, timestamp: -1, _id: -1 } },
   { collection: 'notifications', keys: { accountId: 1, _id: -1 } },
   { collection: 'notifications', keys: { accountId: 1, createdAt: 1 } },
-  { collection: 'notifications', keys: { vehicleId: 1, timestamp: -1 } },
+  { collection: 'notifications', keys: { vehicleId: 1, timestamp: -1, _id: -1 } },
   { collection: 'notifications', keys: { vehicleId: 1, _id: -1 } },
   { collection: 'attachment_requests', keys: { accountId: 1 } },
   { collection: 'attachment_requests', keys: { nextAtMs: 1 } },
   { collection: 'media', keys: { vehicleId: 1, _id: -1 } },
-  { collection: 'media', keys: { vehicleId: 1, takenAt: -1 } },
-  { collection: 'media', keys: { vehicleId: 1, receivedAt: 1 } },
+  { collection: 'media', keys: { vehicleId: 1, takenAt: -1, _id: -1 } },
+  { collection: 'media', keys: { vehicleId: 1, receivedAt: 1, _id: 1 } },
   { collection: 'media', keys: { accountId: 1, receivedAt: 1 } },
   { collection: 'media', keys: { source: 1, _id: 1 } },
   { collection: 'media_removals', keys: { doneAt: 1, notedAt: 1 } },
@@ -75,7 +75,7 @@ export const indexes: readonly Index[] = [
   { collection: 'partner_heartbeats', keys: { accountId: 1, imei: 1, timestamp: -1 } },
   { collection: 'support_tickets', keys: { accountId: 1, _id: -1 } },
   { collection: 'chat_messages', keys: { accountId: 1, _id: -1 } },
-  { collection: 'chat_messages', keys: { accountId: 1, receivedAt: -1 } },
+  { collection: 'chat_messages', keys: { accountId: 1, receivedAt: -1, _id: -1 } },
   { collection: 'chat_messages', keys: { messageKey: 1 } },
   { collection: 'partners', keys: { accountId: 1, _id: -1 } },
 ];
