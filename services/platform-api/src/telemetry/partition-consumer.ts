@@ -4,7 +4,7 @@ import { PointIndex } from '../domains/positions/point-index.ts';
 import { knownPoints } from '../domains/positions/store.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 import type { AttachmentsQueue } from './attachments-queue.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fleet, FleetVehicle } from './fleet.ts';
 import { HistoryWriter } from './history-writer.ts';
 import type { Judges } from './judge.ts';
 import { type Returned, tellOfPositions } from './live.ts';
@@ -62,6 +62,8 @@ export class PartitionConsumer {
   /** Those that have changed since they were last in MongoDB. */
   #unstored = new Map<string, VehicleState>();
   #place: PartitionPlace = { stream: '', seq: 0 };
+  /** Up to where MongoDB has all states, but for those in `#unstored`. */
+  #covered: PartitionPlace = { stream: '', seq: 0 };
   #log: StoredLog | undefined;
   #flush: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
@@ -120,8 +122,8 @@ export class PartitionConsumer {
   }
 
   /**
-   * The message behind which to begin: where Redis says, or, where it has forgotten, the last place of which MongoDB has all states; and not behind what the history
-   * has. What was applied already is known by the states.
+   * The message behind which to begin: where Redis says, but not behind the last place of which MongoDB has all states, nor behind what the history has. What was applied
+   * already is known by the states.
    */
   async #whereToBegin(): Promise<number> {
     const { deps, stream } = this.#parts;
@@ -135,7 +137,9 @@ export class PartitionConsumer {
     const applied = [known, stored].find((place) => place?.stream === stream)?.seq ?? 0;
     this.#place = { stream, seq: applied };
     await writeStates(deps.redis, this.#partition, known, this.#place, new Map());
-    return Math.min(applied, history?.stream === stream ? history.seq : 0);
+    const seqOf = (place: PartitionPlace | null): number => (place?.stream === stream ? place.seq : 0);
+    this.#covered = { stream, seq: Math.min(applied, seqOf(stored)) };
+    return Math.min(this.#covered.seq, seqOf(history));
   }
 
   /** A Redis that was emptied gets back what is known here, and of the silent vehicles what MongoDB knows. */
@@ -192,6 +196,7 @@ export class PartitionConsumer {
     this.#requireHeld();
     // Messages that are read again for the history alone have their place behind them.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
+    if (place.seq > this.#covered.seq) this.#covered = place;
     if (this.#isForgotten) await this.#remind();
     onHeard(unit.moved.keys(), tellOfPositions(deps.bus, unit.moved.values()));
     metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
@@ -220,7 +225,21 @@ export class PartitionConsumer {
     const waiting = new PointIndex(...this.#history.waiting);
     const isStored = await knownPoints(deps.database, lateOnes(arrived, vehicles, states));
     const isKnown: Judges['isKnown'] = (position, hash) => waiting.has(position, hash) || isStored(position, hash);
-    return judgeUnit(arrived, vehicles, states, { stream, settings, judges: { ...judges, isKnown } });
+    const unit = judgeUnit(arrived, vehicles, states, { stream, settings, judges: { ...judges, isKnown } });
+    if ((messages[0]?.sequence ?? 0) <= this.#place.seq) this.#keepApplied(states, vehicles, unit);
+    return unit;
+  }
+
+  /** Of messages that are read again: whoever applied them may have died before MongoDB had the states. */
+  #keepApplied(
+    states: ReadonlyMap<string, VehicleState>,
+    vehicles: ReadonlyMap<string, FleetVehicle | null>,
+    { moved }: Unit,
+  ): void {
+    for (const [imei, state] of states) {
+      const isPresent = isStateOf(state, vehicles.get(imei)?.vehicle);
+      if (isPresent && !moved.has(imei) && !this.#unstored.has(imei)) this.#unstored.set(imei, state);
+    }
   }
 
   async #statesOf(imeis: readonly string[]): Promise<Map<string, VehicleState>> {
@@ -272,7 +291,7 @@ export class PartitionConsumer {
     // One that was frozen would write over what another has stored since.
     if (!this.#isHeld()) return;
     const { database } = this.#parts.deps;
-    const place = this.#place;
+    const place = this.#covered;
     const states = this.#unstored;
     this.#unstored = new Map();
     try {

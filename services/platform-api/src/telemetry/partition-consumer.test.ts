@@ -1,0 +1,73 @@
+import { randomInt } from 'node:crypto';
+import { streamMadeAt, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import { encodeBody, locationReport } from '@fleet/jt808';
+import { Registry } from '@fleet/service-kit';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { defaultRuleSettings } from '../rules/settings.ts';
+import { PlatformWorld } from '../testing/platform-world.ts';
+import { cameraTime, judges, locationOf } from '../testing/telemetry-reports.ts';
+import { newImei } from '../testing/terminals.ts';
+import { Fleet } from './fleet.ts';
+import { TelemetryMetrics } from './metrics.ts';
+import { type ConsumerParts, PartitionConsumer } from './partition-consumer.ts';
+import { readPlace, readStoredPlace, readStoredStates, storeHistoryPlace, storePlace } from './states.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let world: PlatformWorld;
+let fleet: Fleet;
+let parts: ConsumerParts;
+/** Nobody else's. */
+const partition = 1_000 + randomInt(1e9);
+beforeAll(async () => {
+  world = await PlatformWorld.open({ PLATFORM_ROLES: 'api' });
+  fleet = new Fleet(world.deps);
+  const stream = (await streamMadeAt(world.bus, 'TELEMETRY')) ?? '';
+  const metrics = new TelemetryMetrics(new Registry());
+  const others = { settings: defaultRuleSettings, attachments: null, onHeard: () => undefined };
+  parts = { deps: world.deps, fleet, judges, metrics, stream, ...others };
+});
+afterAll(async () => {
+  fleet.stop();
+  await world.close();
+});
+
+const startMs = Math.floor(Date.now() / 1_000) * 1_000 - 60_000;
+
+async function report(imei: string, second: number): Promise<number> {
+  const batch = new TelemetryBatch();
+  const body = encodeBody(locationReport, locationOf({ time: cameraTime(startMs + second * 1_000) }), '2013');
+  batch.append(1, Buffer.from(imei, 'hex'), 0x0200, second, Date.now(), body);
+  return (await world.bus.js.publish(telemetrySubject(partition), batch.take())).seq;
+}
+const placeOf = async (): Promise<number> => (await readPlace(world.deps.redis, partition))?.seq ?? 0;
+
+it('what a replica that has died had not brought to the database yet is brought there by the next one, before it says so', async () => {
+  const { database } = world.deps;
+  const imei = newImei();
+  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  expect(made.status).toBe(201);
+  const storedMs = async () => (await readStoredStates(database, [imei])).get(imei)?.location.timestamp;
+  let isAlive = true;
+  const first = new PartitionConsumer(partition, () => isAlive, parts);
+  const before = await report(imei, 0);
+  await until(async () => (await placeOf()) >= before);
+  // It has said so a moment ago.
+  await storePlace(database, partition, { stream: parts.stream, seq: before });
+  const last = await report(imei, 10);
+  await until(async () => (await placeOf()) >= last);
+  isAlive = false;
+  await first.stop();
+  // The history was quicker.
+  await storeHistoryPlace(database, partition, { stream: parts.stream, seq: last });
+  expect(await storedMs()).toBe(startMs);
+
+  const second = new PartitionConsumer(partition, () => true, parts);
+  const mark = await world.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take());
+  await until(async () => (await placeOf()) >= mark.seq);
+  await second.stop();
+  expect((await readStoredPlace(database, partition))?.seq).toBeGreaterThan(last);
+  expect(await storedMs()).toBe(startMs + 10_000);
+});
