@@ -121,7 +121,8 @@ export class CommandWorker {
     // What waits for terminals that are away for weeks does not hide what came later.
     this.#lookedUpTo = waiting.length < lookAtOnce ? 0 : (waiting.at(-1)?._id ?? 0);
     const due = waiting.filter(({ flight, notBefore }) => flight !== null || notBefore === null || notBefore <= now);
-    const imeis = [...new Set(due.map(({ imei }) => imei))];
+    this.#forget(new Set(waiting.map(({ imei }) => imei)));
+    const imeis = [...new Set(due.map(({ imei }) => imei))].filter((imei) => !this.#isResting(imei));
     if (imeis.length === 0) return;
     const sessions = await readDevices(this.#parts.redis, imeis);
     const others = await this.#parts.partnerChannels.reachable(imeis.filter((imei) => !sessions.has(imei)));
@@ -131,23 +132,29 @@ export class CommandWorker {
       due.filter(({ type, flight }) => type === 'wakeup' || flight !== null).map(({ imei }) => imei),
     );
     this.#isCrowded = false;
-    for (const [imei, untilMs] of this.#rests) if (untilMs <= performance.now()) this.#rests.delete(imei);
     for (const imei of this.#inTurn(imeis))
       if (connected.has(imei) || always.has(imei)) this.#attendTo(imei, sessions.has(imei));
   }
 
+  /** Forgets queues that nothing waits in, and rests that are over. */
+  #forget(waiting: ReadonlySet<string>): void {
+    for (const imei of this.#turns.keys()) if (!waiting.has(imei)) this.#turns.delete(imei);
+    for (const imei of this.#rests.keys()) if (!this.#isResting(imei)) this.#rests.delete(imei);
+  }
+
   /** Those that have waited longest for their turn first: many terminals that are silent do not hide those that answer. */
   #inTurn(imeis: readonly string[]): string[] {
-    const waiting = new Set(imeis);
-    for (const imei of this.#turns.keys()) if (!waiting.has(imei)) this.#turns.delete(imei);
     const turnOf = (imei: string): number => this.#turns.get(imei) ?? 0;
     return imeis.toSorted((one, other) => turnOf(one) - turnOf(other));
   }
 
+  #isResting(imei: string): boolean {
+    return (this.#rests.get(imei) ?? 0) > performance.now();
+  }
+
   /** Works one queue off in the background, unless that is being done. */
   #attendTo(imei: string, isConnected: boolean): void {
-    if (this.#isStopped || this.#queues.has(imei)) return;
-    if ((this.#rests.get(imei) ?? 0) > performance.now()) return;
+    if (this.#isStopped || this.#queues.has(imei) || this.#isResting(imei)) return;
     if (this.#queues.size >= this.#times.queuesAtOnce) {
       this.#isCrowded = true;
       return;
