@@ -1,6 +1,6 @@
 import type { Deps } from './deps.ts';
 import { sweepDeletedAccounts } from './domains/accounts/deletion.ts';
-import { removeEntriesBefore, sweepTold } from './domains/audit/store.ts';
+import { sweepEntries, sweepTold } from './domains/audit/store.ts';
 import { sweepAuth } from './domains/auth/store.ts';
 import { sweepOrders } from './domains/billing/use-cases.ts';
 import { removeOldCommands } from './domains/commands/use-cases.ts';
@@ -8,7 +8,8 @@ import { sweepFormerDrivers } from './domains/drivers/look-ups.ts';
 import { sweepAddresses } from './domains/geocoding/store.ts';
 import { syncTerminals } from './domains/geofences/terminal-sync.ts';
 import { settleRemovals } from './domains/media/removal.ts';
-import { mendMedia, removeOldMedia } from './domains/media/retention.ts';
+import { forgetOldRemovals, removeLostClips, removeOldMedia } from './domains/media/retention.ts';
+import { recountAll } from './domains/media/storage.ts';
 import { sweepTimes } from './domains/notifications/record.ts';
 import { removeOldNotifications } from './domains/notifications/retention.ts';
 import { sweepPositions } from './domains/positions/retention.ts';
@@ -41,7 +42,6 @@ export type Sweep = WholeSweep | SweepInTurns;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-const yearMs = 365 * 24 * hourMs;
 
 /** One line for each sweep; what it does in a domain is one of its use-cases. */
 export const sweeps: readonly Sweep[] = [
@@ -49,11 +49,7 @@ export const sweeps: readonly Sweep[] = [
   { name: 'sessions', everyMs: hourMs, run: ({ records }) => sweepSessions(records) },
   { name: 'kept addresses', everyMs: hourMs, run: ({ database }) => sweepAddresses(database) },
   { name: 'idempotency keys', everyMs: hourMs, run: ({ database }) => new IdempotencyKeys(database).sweep() },
-  {
-    name: 'audit log',
-    everyMs: hourMs,
-    run: ({ records }) => removeEntriesBefore(records, new Date(Date.now() - yearMs)),
-  },
+  { name: 'audit log', everyMs: hourMs, takeTurn: ({ records }, turn) => sweepEntries(records, turn) },
   { name: 'told to the audit log', everyMs: hourMs, takeTurn: ({ database }, turn) => sweepTold(database, turn) },
   { name: 'notifications', everyMs: 24 * hourMs, takeTurn: (deps, turn) => removeOldNotifications(deps, turn) },
   {
@@ -67,9 +63,11 @@ export const sweeps: readonly Sweep[] = [
     everyMs: minuteMs,
     run: (deps) => endDeletedVehicles(deps, onVehicleDeleted(deps)),
   },
-  { name: 'removals of media', everyMs: minuteMs, run: (deps) => settleRemovals(deps) },
-  { name: 'old media', everyMs: hourMs, run: (deps) => removeOldMedia(deps) },
-  { name: 'storage of media', everyMs: 24 * hourMs, run: (deps) => mendMedia(deps) },
+  { name: 'removals of media', everyMs: minuteMs, takeTurn: (deps, turn) => settleRemovals(deps, turn) },
+  { name: 'old media', everyMs: hourMs, takeTurn: (deps, turn) => removeOldMedia(deps, turn) },
+  { name: 'lost clips', everyMs: 24 * hourMs, takeTurn: (deps, turn) => removeLostClips(deps, turn) },
+  { name: 'storage of media', everyMs: 24 * hourMs, takeTurn: (deps, turn) => recountAll(deps, turn) },
+  { name: 'media that was removed', everyMs: 24 * hourMs, takeTurn: (deps, turn) => forgetOldRemovals(deps, turn) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   // Days are kept, not hours.
   { name: 'positions', everyMs: hourMs, takeTurn: (deps, turn) => sweepPositions(deps, turn) },

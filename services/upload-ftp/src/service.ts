@@ -38,6 +38,7 @@ import { closeRevoked, removeFiles } from './use-cases/remove-files.ts';
 import { removeOrphans } from './use-cases/remove-orphans.ts';
 import { Settler } from './use-cases/settler.ts';
 import { mendOwnFiles, sweep } from './use-cases/sweep.ts';
+import { TurnTaker } from './use-cases/turn-taker.ts';
 
 export interface UploadFtp extends Running {
   readonly httpPort: number;
@@ -226,6 +227,7 @@ function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onErro
     replyTimeoutMs: config.DEVICE_REPLY_TIMEOUT_MS,
     staleTransferMs: config.FTP_DATA_IDLE_MS * 3,
     isConnected: async (imei: string) => (await readDevice(redis, imei)) !== null,
+    isStopping: () => lifecycle.isStopping,
     log,
   };
   const stopSweep = every(config.UPLOAD_SWEEP_MS, () => sweep(sweepParts), onError);
@@ -234,18 +236,20 @@ function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onErro
     await lock.release().catch(onError);
   });
   const removals = { records, clips, uploads, remove: (place: UploadPlace) => stored.remove(place) };
-  lifecycle.onStop(
-    'orphans',
-    every(config.UPLOAD_ORPHANS_MS, () => removeOrphans(removals), onError),
-  );
+  const orphans = new TurnTaker<UploadPlace>({
+    periodMs: config.UPLOAD_ORPHANS_MS,
+    takeTurn: (turn) => removeOrphans(removals, turn),
+    onError,
+  });
+  lifecycle.onStop('orphans', () => orphans.stop());
   // Before the first camera logs in, and tried until the backends are there.
   lifecycle.onStop(
     'start',
     untilDone(async () => {
       await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
       await records.ensureIndexes();
-      await mendOwnFiles({ records, settler, clips, uploads }, pod);
-      await removeOrphans(removals);
+      await mendOwnFiles({ records, settler, clips, uploads, isStopping: () => lifecycle.isStopping }, pod);
+      void orphans.now();
     }, onError),
   );
   const results = consumeUploadResults(bus, { records, settler, metrics, log });

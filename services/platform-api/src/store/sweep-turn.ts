@@ -8,6 +8,9 @@ export interface SweepTurn {
 
 const longestTurnMs = 20_000;
 
+/** All of it, however long that takes. */
+export const wholeSweep: SweepTurn = { from: 1, isOver: () => false };
+
 /** A turn that is over when its time has passed, or when the service stops. */
 export function sweepTurn(from: number, stopped: AbortSignal, turnMs = longestTurnMs): SweepTurn {
   const untilMs = performance.now() + turnMs;

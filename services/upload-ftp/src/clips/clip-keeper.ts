@@ -2,6 +2,7 @@ import type { Logger } from '@fleet/service-kit';
 import type { UploadRecord, UploadRecords } from '@fleet/storage';
 import type { ClipDirectory, UploadPlace } from '../store/clip-directory.ts';
 import { Turns } from '../store/turns.ts';
+import type { SweepTurn } from '../use-cases/turn-taker.ts';
 import { placeOf } from './clip-content.ts';
 import { contentTypeOf } from './content-type.ts';
 import type { DirectoryStorage } from './directory-storage.ts';
@@ -27,7 +28,6 @@ export class ClipKeeper {
   readonly #options: ClipKeeperOptions;
   /** Moving and removing an upload never overlap. */
   readonly #turns = new Turns();
-  #isStopped = false;
   #httpUrl = '';
 
   constructor(options: ClipKeeperOptions) {
@@ -56,25 +56,25 @@ export class ClipKeeper {
     });
   }
 
-  /** Moves what lies in the directory and should not. */
-  async sweep(): Promise<void> {
+  /** Moves what lies in the directory and should not; answers behind which to go on, or null where all has been looked at. */
+  async sweep({ from, isOver }: SweepTurn<UploadPlace>): Promise<UploadPlace | null> {
     const { shared, directory, log } = this.#options;
-    if (shared === null) return;
-    for await (const place of directory.places()) {
-      if (this.#isStopped) return;
+    if (shared === null) return null;
+    for await (const place of directory.places(from)) {
       try {
         await this.keep(place);
       } catch (error) {
-        // Most likely the storage is away: the others would wait for it one after the other.
+        // Most likely the storage is away: the others would wait for it one after the other. Where it is this one alone, it does not keep them from being moved.
         log.warn({ err: error, uploadId: place.id }, 'a clip could not be moved to object storage; tried again later');
-        return;
+        return place;
       }
+      if (isOver()) return place;
     }
+    return null;
   }
 
   /** Waits for what is under way. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
     await this.#turns.whenIdle();
   }
 

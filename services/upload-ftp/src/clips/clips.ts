@@ -13,6 +13,7 @@ import type { UploadRecord, UploadRecords } from '@fleet/storage';
 import { clipRoute } from '../routes/clips.ts';
 import type { ClipDirectory, UploadPlace } from '../store/clip-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
+import { TurnTaker } from '../use-cases/turn-taker.ts';
 import { anyPod, ClipKeeper } from './clip-keeper.ts';
 import type { ClipStorage } from './clip-storage.ts';
 import { DirectoryStorage } from './directory-storage.ts';
@@ -86,11 +87,12 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
       lifecycle.onStop('clip requests', async () => {
         await Promise.all([...sources, ...removals].map((server) => server.stop()));
       });
-      const mend = async (): Promise<void> => {
-        await maker.removeStaleWork();
-        await keeper.sweep();
-      };
-      lifecycle.onStop('clip sweep', every(sweepMs, mend, onError));
+      lifecycle.onStop(
+        'stale work',
+        every(sweepMs, () => maker.removeStaleWork(), onError),
+      );
+      const sweep = new TurnTaker<UploadPlace>({ periodMs: sweepMs, takeTurn: (turn) => keeper.sweep(turn), onError });
+      lifecycle.onStop('clip sweep', () => sweep.stop());
     },
   };
 }

@@ -16,6 +16,7 @@ import type { DiskCheck } from '../store/disk-check.ts';
 import type { MediaDirectory, MediaPlace } from '../store/media-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { Turns } from '../store/turns.ts';
+import type { SweepTurn } from '../use-cases/turn-taker.ts';
 import { IncomingFile } from './incoming-file.ts';
 
 export { IncomingFile } from './incoming-file.ts';
@@ -61,7 +62,6 @@ export class MediaFiles {
   readonly #parts: MediaFilesParts;
   readonly #publisher: StoredPublisher;
   readonly #turns = new Turns();
-  #isStopped = false;
 
   constructor(parts: MediaFilesParts) {
     this.#parts = parts;
@@ -123,12 +123,12 @@ export class MediaFiles {
     });
   }
 
-  /** Does what a crash or an outage has left: files go to object storage and are told of. */
-  async sweep(): Promise<void> {
+  /** Does what a crash or an outage has left: files go to object storage and are told of. Answers null where all has been tried. */
+  async sweep({ isOver }: Pick<SweepTurn<'some'>, 'isOver'>): Promise<'some' | null> {
     let failuresInRow = 0;
     // In another order each time: files that always fail do not keep the others from being told of.
     for (const place of shuffled(await this.#parts.directory.untoldPlaces())) {
-      if (this.#isStopped) return;
+      if (isOver()) return 'some';
       try {
         await this.#turns.take(place.fileId, () => this.#sweepOne(place));
         failuresInRow = 0;
@@ -136,14 +136,14 @@ export class MediaFiles {
         this.#onError(error, place.fileId);
         failuresInRow += 1;
         // Most likely a backend is away: the others would wait for it one after the other.
-        if (failuresInRow === maxFailuresInRow) return;
+        if (failuresInRow === maxFailuresInRow) return 'some';
       }
     }
+    return null;
   }
 
   /** Waits for what is under way. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
     await this.#turns.whenIdle();
     this.#publisher.stop();
   }

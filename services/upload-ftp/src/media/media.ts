@@ -1,5 +1,5 @@
 import { type Bus, removeMediaFile, serveUseCase } from '@fleet/bus';
-import { every, type Lifecycle, type Logger, type Route, untilDone } from '@fleet/service-kit';
+import { every, type Lifecycle, type Logger, type Route } from '@fleet/service-kit';
 import { anyPod } from '../clips/clip-keeper.ts';
 import type { Config } from '../config.ts';
 import { Pictures } from '../handlers/pictures.ts';
@@ -8,6 +8,7 @@ import { fileRoute } from '../routes/files.ts';
 import type { DiskCheck } from '../store/disk-check.ts';
 import { MediaDirectory } from '../store/media-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
+import { TurnTaker } from '../use-cases/turn-taker.ts';
 import { MediaFiles } from './media-files.ts';
 
 export interface MediaParts {
@@ -60,15 +61,10 @@ function serveMedia(parts: MediaParts, bus: Bus, directory: MediaDirectory): Med
   lifecycle.onStop('removals of media files', async () => {
     await Promise.all(removals.map((server) => server.stop()));
   });
+  const sweep = new TurnTaker({ periodMs: config.UPLOAD_SWEEP_MS, takeTurn: (turn) => media.sweep(turn), onError });
+  lifecycle.onStop('media sweep', () => sweep.stop());
   // What a crash has left is told at once, and not only after the first wait.
-  lifecycle.onStop(
-    'first media sweep',
-    untilDone(() => media.sweep(), onError),
-  );
-  lifecycle.onStop(
-    'media sweep',
-    every(config.UPLOAD_SWEEP_MS, () => media.sweep(), onError),
-  );
+  void sweep.now();
   lifecycle.onStop(
     'media leftovers',
     every(config.UPLOAD_ORPHANS_MS, () => directory.removeLeftovers(), onError),

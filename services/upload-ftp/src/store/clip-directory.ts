@@ -87,17 +87,22 @@ export class ClipDirectory {
     await rm(aside, { recursive: true, force: true }).catch(() => undefined);
   }
 
-  /** Deletes what an interrupted removal has left. */
-  async emptyRemoved(): Promise<void> {
+  /** Deletes what an interrupted removal has left; false where the time was over before that. */
+  async emptyRemoved(isOver: () => boolean): Promise<boolean> {
     const dir = join(this.root, removedName);
-    for (const name of await namesIn(dir)) await rm(join(dir, name), { recursive: true, force: true });
+    for (const name of await namesIn(dir)) {
+      await rm(join(dir, name), { recursive: true, force: true });
+      if (isOver()) return false;
+    }
+    return true;
   }
 
-  /** Every upload that has a directory here, terminal by terminal. */
-  async *places(): AsyncGenerator<UploadPlace> {
-    for (const imei of await namesIn(this.root)) {
-      if (!imeiShape.test(imei)) continue;
-      for (const id of await namesIn(join(this.root, imei))) if (idShape.test(id)) yield { imei, id };
+  /** Every upload that has a directory here, or every one behind another, terminal by terminal: in an order that stays. */
+  async *places(after: UploadPlace | null): AsyncGenerator<UploadPlace> {
+    for (const imei of (await namesIn(this.root)).toSorted()) {
+      if (!imeiShape.test(imei) || (after !== null && imei < after.imei)) continue;
+      for (const id of (await namesIn(join(this.root, imei))).toSorted())
+        if (idShape.test(id) && (after === null || imei !== after.imei || id > after.id)) yield { imei, id };
     }
   }
 }

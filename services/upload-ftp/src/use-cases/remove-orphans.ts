@@ -1,30 +1,46 @@
 import type { ClipDirectory, UploadPlace } from '../store/clip-directory.ts';
 import type { RemoveParts } from './remove-files.ts';
+import type { SweepTurn } from './turn-taker.ts';
 
+/** Records that are asked for in one go; behind them it is seen whether the turn is over. */
 const batchSize = 200;
+const beforeAll: UploadPlace = { imei: '', id: '' };
 
-/** Removes the directories of this pod that no upload has use for: its record is gone, or it was cancelled. */
-export async function removeOrphans(parts: RemoveParts & { readonly clips: ClipDirectory }): Promise<number> {
-  const { records, clips, uploads, remove } = parts;
-  await clips.emptyRemoved();
-  let removed = 0;
-  const removeUnused = async (places: readonly UploadPlace[]): Promise<void> => {
-    const statuses = await records.statusesOf(places.map(({ id }) => id));
-    for (const place of places) {
-      const status = statuses.get(place.id);
-      if (status !== undefined && status !== 'cancelled') continue;
-      await uploads.end(place.id);
-      await remove(place);
-      removed += 1;
-    }
-  };
+type Parts = RemoveParts & { readonly clips: ClipDirectory };
+
+/** Removes the directories of this pod that no upload has use for: its record is gone, or it was cancelled. Answers the last one that was looked at, or null where that were all. */
+export async function removeOrphans(
+  parts: Parts,
+  { from, isOver }: SweepTurn<UploadPlace>,
+): Promise<UploadPlace | null> {
+  if (!(await parts.clips.emptyRemoved(isOver))) return from ?? beforeAll;
   let batch: UploadPlace[] = [];
-  for await (const place of clips.places()) {
+  for await (const place of parts.clips.places(from)) {
     batch.push(place);
     if (batch.length < batchSize) continue;
-    await removeUnused(batch);
+    const last = await removeUnused(parts, batch, isOver);
+    if (isOver()) return last;
     batch = [];
   }
-  await removeUnused(batch);
-  return removed;
+  const last = await removeUnused(parts, batch, isOver);
+  return last === batch.at(-1) ? null : last;
+}
+
+/** Answers the last one that was looked at. */
+async function removeUnused(
+  { records, uploads, remove }: Parts,
+  places: readonly UploadPlace[],
+  isOver: () => boolean,
+): Promise<UploadPlace | null> {
+  const statuses = await records.statusesOf(places.map(({ id }) => id));
+  let last: UploadPlace | null = null;
+  for (const place of places) {
+    const status = statuses.get(place.id);
+    last = place;
+    if (status !== undefined && status !== 'cancelled') continue;
+    await uploads.end(place.id);
+    await remove(place);
+    if (isOver()) return last;
+  }
+  return last;
 }

@@ -81,6 +81,7 @@ class SilentFleet {
         },
       },
       isConnected: async () => true,
+      isStopping: () => false,
       sweepMs,
       replyTimeoutMs,
       staleTransferMs: 10 * minuteMs,

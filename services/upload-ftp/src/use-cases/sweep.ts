@@ -18,6 +18,8 @@ export interface SweepParts {
   /** A file that has got no byte for this long is not being received: its pod would have ended it. */
   readonly staleTransferMs: number;
   readonly log: Logger;
+  /** True once the service stops: what has not been looked at is looked at elsewhere. */
+  readonly isStopping: () => boolean;
 }
 
 /** More than there are cameras that upload at one time; the others are looked at next time. */
@@ -58,7 +60,7 @@ const untilNextLookMs = ({ sweepMs, replyTimeoutMs }: SweepParts, uploads: numbe
   sweepMs * 4 + replyTimeoutMs * Math.ceil(uploads / atOnce);
 
 async function eachOf(
-  { log, lock }: SweepParts,
+  { log, lock, isStopping }: SweepParts,
   records: readonly UploadRecord[],
   work: (record: UploadRecord) => Promise<void>,
 ): Promise<void> {
@@ -66,7 +68,7 @@ async function eachOf(
   const worker = async (): Promise<void> => {
     for (let record = rest.shift(); record !== undefined; record = rest.shift()) {
       // A camera that is asked may take its time.
-      if (!(await lock.take())) return;
+      if (isStopping() || !(await lock.take())) return;
       await work(record).catch((error: unknown) => log.warn({ err: error }, 'an upload could not be swept'));
     }
   };
@@ -108,11 +110,13 @@ export async function mendOwnFiles(
     readonly settler: Settler;
     readonly clips: ClipDirectory;
     readonly uploads: OpenUploads;
+    readonly isStopping: () => boolean;
   },
   podId: string,
 ): Promise<void> {
-  const { records, settler, clips, uploads } = parts;
+  const { records, settler, clips, uploads, isStopping } = parts;
   for (const record of await records.listOn(podId, ['reserved', 'uploading', 'paused'])) {
+    if (isStopping()) return;
     // Its camera is back already: what it does now is the truth.
     if (uploads.has(record._id)) continue;
     const files = await filesOnDisk(clips, record);

@@ -9,7 +9,7 @@ import { PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import type { AuditEntry } from './schema.ts';
-import { insertTold, sweepTold } from './store.ts';
+import { insertTold, sweepEntries, sweepTold } from './store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -138,5 +138,17 @@ describe('what the Device API tells the audit log', () => {
     expect(await sweepTold(database, sweepTurn(1, running), Date.now() + 9 * 86_400_000)).toBeNull();
     expect(await isKnown()).toBe(false);
     expect(await entriesOf(imei)).toHaveLength(1);
+  });
+
+  it('is kept for a year', async () => {
+    const imei = newImei();
+    const fields = { userId: null, keyId: 5, action: 'devices.command', target: null, detail: { imei }, ip: null };
+    const { accountId } = world.ours;
+    for (const days of [364, 366]) {
+      const told = { id: randomBytes(16).toString('hex'), accountId, at: new Date(Date.now() - days * 86_400_000) };
+      await insertTold(world.records, told, { ...fields, detail: { imei, days } });
+    }
+    expect(await sweepEntries(world.records, sweepTurn(1, running))).toBeNull();
+    expect((await entriesOf(imei)).map(({ detail }) => detail['days'])).toEqual([364]);
   });
 });

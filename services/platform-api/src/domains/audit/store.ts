@@ -54,27 +54,38 @@ const keepToldMs = 8 * 86_400_000;
 const removedAtOnce = 1_000;
 
 /** Forgets what can not be told again any more; answers where to go on, or null where all is done. */
-export async function sweepTold(
+export const sweepTold = (database: Database, turn: SweepTurn, nowMs = Date.now()): Promise<number | null> =>
+  sweepOld(database, toldIn(database), { takenAt: { $lt: new Date(nowMs - keepToldMs) } }, turn);
+
+const keepEntriesMs = 365 * 86_400_000;
+
+/** Removes entries that are older than a year; answers where to go on, or null where all is done. */
+export const sweepEntries = (records: Records, turn: SweepTurn, nowMs = Date.now()): Promise<number | null> =>
+  sweepOld(
+    records.database,
+    records.collection<AuditEntry>(collectionName),
+    { createdAt: { $lt: new Date(nowMs - keepEntriesMs) } },
+    turn,
+  );
+
+/** What was removed is found no more: the next turn goes on by itself. */
+async function sweepOld<T extends { readonly _id: string | number }>(
   database: Database,
+  collection: Collection<T>,
+  isOld: object,
   { from, isOver }: SweepTurn,
-  nowMs = Date.now(),
 ): Promise<number | null> {
-  const told = toldIn(database);
-  const isOld = { takenAt: { $lt: new Date(nowMs - keepToldMs) } };
   const find = () =>
-    told
+    collection
       .find(isOld, { projection: { _id: 1 } })
       .limit(removedAtOnce)
       .toArray();
-  const remove = (some: readonly Pick<ToldEntry, '_id'>[]): Promise<void> => {
-    const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
-    return writeGently(database, told, removals, () => false);
+  const remove = (some: Awaited<ReturnType<typeof find>>): Promise<void> => {
+    const removals = some.map(({ _id }) => {
+      const filter: object = { _id };
+      return { deleteOne: { filter } };
+    });
+    return writeGently(database, collection, removals, () => false);
   };
-  // What was removed is found no more: the next turn goes on by itself.
-  return (await removeGently(find, remove, isOver)) ? null : from;
-}
-
-/** Removes entries of before a moment; the number of removed ones. */
-export async function removeEntriesBefore(records: Records, moment: Date): Promise<number> {
-  return (await records.collection<AuditEntry>(collectionName).deleteMany({ createdAt: { $lt: moment } })).deletedCount;
+  return (await removeGently(find, (some) => remove([...some]), isOver)) ? null : from;
 }

@@ -2,13 +2,13 @@ import { callUseCase, removeMediaFile } from '@fleet/bus';
 import { UploadRecords } from '@fleet/storage';
 import type { Deps } from '../../deps.ts';
 import type { Scope } from '../../store/account-records.ts';
+import { type SweepTurn, wholeSweep } from '../../store/sweep-turn.ts';
 import { removeUpload } from '../accounts/uploads.ts';
 import { unlinkMedia } from '../notifications/media.ts';
 import type { FilePlace, Media, MediaRemoval } from './schema.ts';
 import {
   countBytes,
   findMedia,
-  forgetRemovals,
   forgetRemovalsOf,
   forgetUsage,
   noteDone,
@@ -27,11 +27,6 @@ export type RemovalParts = Pick<Deps, 'bus' | 'database' | 'log' | 'records'>;
 
 const removeLimitMs = 5_000;
 const atOnce = 200;
-const dayMs = 86_400_000;
-/** Longer than the stream MEDIA keeps what may be told once more. */
-const keepDoneMs = 8 * dayMs;
-/** A pod that is away for so long has taken its files along. */
-const giveUpMs = 60 * dayMs;
 
 /**
  * Removes a file and its record. First that it is to go is on record, then nobody is shown it any more, then the file goes; where its pod is away that is done later.
@@ -83,17 +78,26 @@ export const removeCopy = (
   return removeUnwanted(parts, { _id: `${key}@${file.server}`, file, accountId, storedBeforeMs });
 };
 
-/** Tries what could not be removed yet; a pod that does not answer is not asked for each of its files. */
-export async function settleRemovals(parts: RemovalParts): Promise<void> {
+/**
+ * Tries what could not be removed yet; a pod that does not answer is not asked for each of its files. Answers the moment of noting from which to go on, or null
+ * where all has been tried.
+ */
+export async function settleRemovals(
+  parts: RemovalParts,
+  { from, isOver }: SweepTurn = wholeSweep,
+): Promise<number | null> {
   const [away, tried, failed] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (;;) {
     const except = { servers: [...away], ids: [...failed] };
-    const page = await openRemovals(parts.database, atOnce, except);
+    const page = await openRemovals(parts.database, from === 1 ? 0 : from, atOnce, except);
     const untried = page.filter(({ _id }) => !tried.has(_id));
-    if (untried.length === 0) return;
+    if (untried.length === 0) return null;
     for (const removal of untried) {
       tried.add(removal._id);
       if (!(await trySettle(parts, removal, away)) && removal.file === null) failed.add(removal._id);
+      // What was noted in the same moment is tried with it, unless there is too much of that: each turn comes further.
+      const notedMs = removal.notedAt.getTime();
+      if (isOver()) return notedMs > from ? notedMs : from + 1;
     }
   }
 }
@@ -107,10 +111,6 @@ export async function releaseMediaOf(
   await unprotectAll(records, { accountId }, vehicleId);
   await forgetUsage(database, vehicleId);
 }
-
-/** Forgets removals that were done long enough ago. */
-export const forgetOldRemovals = ({ database }: RemovalParts, nowMs = Date.now()): Promise<void> =>
-  forgetRemovals(database, { done: new Date(nowMs - keepDoneMs), noted: new Date(nowMs - giveUpMs) });
 
 /** Removes all of an account that is deleted; false when some files are still there. It may run again. */
 export async function removeMediaOf(parts: RemovalParts, scope: Scope): Promise<boolean> {

@@ -1,45 +1,74 @@
 import { UploadRecords } from '@fleet/storage';
+import { removeGently } from '../../store/gentle-writes.ts';
+import { type SweepTurn, wholeSweep } from '../../store/sweep-turn.ts';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
-import { forgetOldRemovals, removeMedia, removeUnprotected } from './removal.ts';
-import { recountAll, type StorageParts } from './storage.ts';
-import { clipsAfter, receivedBefore } from './store.ts';
+import { removeMedia, removeUnprotected } from './removal.ts';
+import type { StorageParts } from './storage.ts';
+import { clipsAfter, receivedBefore, removalsToForget, removeRemovals } from './store.ts';
 
 const dayMs = 86_400_000;
 const atOnce = 200;
+/** Longer than the stream MEDIA keeps what may be told once more. */
+const keepDoneMs = 8 * dayMs;
+/** A pod that is away for so long has taken its files along. */
+const giveUpMs = 60 * dayMs;
 
-/** Removes files that are older than their accounts keep them, but not what is protected; the number of removed ones. */
-export async function removeOldMedia(parts: StorageParts, nowMs = Date.now()): Promise<number> {
-  const accounts = parts.records.collection<Account>('accounts').find({}, { projection: { _id: 1 } });
+/** Removes files that are older than their accounts keep them, but not what is protected; answers the account to go on with, or null where all is done. */
+export async function removeOldMedia(
+  parts: StorageParts,
+  { from, isOver }: SweepTurn = wholeSweep,
+  nowMs = Date.now(),
+): Promise<number | null> {
+  const accounts = await parts.records
+    .collection<Account>('accounts')
+    .find({ _id: { $gte: from } }, { projection: { _id: 1 } })
+    .sort({ _id: 1 })
+    .toArray();
   const away = new Set<string>();
-  let removed = 0;
-  for (const { _id: accountId } of await accounts.toArray()) {
+  for (const { _id: accountId } of accounts) {
     const { media_days: days } = (await accountConfig(parts, { accountId })).retention;
     const before = new Date(nowMs - days * dayMs);
     for (;;) {
       const old = await receivedBefore(parts.records, { accountId }, before, atOnce);
-      for (const media of old) if ((await removeUnprotected(parts, media, away)) !== null) removed += 1;
+      for (const media of old) {
+        await removeUnprotected(parts, media, away);
+        if (isOver()) return accountId;
+      }
       if (old.length < atOnce) break;
     }
+    if (isOver()) return accountId + 1;
   }
-  return removed;
+  return null;
 }
 
-/** Mends what crashes have left: bytes that were not counted, clips whose uploads are gone; and forgets what was removed long ago. */
-export async function mendMedia(parts: StorageParts): Promise<void> {
-  await removeLostClips(parts);
-  await recountAll(parts);
-  await forgetOldRemovals(parts);
-}
-
-async function removeLostClips(parts: StorageParts): Promise<void> {
+/** Removes clips whose uploads are gone, as crashes have left them; answers the id to go on with, or null where all is done. */
+export async function removeLostClips(
+  parts: StorageParts,
+  { from, isOver }: SweepTurn = wholeSweep,
+): Promise<number | null> {
   const uploads = new UploadRecords(parts.database);
-  for (let after = 0; ; ) {
+  const away = new Set<string>();
+  for (let after = from - 1; ; ) {
     const page = await clipsAfter(parts.records, after, atOnce);
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last._id;
-    for (const media of page)
-      if (media.clip !== null && (await uploads.find(media.clip.uploadId)) === null) await removeMedia(parts, media);
+    if (page.length === 0) return null;
+    for (const media of page) {
+      if (media.clip !== null && (await uploads.find(media.clip.uploadId)) === null)
+        await removeMedia(parts, media, { away });
+      after = media._id;
+      if (isOver()) return after + 1;
+    }
   }
+}
+
+/** Forgets removals that were done long enough ago, and what could not be removed for too long; answers where to go on, or null where all is done. */
+export async function forgetOldRemovals(
+  { database }: Pick<StorageParts, 'database'>,
+  { from, isOver }: SweepTurn = wholeSweep,
+  nowMs = Date.now(),
+): Promise<number | null> {
+  const before = { done: new Date(nowMs - keepDoneMs), noted: new Date(nowMs - giveUpMs) };
+  for (const find of removalsToForget(database, before, atOnce))
+    if (!(await removeGently(find, (some) => removeRemovals(database, some), isOver))) return from;
+  return null;
 }

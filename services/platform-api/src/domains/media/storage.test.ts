@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { wholeSweep } from '../../store/sweep-turn.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
@@ -7,9 +8,10 @@ import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
-import { forgetOldRemovals, removeMedia, removeMediaOf, removeUnprotected, settleRemovals } from './removal.ts';
-import { mendMedia, removeOldMedia } from './retention.ts';
+import { removeMedia, removeMediaOf, removeUnprotected, settleRemovals } from './removal.ts';
+import { forgetOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
 import type { Media, MediaRemoval } from './schema.ts';
+import { recountAll } from './storage.ts';
 import { countBytes, findMedia, findRemoval, findUsage, noteRemoval } from './store.ts';
 
 // Real servers on a machine that may be busy.
@@ -101,10 +103,10 @@ describe('the storage of a vehicle', () => {
       severity: 'warning',
     });
     await keep({ sizeBytes: 50 });
-    await mendMedia(world.deps);
+    expect(await recountAll(world.deps)).toBeNull();
     expect(await quotas()).toHaveLength(1);
     expect((await api.delete(`/api/dashcam-media/${last._id}`)).status).toBe(200);
-    await mendMedia(world.deps);
+    expect(await recountAll(world.deps)).toBeNull();
     await keep({ sizeBytes: 90 });
     await until(async () => (await quotas()).length === 2);
   });
@@ -112,7 +114,7 @@ describe('the storage of a vehicle', () => {
   it('is counted anew where a crash has left it wrong', async () => {
     await keep({ sizeBytes: 300 });
     await countBytes(world.deps.database, { accountId: vehicle.accountId, vehicleId: vehicle._id }, 12_345);
-    await mendMedia(world.deps);
+    expect(await recountAll(world.deps)).toBeNull();
     expect(await bytes()).toBe(300);
     expect(await listed()).toHaveLength(1);
     // Told of again, as the process died before it was counted.
@@ -134,7 +136,7 @@ describe('files of which the time has come', () => {
     const gone = await keep({ receivedAt: old });
     const kept = [await keep({ receivedAt: old, protected: true }), await keep({ receivedAt: new Date(nowMs) })];
     const theirs = await keep({ receivedAt: old }, other);
-    expect(await removeOldMedia(world.deps, nowMs)).toBe(1);
+    expect(await removeOldMedia(world.deps, wholeSweep, nowMs)).toBeNull();
     expect(await listed()).toEqual(kept.map(({ _id }) => _id).toSorted(upwards));
     expect(pod.removed).toContain(gone.file?.fileId);
     expect(await listed(other)).toEqual([theirs._id]);
@@ -152,7 +154,7 @@ describe('files of which the time has come', () => {
     await settleRemovals(world.deps);
     expect(pod.removed).toContain(media.file?.fileId);
     expect(await findRemoval(world.deps.database, media.mediaKey)).toMatchObject({ doneAt: expect.any(Date) });
-    await forgetOldRemovals(world.deps, Date.now() + 9 * dayMs);
+    expect(await forgetOldRemovals(world.deps, wholeSweep, Date.now() + 9 * dayMs)).toBeNull();
     expect(await findRemoval(world.deps.database, media.mediaKey)).toBeNull();
   });
 
@@ -196,7 +198,7 @@ describe('files of which the time has come', () => {
     const files = [await keep({ receivedAt: old }), await keep({ receivedAt: old }), await keep({ receivedAt: old })];
     pod.isRemoving = false;
     pod.asked.length = 0;
-    expect(await removeOldMedia(world.deps)).toBe(3);
+    expect(await removeOldMedia(world.deps)).toBeNull();
     expect(pod.asked).toHaveLength(1);
     expect(await listed()).toEqual([]);
     pod.isRemoving = true;
@@ -208,7 +210,7 @@ describe('files of which the time has come', () => {
     const uploadId = 'ab'.repeat(12);
     const clip = { mediaKey: `clip:${uploadId}`, source: 'upload', file: null, clip: { uploadId } } as const;
     await keep(clip);
-    await mendMedia(world.deps);
+    expect(await removeLostClips(world.deps)).toBeNull();
     expect(await listed()).toEqual([]);
   });
 
@@ -234,7 +236,7 @@ describe('files of which the time has come', () => {
     expect(pod.removed).not.toContain(media.file?.fileId);
     expect(await findMedia(world.records, media._id)).toMatchObject({ protected: false });
     expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
-    await removeOldMedia(world.deps, Date.now() + 31 * dayMs);
+    await removeOldMedia(world.deps, wholeSweep, Date.now() + 31 * dayMs);
     expect(pod.removed).toContain(media.file?.fileId);
     expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
   });

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { raiseHappenings } from '../../events/parts.ts';
+import { type SweepTurn, wholeSweep } from '../../store/sweep-turn.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { type RemovalParts, removeUnprotected } from './removal.ts';
@@ -35,17 +36,20 @@ export async function recount(parts: StorageParts, vehicle: Vehicle): Promise<vo
   await keepWithin(parts, vehicle, await corrected(parts, usage));
 }
 
-/** Counts the files of all vehicles anew. */
-export async function recountAll(parts: StorageParts): Promise<void> {
-  for (let after = 0; ; ) {
+/** Counts the files of all vehicles anew; answers the vehicle to go on with, or null where all is done. */
+export async function recountAll(
+  parts: StorageParts,
+  { from, isOver }: SweepTurn = wholeSweep,
+): Promise<number | null> {
+  for (let after = from - 1; ; ) {
     const page = await usageAfter(parts.database, after, vehiclesAtOnce);
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last._id;
+    if (page.length === 0) return null;
     for (const usage of page) {
       const vehicle = await vehiclesIn(parts.records).find(usage, usage._id);
       if (vehicle === null) await forgetUsage(parts.database, usage._id);
-      else await keepWithin(parts, vehicle, await corrected(parts, usage));
+      else if (!(await keepWithin(parts, vehicle, await corrected(parts, usage), isOver))) return usage._id;
+      after = usage._id;
+      if (isOver()) return after + 1;
     }
   }
 }
@@ -57,7 +61,13 @@ async function corrected({ database, records }: StorageParts, usage: MediaUsage)
   return ((await changeUsage(database, usage, { bytes })) ?? (await findUsage(database, usage._id)))?.bytes ?? 0;
 }
 
-async function keepWithin(parts: StorageParts, vehicle: Vehicle, bytesNow: number): Promise<void> {
+/** False where the time is over: too much may be left. */
+async function keepWithin(
+  parts: StorageParts,
+  vehicle: Vehicle,
+  bytesNow: number,
+  isOver: () => boolean = () => false,
+): Promise<boolean> {
   const { database, records, config } = parts;
   const limit = config.MEDIA_MAX_BYTES_PER_VEHICLE;
   const away = new Set<string>();
@@ -66,10 +76,15 @@ async function keepWithin(parts: StorageParts, vehicle: Vehicle, bytesNow: numbe
     const oldest = await oldestOf(records, vehicle._id, atOnce);
     // All that is left is protected.
     if (oldest.length === 0) break;
-    for (const media of oldest) if (bytes > limit) bytes = (await removeUnprotected(parts, media, away)) ?? bytes;
+    for (const media of oldest) {
+      if (bytes <= limit) break;
+      bytes = (await removeUnprotected(parts, media, away)) ?? bytes;
+      if (isOver()) return false;
+    }
     bytes = (await findUsage(database, vehicle._id))?.bytes ?? 0;
   }
   await tellWhenNearlyFull(parts, vehicle);
+  return true;
 }
 
 /** Raises `storage_quota` once, until there has been room again. */

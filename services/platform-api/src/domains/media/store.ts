@@ -2,6 +2,7 @@ import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
 import type { Collection, Database } from '@fleet/storage';
 import { isDuplicateKey } from '@fleet/storage';
 import { AccountRecords, type Conditions, orderOf, type Scope } from '../../store/account-records.ts';
+import { writeGently } from '../../store/gentle-writes.ts';
 import type { NewRecord, Records } from '../../store/records.ts';
 import type { Media, MediaRemoval, MediaUsage } from './schema.ts';
 
@@ -125,13 +126,19 @@ export const withdrawRemoval = async (database: Database, { _id, recordId, noted
   await removalsIn(database).deleteOne({ _id, recordId, notedAt, sparesProtected: true, doneAt: null });
 };
 
-/** What is still to be removed, noted first; not what is with some servers, and not some of it. */
+/** What is still to be removed of what was noted since a moment, noted first; not what is with some servers, and not some of it. */
 export const openRemovals = (
   database: Database,
+  sinceMs: number,
   limit: number,
   except: { readonly servers: readonly string[]; readonly ids: readonly string[] },
 ): Promise<MediaRemoval[]> => {
-  const filter: object = { doneAt: null, 'file.server': { $nin: except.servers }, _id: { $nin: except.ids } };
+  const filter: object = {
+    doneAt: null,
+    notedAt: { $gte: new Date(sinceMs) },
+    'file.server': { $nin: except.servers },
+    _id: { $nin: except.ids },
+  };
   return removalsIn(database).find(filter).sort({ notedAt: 1 }).limit(limit).toArray();
 };
 
@@ -143,11 +150,24 @@ export const forgetRemovalsOf = async (database: Database, { accountId }: Scope)
   await removalsIn(database).deleteMany({ accountId, doneAt: { $ne: null } });
 };
 
-/** Forgets what was done before one moment, and what could not be done since another. */
-export async function forgetRemovals(database: Database, before: { done: Date; noted: Date }): Promise<void> {
-  await removalsIn(database).deleteMany({ doneAt: { $lt: before.done, $ne: null } });
-  await removalsIn(database).deleteMany({ notedAt: { $lt: before.noted } });
-}
+/** Finds what was done before one moment, and what could not be done since another: some of it each time. */
+export const removalsToForget = (
+  database: Database,
+  before: { readonly done: Date; readonly noted: Date },
+  limit: number,
+): (() => Promise<Pick<MediaRemoval, '_id'>[]>)[] =>
+  [{ doneAt: { $lt: before.done, $ne: null } }, { notedAt: { $lt: before.noted } }].map(
+    (filter: object) => () =>
+      removalsIn(database)
+        .find(filter, { projection: { _id: 1 } })
+        .limit(limit)
+        .toArray(),
+  );
+
+export const removeRemovals = (database: Database, some: readonly Pick<MediaRemoval, '_id'>[]): Promise<void> => {
+  const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
+  return writeGently(database, removalsIn(database), removals, () => false);
+};
 
 /** `nearlyFullAtMs` of a vehicle whose storage is not nearly full. A number, as some databases leave null out where a document is made. */
 export const hasRoom = 0;

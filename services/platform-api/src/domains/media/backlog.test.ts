@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import type { UploadRecord } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type SweepTurn, sweepTurn } from '../../store/sweep-turn.ts';
+import { sweepOnce } from '../../sweeper.ts';
+import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
+import { newMedia } from '../../testing/media-records.ts';
+import { PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
+import { vehiclesIn } from '../vehicles/store.ts';
+import { recordMedia } from './record.ts';
+import { settleRemovals } from './removal.ts';
+import { forgetOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
+import type { Media, MediaRemoval } from './schema.ts';
+import { recountAll } from './storage.ts';
+import { countBytes, findMedia, findUsage } from './store.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(120_000);
+
+const dayMs = 86_400_000;
+let world: PlatformWorld;
+let pod: MediaPod;
+let count = 0;
+beforeAll(async () => {
+  world = await PlatformWorld.open({ MEDIA_TTL_DAYS: '30' });
+  pod = await openMediaPod(world.bus, 'pod-backlog');
+});
+afterAll(async () => {
+  await pod?.close();
+  await world?.close();
+});
+
+async function newVehicle(): Promise<Vehicle> {
+  count += 1;
+  const { data } = await world
+    .as(world.ours.owner)
+    .post('/api/vehicles', { vehicle_no: `LOG${count}`, imei: newImei() });
+  const found = await vehiclesIn(world.records).find(world.ours, data.id);
+  if (found === null) throw new Error('the vehicle is not there');
+  return found;
+}
+
+const keep = (of: Vehicle, more: Partial<Media> = {}): Promise<Media> =>
+  recordMedia(world.deps, of, newMedia(of, pod.id, more));
+const areThere = async (media: readonly Media[]): Promise<boolean[]> =>
+  Promise.all(media.map(async ({ _id }) => (await findMedia(world.records, _id)) !== null));
+
+/** A turn that is over behind so many changes. */
+function turnOf(changes: number, from: number): SweepTurn {
+  let asked = 0;
+  return { from, isOver: () => (asked += 1) >= changes };
+}
+
+/** Takes turns of so many changes until all is done: how many that took. */
+async function turnsUntilDone(changes: number, sweep: (turn: SweepTurn) => Promise<number | null>): Promise<number> {
+  let next: number | null = 1;
+  for (let turns = 1; turns < 100; turns += 1) {
+    next = await sweep(turnOf(changes, next));
+    if (next === null) return turns;
+  }
+  throw new Error('it does not end');
+}
+
+describe('a backlog of files', () => {
+  it('that are old goes in turns, each of which removes some', async () => {
+    const vehicle = await newVehicle();
+    const receivedAt = new Date(Date.now() - 31 * dayMs);
+    const old: Media[] = [];
+    for (let at = 0; at < 7; at += 1) old.push(await keep(vehicle, { receivedAt }));
+    const kept = [await keep(vehicle, { receivedAt, protected: true }), await keep(vehicle)];
+    const { accountId } = world.ours;
+    expect(await removeOldMedia(world.deps, turnOf(3, 1))).toBe(accountId);
+    expect((await areThere(old)).filter(Boolean)).toHaveLength(4);
+    const turns = await turnsUntilDone(3, (turn) => removeOldMedia(world.deps, turn));
+    expect(turns).toBeGreaterThan(1);
+    expect(await areThere([...old, ...kept])).toEqual([...old.map(() => false), true, true]);
+    for (const { file } of old) expect(pod.removed).toContain(file?.fileId);
+  });
+
+  it('ends behind the file at hand where the service stops, and leaves others their turn', async () => {
+    const vehicle = await newVehicle();
+    const receivedAt = new Date(Date.now() - 31 * dayMs);
+    const old = [await keep(vehicle, { receivedAt }), await keep(vehicle, { receivedAt })];
+    const stopped = new AbortController();
+    stopped.abort();
+    await removeOldMedia(world.deps, sweepTurn(1, stopped.signal));
+    expect((await areThere(old)).filter(Boolean)).toHaveLength(1);
+    let others = 0;
+    const list = [
+      { name: 'old media of a test', everyMs: 1, takeTurn: () => removeOldMedia(world.deps, turnOf(1, 1)) },
+      { name: 'another of a test', everyMs: 1, run: async () => (others += 1) },
+    ];
+    await sweepOnce(world.deps, list);
+    expect([(await areThere(old)).filter(Boolean).length, others]).toEqual([0, 1]);
+  });
+
+  it('of clips without uploads goes in turns, behind those that have theirs', async () => {
+    const vehicle = await newVehicle();
+    const uploads = world.deps.database.collection<Pick<UploadRecord, '_id'>>('uploads');
+    const clips: Media[] = [];
+    const newClip = async (uploadId: string): Promise<void> => {
+      const clip = { mediaKey: `clip:${uploadId}`, source: 'upload', file: null, clip: { uploadId } } as const;
+      clips.push(await keep(vehicle, clip));
+    };
+    const isLost = [false, true, false, false, true, true];
+    for (const lost of isLost) {
+      const uploadId = randomBytes(12).toString('hex');
+      if (!lost) await uploads.insertOne({ _id: uploadId });
+      await newClip(uploadId);
+    }
+    expect(await turnsUntilDone(1, (turn) => removeLostClips(world.deps, turn))).toBeGreaterThanOrEqual(clips.length);
+    expect(await areThere(clips)).toEqual(isLost.map((lost) => !lost));
+  });
+
+  it('that pods could not remove is tried in turns, however many of the first are with pods that are away', async () => {
+    const removals = world.deps.database.collection<MediaRemoval>('media_removals');
+    const vehicle = await newVehicle();
+    const noted = (server: string, notedAt: Date): MediaRemoval => {
+      const { mediaKey, accountId, file } = newMedia(vehicle, server);
+      const fields = { accountId, file, clip: null, recordId: null, sparesProtected: false, storedBeforeMs: null };
+      return { _id: mediaKey, ...fields, notedAt, doneAt: null };
+    };
+    const away = Array.from({ length: 6 }, (_, at) => noted(`pod-away-${at}`, new Date(5_000)));
+    const here = noted(pod.id, new Date(6_000));
+    await removals.insertMany([...away, here]);
+    await turnsUntilDone(2, (turn) => settleRemovals(world.deps, turn));
+    expect(pod.removed).toContain(here.file?.fileId);
+    expect(await removals.countDocuments({ notedAt: new Date(5_000), doneAt: null })).toBe(6);
+    // They are given up some day, a few at a time as well.
+    await turnsUntilDone(1, (turn) => forgetOldRemovals(world.deps, turn));
+    expect(await removals.countDocuments({ notedAt: { $lte: new Date(6_000) } })).toBe(0);
+  });
+
+  it('of vehicles that are to be counted anew is counted in turns', async () => {
+    const vehicles = [await newVehicle(), await newVehicle(), await newVehicle()];
+    for (const { accountId, _id: vehicleId } of vehicles)
+      await countBytes(world.deps.database, { accountId, vehicleId }, 12_345);
+    expect(await turnsUntilDone(1, (turn) => recountAll(world.deps, turn))).toBeGreaterThanOrEqual(3);
+    for (const { _id } of vehicles) expect(await findUsage(world.deps.database, _id)).toMatchObject({ bytes: 0 });
+  });
+});
