@@ -14,6 +14,7 @@ export {
   type Collection,
   type Database,
   type Db,
+  isDatabaseAway,
   isDuplicateKey,
   openDatabase,
   tooLargeIn,

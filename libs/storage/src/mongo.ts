@@ -6,7 +6,10 @@ import {
   type Document,
   MongoBulkWriteError,
   MongoClient,
+  MongoNetworkError,
   MongoServerError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
 } from 'mongodb';
 
 export type { Collection, Db } from 'mongodb';
@@ -97,6 +100,12 @@ export async function writeInBulk<T extends Document>(
 
 /** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */
 export const isDuplicateKey = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11_000;
+
+/** True where the server could not be reached, or the way to it broke off: not for what it has refused. The driver calls a way that never was "closed". */
+export const isDatabaseAway = (error: unknown): boolean =>
+  error instanceof MongoServerSelectionError ||
+  error instanceof MongoNetworkError ||
+  error instanceof MongoTopologyClosedError;
 
 /** BSONObjectTooLarge, as a document would become and as an update is. */
 const tooLarge = new Set([10_334, 17_419]);

@@ -1,4 +1,5 @@
 import {
+  AppError,
   compilePlatformBody,
   createApi,
   type IdempotencyStore,
@@ -9,6 +10,7 @@ import {
   type RequestContext,
   type Route,
 } from '@fleet/service-kit';
+import { isDatabaseAway } from '@fleet/storage';
 import type { Router } from 'express';
 import { callerIfAny } from '../access/caller.ts';
 import type { PlatformRoute } from '../access/platform-route.ts';
@@ -35,14 +37,21 @@ export const platformApi = ({ log, routes, idempotency, admit }: ApiParts): Rout
     hidesBadPaths: true,
     guard: (route, context) => admit(asPlatformRoute(route), context),
     around: async (route, { body }, context, handle) => {
-      const result = asPlatformRoute(route).isIdempotent
-        ? await onlyOnce(idempotency, { caller: callerNameOf(context), body }, context, handle)
-        : await handle();
-      return withMeta(result, context);
+      const answer = asPlatformRoute(route).isIdempotent
+        ? onlyOnce(idempotency, { caller: callerNameOf(context), body }, context, handle)
+        : handle();
+      return withMeta(await answer.catch(unavailable), context);
     },
   });
 
 const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
+
+/** A database that is away is nobody's fault, and comes back: the caller may ask again. */
+function unavailable(cause: unknown): never {
+  throw isDatabaseAway(cause)
+    ? new AppError('unavailable', 'The database can not be reached at the moment.', { cause })
+    : cause;
+}
 
 function callerNameOf(context: RequestContext): string {
   const caller = callerIfAny(context);

@@ -1,3 +1,4 @@
+import { openDatabase } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
@@ -45,6 +46,19 @@ describe('a log-in that fails', () => {
     notes.release();
     const actions = async () => (await world.as(owner).get('/api/audit-log')).items.map(({ action }) => action);
     await until(async () => (await actions()).includes('auth.login-failed'));
+  });
+});
+
+describe('a log-in while the database is away', () => {
+  it('is 503: it is no fault of ours that asking again would not mend', async () => {
+    const away = openDatabase('mongodb://127.0.0.1:1/fleet', { appName: 'away' });
+    jest.spyOn(world.deps.database, 'collection').mockImplementation((name: string) => away.collection(name));
+    try {
+      expect((await login('nobody@fleet.example')).body).toMatchObject({ status: 503, code: 'unavailable' });
+    } finally {
+      jest.restoreAllMocks();
+      await away.close();
+    }
   });
 });
 
