@@ -235,6 +235,16 @@ describe('drivers', () => {
     expect([await isNamedAfter(keptDays - 1), await isNamedAfter(keptDays + 1)]).toEqual([true, false]);
   });
 
+  it('have a license that ends after it was issued, whoever changes one of both at the same time', async () => {
+    const dates = { license_issue_date: '2020-01-01', license_expiry_date: '2030-01-01' };
+    for (const name of ['One', 'Two', 'Three']) {
+      const path = `/api/drivers/${(await create({ name, ...dates })).id}`;
+      const changes = [{ license_issue_date: '2029-01-01' }, { license_expiry_date: '2021-01-01' }];
+      const answers = await Promise.all(changes.map((change) => owner.put(path, change)));
+      expect(answers.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 400]);
+    }
+  });
+
   it('are created once for each Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'driver-once' };
     const first = await owner.post('/api/drivers', { name: 'Once' }, key);

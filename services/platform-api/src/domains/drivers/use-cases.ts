@@ -2,7 +2,8 @@ import { type PageItems, type Paging, readSorting, requireVersion } from '@fleet
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { requireAll } from '../../fields.ts';
-import { type Conditions, matching } from '../../store/account-records.ts';
+import { type Change, type Conditions, matching } from '../../store/account-records.ts';
+import { writeToVersion } from '../../store/again.ts';
 import { inTurn } from '../../store/turns.ts';
 import { audit } from '../audit/use-cases.ts';
 import { dropDriverFromGroups } from '../vehicle-groups/links.ts';
@@ -92,16 +93,30 @@ export async function updateDriver(
   body: DriverBody,
   expectedVersion: number | undefined,
 ): Promise<DriverShown | null> {
-  const drivers = driversIn(deps.records);
-  const known = await drivers.find(caller, id);
-  if (known === null) return null;
   const change = driverChange(body);
-  checkDates({ ...known, ...change });
   await checkVehicles(deps, caller, body.vehicle_ids);
-  const driver = await drivers.update(caller, id, change, expectedVersion);
+  const driver = await write(deps, caller, id, change, expectedVersion);
   if (driver === null) return null;
   await setVehicles(deps, caller, id, body.vehicle_ids);
   return withVehicles(deps, driver);
+}
+
+function write(
+  { records }: Parts,
+  caller: Caller,
+  id: number,
+  change: Change<Driver>,
+  expectedVersion: number | undefined,
+): Promise<Driver | null> {
+  const drivers = driversIn(records);
+  return writeToVersion(expectedVersion, async () => {
+    const known = await drivers.find(caller, id);
+    if (known === null) return null;
+    checkDates({ ...known, ...change });
+    // Dates that were checked together are written to the version that was read.
+    const hasDates = change.licenseIssueDate !== undefined || change.licenseExpiryDate !== undefined;
+    return drivers.update(caller, id, change, expectedVersion ?? (hasDates ? known.version : undefined));
+  });
 }
 
 /** Removes a driver, whose vehicles have none then; the driver as he or she was, or null. */

@@ -303,6 +303,12 @@ describe('GET /api/dashcam-media/:id/file', () => {
     expect((await fetch(url)).status).toBe(404);
   });
 
+  it('is removed by one of those who remove it at the same time', async () => {
+    const path = `/api/dashcam-media/${(await keep())._id}`;
+    const answers = await Promise.all([api.delete(path), api.delete(path), api.delete(path)]);
+    expect(answers.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 404, 404]);
+  });
+
   it.each([
     ['video/x-msvideo', 'avi'],
     ['video/x-ms-wmv', 'wmv'],

@@ -66,18 +66,20 @@ export async function deleteMedia(
 ): Promise<Media> {
   const media = await ownMedia(deps, caller, id);
   requireVersion(media, expectedVersion);
-  if (media.protected) throw new AppError('state_conflict', `File ${id} is protected.`);
-  // What callers change of a file is its protection: whoever names a version does not remove what is protected meanwhile.
-  const sparesProtected = expectedVersion !== undefined;
-  if ((await removeMedia(deps, media, { sparesProtected })) === null && sparesProtected) {
+  if (media.protected) throw isProtected(id);
+  // What is protected meanwhile stays, and what another removes meanwhile is not removed here.
+  if ((await removeMedia(deps, media, { sparesProtected: true })) === null) {
     const now = await findMedia(deps.records, id);
-    throw now === null ? notFound(id) : versionMismatch(now.version);
+    if (now === null) throw notFound(id);
+    throw expectedVersion === undefined ? isProtected(id) : versionMismatch(now.version);
   }
   const { vehicleId, kind, channelId } = media;
   const detail = { vehicle_id: vehicleId, channel_id: channelId, kind };
   await audit(deps, caller, 'media.delete', { type: 'media', id }, detail);
   return media;
 }
+
+const isProtected = (id: number): AppError => new AppError('state_conflict', `File ${id} is protected.`);
 
 /** A file of the caller's own account: 404 where it is not visible, 403 where it is only shared. */
 async function ownMedia(deps: Store, caller: Caller, id: number): Promise<Media> {
