@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ensureDemoFleet } from './demo-fleet.ts';
 import { PlatformWorld } from './testing/platform-world.ts';
@@ -31,6 +32,30 @@ describe('the demo fleet', () => {
     await client.delete(`/api/vehicles/${vehicles[0]?.id}`);
     await ensure();
     expect((await client.get('/api/vehicles')).items).toHaveLength(2);
+  });
+
+  it('knows its vehicles by their terminals, also one that another replica is still making', async () => {
+    const tenant = await world.tenant('Two replicas');
+    const own = ['013800138011', '013800138012', '013800138013'];
+    // Its number is taken, and the vehicle not there yet.
+    const collection = world.records.collection.bind(world.records);
+    const slow = jest.spyOn(world.records, 'collection').mockImplementation((name) => {
+      const found = collection(name);
+      const insertOne = found.insertOne.bind(found);
+      if (name === 'vehicles')
+        found.insertOne = async (...args: Parameters<typeof insertOne>) => {
+          await delay(300);
+          return insertOne(...args);
+        };
+      return found;
+    });
+    const owner = { _id: tenant.owner.id, accountId: tenant.accountId };
+    await Promise.all([ensureDemoFleet(world.deps, owner, own), ensureDemoFleet(world.deps, owner, own)]);
+    slow.mockRestore();
+    const client = world.as(tenant.owner);
+    const ids = (await client.get('/api/vehicles?sort=id')).items.map(({ id }) => id);
+    const drivers = (await client.get('/api/drivers')).items;
+    expect(new Set(drivers.flatMap((driver) => driver['vehicle_ids']))).toEqual(new Set(ids.slice(0, 2)));
   });
 
   it("leaves terminals alone that are another account's", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, type Logger } from '@fleet/service-kit';
 import { isDuplicateKey } from '@fleet/storage';
 import type { Caller } from './access/caller.ts';
@@ -8,6 +9,10 @@ import { recordVehicle } from './domains/vehicles/use-cases.ts';
 import type { Records } from './store/records.ts';
 
 type Parts = { readonly records: Records; readonly log: Logger };
+
+/** How long, altogether, a vehicle is waited for that another replica makes. */
+const looksForAnother = 50;
+const lookEveryMs = 100;
 
 const names = ['North 1', 'North 2', 'South 1'];
 const drivers = [
@@ -39,11 +44,11 @@ export async function ensureDemoFleet(
     scopes: [],
   };
   for (const [n, driver] of drivers.entries())
-    await unlessThere(createDriver(parts, caller, { ...driver, vehicle_ids: vehicleIds.slice(n, n + 1) }));
+    await unlessThere(createDriver(parts, caller, { ...driver, vehicle_ids: known(vehicleIds.slice(n, n + 1)) }));
   const top = await unlessThere(recordGroup(parts, caller, { name: 'Demo fleet', color: '#1976D2' }));
   if (top !== undefined) {
-    const north = { name: 'North depot', parent_group: top, vehicles: vehicleIds.slice(0, 2) };
-    const south = { name: 'South depot', parent_group: top, vehicles: vehicleIds.slice(2) };
+    const north = { name: 'North depot', parent_group: top, vehicles: known(vehicleIds.slice(0, 2)) };
+    const south = { name: 'South depot', parent_group: top, vehicles: known(vehicleIds.slice(2)) };
     for (const group of [north, south]) await unlessThere(recordGroup(parts, caller, group));
   }
   try {
@@ -55,17 +60,25 @@ export async function ensureDemoFleet(
   parts.log.info({ accountId, vehicleIds }, 'the demo fleet is on record');
 }
 
-/** The terminals' vehicles, as far as they are the account's. */
+const known = (ids: readonly (number | undefined)[]): number[] => ids.filter((id) => id !== undefined);
+
+/** The terminals' vehicles in their order, as far as they are the account's. */
 async function demoVehicles(
   { records }: Parts,
   { _id: ownerUserId, accountId }: Pick<User, '_id' | 'accountId'>,
   imeis: readonly string[],
-): Promise<number[]> {
-  const ids: number[] = [];
+): Promise<(number | undefined)[]> {
+  const ids: (number | undefined)[] = [];
   for (const [n, imei] of imeis.entries()) {
     const given = { vehicleNo: `DEMO${n + 1}`, name: names[n] ?? `Vehicle ${n + 1}`, imei };
-    const made = await unlessThere(recordVehicle(records, { accountId, ownerUserId, ...given }));
-    if (made?.record.accountId === accountId) ids.push(made.record._id);
+    const record = () => unlessThere(recordVehicle(records, { accountId, ownerUserId, ...given }));
+    let made = await record();
+    // Another replica makes it: its number is taken a moment before it stands.
+    for (let looks = 0; made === undefined && looks < looksForAnother; looks += 1) {
+      await delay(lookEveryMs);
+      made = await record();
+    }
+    ids.push(made?.record.accountId === accountId ? made.record._id : undefined);
   }
   return ids;
 }
