@@ -40,11 +40,29 @@ beforeAll(async () => {
   pod = await openMediaPod(world.bus, mediaPodId);
   data = await makeTenantData(world, world.ours, 'MARK');
   operator = await world.user('superadmin');
+  // These are there from the first time on that they are looked at.
+  for (const path of ['/api/user-preferences/me', '/api/global-config']) await world.as(data.tenant.owner).get(path);
+  // A use that is noted in mid-test is no change by what is asked for.
+  const tomorrow = { $set: { lastUsedAt: new Date(Date.now() + 86_400_000) } };
+  await world.deps.database.db.collection('sessions').updateMany({}, tomorrow);
 });
 afterAll(async () => {
   await world?.close();
   await pod?.close();
 });
+
+/** All that the tenant has, as text. */
+async function stored(): Promise<string[]> {
+  const { db } = world.deps.database;
+  const names = (await db.listCollections().toArray()).map(({ name }) => name);
+  const found: string[] = [];
+  for (const name of names.toSorted()) {
+    const where: object = { accountId: { $in: [data.tenant.accountId, data.names['account']] } };
+    const records = await db.collection(name).find(where).sort({ _id: 1 }).toArray();
+    found.push(...records.map((record) => `${name} ${JSON.stringify(record)}`));
+  }
+  return found;
+}
 
 describe('If-Match (platform-contract.md, section 1.4)', () => {
   it('is documented for every change and removal of a record that has versions', () => {
@@ -67,8 +85,10 @@ describe('If-Match (platform-contract.md, section 1.4)', () => {
           ? client.delete(path, { 'if-match': version }, body)
           : client.put(path, body, { 'if-match': version });
       expect(await send('W/"1"')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+      const before = await stored();
       const other = await send('"999999"');
       expect(other).toMatchObject({ status: 412, body: { code: 'version_mismatch' } });
+      expect(await stored()).toEqual(before);
       const current = other.headers.get('etag') ?? '';
       expect(await send(current)).toMatchObject({ status: 200 });
       // It is an old one by now, or that of a record that is gone.
