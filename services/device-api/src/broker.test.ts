@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Outcome, servePing } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
@@ -27,10 +28,18 @@ const components = {
   jt1078_server: true,
 };
 
+/** What health says; a component that a busy machine holds up for longer than the second and a half that it has is looked at again. */
+async function healthOf(client: typeof api, expected: Readonly<Record<string, boolean>>) {
+  let answer = await client.get('/health');
+  for (let looks = 0; looks < 5 && !isDeepStrictEqual(shown(answer), expected); looks += 1)
+    answer = await client.get('/health');
+  return { status: answer.status, body: answer.body };
+}
+const shown = ({ body }: { readonly body: unknown }): unknown => (body as { components?: unknown }).components;
+
 describe('GET /health', () => {
   it('is 200 when every component works', async () => {
-    const { status, body } = await api.get('/health');
-    expect({ status, body }).toEqual({ status: 200, body: { healthy: true, components } });
+    expect(await healthOf(api, components)).toEqual({ status: 200, body: { healthy: true, components } });
   });
 
   it.each([
@@ -39,21 +48,16 @@ describe('GET /health', () => {
     ['jt1078-media', 'jt1078_server'],
   ])('is 503 and says so when %s does not work', async (service, component) => {
     broken.add(service);
-    const { status, body } = await api.get('/health');
+    const expected = { ...components, [component]: false };
+    const answer = await healthOf(api, expected);
     broken.delete(service);
-    expect({ status, body }).toEqual({
-      status: 503,
-      body: { healthy: false, components: { ...components, [component]: false } },
-    });
+    expect(answer).toEqual({ status: 503, body: { healthy: false, components: expected } });
   });
 
   it('is 503 when the database can not be reached', async () => {
     const blind = await world.service({ MONGODB_URL: 'mongodb://127.0.0.1:1/none' });
-    const { status, body } = await blind.get('/health');
-    expect({ status, body }).toEqual({
-      status: 503,
-      body: { healthy: false, components: { ...components, database: false } },
-    });
+    const expected = { ...components, database: false };
+    expect(await healthOf(blind, expected)).toEqual({ status: 503, body: { healthy: false, components: expected } });
   });
 });
 
@@ -92,15 +96,18 @@ describe('a broker that dies', () => {
     expect(early).toMatchObject({ status: 503, body: { status: 503, error: expect.stringContaining('broker') } });
     expect(performance.now() - startedAt).toBeLessThan(6_000);
 
-    const later = performance.now();
+    const tookMs: number[] = [];
     for (const path of [
       `/wakeup?imei=${quick}`,
       `/realtime/start-stream?imei=${quick}&channel=1`,
       `/wakeup?imei=${randomImei()}`,
-    ])
+    ]) {
+      const later = performance.now();
       expect((await api.get(path)).status).toBe(503);
-    // Three times two seconds, if each waited again.
-    expect(performance.now() - later).toBeLessThan(4_000);
+      tookMs.push(performance.now() - later);
+    }
+    // Each two seconds, if they waited again; a busy machine may pause any one of them.
+    expect(tookMs.toSorted((a, b) => a - b)[1]).toBeLessThan(1_900);
     expect(await api.get('/health')).toMatchObject({ status: 503, body: { components: { message_broker: false } } });
     expect((await fetch(`${api.base}/readyz`)).status).toBe(503);
     expect((await fetch(`${api.base}/livez`)).status).toBe(200);
