@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { defineAnnouncement, defineRequest } from './contract.ts';
-import { toldOrder } from './requests.ts';
+import { streamStartId, toldOrder } from './requests.ts';
 
 const id = Type.Integer({ minimum: 1 });
 const milliseconds = Type.Integer({ minimum: 0 });
@@ -83,6 +83,7 @@ export const liveEvents = defineAnnouncement({
         data: Type.Unsafe<Record<string, unknown>>({ type: 'object' }),
         /** With `stream`: several replicas tell on what one has told them. */
         order: Type.Optional(toldOrder),
+        startId: Type.Optional(streamStartId),
       }),
     ),
   }),

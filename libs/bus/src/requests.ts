@@ -140,6 +140,12 @@ export const mediaControlSubject = (podId: string): string => `media.${podId}.co
 /** The place of what one process tells among all that it tells: what has been overtaken on its way is known by that. Clocks would not tell, as they differ. */
 export const toldOrder = Type.Object({ by: Type.String({ maxLength: 100 }), sequence: Type.Integer({ minimum: 1 }) });
 
+/**
+ * The asking of a camera that a change of a stream goes back to (`requestId` of the `StreamRequest`): who asks it and who takes its video are two processes, so `starting`
+ * may come behind what the camera has done then.
+ */
+export const streamStartId = Type.String({ maxLength: 64 });
+
 /** How a live stream goes on, for whoever shows it: each change of a field is told. Lost when the broker is away. */
 export const streamChanged = defineAnnouncement({
   subject: 'stream.changed',
@@ -166,6 +172,7 @@ export const streamChanged = defineAnnouncement({
     /** When it changed, by the clock of whoever tells of it: several replicas tell websockets on. */
     atMs: Type.Optional(Type.Integer({ minimum: 0 })),
     order: Type.Optional(toldOrder),
+    startId: Type.Optional(streamStartId),
   }),
 });
 

@@ -1,4 +1,4 @@
-import { callUseCase, deviceApi, listenFor, type Outcome, streamChanged } from '@fleet/bus';
+import { callUseCase, deviceApi, listenFor, type Outcome, type StreamChanged, streamChanged } from '@fleet/bus';
 import { acknowledgeStream, claimStream, readStream, reserveStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
@@ -88,23 +88,25 @@ describe('a claim whose media pod is dead', () => {
     const imei = await world.device(() => answered(0x9101));
     const dead = { podId: `dead-${imei}`, url: 'http://127.0.0.1:1' };
     await claimStream(world.redis, live(imei), dead, { acceptUnsolicited: true });
-    const told: string[] = [];
+    const told: StreamChanged[] = [];
     const onError = (error: unknown): void => {
       throw error;
     };
     const ear = listenFor(world.bus, streamChanged, onError, (change) => {
-      if (change.imei === imei) told.push(change.status);
+      if (change.imei === imei) told.push(change);
     });
     await world.bus.nc.flush();
     expect(await start(imei)).toMatchObject({ status: 200, body: success });
     await until(() => told.length === 2);
     ear.stop();
-    expect(told).toEqual(['stopped', 'starting']);
+    expect(told.map(({ status: word }) => word)).toEqual(['stopped', 'starting']);
     expect(world.commandsOf(imei)).toHaveLength(1);
+    // By this it is known what the camera does of this start, when that is told of before.
     expect(await readStream(world.redis, live(imei))).toMatchObject({
       claim: null,
-      request: { status: 'acknowledged' },
+      request: { status: 'acknowledged', requestId: told[1]?.startId },
     });
+    expect(told[1]?.startId).toEqual(expect.any(String));
   });
 });
 

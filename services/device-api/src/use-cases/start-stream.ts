@@ -109,7 +109,10 @@ async function ask(
     // False when the camera was faster than its answer and has connected: the stream runs, nothing is left to do.
     const isExpected = isAccepted(outcome) && (await state(acknowledgeStream(redis, id, request.requestId)));
     if (isExpected && id.kind === 'live' && !request.isForeign)
-      announce(deps.bus, streamChanged, notStreaming(id, 'starting', request.streamType));
+      announce(deps.bus, streamChanged, {
+        ...notStreaming(id, 'starting', request.streamType),
+        startId: request.requestId,
+      });
   } finally {
     if (outcome === undefined || !isAccepted(outcome)) await forget(redis, id, request.requestId, outcome, context);
   }

@@ -34,10 +34,15 @@ export async function tellMedia(
 
 async function tell(deps: TellDeps, id: StreamId, changes: readonly StreamChange[]): Promise<void> {
   const isEnd = changes.some(({ change }) => change === 'ended');
+  const awaited = isEnd ? (await readStream(deps.redis, id)).request : null;
   const wasAwaited = isEnd && (await dropStreamRequest(deps.redis, id));
   const { claim } = await readStream(deps.redis, id);
   if (claim === null) {
-    if (wasAwaited && id.kind === 'live') announce(deps.bus, streamChanged, notStreaming(id, 'stopped'));
+    if (wasAwaited && id.kind === 'live')
+      announce(deps.bus, streamChanged, {
+        ...notStreaming(id, 'stopped'),
+        ...(awaited === null ? {} : { startId: awaited.requestId }),
+      });
     return;
   }
   for (const change of changes)

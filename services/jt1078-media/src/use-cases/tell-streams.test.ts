@@ -1,6 +1,6 @@
 import { announce, listenFor, notStreaming, type StreamChanged, streamChanged } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
-import { claimStream, type StreamId } from '@fleet/storage';
+import { claimStream, readStream, type StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { CameraVoice, stream, TcpCamera, testCard } from '../testing/camera.ts';
 import { fakeGateway, randomImei, startWorld, type World, waitFor } from '../testing/harness.ts';
@@ -32,6 +32,7 @@ describe('what is told of streams', () => {
 
   it('is their beginning, what they are, who watches, and their end, each once', async () => {
     const id = await world.ask({ dataType: 1 });
+    const { request } = await readStream(world.redis, id);
     const gateway = fakeGateway(world.bus, id.imei);
     const camera = new TcpCamera(world.service.livePort);
     const feed = stream(camera, new CameraVoice(id), card);
@@ -45,6 +46,8 @@ describe('what is told of streams', () => {
     await gateway.stop();
     const [first, last] = [of(id)[0], of(id).at(-1)];
     expect(first).toMatchObject({ channel: id.channel, status: 'streaming', streamType: 0, viewers: 0 });
+    // All of it goes back to the same asking of the camera.
+    expect([...new Set(of(id).map(({ startId }) => startId))]).toEqual([request?.requestId]);
     expect(first?.startedAtMs).toBeGreaterThan(Date.now() - 60_000);
     const { video } = last ?? {};
     expect(video).toMatchObject({ codec: 'h264', width: expect.any(Number), height: expect.any(Number) });

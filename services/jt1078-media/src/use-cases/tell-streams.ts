@@ -72,5 +72,6 @@ function stateOf({ id, claim, muxer, viewers }: MediaStream, status: StreamChang
     audioCodec: audio?.codec ?? null,
     viewers: viewers.size,
     startedAtMs: claim.startedAtMs,
+    ...(claim.request === null ? {} : { startId: claim.request.requestId }),
   };
 }

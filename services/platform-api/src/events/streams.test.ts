@@ -42,7 +42,7 @@ describe('live streams', () => {
     announce(world.bus, streamChanged, notStreaming({ imei: stranger, channel: 2 }, 'starting'));
     announce(world.bus, streamChanged, notStreaming({ imei, channel: 2 }, 'starting', 1));
     await until(() => ear.of('stream', id).length > 0);
-    announce(world.bus, streamChanged, running);
+    announce(world.bus, streamChanged, { ...running, startId: 'the start' });
     await until(() => ear.of('stream', id).length > 1);
     const shared = {
       vehicle_id: id,
@@ -61,7 +61,8 @@ describe('live streams', () => {
       { ...shared, ...nothing, status: 'starting' },
       { ...shared, ...something, status: 'streaming', started_at: '2026-01-31T02:00:00.000Z' },
     ]);
-    expect(ear.heard.filter(({ type }) => type === 'stream')).toHaveLength(2);
+    const heard = ear.heard.filter(({ type }) => type === 'stream');
+    expect(heard.map(({ startId }) => startId)).toEqual([undefined, 'the start']);
   });
 
   it('are told in the order in which they came, with the time at which they changed', async () => {

@@ -15,9 +15,13 @@ export function followStreams(parts: EventParts): { stop(): Promise<void> } {
     const vehicle = await findVehicleByImei(parts.records, change.imei);
     if (vehicle === null) return;
     const data = shownStream(vehicle, change, parts.config.VIDEO_BASE_URL);
-    const { atMs = Date.now(), order } = change;
-    const event = { type: 'stream', vehicleId: vehicle._id, data, atMs } as const;
-    tellLive(bus, vehicle.accountId, [order === undefined ? event : { ...event, order }]);
+    const { atMs = Date.now(), order, startId } = change;
+    const event = {
+      ...({ type: 'stream', vehicleId: vehicle._id, data, atMs } as const),
+      ...(order === undefined ? {} : { order }),
+      ...(startId === undefined ? {} : { startId }),
+    };
+    tellLive(bus, vehicle.accountId, [event]);
   };
   // One after the other: each looks its vehicle up, and those of a stream are to be told in the order in which they came. Where replicas overtake one another,
   // whoever hears them leaves out what is late.

@@ -55,6 +55,31 @@ describe('changes of a stream', () => {
     const { order: _none, ...unordered } = change(1);
     expect(told.admit(unordered)).toBe(true);
   });
+
+  it('never start behind what the same start has led to, and start anew', () => {
+    const told = new ToldInOrder();
+    const stream = { type: 'stream', vehicleId: 7, atMs: 0 } as const;
+    const status = (word: string, startId: string, channel_id = 1) => ({
+      ...stream,
+      data: { channel_id, status: word },
+      startId,
+    });
+    const streaming = (startId: string, sequence: number) => ({
+      ...status('streaming', startId),
+      order: { by: 'pod-1', sequence },
+    });
+    expect(told.admit(streaming('first', 1))).toBe(true);
+    expect(told.admit(status('starting', 'first'))).toBe(false);
+    expect(told.admit(status('starting', 'first', 2))).toBe(true);
+    expect(told.admit(streaming('first', 2))).toBe(true);
+    expect(told.admit(status('starting', 'second'))).toBe(true);
+    expect(told.admit(status('starting', 'second'))).toBe(true);
+    // Stopped before its first packet, by who asked for that: as good as any other end.
+    expect(told.admit(status('stopped', 'second'))).toBe(true);
+    expect(told.admit(status('starting', 'second'))).toBe(false);
+    expect(told.admit(streaming('third', 3))).toBe(true);
+    expect(told.admit(status('starting', 'third'))).toBe(false);
+  });
 });
 
 describe('MessageLimit', () => {
