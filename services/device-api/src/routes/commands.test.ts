@@ -39,11 +39,15 @@ describe.each(paths)('GET %s', (path, messageId) => {
   });
 
   it('answers 404 at once for a device that nobody holds', async () => {
-    const startedAt = performance.now();
-    const { status, body } = await api.get(`${path}imei=${randomImei()}`);
-    expect({ status, body }).toEqual({ status: 404, body: { status: 404, error: 'The device is not connected.' } });
-    // Where a gateway claims the device, it is looked for during five seconds.
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    const tookMs: number[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      const startedAt = performance.now();
+      const { status, body } = await api.get(`${path}imei=${randomImei()}`);
+      expect({ status, body }).toEqual({ status: 404, body: { status: 404, error: 'The device is not connected.' } });
+      tookMs.push(performance.now() - startedAt);
+    }
+    // Where a gateway claims the device, it is looked for during five seconds; the best of three, as a busy machine may pause any one of them.
+    expect(Math.min(...tookMs)).toBeLessThan(4_000);
   });
 
   it('answers 504 when the device has not replied in the time that it was given', async () => {
