@@ -4,6 +4,7 @@ import { encodeBody, locationReport } from '@fleet/jt808';
 import { Registry } from '@fleet/service-kit';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { readLastLocations } from '../domains/realtime/store.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { cameraTime, judges, locationOf } from '../testing/telemetry-reports.ts';
@@ -11,7 +12,14 @@ import { newImei } from '../testing/terminals.ts';
 import { Fleet } from './fleet.ts';
 import { TelemetryMetrics } from './metrics.ts';
 import { type ConsumerParts, PartitionConsumer } from './partition-consumer.ts';
-import { readPlace, readStoredPlace, readStoredStates, storeHistoryPlace, storePlace } from './states.ts';
+import {
+  readPlace,
+  readStatesOfRedis,
+  readStoredPlace,
+  readStoredStates,
+  storeHistoryPlace,
+  storePlace,
+} from './states.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -43,6 +51,21 @@ async function report(imei: string, second: number): Promise<number> {
   return (await world.bus.js.publish(telemetrySubject(partition), batch.take())).seq;
 }
 const placeOf = async (): Promise<number> => (await readPlace(world.deps.redis, partition))?.seq ?? 0;
+
+it('a Redis that has forgotten a partition is told again although no terminal of that reports', async () => {
+  const { redis } = world.deps;
+  const imei = newImei();
+  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  expect(made.status).toBe(201);
+  const consumer = new PartitionConsumer(partition, () => true, parts);
+  const seq = await report(imei, 0);
+  await until(async () => (await placeOf()) >= seq);
+  await redis.del([`telemetry-place:${partition}`, `rule-state:${imei}`, `last-location:${imei}`]);
+  await until(async () => (await placeOf()) >= seq);
+  expect((await readLastLocations(redis, [imei])).get(imei)?.timestamp).toBe(startMs);
+  expect((await readStatesOfRedis(redis, [imei])).get(imei)?.seq).toBe(seq);
+  await consumer.stop();
+});
 
 it('what a replica that has died had not brought to the database yet is brought there by the next one, before it says so', async () => {
   const { database } = world.deps;

@@ -107,7 +107,7 @@ export class PartitionConsumer {
         this.#log = this.#read(after);
         this.#flush = setInterval(() => {
           // One that takes longer takes the turn of the next.
-          this.#flushing ??= this.#storeAll().finally(() => {
+          this.#flushing ??= this.#flushAll().finally(() => {
             this.#flushing = undefined;
           });
         }, flushEveryMs);
@@ -147,6 +147,25 @@ export class PartitionConsumer {
     await restoreStates(this.#parts.deps.redis, await this.#present([...this.#states]));
     await this.#restore();
     this.#isForgotten = false;
+  }
+
+  async #flushAll(): Promise<void> {
+    await this.#remindSilent();
+    await this.#storeAll();
+  }
+
+  /** A Redis that was emptied while no terminal of this partition reports, for days maybe, would know none of them. */
+  async #remindSilent(): Promise<void> {
+    const { redis } = this.#parts.deps;
+    const place = this.#place;
+    try {
+      if (!this.#isHeld() || (await readPlace(redis, this.#partition)) !== null) return;
+      await this.#remind();
+      await writeStates(redis, this.#partition, place, place, new Map());
+    } catch (error) {
+      // A unit that has come meanwhile has told it more.
+      if (!(error instanceof PartitionLost)) this.#warn(error);
+    }
   }
 
   /** Redis was emptied: what MongoDB knows of this partition's terminals is put there again. */
