@@ -99,8 +99,9 @@ describe('directories of uploads', () => {
     for await (const { id } of clips.places(null)) ids.push(id);
     return ids.toSorted();
   }
-  async function turnsUntilDone<P>(sweep: (turn: SweepTurn<P>) => Promise<P | null>, files: number): Promise<number> {
-    let from: P | null = null;
+  type Sweep = (turn: SweepTurn<UploadPlace>) => Promise<UploadPlace | null>;
+  async function turnsUntilDone(sweep: Sweep, files: number): Promise<number> {
+    let from: UploadPlace | null = null;
     for (let turns = 1; turns < 1_000; turns += 1) {
       from = await sweep(turnOf(files, from));
       if (from === null) return turns;
