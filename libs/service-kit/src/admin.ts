@@ -13,23 +13,45 @@ import { type Express, Router } from 'express';
 import { apiError } from './api.ts';
 import { AppError } from './errors.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import type { Registry } from './metrics.ts';
+import { Gauge, type Registry } from './metrics.ts';
 import { closeAfterOffer, WebsocketOrPlain } from './upgrades.ts';
 
-/** What `/readyz` asks: name and check of each thing that must work before traffic may come. */
+/** What `/readyz` asks: checks by the name of what they look at. */
 export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<boolean>>>;
 
-/** The routes that every service has: `/livez` (the event loop answers), `/readyz` (not draining, connected) and `/metrics`. */
-export function adminRoutes(lifecycle: Lifecycle, metrics: Registry, checks: ReadinessChecks): Router {
+/**
+ * The routes that every service has (platform-contract.md, section 25): `/livez` (the event loop answers), `/readyz` and `/metrics`. Ready is what does not drain and
+ * whose `checks` all hold; of the `backends` each must have worked once. Later they are only reported: an outage that all replicas have in common takes none of them out of
+ * service, where each still answers what it can. Metrics have all of them as `service_check_up`.
+ */
+export function adminRoutes(
+  lifecycle: Lifecycle,
+  metrics: Registry,
+  checks: ReadinessChecks,
+  backends: ReadinessChecks = {},
+): Router {
   const router = Router();
+  const met = new Set<string>();
+  const all = { ...checks, ...backends };
+  const results = (): Promise<(readonly [string, boolean])[]> =>
+    Promise.all(Object.entries(all).map(async ([name, check]) => [name, await settled(check)] as const));
+  const up: Gauge<'check'> = new Gauge({
+    name: 'service_check_up',
+    help: '1 where what the service hangs on works: the checks that /readyz shows',
+    labelNames: ['check'],
+    registers: [],
+    async collect() {
+      for (const [check, ok] of await results()) this.set({ check }, Number(ok));
+    },
+  });
+  metrics.registerMetric(up);
   router.get('/livez', (_request, response) => {
     response.json({ live: true });
   });
   router.get('/readyz', async (_request, response) => {
-    const entries = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => [name, await settled(check)] as const),
-    );
-    const ready = !lifecycle.isStopping && entries.every(([, ok]) => ok);
+    const entries = await results();
+    for (const [name, ok] of entries) if (ok && name in backends) met.add(name);
+    const ready = !lifecycle.isStopping && entries.every(([name, ok]) => ok || met.has(name));
     response
       .status(ready ? 200 : 503)
       .json({ ready, draining: lifecycle.isStopping, checks: Object.fromEntries(entries) });

@@ -390,6 +390,31 @@ describe('adminRoutes', () => {
     expect(await (await get('/metrics')).text()).toContain('service="test"');
     await admin.close();
   });
+
+  it('wait for what replicas share to work once, and only report it then', async () => {
+    const works = { bus: true, database: false };
+    const app = createApp();
+    const [checks, backends] = [{ bus: () => works.bus }, { database: () => works.database }];
+    app.use(adminRoutes(new Lifecycle(log), createMetrics('test'), checks, backends));
+    const admin = await listen(app, { host: '127.0.0.1', port: 0 });
+    const get = async (path: string) => fetch(`http://127.0.0.1:${admin.port}${path}`);
+    const ready = async () => {
+      const answer = await get('/readyz');
+      const { checks: shown } = (await answer.json()) as { checks: Record<string, boolean> };
+      return [answer.status, shown];
+    };
+    expect(await ready()).toEqual([503, { bus: true, database: false }]);
+    works.database = true;
+    expect(await ready()).toEqual([200, { bus: true, database: true }]);
+    works.database = false;
+    expect(await ready()).toEqual([200, { bus: true, database: false }]);
+    const metrics = await (await get('/metrics')).text();
+    expect(metrics).toContain('service_check_up{check="bus",service="test"} 1');
+    expect(metrics).toContain('service_check_up{check="database",service="test"} 0');
+    works.bus = false;
+    expect(await ready()).toEqual([503, { bus: false, database: false }]);
+    await admin.close();
+  });
 });
 
 /** Sends some bytes and reads until the connection ends. */

@@ -68,6 +68,8 @@ describe('Redis, killed and emptied', () => {
     const before = stream(first, voice, card);
     const player = await Player.open(world.url(id));
     await waitFor('pictures', () => player.video.length > 10);
+    const readyz = `http://127.0.0.1:${world.service.httpPort}/readyz`;
+    expect((await fetch(readyz)).status).toBe(200);
     await server.kill();
     const seen = player.video.length;
     await waitFor('pictures without Redis', () => player.video.length > seen + 25);
@@ -80,7 +82,10 @@ describe('Redis, killed and emptied', () => {
     const after = stream(second, voice, card);
     const shown = player.video.length;
     await waitFor('pictures of the new connection', () => player.video.length > shown + 25);
-    expect((await fetch(`http://127.0.0.1:${world.service.httpPort}/readyz`)).status).toBe(503);
+    expect(await (await fetch(readyz)).json()).toMatchObject({
+      ready: true,
+      checks: { message_broker: true, state_store: false },
+    });
 
     server.removeData();
     server.start();

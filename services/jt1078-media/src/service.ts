@@ -107,10 +107,12 @@ async function assemble(config: Config, pod: string, parts: Parts): Promise<Medi
   const app = createApp();
   const api = createApi({ log, bodyLimitBytes: 1024, routes: routesOf(config, registry, claims) });
   app.use(
-    adminRoutes(lifecycle, mediaMetrics({ registry, transcoders, ingest: counters }), {
-      message_broker: () => bus.isUp(),
-      redis: () => redisAnswers(redis),
-    }),
+    adminRoutes(
+      lifecycle,
+      mediaMetrics({ registry, transcoders, ingest: counters }),
+      { message_broker: () => bus.isUp() },
+      { state_store: () => redisAnswers(redis) },
+    ),
   );
   app.use(api, ...apiErrors(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });

@@ -101,11 +101,12 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const { app, serve } = createPlatformApp(
     log,
     config.TRUST_PROXY,
-    adminRoutes(lifecycle, metrics, {
-      message_broker: () => bus?.isUp() ?? false,
-      database: () => database.ping(),
-      first_records: () => firstRecords.isDone,
-    }),
+    adminRoutes(
+      lifecycle,
+      metrics,
+      { message_broker: () => bus?.isUp() ?? false, first_records: () => firstRecords.isDone },
+      { database: () => database.ping() },
+    ),
   );
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, renderError: platformError });
   const stopped = new AbortController();

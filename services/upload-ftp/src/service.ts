@@ -101,12 +101,15 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     const isListening = (): boolean => ftp?.isListening() === true && attachments?.isListening() === true;
     const app = createApp();
     app.use(
-      adminRoutes(lifecycle, metrics.registry, {
-        message_broker: () => bus?.isUp() ?? false,
-        database: () => database.ping(),
-        state_store: () => redisAnswers(redis),
-        upload_server: async () => isListening() && (await disk.obstacle()) === null,
-      }),
+      adminRoutes(
+        lifecycle,
+        metrics.registry,
+        {
+          message_broker: () => bus?.isUp() ?? false,
+          upload_server: async () => isListening() && (await disk.obstacle()) === null,
+        },
+        { database: () => database.ping(), state_store: () => redisAnswers(redis) },
+      ),
     );
     app.use(createApi({ log, routes: [...stored.routes, ...files.routes], bodyLimitBytes: 1024 }), ...apiErrors(log));
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });

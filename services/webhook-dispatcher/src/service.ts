@@ -95,11 +95,12 @@ async function start(
   let redis: Redis | undefined;
   const app = createApp();
   app.use(
-    adminRoutes(lifecycle, metrics.registry, {
-      message_broker: () => bus?.isUp() ?? false,
-      state_store: () => redis !== undefined && redisAnswers(redis),
-      database: () => database.ping(),
-    }),
+    adminRoutes(
+      lifecycle,
+      metrics.registry,
+      { message_broker: () => bus?.isUp() ?? false },
+      { state_store: () => redis !== undefined && redisAnswers(redis), database: () => database.ping() },
+    ),
   );
   app.use(...apiErrors(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
