@@ -5,6 +5,7 @@ import { until } from '../../../../libs/service-kit/src/testing/server-process.t
 import { anyUse, hearUses } from '../testing/hear-uses.ts';
 import { openLeaving } from '../testing/leaving-client.ts';
 import { openMediaPod, streaming } from '../testing/media-pod.ts';
+import { type Watching, watchUntilCut } from '../testing/watch.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -95,24 +96,10 @@ function hold(imei: string): { readonly isAsked: () => boolean; readonly release
 }
 
 /** Watches until it is cut. */
-async function watch(
-  imei: string,
-  key: string,
-): Promise<{ readonly end: () => Promise<void>; readonly isOver: () => boolean }> {
+async function watch(imei: string, key: string): Promise<Watching> {
   const answer = await fetch(api.base + livePath(imei), withKey(key));
   expect(answer.status).toBe(200);
-  const reader = answer.body?.getReader();
-  await reader?.read();
-  let isOver = false;
-  void (async () => {
-    for (let read = await reader?.read(); read?.done === false; ) read = await reader?.read();
-  })()
-    .catch(() => undefined)
-    .finally(() => {
-      isOver = true;
-    });
-  // What has broken off can not be ended.
-  return { end: async () => reader?.cancel().catch(() => undefined), isOver: () => isOver };
+  return watchUntilCut(answer);
 }
 
 function revoke(key: string): void {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
 import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
+import { watchUntilCut } from '../testing/watch.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -62,18 +63,7 @@ afterAll(async () => {
 async function show(path: string, key: string, headers: Record<string, string> = {}) {
   const answer = await fetch(`${api.base}/api/v1${path}`, { headers: { 'x-api-key': key, ...headers } });
   expect(answer.status).toBe(200);
-  const reader = answer.body?.getReader();
-  await reader?.read();
-  let isOver = false;
-  void (async () => {
-    for (let read = await reader?.read(); read?.done === false; ) read = await reader?.read();
-  })()
-    .catch(() => undefined)
-    .finally(() => {
-      isOver = true;
-    });
-  // What has broken off can not be ended.
-  return { end: async () => reader?.cancel().catch(() => undefined), isOver: () => isOver };
+  return watchUntilCut(answer);
 }
 
 describe.each([
