@@ -60,6 +60,8 @@ describe('shownConfig of several servers', () => {
     ['nats://me:pass@one:4222,nats://me:pass@two:4222', 'nats://***@one:4222,nats://***@two:4222'],
     ['nats://one:4222, nats://token@two:4222', 'nats://one:4222, nats://***@two:4222'],
     ['redis://:p@ss@host:6379/0', 'redis://***@host:6379/0'],
+    ['mongodb://me:pa,ss@host/fleet', 'mongodb://***@host/fleet'],
+    ['nats://one:4222,tok@two:4222', 'nats://***@two:4222'],
     ['mongodb://me:pass@one,two:27018/fleet?a=b@c', 'mongodb://***@one,two:27018/fleet?a=b@c'],
   ])('hides the credentials of each: %s', (url, shown) => {
     expect(shownConfig(schema, { ...readEnv(schema, { SECRET: 'long enough' }), STORE_URL: url })).toMatchObject({

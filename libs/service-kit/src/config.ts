@@ -77,9 +77,8 @@ export function shownConfig<S extends EnvSchema>(schema: S, config: ConfigOf<S>)
     Object.entries(schema).map(([name, variable]) => {
       const value = (config as Record<string, unknown>)[name];
       if (value !== undefined && variable.secret === true) return [name, 'set'];
-      // A password may stand in a connection URL, and in each of several.
-      if (typeof value === 'string' && name.endsWith('_URL'))
-        return [name, value.replace(/\/\/[^/?#,\s]*@/g, '//***@')];
+      // A password may stand in a connection URL, and in each of several; a comma may be part of it.
+      if (typeof value === 'string' && name.endsWith('_URL')) return [name, value.replace(/\/\/[^/?#\s]*@/g, '//***@')];
       return [name, value];
     }),
   );
