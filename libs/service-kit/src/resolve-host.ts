@@ -26,7 +26,7 @@ const tries = 2;
 const settingsKeptMs = 30_000;
 /** Whoever has waited for so long for the system's look-up has given up. */
 const giveUpMs = 5_000;
-/** Once one family has an address, the other one is waited for so long: some name servers never answer when they are asked for IPv6. */
+/** Once there is an IPv4 address, one of IPv6 is waited for so long: some name servers never answer when they are asked for it. */
 const otherFamilyMs = 1_000;
 /** Name servers, or their absence, that say: there is no such name here. */
 const unknown: readonly unknown[] = ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'];
@@ -57,19 +57,19 @@ export function hostResolver(parts: ResolverParts = {}): ResolveHost {
 
 const silence: PromiseSettledResult<string[]> = { status: 'rejected', reason: new Error('no answer in time') };
 
-/** What name servers say of both families, but for one that is silent where the other one has an address. */
+/** What name servers say of both families, but for IPv6 where they are silent on it and have an address of IPv4. */
 async function bothFamilies(
   resolver: Resolver,
   name: string,
 ): Promise<[PromiseSettledResult<string[]>, PromiseSettledResult<string[]>]> {
   const answers: [PromiseSettledResult<string[]>, PromiseSettledResult<string[]>] = [silence, silence];
-  const asked = [resolver.resolve4(name), resolver.resolve6(name)];
+  const four = resolver.resolve4(name);
   const all = Promise.allSettled(
-    asked.map(async (asking, at) => {
+    [four, resolver.resolve6(name)].map(async (asking, at) => {
       [answers[at]] = await Promise.allSettled([asking]);
     }),
   );
-  const enough = Promise.any(asked).then(
+  const enough = four.then(
     () => delay(otherFamilyMs, undefined, { ref: false }),
     () => all,
   );
