@@ -122,7 +122,7 @@ export class Hub {
       return undefined;
     }
     if (!view.isOpenFrom(ip)) {
-      this.#views.release(view);
+      // The view may be about to be listened to by another connection with this token, from an address that is let in; unheard, it is forgotten soon.
       connection.close(closeCodes.token, 'the token is not valid from this address');
       return undefined;
     }

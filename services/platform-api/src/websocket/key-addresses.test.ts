@@ -106,6 +106,26 @@ describe('the addresses of an API key', () => {
     await client.until(() => client.closed !== undefined);
     expect(client.closed).toMatchObject({ code: 4403 });
   });
+
+  it('refuse one connection and leave the other one, opened at the same time, to what becomes of the key', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const { id, key } = await newKey();
+      const query = `?token=${await withSession(key)}`;
+      await allowOnly(id, elsewhere);
+      const allowed = { headers: { 'x-forwarded-for': '203.0.113.9' } };
+      const [refused, client] = await Promise.all([
+        live.connect(query),
+        live.connect(query, allowed),
+        live.connect(query),
+      ]);
+      await refused.until(() => refused.closed !== undefined);
+      expect(refused.closed).toMatchObject({ code: 4401 });
+      await client.next('hello');
+      expect((await live.owner.delete(`/api/api-keys/${id}`)).status).toBe(200);
+      await client.until(() => client.closed !== undefined);
+      expect(client.closed).toMatchObject({ code: 4403 });
+    }
+  });
 });
 
 describe('a key of whose revocation nobody has heard', () => {
