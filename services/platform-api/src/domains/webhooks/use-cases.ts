@@ -199,8 +199,8 @@ export async function dropVehicleFromWebhooks(
   scope: Scope,
   id: number,
 ): Promise<void> {
-  const webhooks = webhooksOf(records);
-  const naming = await webhooks.parts(scope, ['vehicleIds'], { vehicleIds: id });
-  const ids = naming.filter(({ vehicleIds }) => vehicleIds.length > 1).map(({ _id }) => _id);
-  if (ids.length > 0) await webhooks.updateMany(scope, { _id: { $in: ids } }, { $pull: { vehicleIds: id } });
+  // Within the update: of two that go at the same time one is the last.
+  const isNotLast = { vehicleIds: { $not: { $size: 1 } } };
+  const where = { $and: [{ vehicleIds: id }, isNotLast] };
+  await webhooksOf(records).updateMany(scope, where, { $pull: { vehicleIds: id } });
 }

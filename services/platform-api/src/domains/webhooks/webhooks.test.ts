@@ -241,6 +241,20 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     for (const id of ['0', 'x', '-1', '999999999']) expect((await client.get(`${path}/${id}`)).status).toBe(404);
   });
 
+  it('names no vehicle that is deleted, save the last one: never becomes one for all, also where all are deleted at the same time', async () => {
+    const owner = world.as(world.ours.owner);
+    const vehicle = async (vehicle_no: string) => (await owner.post('/api/vehicles', { vehicle_no })).data.id;
+    const [a, b, c] = [await vehicle('Hook A'), await vehicle('Hook B'), await vehicle('Hook C')];
+    const of = async (...vehicle_ids: number[]) => (await make({ vehicle_ids }, owner)).data.id;
+    const [several, only] = [await of(a, b, c), await of(c)];
+    const named = async (id: number) => (await owner.get(`${path}/${id}`)).data['vehicle_ids'];
+    await owner.delete(`/api/vehicles/${c}`);
+    expect([await named(several), await named(only)]).toEqual([[a, b], [c]]);
+    const deleted = await Promise.all([a, b].map((id) => owner.delete(`/api/vehicles/${id}`)));
+    expect(deleted.map(({ status }) => status)).toEqual([200, 200]);
+    expect([[a], [b]]).toContainEqual(await named(several));
+  });
+
   it('gets another secret, with the old one for the hours of grace', async () => {
     const id = Number(one.split('/').at(-1));
     const open = (sealed: string | null | undefined) =>
