@@ -40,6 +40,9 @@ async function tell(deps: Parts, user: User, subject: string, text: string): Pro
 export const endResetTokens = ({ database }: Pick<Deps, 'database'>, { _id }: Pick<User, '_id'>): Promise<void> =>
   removeResetTokens(database, _id);
 
+const isAsBefore = (before: User, now: User | null): boolean =>
+  now?.email === before.email && now.phoneNumber === before.phoneNumber && now.passwordHash === before.passwordHash;
+
 /** Sends what opens the setting of a new password to a user who forgot it; to the caller all identifiers are the same. No more are sent than one-time codes. */
 export async function forgotPassword(deps: ForgotParts, identifier: string, context: RequestContext): Promise<void> {
   const send = async (): Promise<void> => {
@@ -48,6 +51,8 @@ export async function forgotPassword(deps: ForgotParts, identifier: string, cont
     const user = await findByIdentifier(deps, asked);
     if (user === null || user.disabled) return;
     const { url } = await newResetLink(deps, user, resetMs);
+    // Who changes the address or the password ends all tokens, and may have done so just before there was this one.
+    if (!isAsBefore(user, await findUser(deps.records, user, user._id))) return endResetTokens(deps, user);
     await tell(deps, user, 'Set a new password', `Set a new password within an hour: ${url}`);
   };
   // Not waited for, so that the time tells nothing.

@@ -83,6 +83,53 @@ describe('what was sent to set a password with', () => {
     expect((await reset(token)).status).toBe(401);
   });
 
+  /** Has a method of the collection of tokens do something else first, and tells whether it was called. */
+  function beforeTokens(method: 'insertOne' | 'deleteMany', first: () => Promise<unknown>): () => boolean {
+    const collection = world.deps.database.collection.bind(world.deps.database);
+    let isDone = false;
+    jest.spyOn(world.deps.database, 'collection').mockImplementation((name: string) => {
+      const real = collection(name);
+      if (name !== 'reset_tokens') return real;
+      const after = async (...given: never[]) => {
+        await first();
+        const done: unknown = await (real[method] as (...all: never[]) => Promise<unknown>)(...given);
+        isDone = true;
+        return done;
+      };
+      return withMethod(real, method, after);
+    });
+    return () => isDone;
+  }
+
+  it('is not sent to an address, nor with a password, that is changed as it is made', async () => {
+    for (const change of [{ email: newEmail() }, { password: 'a third battery horse' }]) {
+      const user = await world.user('manager');
+      const isMade = beforeTokens('insertOne', () => owner.put(`/api/users/${user.id}`, change));
+      try {
+        await world.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
+        await until(isMade);
+      } finally {
+        jest.restoreAllMocks();
+      }
+      const tokens = world.deps.database.collection<{ userId: number }>('reset_tokens');
+      await until(async () => (await tokens.countDocuments({ userId: user.id })) === 0);
+      expect(world.sent.filter(({ to }) => [user.email, change.email].includes(to))).toEqual([]);
+    }
+  });
+
+  it('outlives no session: where it can not be ended, the sessions of the old password are gone', async () => {
+    const user = await world.user('manager');
+    const away = () => Promise.reject(new Error('the database is away'));
+    beforeTokens('deleteMany', away);
+    try {
+      const change = { password: 'a third battery horse' };
+      expect((await owner.put(`/api/users/${user.id}`, change)).status).toBe(500);
+    } finally {
+      jest.restoreAllMocks();
+    }
+    await until(async () => (await world.as(user).get('/api/auth/me')).status === 401);
+  });
+
   it('is good while nothing of that has changed', async () => {
     const email = newEmail();
     const path = await invite(email);
@@ -93,24 +140,21 @@ describe('what was sent to set a password with', () => {
   });
 });
 
+/** Has each of the next writes to a user wait until something else is done. */
+function beforeWrites(...others: (() => Promise<unknown>)[]): void {
+  const collection = world.records.collection.bind(world.records);
+  jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+    const real = collection(name);
+    if (name !== 'users') return real;
+    const findOneAndUpdate = async (...given: Parameters<typeof real.findOneAndUpdate>) => {
+      await others.shift()?.();
+      return real.findOneAndUpdate(...given);
+    };
+    return withMethod(real, 'findOneAndUpdate', findOneAndUpdate);
+  });
+}
+
 describe('a user who becomes an owner while an admin is about to', () => {
-  /** Has the next write to a user wait until something else is done. */
-  function beforeNextWrite(first: () => Promise<unknown>): void {
-    const collection = world.records.collection.bind(world.records);
-    let isDone = false;
-    jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
-      const real = collection(name);
-      if (name !== 'users' || isDone) return real;
-      const findOneAndUpdate = async (...given: Parameters<typeof real.findOneAndUpdate>) => {
-        if (!isDone) {
-          isDone = true;
-          await first();
-        }
-        return real.findOneAndUpdate(...given);
-      };
-      return withMethod(real, 'findOneAndUpdate', findOneAndUpdate);
-    });
-  }
   const password = 'chosen by an admin';
   const login = (identifier: string) => world.anonymous.post('/api/auth/login', { identifier, password });
 
@@ -120,7 +164,7 @@ describe('a user who becomes an owner while an admin is about to', () => {
   ])('%s is out of the admin’s reach', async (_what, change) => {
     const [admin, user] = [world.as(await world.user('admin')), await world.user('manager')];
     const path = `/api/users/${user.id}`;
-    beforeNextWrite(() => owner.put(path, { role: 'owner' }));
+    beforeWrites(() => owner.put(path, { role: 'owner' }));
     try {
       expect((await change(admin, path)).body).toMatchObject({ status: 403, code: 'permission_denied' });
     } finally {
@@ -128,5 +172,38 @@ describe('a user who becomes an owner while an admin is about to', () => {
     }
     expect((await owner.get(path)).data).toMatchObject({ role: 'owner', disabled: false });
     expect((await login(user.email)).status).toBe(401);
+  });
+});
+
+describe('the last owner of an account', () => {
+  const inUse = { status: 409, code: 'in_use' };
+
+  it('is not written to by what is refused', async () => {
+    const { owner: only, ...tenant } = await world.tenant('One owner');
+    const [client, path] = [world.as(only), `/api/users/${only.id}`];
+    const { version } = (await client.get(path)).data;
+    expect((await client.put(path, { role: 'admin' })).body).toMatchObject(inUse);
+    expect((await client.delete(path)).body).toMatchObject(inUse);
+    expect((await client.get(path)).data).toMatchObject({ version, role: 'owner', disabled: false });
+    await world.user('owner', { owner: only, ...tenant });
+    expect((await client.put(path, { role: 'admin' })).status).toBe(200);
+  });
+
+  it('is an owner again although the old e-mail is somebody else’s by then', async () => {
+    const tenant = await world.tenant('Two owners');
+    const second = await world.user('owner', tenant);
+    const users = world.deps.database.collection<{ _id: number }>('users');
+    const taken = { name: 'Taker', email: tenant.owner.email, role: 'viewer', password: testPassword };
+    const takeEmail = () => world.as(world.theirs.owner).post('/api/users', taken);
+    beforeWrites(() => users.updateOne({ _id: second.id }, { $set: { disabled: true } }), takeEmail);
+    try {
+      const change = { role: 'admin', email: `other-${randomInt(1e12)}@fleet.example` };
+      const answer = await world.as(tenant.owner).put(`/api/users/${tenant.owner.id}`, change);
+      expect(answer.status).toBe(409);
+    } finally {
+      jest.restoreAllMocks();
+    }
+    expect(await users.findOne({ email: taken.email })).toMatchObject({ name: 'Taker' });
+    expect(await users.findOne({ _id: tenant.owner.id })).toMatchObject({ role: 'owner', disabled: false });
   });
 });

@@ -1,4 +1,4 @@
-import { AppError } from '@fleet/service-kit';
+import { AppError, requireVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { may, type Role } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
@@ -15,7 +15,7 @@ import { hashPassword, isPassword } from './passwords.ts';
 import { checkTimezone, givenBy, newUser, readContact } from './rules.ts';
 import type { User } from './schema.ts';
 import { removeUserRecord, usersIn } from './store.ts';
-import { changeUser, findUser, firstOwner, recordUser } from './use-cases.ts';
+import { changeUser, findUser, firstOwner, hasOtherOwner, recordUser } from './use-cases.ts';
 
 type Parts = Pick<Deps, 'records' | 'bus' | 'log'>;
 
@@ -102,9 +102,10 @@ async function editUserOnce(
   const change = await changeOf(user, given, isSelf);
   const changed = await changeKeepingAnOwner(deps, caller, user, change, expectedVersion ?? user.version);
   if (changed === null) return null;
-  if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await endResetTokens(deps, user);
+  // First: whatever fails behind it, the old sessions are gone.
   if (endsSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
   else tellAccessChanged(deps, { userId: id });
+  if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await endResetTokens(deps, user);
   await endWhatGoesOn(deps, changed);
   await audit(deps, caller, 'users.update', { type: 'users', id }, { fields: Object.keys(given) });
   return changed;
@@ -155,9 +156,12 @@ function changedContact(user: User, given: Parameters<typeof readContact>[0]): C
 
 const isActiveOwner = (user: Pick<User, 'role' | 'disabled'>): boolean => user.role === 'owner' && !user.disabled;
 
+const lastOwner = (): AppError =>
+  new AppError('in_use', 'The last owner of an account can not be removed, demoted or disabled.');
+
 /**
- * 409 `in_use` for what would leave an account without an owner. Looked at after the change, which is taken back then: of two owners who demote each other at
- * the same time, one at least sees the other's change.
+ * 409 `in_use` for what would leave an account without an owner. Looked at before, so that nothing is written, and again after the change, which is taken back then:
+ * of two owners who demote each other at the same time, one at least sees the other's change.
  */
 async function changeKeepingAnOwner(
   deps: Parts,
@@ -166,12 +170,27 @@ async function changeKeepingAnOwner(
   change: Change<User>,
   expectedVersion?: number,
 ): Promise<User | null> {
+  const isToGo = isActiveOwner(user) && !isActiveOwner({ ...user, ...change });
+  if (isToGo) {
+    requireVersion(user, expectedVersion);
+    if (!(await hasOtherOwner(deps.records, caller, user._id))) throw lastOwner();
+  }
   const changed = await changeUser(deps.records, caller, user._id, change, expectedVersion);
-  if (changed === null || !isActiveOwner(user) || isActiveOwner(changed)) return changed;
-  if ((await firstOwner(deps.records, caller)) !== null) return changed;
-  const asBefore = Object.fromEntries(Object.keys(change).map((field) => [field, user[field as keyof User]]));
-  await changeUser(deps.records, caller, user._id, asBefore);
-  throw new AppError('in_use', 'The last owner of an account can not be removed, demoted or disabled.');
+  if (changed === null || !isToGo || (await firstOwner(deps.records, caller)) !== null) return changed;
+  await takeBack(deps, caller, user, change);
+  throw lastOwner();
+}
+
+/** What somebody else may have taken meanwhile, and what hangs on it. */
+const contactFields = new Set(['email', 'phoneNumber', 'phoneVerifiedAt']);
+
+/** The old e-mail and number come last: they may be somebody else's by now, and the account must have its owner again. */
+async function takeBack(deps: Parts, caller: Caller, user: User, change: Change<User>): Promise<void> {
+  const before = Object.keys(change).map((field) => [field, user[field as keyof User]] as const);
+  const contact = before.filter(([field]) => contactFields.has(field));
+  const others = before.filter(([field]) => !contactFields.has(field));
+  await changeUser(deps.records, caller, user._id, Object.fromEntries(others));
+  if (contact.length > 0) await changeUser(deps.records, caller, user._id, Object.fromEntries(contact));
 }
 
 /** Removes a user; what the user owned passes to the account's first owner. The user as it was, or null. */

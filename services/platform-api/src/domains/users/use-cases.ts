@@ -48,6 +48,10 @@ export async function firstOwner(records: Records, scope: Scope): Promise<User |
   return items[0] ?? null;
 }
 
+/** True where somebody else is an owner of the account, and may log in. */
+export const hasOtherOwner = async (records: Records, scope: Scope, id: number): Promise<boolean> =>
+  (await usersIn(records).count(scope, { role: 'owner', disabled: false, _id: { $ne: id } })) > 0;
+
 /** Notes a log-in; when that was. */
 export async function noteLogIn(records: Records, id: number, now = new Date()): Promise<Date> {
   await markLoggedIn(records, id, now);
