@@ -165,6 +165,20 @@ describe('the attachment server', () => {
     expect(bench.kept.map(({ about }) => about.attachment?.alarmNo)).toEqual([alarmNo, another]);
   });
 
+  it('takes files that are named alike where a terminal lists all alarms first, by their sizes, and a cut name for what it means', async () => {
+    const alike = `${'n'.repeat(60)}.jpg`;
+    const another = bench.expect(phone);
+    expect(await client.list(alarmNo, { [alike]: picture.length })).toBe(0);
+    expect(await client.list(another, { [alike]: film.length })).toBe(0);
+    for (const bytes of [picture, film]) {
+      expect(await client.info(alike, bytes.length)).toBe(0);
+      send(alike, bytes);
+      expect(await client.done(alike, bytes.length)).toMatchObject({ result: 0 });
+    }
+    expect(kept()).toEqual([sha256(picture), sha256(film)]);
+    expect(bench.kept.map(({ about }) => about.attachment?.alarmNo)).toEqual([alarmNo, another]);
+  });
+
   it('answers a repeated 0x1212 with success, and keeps the file once', async () => {
     await client.list(alarmNo, files());
     send(a, picture);

@@ -60,6 +60,8 @@ export class Conversation {
   #imei: string | null = null;
   #refusals = 0;
   #reassembler: Reassembler | null = null;
+  /** What 0x1211 or 0x1212 named last: data under its name are of it, whatever else is named alike. */
+  #told: AttachmentFile | null = null;
   /** Where the data of the packet that is coming go. */
   #latest: { packet: AttachmentPacket; file: AttachmentFile | undefined } | null = null;
 
@@ -222,26 +224,35 @@ export class Conversation {
   async #announced(frame: Frame, told: BodyOf<typeof attachmentFileInfo>): Promise<AttachmentFile | null> {
     const name = told.name.trim();
     const alarms = [...this.#alarms.values()];
-    const alarm = this.#listing(name) ?? alarms.find(({ no }) => name.toLowerCase().includes(no)) ?? alarms.at(-1);
+    const alarm =
+      this.#listing(name, told.size) ?? alarms.find(({ no }) => name.toLowerCase().includes(no)) ?? alarms.at(-1);
     if (alarm === undefined || terminalKey(frame.phone) !== this.#imei) return null;
     const file = await alarm.announce(name, told.size);
-    if (file !== null) file.type = told.type;
+    if (file === null) return null;
+    file.type = told.type;
+    this.#told = file;
     return file;
   }
 
   #fileOf(packet: AttachmentPacket): AttachmentFile | undefined {
     const alarms = [...this.#alarms.values()];
-    const name = nameOf(
-      packet,
-      alarms.flatMap(({ files }) => [...files.keys()]),
-    );
-    return name === undefined ? undefined : this.#listing(name)?.files.get(name);
+    // Alarms may have files of the same name, which has one meaning all the same.
+    const names = new Set(alarms.flatMap(({ files }) => [...files.keys()]));
+    const name = nameOf(packet, [...names]);
+    if (name === undefined) return undefined;
+    if (this.#told?.name === name && !this.#told.isKept) return this.#told;
+    return this.#listing(name)?.files.get(name);
   }
 
-  /** The alarm that has a file of this name. Some terminals name the files of each alarm alike: it is the one that misses it, or else the last. */
-  #listing(name: string): Alarm | undefined {
+  /**
+   * The alarm that has a file of this name. Some terminals name the files of each alarm alike: it is one that misses it, with the size that is told where that
+   * helps, or else the last.
+   */
+  #listing(name: string, sizeBytes?: number): Alarm | undefined {
     const alarms = [...this.#alarms.values()].filter(({ files }) => files.has(name));
-    return alarms.findLast(({ files }) => files.get(name)?.isKept === false) ?? alarms.at(-1);
+    const missing = alarms.filter(({ files }) => files.get(name)?.isKept === false);
+    const sized = missing.findLast(({ files }) => files.get(name)?.sizeBytes === sizeBytes);
+    return sized ?? missing.at(-1) ?? alarms.at(-1);
   }
 
   #refuse(frame: Frame): void {
