@@ -238,7 +238,7 @@ function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onErro
     await stopSweep();
     await lock.release().catch(onError);
   });
-  const removals = { records, clips, uploads, remove: (place: UploadPlace) => stored.remove(place) };
+  const removals = { records, clips, uploads, remove: (place: UploadPlace) => stored.remove(place), onError };
   const orphans = new TurnTaker<UploadPlace>({
     periodMs: config.UPLOAD_ORPHANS_MS,
     takeTurn: (turn) => removeOrphans(removals, turn),

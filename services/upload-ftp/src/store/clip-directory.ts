@@ -87,11 +87,15 @@ export class ClipDirectory {
     await rm(aside, { recursive: true, force: true }).catch(() => undefined);
   }
 
-  /** Deletes what an interrupted removal has left; false where the time was over before that. */
-  async emptyRemoved(isOver: () => boolean): Promise<boolean> {
+  /** Deletes what an interrupted removal has left; false where the time was over before that. Of what can not be deleted the first fault is told. */
+  async emptyRemoved(isOver: () => boolean, onError: (error: unknown) => void): Promise<boolean> {
     const dir = join(this.root, removedName);
+    let isTold = false;
     for (const name of await namesIn(dir)) {
-      await rm(join(dir, name), { recursive: true, force: true });
+      await rm(join(dir, name), { recursive: true, force: true }).catch((error: unknown) => {
+        if (!isTold) onError(error);
+        isTold = true;
+      });
       if (isOver()) return false;
     }
     return true;

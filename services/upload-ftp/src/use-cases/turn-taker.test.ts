@@ -118,10 +118,32 @@ describe('directories of uploads', () => {
         new Map(ids.flatMap((id) => (inUse.has(id) ? [[id, 'completed'] as const] : []))),
     } as unknown as UploadRecords;
     const uploads = { end: async () => undefined } as unknown as OpenUploads;
-    const parts = { records, uploads, clips, remove: (place: UploadPlace) => clips.remove(place) };
+    const parts = { records, uploads, clips, onError: raise, remove: (place: UploadPlace) => clips.remove(place) };
     expect(await turnsUntilDone((turn) => removeOrphans(parts, turn), 10)).toBeGreaterThan(10);
     expect(await idsHere()).toEqual([...inUse].toSorted());
     expect(await turnsUntilDone((turn) => removeOrphans(parts, turn), 1_000)).toBe(1);
+  });
+
+  it('that nobody has use for are removed, whichever of them can not be', async () => {
+    const places = makeUploads(12);
+    const inOrder: UploadPlace[] = [];
+    for await (const place of clips.places(null)) inOrder.push(place);
+    const broken = new Set(inOrder.slice(1, 6).map(({ id }) => id));
+    const faults: unknown[] = [];
+    const parts = {
+      records: { statusesOf: async () => new Map() } as unknown as UploadRecords,
+      uploads: { end: async () => undefined } as unknown as OpenUploads,
+      clips,
+      onError: (error: unknown) => faults.push(error),
+      remove: async (place: UploadPlace) => {
+        if (broken.has(place.id)) throw new Error('can not be removed');
+        await clips.remove(place);
+      },
+    };
+    // The storage may be away: a turn does not wait for it with each of them, and the next one goes on behind it.
+    expect(await turnsUntilDone((turn) => removeOrphans(parts, turn), places.length + 1)).toBe(2);
+    expect(await idsHere()).toEqual([...broken].toSorted());
+    expect(faults).toHaveLength(broken.size);
   });
 
   it('are moved to object storage in turns, whichever of them can not be', async () => {
