@@ -199,7 +199,7 @@ function startTasks(
   };
   const tasks: readonly (readonly [number, () => Promise<unknown>])[] = [
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],
-    [config.WEBHOOK_NOTICES_MS, () => notices.tellAll()],
+    [config.WEBHOOK_NOTICES_MS, () => notices.tellAll(() => lifecycle.isStopping)],
     [mendEveryMs, mend],
     [pruneEveryMs, () => records.prune(Date.now() - config.WEBHOOK_KEEP_DAYS * dayMs)],
   ];

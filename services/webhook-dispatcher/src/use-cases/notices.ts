@@ -24,9 +24,12 @@ export class Notices {
     this.#parts = parts;
   }
 
-  /** Tells what has not been told of all webhooks. */
-  async tellAll(): Promise<void> {
-    for (const { _id } of await this.#parts.records.withDueNotice()) await this.tell(_id);
+  /** Tells what has not been told of all webhooks, until it is over. */
+  async tellAll(isOver: () => boolean): Promise<void> {
+    for (const { _id } of await this.#parts.records.withDueNotice()) {
+      if (isOver()) return;
+      await this.tell(_id);
+    }
   }
 
   /** Tells what has not been told of one; one telling at a time, as each may be a mail. */
