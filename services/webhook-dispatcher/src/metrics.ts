@@ -21,9 +21,11 @@ export function dispatcherMetrics(): DispatcherMetrics {
   const registry = createMetrics('webhook-dispatcher');
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name, help, labelNames, registers: [registry] });
-  const attempts = counter('webhook_attempts_total', 'attempts by result: succeeded, the status class, or the error', [
-    'result',
-  ]);
+  const attempts = counter(
+    'webhook_attempts_total',
+    'attempts by result: succeeded, the status class, the error, or unsent',
+    ['result'],
+  );
   const seconds = new Histogram({
     name: 'webhook_attempt_seconds',
     help: 'how long attempts took',
@@ -37,7 +39,8 @@ export function dispatcherMetrics(): DispatcherMetrics {
     putOff: counter('webhook_put_off_total', 'attempts put off: breaker, slots', ['reason']),
     disabled: counter('webhook_disabled_total', 'webhooks disabled here: failing, gone', ['reason']),
     noteAttempt: ({ isSuccess, attempt }) => {
-      const status = `${Math.floor((attempt.statusCode ?? 0) / 100)}xx`;
+      const { statusCode } = attempt;
+      const status = statusCode === null ? 'unsent' : `${Math.floor(statusCode / 100)}xx`;
       attempts.inc({ result: isSuccess ? 'succeeded' : (attempt.errorCode ?? status) });
       seconds.observe(attempt.durationMs / 1_000);
     },

@@ -21,6 +21,7 @@ const attempt = {
 let database: Database;
 let records: WebhookRecords;
 let lanes: Lanes;
+let parts: AttemptParts;
 let attempts: Attempts;
 let notificationId = 0;
 beforeAll(() => {
@@ -37,7 +38,7 @@ afterAll(async () => {
 beforeEach(() => {
   lanes = new Lanes({ concurrency: 20, breakerOpenMs: 60_000, trust: undefined, onFree: () => undefined });
   const never = {} as Pick<AttemptParts, 'subscribers' | 'health'>;
-  attempts = new Attempts({
+  parts = {
     ...never,
     records,
     lanes,
@@ -52,7 +53,8 @@ beforeEach(() => {
     onError: (error) => {
       throw error;
     },
-  });
+  };
+  attempts = new Attempts(parts);
 });
 
 async function delivery(): Promise<string> {
@@ -112,4 +114,18 @@ describe('a first attempt while the webhook gets nothing', () => {
     await attempts.first(id, webhookId);
     expect((await found(id)).nextAttemptAtMs).toBe(nextAttemptAtMs);
   });
+});
+
+it('an attempt that fails for a fault here is told of, also where it can not be planned anew', async () => {
+  const told: unknown[] = [];
+  const broken = {
+    claim: async () => true,
+    release: async () => undefined,
+    find: async () => Promise.reject(new Error('the fault')),
+    schedule: async () => Promise.reject(new Error('what follows')),
+  } as unknown as WebhookRecords;
+  const failing = new Attempts({ ...parts, records: broken, onError: (error) => told.push(error) });
+  // Its message comes again.
+  await expect(failing.first('of-no-matter', webhookId)).rejects.toThrow('what follows');
+  expect(told).toEqual([new Error('the fault')]);
 });

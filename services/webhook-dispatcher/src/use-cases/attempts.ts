@@ -4,7 +4,7 @@ import type { DispatcherMetrics } from '../metrics.ts';
 import type { Lane, Lanes } from '../net/lane.ts';
 import type { HealthKeeper } from '../store/health-keeper.ts';
 import { isOn, type Subscriber, type Subscribers } from '../store/subscribers.ts';
-import { type SendParts, type Sent, sendAttempt } from './send-attempt.ts';
+import { type Sending, type SendParts, type Sent, sendAttempt } from './send-attempt.ts';
 
 /** What deliveries are attempted with. */
 export interface AttemptParts {
@@ -21,7 +21,7 @@ export interface AttemptParts {
 const gone = 410;
 /** Longer than any attempt takes, its writing included: a dispatcher that has died holds a delivery until then. */
 const leaseSlackMs = 5_000;
-/** When an attempt is made again that could not be made for a fault here: a secret that can not be opened, for one. */
+/** When an attempt is made again that could not be made, or noted, for a fault here: a database that is away, for one. */
 const faultWaitMs = 5_000;
 
 /** Makes the attempts of deliveries, by the slots and the breaker of each webhook. Whoever calls has the delivery durably elsewhere until that has ended. */
@@ -77,9 +77,9 @@ export class Attempts {
       // Before the claim ends: whoever retries it by hand behind that plans anew.
       if (isOver && isPlanned) await records.unschedule(deliveryId);
     } catch (error) {
+      this.#parts.onError(error);
       // From here on it waits in the database, where it is nobody else's place among the first attempts that it takes; where that fails, too, the message comes again.
       await records.schedule({ _id: deliveryId, webhookId: lane.webhookId, dueAtMs: Date.now() + faultWaitMs });
-      this.#parts.onError(error);
     } finally {
       await records.release(deliveryId, untilMs);
     }
@@ -110,12 +110,16 @@ export class Attempts {
 
   /** Null where the breaker did not let the attempt through. */
   async #send(lane: Lane, { webhook }: Subscriber, claimed: DeliveryRecord): Promise<Sent | null> {
-    const { send, metrics } = this.#parts;
+    const { send, metrics, onError } = this.#parts;
     const { _id, attemptCount, trigger, body } = claimed;
     const sending = { number: attemptCount + 1, trigger, body, messageId: `msg_${_id}`, connections: lane.connections };
     let sent: Sent | undefined;
     const wasLet = await lane.fire(async () => {
-      sent = await sendAttempt(send, webhook, sending);
+      const startedAtMs = Date.now();
+      sent = await sendAttempt(send, webhook, sending).catch((error: unknown) => {
+        onError(error);
+        return unsent(sending, startedAtMs);
+      });
       return sent.isSuccess;
     });
     if (!wasLet || sent === undefined) return null;
@@ -156,3 +160,11 @@ export class Attempts {
     metrics.putOff.inc({ reason });
   }
 }
+
+/** An attempt that could not even be begun, as with a secret that can not be opened: it counts like any other, or it would be made for as long as deliveries are kept. */
+const unsent = ({ number, trigger }: Sending, startedAtMs: number): Sent => ({
+  isSuccess: false,
+  attempt: { number, trigger, startedAtMs, durationMs: 0, statusCode: null, errorCode: null, responseBody: null },
+  request: null,
+  retryAfterMs: null,
+});
