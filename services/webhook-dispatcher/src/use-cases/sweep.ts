@@ -116,7 +116,7 @@ export class Sweep {
     }
   }
 
-  /** How long until a second that no other part of the webhook's replays has. */
+  /** How long until a second that no other part of the webhook's replays has, of those that this process takes. */
   #takeSecond(webhookId: number): number {
     const nowMs = performance.now();
     for (const [id, nextMs] of this.#nextReplayMs) if (nextMs <= nowMs) this.#nextReplayMs.delete(id);
