@@ -66,7 +66,8 @@ async function howIs(deps: Parts, vehicle: Vehicle): Promise<Answer> {
 }
 
 async function lastAlert(deps: Parts, caller: Caller, vehicle: Vehicle): Promise<Answer> {
-  const { items } = await listAll(deps, caller, { vehicle_id: vehicle._id }, { limit: 1, offset: 0, page: 1 });
+  const query = { vehicle_id: vehicle._id, sort: '-timestamp' };
+  const { items } = await listAll(deps, caller, query, { limit: 1, offset: 0, page: 1 });
   const [newest] = items;
   if (newest === undefined) return { text: `There is no alert of ${vehicle.vehicleNo}.`, data: null };
   return {

@@ -1,6 +1,7 @@
 import { createHmac, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { recordTestNotification } from '../../testing/notifications.ts';
 import { type Answer, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import { keepSent } from './use-cases.ts';
@@ -217,6 +218,16 @@ describe('the receiver of calls', () => {
     const { body } = await call(phone, `share ${vehicleNo} with my customer`);
     expect(body).toMatchObject({ data: { url: expect.stringContaining(`${publicUrl}/share/`), vehicle_id: id } });
     expect(await log(`?channel=voice&vehicle_id=${id}`)).toHaveLength(4);
+  });
+
+  it('tells of the alert that was the last to happen, though an older one was recorded later', async () => {
+    const { id: vehicleId, vehicleNo } = await newVehicle();
+    const { accountId } = world.ours;
+    const newest = await recordTestNotification(world.deps, accountId, { vehicleId, type: 'sos' });
+    const timestamp = newest.timestamp - 3_600_000;
+    await recordTestNotification(world.deps, accountId, { vehicleId, type: 'overspeed', timestamp });
+    const { body } = await call(phone, `last alert of ${vehicleNo} please`);
+    expect(body).toMatchObject({ data: { notification_id: newest._id, notification_type: 'sos' } });
   });
 
   it('asks again when it is not told what or which', async () => {
