@@ -20,7 +20,8 @@ beforeAll(async () => {
   world = await PlatformWorld.open({ COMMAND_POLL_MS: '60000' });
   owner = world.as(world.ours.owner);
 });
-beforeEach(() => {
+beforeEach(async () => {
+  await stored().deleteMany({});
   terminals = new Terminals(world.deps);
   opened.push(terminals);
 });
@@ -39,14 +40,26 @@ async function during(more: Partial<WorkerTimes>, work: () => Promise<void>): Pr
   }
 }
 
+/** Commands that wait: the service's own worker, which is told of them, has found that their terminal is away, and let go. */
 async function later(imei: string, bodies: readonly object[] = [{ type: 'locate' }]): Promise<Data[]> {
   const { data } = await owner.post('/api/vehicles', { vehicle_no: `W ${imei}`, imei });
   const all: Data[] = [];
-  for (const body of bodies) {
-    const made = await owner.post(`/api/vehicles/${data.id}/commands`, body);
-    expect(made.status).toBe(202);
-    all.push(made.data);
+  const take = jest.spyOn(CommandQueue.prototype, 'take');
+  try {
+    for (const body of bodies) {
+      const made = await owner.post(`/api/vehicles/${data.id}/commands`, body);
+      expect(made.status).toBe(202);
+      all.push(made.data);
+    }
+    // It begins as soon as it hears of them, and holds the queue until it is done.
+    await world.bus.nc.flush();
+    expect(take).toHaveBeenCalled();
+    await Promise.all(take.mock.results.map(({ value }) => value));
+  } finally {
+    take.mockRestore();
   }
+  const leases = world.deps.database.collection<{ _id: string }>('command_leases');
+  await until(async () => (await leases.findOne({ _id: imei })) === null);
   return all;
 }
 async function oneLater(imei: string, body?: object): Promise<Data> {
@@ -91,6 +104,22 @@ describe('the worker of the command queue', () => {
       expect(await statusOf(made)).toBe('acknowledged');
     });
     expect(terminals.seen.slice(0, 3).map(({ imei }) => imei)).toEqual([silent, answering, silent]);
+  });
+
+  it('remembers turns while more commands wait than it looks at in one go', async () => {
+    const [silent, answering] = [newImei(), newImei()];
+    terminals.answer = (_command, { imei }) =>
+      imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generally(0));
+    await later(silent, [{ type: 'query_attributes' }, { type: 'locate' }]);
+    const made = await oneLater(answering);
+    await oneLater(newImei());
+    await terminals.connect(silent);
+    await terminals.connect(answering);
+    await during({ queuesAtOnce: 1, replyMs: 4_000, lookAtOnce: 3 }, async () => {
+      await until(() => terminals.seen.length >= 2);
+      await until(async () => (await statusOf(made)) === 'acknowledged');
+    });
+    expect(terminals.seen.slice(0, 2).map(({ imei }) => imei)).toEqual([silent, answering]);
   });
 
   it('keeps the order where the device is busy or away for a while', async () => {

@@ -7,7 +7,7 @@ import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { type Ending, isRepeatable } from './rules.ts';
 import type { Command, Flight } from './schema.ts';
 import { type Attempt, send } from './send.ts';
-import { type CommandChange, CommandQueue } from './store.ts';
+import { type CommandChange, CommandQueue, type Waiting } from './store.ts';
 import { tellOfCommand, tellOfFailures } from './tell.ts';
 
 type WorkerParts = Pick<
@@ -44,6 +44,8 @@ const unknownRetryMs = 1_000;
 const wakeRetryMs = 60_000;
 /** Nobody says when a device of a partner is there again, and its server is not to be asked all the time. */
 const partnerRetryMs = 60_000;
+/** Turns of more queues are not remembered: they begin anew. */
+const maxTurns = 100_000;
 
 interface SentFrame {
   readonly messageId: number;
@@ -60,13 +62,15 @@ export class CommandWorker {
   readonly #queue: CommandQueue;
   readonly #owner = randomBytes(8).toString('hex');
   readonly #queues = new Map<string, Promise<void>>();
-  /** When a queue had its last turn here, of those that wait. */
+  /** The number of the last turn that a queue had here, of those that wait. */
   readonly #turns = new Map<string, number>();
   #turn = 0;
   /** Until when queues are left alone whose device can not be reached. */
   readonly #rests = new Map<string, number>();
   /** True while more queues wait than are looked after at the same time. */
   #isCrowded = false;
+  /** What it is to be once all that wait have been looked at. */
+  #wasCrowded = false;
   /** Attempts of this process, by their name. */
   readonly #flights = new Map<string, { readonly id: number; sent?: SentFrame }>();
   readonly #listeners: readonly { stop(): void }[];
@@ -118,12 +122,20 @@ export class CommandWorker {
     });
     const { lookAtOnce } = this.#times;
     const waiting = await this.#queue.waiting(lookAtOnce, this.#lookedUpTo);
+    const isFirst = this.#lookedUpTo === 0;
+    const isLast = waiting.length < lookAtOnce;
     // What waits for terminals that are away for weeks does not hide what came later.
-    this.#lookedUpTo = waiting.length < lookAtOnce ? 0 : (waiting.at(-1)?._id ?? 0);
+    this.#lookedUpTo = isLast ? 0 : (waiting.at(-1)?._id ?? 0);
     const due = waiting.filter(({ flight, notBefore }) => flight !== null || notBefore === null || notBefore <= now);
-    this.#forget(new Set(waiting.map(({ imei }) => imei)));
+    this.#forget(isFirst && isLast ? new Set(waiting.map(({ imei }) => imei)) : null);
     const imeis = [...new Set(due.map(({ imei }) => imei))].filter((imei) => !this.#isResting(imei));
-    if (imeis.length === 0) return;
+    if (imeis.length > 0) await this.#attendToAll(imeis, due);
+    if (!isLast) return;
+    this.#isCrowded = this.#wasCrowded;
+    this.#wasCrowded = false;
+  }
+
+  async #attendToAll(imeis: readonly string[], due: readonly Waiting[]): Promise<void> {
     const sessions = await readDevices(this.#parts.redis, imeis);
     const others = await this.#parts.partnerChannels.reachable(imeis.filter((imei) => !sessions.has(imei)));
     const connected = new Set([...sessions.keys(), ...others]);
@@ -131,14 +143,13 @@ export class CommandWorker {
     const always = new Set(
       due.filter(({ type, flight }) => type === 'wakeup' || flight !== null).map(({ imei }) => imei),
     );
-    this.#isCrowded = false;
     for (const imei of this.#inTurn(imeis))
       if (connected.has(imei) || always.has(imei)) this.#attendTo(imei, sessions.has(imei));
   }
 
-  /** Forgets queues that nothing waits in, and rests that are over. */
-  #forget(waiting: ReadonlySet<string>): void {
-    for (const imei of this.#turns.keys()) if (!waiting.has(imei)) this.#turns.delete(imei);
+  /** Forgets queues that nothing waits in, where all that wait are known, and rests that are over. */
+  #forget(allWaiting: ReadonlySet<string> | null): void {
+    if (allWaiting !== null) for (const imei of this.#turns.keys()) if (!allWaiting.has(imei)) this.#turns.delete(imei);
     for (const imei of this.#rests.keys()) if (!this.#isResting(imei)) this.#rests.delete(imei);
   }
 
@@ -157,8 +168,10 @@ export class CommandWorker {
     if (this.#isStopped || this.#queues.has(imei) || this.#isResting(imei)) return;
     if (this.#queues.size >= this.#times.queuesAtOnce) {
       this.#isCrowded = true;
+      this.#wasCrowded = true;
       return;
     }
+    if (this.#turns.size > maxTurns) this.#turns.clear();
     this.#turn += 1;
     this.#turns.set(imei, this.#turn);
     const work = this.#workOff(imei, isConnected)
