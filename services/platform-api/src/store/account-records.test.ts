@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { withMethod } from '../testing/with-method.ts';
 import { type AccountRecord, AccountRecords, matching } from './account-records.ts';
 import { Records } from './records.ts';
 
@@ -114,6 +115,25 @@ describe('AccountRecords', () => {
     const [changed, removed] = race.map((each) => each.status === 'fulfilled' && each.value !== null);
     expect(changed).toBe(!removed);
     expect(await drivers.remove(ours, 999_999, { expectedVersion: 1 })).toBeNull();
+  });
+
+  it('is 412, and not gone, for a version that comes to be just as the removal has failed', async () => {
+    const records = new Records(database);
+    const raced = new AccountRecords<Driver>(records, 'drivers');
+    const { _id } = await raced.insert(ours, driver('Ivy'));
+    const collection = records.collection.bind(records);
+    jest.spyOn(records, 'collection').mockImplementation((name: string) => {
+      const real = collection(name);
+      const findOneAndDelete = async (...given: Parameters<typeof real.findOneAndDelete>) => {
+        const removed = await real.findOneAndDelete(...given);
+        await drivers.update(ours, _id, { name: 'Ivy L' });
+        return removed;
+      };
+      return withMethod(real, 'findOneAndDelete', findOneAndDelete);
+    });
+    const removal = raced.remove(ours, _id, { expectedVersion: 2 });
+    await expect(removal).rejects.toMatchObject({ code: 'version_mismatch', headers: { ETag: '"2"' } });
+    expect(await drivers.find(ours, _id)).toMatchObject({ name: 'Ivy L' });
   });
 
   it('keeps values unique within the account or the system, and frees them with a change or the record', async () => {

@@ -192,8 +192,9 @@ export class AccountRecords<T extends AccountRecord> {
     const filter = { ...where, ...version, _id: id, accountId };
     const removed = (await this.#collection.findOneAndDelete(filter)) as T | null;
     if (removed === null) {
-      const now = expectedVersion === undefined ? null : await this.find(scope, id);
-      if (now !== null) requireVersion(now, expectedVersion);
+      const now = expectedVersion === undefined ? null : await this.findOne(scope, { ...where, _id: id });
+      // Be it the expected one by now: it was another when it was to be removed.
+      if (now !== null) throw versionMismatch(now.version);
       return null;
     }
     await this.#release(
