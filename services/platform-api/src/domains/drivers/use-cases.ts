@@ -148,7 +148,8 @@ async function setVehicles(
   vehicleIds: readonly number[] | undefined,
 ): Promise<void> {
   if (vehicleIds === undefined) return;
-  await inTurn(deps.records.database, `vehicles of driver ${id}`, () => assignVehicles(deps, caller, id, vehicleIds));
+  const assign = (check: () => void): Promise<void> => assignVehicles(deps, caller, id, vehicleIds, check);
+  await inTurn(deps.records.database, `vehicles of driver ${id}`, assign);
   if ((await ownDriverIds(deps, caller, [id])).length === 0) await assignVehicles(deps, caller, id, []);
 }
 

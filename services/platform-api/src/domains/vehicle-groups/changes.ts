@@ -94,12 +94,15 @@ async function changeMembers(
   id: number,
   { vehicles, added, removed }: Links,
 ): Promise<void> {
-  const replace = async (wanted: readonly number[]): Promise<void> => {
+  const replace = async (wanted: readonly number[], check: () => void): Promise<void> => {
+    check();
     await leaveGroup(deps, scope, id, { $nin: wanted });
+    check();
     await joinGroup(deps, scope, id, wanted);
   };
   // Whoever else replaces them at the same time does so before or behind.
-  if (vehicles !== undefined) await inTurn(deps.records.database, `vehicles of group ${id}`, () => replace(vehicles));
+  if (vehicles !== undefined)
+    await inTurn(deps.records.database, `vehicles of group ${id}`, (check) => replace(vehicles, check));
   if (added.length > 0) await joinGroup(deps, scope, id, added);
   if (removed.length > 0) await leaveGroup(deps, scope, id, { $in: removed });
 }
@@ -133,7 +136,7 @@ async function removeGroup(
   const group = await groups.find(caller, id);
   if (group === null) return null;
   const shown = await shownAgain(deps, caller, id);
-  // Before those below are touched: nobody else's change comes between the check and the removal.
+  // Before those below are touched, so that a refused removal changes nothing. What somebody changes of the group behind this goes with it.
   if (expectedVersion !== undefined && (await groups.update(caller, id, {}, expectedVersion)) === null) return null;
   const tree = await treeOf(deps, caller);
   if (!isCascade) for (const child of tree.childrenOf(id)) await lift(deps, caller, child._id, tree.parentOf(group));

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Answer, type Client, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
+import { withMethod } from '../../testing/with-method.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 
 jest.setTimeout(60_000);
@@ -267,6 +268,33 @@ describe('vehicle groups', () => {
     await owner.put(`/api/vehicle-groups/${low.id}`, { parent_group: null });
     expect(await holding(inside)).toEqual([]);
   });
+
+  it.each(['vehicle-groups', 'drivers'])(
+    'and drivers get no vehicles by a change whose turn has run out: %s',
+    async (kind) => {
+      const { id } = (await owner.post(`/api/${kind}`, { name: 'Late' })).data;
+      const collection = world.records.collection.bind(world.records);
+      const nowMs = performance.now.bind(performance);
+      jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+        const real = collection(name);
+        const updateMany = async (...given: Parameters<typeof real.updateMany>) => {
+          const updated = await real.updateMany(...given);
+          // As in a process that was paused.
+          jest.spyOn(performance, 'now').mockImplementation(() => nowMs() + 60_000);
+          return updated;
+        };
+        return name === 'vehicles' ? withMethod(real, 'updateMany', updateMany) : real;
+      });
+      try {
+        const wanted = kind === 'drivers' ? { vehicle_ids: [vehicles[0]] } : { vehicles: [vehicles[0]] };
+        expect((await owner.put(`/api/${kind}/${id}`, wanted)).status).toBe(500);
+      } finally {
+        jest.restoreAllMocks();
+      }
+      const { driver_id, group_ids } = (await owner.get(`/api/vehicles/${vehicles[0]}`)).data;
+      expect(kind === 'drivers' ? [driver_id] : group_ids).not.toContain(id);
+    },
+  );
 
   it('lose a driver who is deleted', async () => {
     const driver = (await owner.post('/api/drivers', { name: 'Leaving' })).data.id;

@@ -20,16 +20,19 @@ export async function vehiclesOfDrivers(
   return byDriver;
 }
 
-/** Gives a driver these vehicles and no others. A vehicle that another one had changes hands. */
+/** Gives a driver these vehicles and no others. A vehicle that another one had changes hands. `check` is called before each write. */
 export async function assignVehicles(
   { records }: Store,
   scope: Scope,
   driverId: number,
   vehicleIds: readonly number[],
+  check: () => void = () => undefined,
 ): Promise<void> {
   const vehicles = vehiclesIn(records);
+  check();
   await vehicles.updateMany(scope, { driverId, _id: { $nin: [...vehicleIds] } }, { $set: { driverId: null } });
   const others = { _id: { $in: [...vehicleIds] }, driverId: { $ne: driverId } };
+  check();
   await vehicles.updateMany(scope, others, { $set: { driverId } });
 }
 
