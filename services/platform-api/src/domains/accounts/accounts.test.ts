@@ -5,7 +5,6 @@ import { until } from '../../../../../libs/service-kit/src/testing/server-proces
 import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../../testing/platform-world.ts';
 import { keyHash } from '../api-keys/rules.ts';
 import { newAccount } from './rules.ts';
-import type { Account } from './schema.ts';
 import { maxDepth } from './standing.ts';
 import { insertAccount } from './store.ts';
 
@@ -193,19 +192,20 @@ describe('X-Account-Id', () => {
 
 describe('dealers above one another', () => {
   it('are so many that all of them are looked at when one is suspended', async () => {
-    let dealerAccountId: number | null = null;
     const accounts = world.deps.database.collection<{ _id: number }>('accounts');
+    const above: number[] = [];
     for (let depth = 0; depth < maxDepth; depth += 1) {
-      const made: Account = await insertAccount(world.records, newAccount({ name: `Above ${depth}`, dealerAccountId }));
-      dealerAccountId = made._id;
+      const fields = newAccount({ name: `Above ${depth}`, dealerAccountId: above.at(-1) ?? null });
+      above.push((await insertAccount(world.records, fields))._id);
     }
-    const deepest = await world.tenant('Deepest');
-    await accounts.updateOne({ _id: deepest.accountId }, { $set: { dealerAccountId } });
-    const last = await world.user('dealer', deepest);
-    expect((await open(last, 'Too deep')).answer.body).toMatchObject({ status: 409, code: 'limit_reached' });
-    const lastButOne = await world.tenant('Last but one');
-    await accounts.updateOne({ _id: dealerAccountId ?? 0 }, { $set: { dealerAccountId: null } });
-    await accounts.updateOne({ _id: lastButOne.accountId }, { $set: { dealerAccountId } });
-    expect((await open(await world.user('dealer', lastButOne), 'Deep')).answer.status).toBe(201);
+    const dealerBelow = async (name: string, dealerAccountId: number | undefined) => {
+      const tenant = await world.tenant(name);
+      await accounts.updateOne({ _id: tenant.accountId }, { $set: { dealerAccountId } });
+      return world.user('dealer', tenant);
+    };
+    const deepest = await dealerBelow('Deepest', above.at(-1));
+    expect((await open(deepest, 'Too deep')).answer.body).toMatchObject({ status: 409, code: 'limit_reached' });
+    const lastButOne = await dealerBelow('Last but one', above.at(-2));
+    expect((await open(lastButOne, 'Deep')).answer.status).toBe(201);
   });
 });
