@@ -9,6 +9,8 @@ export interface OdometerState {
   readonly believed: Believed | null;
   /** Mileage of the terminal itself (item 0x01) at the newest report that had it. */
   readonly mileageKm: number | null;
+  /** Device time of that report; states of before this was kept lack it. */
+  readonly mileageAtMs?: number;
   /** How far the vehicle has come with this terminal. */
   readonly travelledKm: number;
   /** Way between fixes since that mileage has changed, and how much of it was counted already. */
@@ -51,29 +53,37 @@ export function advanceOdometer(before: OdometerState | undefined, report: Odome
 
 const stepTo = (state: OdometerState): OdometerStep => ({ state, travelledKm: state.travelledKm });
 
-type Count = Pick<OdometerState, 'mileageKm' | 'wayKm' | 'countedKm'> & { readonly addedKm: number };
+type Count = Pick<Required<OdometerState>, 'mileageKm' | 'mileageAtMs' | 'wayKm' | 'countedKm'> & {
+  readonly addedKm: number;
+};
 
-const firstCount = ({ odometerKm }: OdometerReport): Count => ({
+const firstCount = ({ odometerKm, timestamp }: OdometerReport): Count => ({
   mileageKm: odometerKm,
+  mileageAtMs: timestamp,
   wayKm: 0,
   countedKm: 0,
   addedKm: 0,
 });
 
 function count(before: OdometerState, report: OdometerReport, stepKm: number): Count {
-  const fromHere = { mileageKm: report.odometerKm ?? before.mileageKm, wayKm: 0, countedKm: 0 };
-  if (before.mileageKm === null) return { ...fromHere, addedKm: stepKm };
+  const { timestamp: mileageAtMs } = report;
+  const fromHere = { mileageKm: report.odometerKm ?? before.mileageKm, mileageAtMs, wayKm: 0, countedKm: 0 };
+  const { mileageKm } = before;
+  if (mileageKm === null) return { ...fromHere, addedKm: stepKm };
+  const beforeAtMs = before.mileageAtMs ?? before.atMs;
   const wayKm = before.wayKm + stepKm;
   // A mileage that comes later has this way in it.
-  if (report.odometerKm === null)
-    return { mileageKm: before.mileageKm, wayKm, countedKm: before.countedKm + stepKm, addedKm: stepKm };
-  const deltaKm = report.odometerKm - before.mileageKm;
+  if (report.odometerKm === null) {
+    const countedKm = before.countedKm + stepKm;
+    return { mileageKm, mileageAtMs: beforeAtMs, wayKm, countedKm, addedKm: stepKm };
+  }
+  const deltaKm = report.odometerKm - mileageKm;
   // Set back, or another count: what it says now is where it goes on from.
-  if (!isPlausible(deltaKm, report.timestamp - before.atMs))
+  if (!isPlausible(deltaKm, mileageAtMs - beforeAtMs))
     return { ...fromHere, addedKm: Math.max(0, wayKm - before.countedKm) };
   if (deltaKm > 0) return { ...fromHere, addedKm: Math.max(0, deltaKm - before.countedKm) };
   const addedKm = wayKm > deadAfterKm ? wayKm - before.countedKm : 0;
-  return { mileageKm: before.mileageKm, wayKm, countedKm: before.countedKm + addedKm, addedKm };
+  return { mileageKm, mileageAtMs, wayKm, countedKm: before.countedKm + addedKm, addedKm };
 }
 
 const isPlausible = (deltaKm: number, elapsedMs: number): boolean =>

@@ -250,6 +250,14 @@ describe('advanceOdometer', () => {
     expect(some((i) => (i % 6 === 0 ? 100 + i * 0.6 : null))).toBe(7.2);
     expect(some((i) => (i === 0 ? 100 : i < 6 ? null : 103.6 + (i - 6) * 0.6))).toBe(7.2);
   });
+  it('compares a mileage that few reports have with the time since the last of them', () => {
+    // The fixes see half of what was driven: of no way that a mileage tells is nothing counted but them.
+    const few = Array.from({ length: 21 }, (_u, i) => report(i * 60, i * 300, i % 10 === 0 ? 100 + i * 0.6 : null));
+    expect(run(few).km).toBe(12);
+    // Of a state of before the time was kept, the last report's is taken.
+    const { mileageAtMs: _unknown, ...old } = run([report(0, 0, 100)]).state as OdometerState;
+    expect(run([report(60, 300, 100.6)], old).km).toBe(0.6);
+  });
   it('goes on behind a reset of the mileage, by the fixes of that step', () => {
     expect(
       run([report(0, 0, 5_000), report(60, 600, 5_000.6), report(120, 1_200, 0), report(180, 1_800, 0.6)]).km,
