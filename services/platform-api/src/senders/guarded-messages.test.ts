@@ -37,6 +37,30 @@ it('a provider that is away, or takes the key for none, is left alone, and mails
   expect(standIn.received).toHaveLength(4);
 });
 
+it('one mail tries a provider that was away, and those that come meanwhile do not count', async () => {
+  jest.useFakeTimers();
+  let reply = (): Promise<void> => Promise.reject(new Error('away'));
+  const waiting = guardedMessages('mail', { send: () => reply() }, { requestsToOpen: 4, leftAloneMs: 30_000 });
+  const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
+  const leftAlone = { name: 'SendingFailed', retryAfterMs: 30_000 };
+  for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
+  jest.advanceTimersByTime(30_000);
+  let taken: () => void = () => undefined;
+  const away = reply;
+  reply = () =>
+    new Promise((resolve) => {
+      taken = resolve;
+    });
+  const first = send();
+  for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(leftAlone);
+  taken();
+  await first;
+  reply = away;
+  await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
+  await expect(send()).rejects.toMatchObject(leftAlone);
+  waiting.stop();
+});
+
 it('a provider that is back for a moment alone is left alone again, however many mails have waited for it', async () => {
   jest.useFakeTimers();
   let isAway = true;

@@ -23,8 +23,8 @@ export function guardedMessages(name: string, messages: Messages, options: LineO
   });
   return {
     send: async (message) => {
-      // Not asked: the breaker would count it as one that did not fail.
-      if (breaker.opened)
+      // Not asked: the breaker would count it as one that did not fail. While it is half open one alone tries, and the others wait for that.
+      if (breaker.opened || (breaker.halfOpen && !breaker.pendingClose))
         throw new SendingFailed(`the provider of ${name} is left alone after failures`, { retryAfterMs: leftAloneMs });
       try {
         await breaker.fire(message);
