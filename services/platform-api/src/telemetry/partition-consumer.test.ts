@@ -4,6 +4,7 @@ import { encodeBody, locationReport } from '@fleet/jt808';
 import { Registry } from '@fleet/service-kit';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { readDay } from '../domains/positions/store.ts';
 import { readLastLocations } from '../domains/realtime/store.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
@@ -13,12 +14,14 @@ import { Fleet } from './fleet.ts';
 import { TelemetryMetrics } from './metrics.ts';
 import { type ConsumerParts, PartitionConsumer } from './partition-consumer.ts';
 import {
+  readHistoryPlace,
   readPlace,
   readStatesOfRedis,
   readStoredPlace,
   readStoredStates,
   storeHistoryPlace,
   storePlace,
+  storeStates,
 } from './states.ts';
 
 // Real servers on a machine that may be busy.
@@ -77,12 +80,14 @@ it('what a replica that has died had not brought to the database yet is brought 
   const first = new PartitionConsumer(partition, () => isAlive, parts);
   const before = await report(imei, 0);
   await until(async () => (await placeOf()) >= before);
-  // It has said so a moment ago.
-  await storePlace(database, partition, { stream: parts.stream, seq: before });
+  const states = await readStoredStates(database, [imei]);
   const last = await report(imei, 10);
   await until(async () => (await placeOf()) >= last);
   isAlive = false;
   await first.stop();
+  // What the database had before the last report, and that it had all of that; it may have been told more meanwhile.
+  await storeStates(database, states);
+  await storePlace(database, partition, { stream: parts.stream, seq: before });
   // The history was quicker.
   await storeHistoryPlace(database, partition, { stream: parts.stream, seq: last });
   expect(await storedMs()).toBe(startMs);
@@ -93,4 +98,32 @@ it('what a replica that has died had not brought to the database yet is brought 
   await second.stop();
   expect((await readStoredPlace(database, partition))?.seq).toBeGreaterThan(last);
   expect(await storedMs()).toBe(startMs + 10_000);
+});
+
+it('the history does not get again what it has, where messages are read again for the states', async () => {
+  const { database } = world.deps;
+  const imei = newImei();
+  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  expect(made.status).toBe(201);
+  const had = await report(imei, 0);
+  // It does not have it: a point that it gets of that message is one that it would get again.
+  await storeHistoryPlace(database, partition, { stream: parts.stream, seq: had });
+  const consumer = new PartitionConsumer(partition, () => true, parts);
+  await until(async () => (await placeOf()) >= had);
+  const last = await report(imei, 10);
+  await until(async () => (await placeOf()) >= last);
+  await consumer.stop();
+  const timesMs = [startMs, startMs + 10_000];
+  const days = [...new Set(timesMs.map((ms) => new Date(ms).toISOString().slice(0, 10)))];
+  const points = await Promise.all(days.map((day) => readDay(database, made.data.id, day, imei)));
+  expect(points.flat().map(({ position }) => position.timestamp)).toEqual(timesMs.slice(1));
+  expect((await readHistoryPlace(database, partition))?.seq).toBe(last);
+});
+
+it('one that stops while it puts states back into an empty Redis does not say that it has', async () => {
+  const { database, redis } = world.deps;
+  const other = partition + 1;
+  await storePlace(database, other, { stream: parts.stream, seq: 1 });
+  await new PartitionConsumer(other, () => true, parts).stop();
+  expect(await readPlace(redis, other)).toBeNull();
 });

@@ -64,6 +64,8 @@ export class PartitionConsumer {
   #place: PartitionPlace = { stream: '', seq: 0 };
   /** Up to where MongoDB has all states, but for those in `#unstored`. */
   #covered: PartitionPlace = { stream: '', seq: 0 };
+  /** The message up to which the history had all points when this began: they are not written again. */
+  #historyFrom = 0;
   #log: StoredLog | undefined;
   #flush: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
@@ -103,7 +105,7 @@ export class PartitionConsumer {
     while (!this.#isStopped) {
       try {
         const after = await this.#whereToBegin();
-        if (this.#isStopped) return;
+        if (after === null || this.#isStopped) return;
         this.#log = this.#read(after);
         this.#flush = setInterval(() => {
           // One that takes longer takes the turn of the next.
@@ -123,30 +125,33 @@ export class PartitionConsumer {
 
   /**
    * The message behind which to begin: where Redis says, but not behind the last place of which MongoDB has all states, nor behind what the history has. What was applied
-   * already is known by the states.
+   * already is known by the states. Null where the stop came first.
    */
-  async #whereToBegin(): Promise<number> {
+  async #whereToBegin(): Promise<number | null> {
     const { deps, stream } = this.#parts;
     const [known, stored, history] = await Promise.all([
       readPlace(deps.redis, this.#partition),
       readStoredPlace(deps.database, this.#partition),
       readHistoryPlace(deps.database, this.#partition),
     ]);
-    if (known === null && stored !== null) await this.#restore();
+    const isEnded = (): boolean => this.#isStopped;
+    if (known === null && stored !== null && !(await this.#restore(isEnded))) return null;
     // Numbers of a stream that was made anew mean nothing.
     const applied = [known, stored].find((place) => place?.stream === stream)?.seq ?? 0;
     this.#place = { stream, seq: applied };
     await writeStates(deps.redis, this.#partition, known, this.#place, new Map());
     const seqOf = (place: PartitionPlace | null): number => (place?.stream === stream ? place.seq : 0);
     this.#covered = { stream, seq: Math.min(applied, seqOf(stored)) };
-    return Math.min(this.#covered.seq, seqOf(history));
+    this.#historyFrom = seqOf(history);
+    return Math.min(this.#covered.seq, this.#historyFrom);
   }
 
-  /** A Redis that was emptied gets back what is known here, and of the silent vehicles what MongoDB knows. */
-  async #remind(): Promise<void> {
+  /** A Redis that was emptied gets back what is known here, and of the silent vehicles what MongoDB knows; false where it ended before. */
+  async #remind(isEnded: () => boolean): Promise<boolean> {
     await restoreStates(this.#parts.deps.redis, await this.#present([...this.#states]));
-    await this.#restore();
+    if (!(await this.#restore(isEnded))) return false;
     this.#isForgotten = false;
+    return true;
   }
 
   async #flushAll(): Promise<void> {
@@ -160,7 +165,7 @@ export class PartitionConsumer {
     const place = this.#place;
     try {
       if (!this.#isHeld() || (await readPlace(redis, this.#partition)) !== null) return;
-      await this.#remind();
+      if (!(await this.#remind(() => this.#isStopped))) return;
       await writeStates(redis, this.#partition, place, place, new Map());
     } catch (error) {
       // A unit that has come meanwhile has told it more.
@@ -168,13 +173,14 @@ export class PartitionConsumer {
     }
   }
 
-  /** Redis was emptied: what MongoDB knows of this partition's terminals is put there again. */
-  async #restore(): Promise<void> {
+  /** Redis was emptied: what MongoDB knows of this partition's terminals is put there again; false where it ended before that was all. */
+  async #restore(isEnded: () => boolean): Promise<boolean> {
     const { redis, database, config, log } = this.#parts.deps;
     let part: (readonly [string, VehicleState])[] = [];
     let count = 0;
-    for await (const entry of allStoredStates(database)) {
-      if (partitionOf(entry[0], config.TELEMETRY_PARTITIONS) !== this.#partition) continue;
+    const isOurs = (imei: string): boolean => partitionOf(imei, config.TELEMETRY_PARTITIONS) === this.#partition;
+    for await (const entry of allStoredStates(database, isOurs)) {
+      if (isEnded()) return false;
       part.push(entry);
       count += 1;
       if (part.length < 500) continue;
@@ -182,7 +188,9 @@ export class PartitionConsumer {
       part = [];
     }
     await restoreStates(redis, await this.#present(part));
+    if (isEnded()) return false;
     log.warn({ partition: this.#partition, count }, 'redis knew nothing: states were restored from the database');
+    return true;
   }
 
   /** Of terminals that are in the same vehicle still. */
@@ -216,10 +224,12 @@ export class PartitionConsumer {
     // Messages that are read again for the history alone have their place behind them.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
     if (place.seq > this.#covered.seq) this.#covered = place;
-    if (this.#isForgotten) await this.#remind();
+    // Its place is there already, so that this goes on to its end.
+    if (this.#isForgotten) await this.#remind(() => false);
     onHeard(unit.moved.keys(), tellOfPositions(deps.bus, unit.moved.values()));
     metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
-    await this.#history.take(unit.points, place);
+    // Of messages that are read again for the states alone the history has the points, and its place is behind them.
+    if (place.seq > this.#historyFrom) await this.#history.take(unit.points, place);
   }
 
   /** Attachments are wanted for what is on record. */

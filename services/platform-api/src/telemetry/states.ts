@@ -109,10 +109,13 @@ export async function restoreStates(redis: Redis, states: Iterable<readonly [str
   if (count % readAtOnce !== 0) await many.execAsPipeline();
 }
 
-/** All states that MongoDB remembers, for a Redis that was emptied. */
-export async function* allStoredStates(database: Database): AsyncGenerator<readonly [string, VehicleState]> {
+/** All states that MongoDB remembers of some terminals, for a Redis that was emptied. */
+export async function* allStoredStates(
+  database: Database,
+  isMeant: (imei: string) => boolean,
+): AsyncGenerator<readonly [string, VehicleState]> {
   for await (const { _id, state } of statesIn(database).find({}).batchSize(readAtOnce))
-    yield [_id, JSON.parse(state) as VehicleState];
+    if (isMeant(_id)) yield [_id, JSON.parse(state) as VehicleState];
 }
 
 /**
