@@ -77,6 +77,10 @@ export class Holders {
 function naming(tree: GroupTree<VehicleGroup>): Map<number, number[]> {
   const found = new Map<number, number[]>();
   for (const { _id, geofences } of tree.nodes)
-    for (const geofence of geofences) found.set(geofence, [...(found.get(geofence) ?? []), _id]);
+    for (const geofence of geofences) {
+      const groups = found.get(geofence);
+      if (groups === undefined) found.set(geofence, [_id]);
+      else groups.push(_id);
+    }
   return found;
 }

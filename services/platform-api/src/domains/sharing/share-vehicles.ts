@@ -8,7 +8,7 @@ import { shownRecord, shownTime } from '../../schemas.ts';
 import { audit } from '../audit/use-cases.ts';
 import { checkSubscriptions } from '../billing/subscriptions.ts';
 import type { User } from '../users/schema.ts';
-import { findAnywhere, findByPhone, findUser } from '../users/use-cases.ts';
+import { findAnywhere, findByPhone, findUser, findUsers } from '../users/use-cases.ts';
 import type { Vehicle, VehicleShown } from '../vehicles/schema.ts';
 import { shownVehicles } from '../vehicles/use-cases.ts';
 import { ownVehicles, type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
@@ -110,16 +110,18 @@ export async function listSharedUsers(
     byUser.set(share.secondaryUserId, [...(byUser.get(share.secondaryUserId) ?? []), { share, vehicle }]);
   }
   const sorting = sortingOf(sort);
+  const all = [...byUser];
+  const sharesOf = (users: typeof all): Share[] =>
+    users.flatMap(([, ofUser]) => ofUser.slice(0, 1).map(({ share }) => share));
   // By what is shown: the order of masked names tells nothing of the whole ones. Names of all are looked up for that alone.
-  const names = new Map<number, string>();
-  if (sorting.field === 'name')
-    for (const [id, [first]] of byUser) names.set(id, (await knownOf(deps, caller, first?.share)).name);
-  const users = inOrder([...byUser], sorting, ([id]) => id, { name: ([id]) => names.get(id) ?? null });
-  const items: SharedUser[] = [];
-  for (const [id, ofUser] of users.slice(paging.offset, paging.offset + paging.limit)) {
-    const shown = ofUser.map(({ share, vehicle }) => shownShare(share, vehicle));
-    items.push({ id, ...(await knownOf(deps, caller, ofUser[0]?.share)), vehicles: shown });
-  }
+  const named = sorting.field === 'name' ? await knownOf(deps, caller, sharesOf(all)) : null;
+  const users = inOrder(all, sorting, ([id]) => id, { name: ([id]) => (named?.get(id) ?? unknown).name });
+  const page = users.slice(paging.offset, paging.offset + paging.limit);
+  const known = named ?? (await knownOf(deps, caller, sharesOf(page)));
+  const items = page.map(([id, ofUser]): SharedUser => {
+    const vehicles = ofUser.map(({ share, vehicle }) => shownShare(share, vehicle));
+    return { id, ...(known.get(id) ?? unknown), vehicles };
+  });
   return { items, total: users.length };
 }
 
@@ -159,18 +161,33 @@ async function ownOf(deps: Parts, caller: Caller, shares: readonly Share[]): Pro
   return new Map(own.map(({ vehicle }) => [vehicle._id, vehicle]));
 }
 
-/** What the caller may know of a shared user: ids can be guessed, so that names and numbers of other accounts stay masked. */
+type Known = Pick<SharedUser, 'name' | 'phone_number'>;
+
+const unknown: Known = { name: '***', phone_number: null };
+
+/** What the caller may know of shared users, by their ids, with one look-up for each account. */
 async function knownOf(
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
-  share: Share | undefined,
-): Promise<{ name: string; phone_number: string | null }> {
-  const accountId = share?.secondaryAccountId ?? caller.accountId;
-  const user = await findUser(records, { accountId }, share?.secondaryUserId ?? 0);
-  if (user === null) return { name: '***', phone_number: null };
-  if (user.accountId === caller.accountId) return { name: user.name, phone_number: user.phoneNumber };
-  return { name: maskedName(user.name), phone_number: user.phoneNumber && maskedPhone(user.phoneNumber) };
+  shares: readonly Share[],
+): Promise<Map<number, Known>> {
+  const idsByAccount = new Map<number, number[]>();
+  for (const { secondaryAccountId, secondaryUserId } of shares) {
+    const ids = idsByAccount.get(secondaryAccountId);
+    if (ids === undefined) idsByAccount.set(secondaryAccountId, [secondaryUserId]);
+    else ids.push(secondaryUserId);
+  }
+  const known = new Map<number, Known>();
+  for (const [accountId, ids] of idsByAccount)
+    for (const user of await findUsers(records, { accountId }, ids)) known.set(user._id, shownTo(caller, user));
+  return known;
 }
+
+/** Ids can be guessed, so that names and numbers of other accounts stay masked. */
+const shownTo = (caller: Caller, { accountId, name, phoneNumber }: User): Known =>
+  accountId === caller.accountId
+    ? { name, phone_number: phoneNumber }
+    : { name: maskedName(name), phone_number: phoneNumber && maskedPhone(phoneNumber) };
 
 /** The owning user is that of now: a vehicle may have passed to another since it was shared. */
 const shownShare = (share: Share, { ownerUserId, vehicleNo }: Vehicle): ShareShown => ({

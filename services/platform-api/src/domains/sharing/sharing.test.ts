@@ -2,6 +2,7 @@ import { accessChanged, listenFor } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld, type Tenant, type TestUser } from '../../testing/platform-world.ts';
+import { withMethod } from '../../testing/with-method.ts';
 import { maskedName, maskedPhone, storedPermissions } from './rules.ts';
 
 jest.setTimeout(60_000);
@@ -273,6 +274,35 @@ describe('sharing', () => {
       expect(idsOf(page?.items)).toEqual([guest.id]);
       expect((await asGuest?.get('/api/vehicle/get-shared-users'))?.items).toEqual([]);
       expect((await world.as(colleague).get('/api/vehicle/get-shared-users')).items).toEqual([]);
+    });
+
+    it('lists users by their shown names, with one look-up for each account', async () => {
+      const colleagues: TestUser[] = [];
+      for (const name of ['Zoe', 'Ann', 'Max']) colleagues.push(await world.user('viewer', ours, { name }));
+      const shared = [...colleagues, guest].map(({ id }) => id);
+      for (const secondaryUser of shared) await share({ secondaryUser });
+      const collection = world.records.collection.bind(world.records);
+      const asked: unknown[] = [];
+      jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
+        const real = collection(name);
+        const noted =
+          (method: 'find' | 'findOne') =>
+          (...given: never[]): unknown => {
+            asked.push((given[0] as { _id?: unknown })._id);
+            return (real[method] as (...all: never[]) => unknown).apply(real, given);
+          };
+        if (name !== 'users') return real;
+        return withMethod(withMethod(real, 'find', noted('find')), 'findOne', noted('findOne'));
+      });
+      try {
+        const answer = await owner?.get('/api/vehicle/get-shared-users?sort=name');
+        expect(answer?.items.map(({ name }) => name)).toEqual(['Ann', 'G***', 'Max', 'Zoe']);
+      } finally {
+        jest.restoreAllMocks();
+      }
+      const inAccounts = [{ $in: expect.arrayContaining(colleagues.map(({ id }) => id)) }, { $in: [guest.id] }];
+      expect(asked).toEqual(expect.arrayContaining(inAccounts));
+      for (const id of shared) expect(asked).not.toContain(id);
     });
 
     it('names the owning user of now, whoever it was when the vehicle was shared', async () => {

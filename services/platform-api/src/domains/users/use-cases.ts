@@ -16,6 +16,10 @@ import {
 export const findUser = (records: Records, scope: Scope, id: number): Promise<User | null> =>
   usersIn(records).find(scope, id);
 
+/** Those of the ids that are users of an account. */
+export const findUsers = (records: Records, scope: Scope, ids: readonly number[]): Promise<User[]> =>
+  usersIn(records).findMany(scope, ids);
+
 /** All users of an account. */
 export const usersOfAccount = (records: Records, scope: Scope): Promise<User[]> => usersIn(records).all(scope);
 
