@@ -173,9 +173,8 @@ function watchSockets(server: Server): Sockets {
 
 function closeServer(server: Server, sockets: Sockets, limitMs: number | undefined): Promise<void> {
   const arriveByMs = performance.now() + arrivalLimitMs;
-  const closeIdle = (): void => {
+  const closeIdle = (isLate: boolean): void => {
     server.closeIdleConnections();
-    const isLate = performance.now() > arriveByMs;
     for (const [socket, request] of sockets) {
       // Node does not count those as idle that were opened in advance and have not sent a request yet.
       if (socket.bytesRead === 0 || (isLate && request?.complete !== true)) socket.destroy();
@@ -183,13 +182,17 @@ function closeServer(server: Server, sockets: Sockets, limitMs: number | undefin
   };
   return new Promise((resolve) => {
     // A connection that has its last answer stays open for the caller's next request: it is closed as soon as it is idle.
-    const idle = setInterval(closeIdle, 50);
+    const idle = setInterval(() => {
+      const isLate = performance.now() > arriveByMs;
+      // Behind a pause the timer comes first: what has arrived meanwhile is read before it is judged.
+      setImmediate(closeIdle, isLate);
+    }, 50);
     const limit = limitMs === undefined ? undefined : setTimeout(() => server.closeAllConnections(), limitMs);
     server.close(() => {
       clearInterval(idle);
       clearTimeout(limit);
       resolve();
     });
-    closeIdle();
+    closeIdle(false);
   });
 }
