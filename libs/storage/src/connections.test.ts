@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, jest } from '@jest/globals';
+import { MongoServerError } from 'mongodb';
 import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
-import { isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
+import { isDatabaseAway, isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
 import { openRedis, redisAnswers } from './redis.ts';
 
 // Real servers on a machine that may be busy.
@@ -24,6 +25,18 @@ describe('the database', () => {
       await database.close();
     }
     expect(await database.ping()).toBe(false);
+  });
+
+  it.each([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])(
+    'is away, too, where its server answers %i: it shuts down, or is not the primary',
+    (code) => {
+      expect(isDatabaseAway(new MongoServerError({ message: 'not now', code }))).toBe(true);
+    },
+  );
+
+  it('is not away where it refuses', () => {
+    expect(isDatabaseAway(new MongoServerError({ message: 'E11000', code: 11_000 }))).toBe(false);
+    expect(isDatabaseAway(Object.assign(new Error('of another kind'), { code: 91 }))).toBe(false);
   });
 
   it('takes more writes at once than the embedded server has connections', async () => {

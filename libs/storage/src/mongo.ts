@@ -101,11 +101,18 @@ export async function writeInBulk<T extends Document>(
 /** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */
 export const isDuplicateKey = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11_000;
 
-/** True where the server could not be reached, or the way to it broke off: not for what it has refused. The driver calls a way that never was "closed". */
+/** What servers answer that shut down, or of which none is the primary for now. */
+const noPrimary: ReadonlySet<unknown> = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
+
+/**
+ * True where the server could not be reached, the way to it broke off, or it is not in charge for now: not for what it has refused. The driver calls a way that
+ * never was "closed".
+ */
 export const isDatabaseAway = (error: unknown): boolean =>
   error instanceof MongoServerSelectionError ||
   error instanceof MongoNetworkError ||
-  error instanceof MongoTopologyClosedError;
+  error instanceof MongoTopologyClosedError ||
+  (error instanceof MongoServerError && noPrimary.has(error.code));
 
 /** BSONObjectTooLarge, as a document would become and as an update is. */
 const tooLarge = new Set([10_334, 17_419]);

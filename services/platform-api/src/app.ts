@@ -5,7 +5,7 @@ import { apiBasePath, apiDocument } from './api-document.ts';
 import type { Deps } from './deps.ts';
 import { errorRoutes } from './routes/errors.ts';
 import { platformRoutes } from './routes/index.ts';
-import { platformApi } from './routes/platform-api.ts';
+import { platformApi, unavailable } from './routes/platform-api.ts';
 import { startPage } from './routes/start-page.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 
@@ -37,7 +37,8 @@ export function createPlatformApi(deps: Deps, parts: Pick<AccessParts, 'principa
   const router = Router({ caseSensitive: true });
   router.get('/.well-known/jwks.json', async (request, response) => {
     contextOf(request, response, log);
-    response.set('Cache-Control', 'public, max-age=60').json({ keys: await deps.signingKeys.jwks() });
+    const keys = await deps.signingKeys.jwks().catch(unavailable);
+    response.set('Cache-Control', 'public, max-age=60').json({ keys });
   });
   const document = apiDocument();
   router.get(`${apiBasePath}/openapi.json`, (request, response) => {

@@ -1,4 +1,5 @@
 import { accessChanged, announce, call, revokeKey } from '@fleet/bus';
+import { openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
@@ -121,6 +122,19 @@ describe('what has changed since', () => {
     const away = await world.as(world.ours.owner).get(path);
     expect(away.body).toMatchObject({ status: 503, code: 'unavailable' });
     expect((await world.as(world.ours.owner).get(path)).status).toBe(200);
+  });
+
+  it('the public keys are 503 while the database is away', async () => {
+    const nowhere = openDatabase('mongodb://127.0.0.1:1/nowhere', { appName: 'test' });
+    const asking = nowhere
+      .collection('things')
+      .findOne({})
+      .catch((error: unknown) => error);
+    await nowhere.close();
+    jest.spyOn(world.deps.signingKeys, 'jwks').mockRejectedValueOnce(await asking);
+    const away = await world.anonymous.get('/.well-known/jwks.json');
+    expect(away.body).toMatchObject({ status: 503, code: 'unavailable' });
+    expect((await world.anonymous.get('/.well-known/jwks.json')).status).toBe(200);
   });
 
   it('a revoked session ends its tokens within five seconds, also where the announcement got lost', async () => {

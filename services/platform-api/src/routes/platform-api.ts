@@ -47,7 +47,7 @@ export const platformApi = ({ log, routes, idempotency, admit }: ApiParts): Rout
 const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
 
 /** A database that is away is nobody's fault, and comes back: the caller may ask again. */
-function unavailable(cause: unknown): never {
+export function unavailable(cause: unknown): never {
   throw isDatabaseAway(cause)
     ? new AppError('unavailable', 'The database can not be reached at the moment.', { cause })
     : cause;
