@@ -38,7 +38,7 @@ const run = (store: IdempotencyStore, handle: () => Promise<unknown>): Promise<u
   onlyOnce(store, { caller: 'user:1', body: { name: 'a' } }, context, handle);
 
 describe('an answer that can not be kept', () => {
-  it('reaches its caller all the same, and what was done is not done again', async () => {
+  it('reaches its caller all the same, and what was done is not done again at once', async () => {
     const store = new Memory();
     let made = 0;
     const answer = run(store, async () => {

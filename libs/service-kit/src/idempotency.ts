@@ -79,7 +79,8 @@ async function runFirst(
   { log }: RequestContext,
   handle: () => Promise<unknown>,
 ): Promise<unknown> {
-  // What was done is done, and is told: forgotten for want of a place to keep its answer, it would be done again.
+  // What was done is done, and is told: forgotten for want of a place to keep its answer, it would be done again at once. So its key stands as running, which is 409, until the store
+  // takes that for dead; from then on a repetition would run.
   const settle = (settling: Promise<void>): Promise<void> =>
     settling.catch((error: unknown) => log.error({ err: error }, 'the answer of an Idempotency-Key could not be kept'));
   let result: unknown;

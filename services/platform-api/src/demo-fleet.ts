@@ -10,7 +10,7 @@ import type { Records } from './store/records.ts';
 
 type Parts = { readonly records: Records; readonly log: Logger };
 
-/** How long, altogether, a vehicle is waited for that another replica makes. */
+/** How long, altogether, vehicles are waited for that another replica makes. */
 const looksForAnother = 50;
 const lookEveryMs = 100;
 
@@ -69,12 +69,13 @@ async function demoVehicles(
   imeis: readonly string[],
 ): Promise<(number | undefined)[]> {
   const ids: (number | undefined)[] = [];
+  let looks = 0;
   for (const [n, imei] of imeis.entries()) {
     const given = { vehicleNo: `DEMO${n + 1}`, name: names[n] ?? `Vehicle ${n + 1}`, imei };
     const record = () => unlessThere(recordVehicle(records, { accountId, ownerUserId, ...given }));
     let made = await record();
     // Another replica makes it: its number is taken a moment before it stands.
-    for (let looks = 0; made === undefined && looks < looksForAnother; looks += 1) {
+    for (; made === undefined && looks < looksForAnother; looks += 1) {
       await delay(lookEveryMs);
       made = await record();
     }

@@ -10,7 +10,7 @@ interface StoredRequest {
   readonly expiresAt: Date;
 }
 
-/** A request that has run for longer than this died with its process. */
+/** A request that has run for longer than this died with its process, or its answer could not be kept. */
 const runningLimitMs = 60_000;
 /** How long a first answer is replayed. */
 const keptMs = 24 * 3600 * 1000;
