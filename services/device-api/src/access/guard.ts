@@ -130,7 +130,7 @@ export class Guard {
     this.#deps.uses.tell({ keyId, accountId, imei, address: context.request.ip ?? '', ...use });
   }
 
-  /** Video is not cut when something expires, but it is when the key is revoked. */
+  /** Video is cut when its key is valid no more, or not where the viewer is: revoked, expired, with other addresses. That its stream token expires cuts none. */
   #watch(context: RequestContext): void {
     const keySha256 = hashOf(context.request.get('x-api-key') ?? '');
     const watch = { keySha256, doubts: 0, lookedMs: performance.now() };
