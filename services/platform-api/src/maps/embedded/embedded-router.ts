@@ -2,6 +2,7 @@ import { joined, twoEnds } from '../../geometry/lines.ts';
 import { bearingDeg, compassPoint, distanceM, type Position } from '../../geometry/positions.ts';
 import type { DrawnRoute, Profile, RouteQuery, Router, RouteStep } from '../providers.ts';
 import { Effort } from './effort.ts';
+import { type Gate, searchGate } from './gate.ts';
 import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
 import { type Cost, type Driven, findPaths } from './shortest-path.ts';
 
@@ -19,14 +20,19 @@ const crossingM = 0.5;
 export class EmbeddedRouter implements Router {
   readonly name = 'embedded';
   readonly #network: () => Promise<RoadNetwork>;
+  readonly #gate: Gate;
 
-  constructor(network: () => Promise<RoadNetwork>) {
+  constructor(network: () => Promise<RoadNetwork>, gate = searchGate()) {
     this.#network = network;
+    this.#gate = gate;
   }
 
   async route({ waypoints, profile }: RouteQuery): Promise<DrawnRoute[]> {
     const network = await this.#network();
-    return [(await overRoads(network, waypoints, profile)) ?? straightLine(waypoints)];
+    // Its time runs while others are before it, too.
+    const effort = new Effort();
+    const found = await this.#gate.pass(() => overRoads(network, waypoints, profile, effort));
+    return [found ?? straightLine(waypoints)];
   }
 }
 
@@ -47,8 +53,8 @@ async function overRoads(
   network: RoadNetwork,
   waypoints: readonly Position[],
   profile: Profile,
+  effort: Effort,
 ): Promise<DrawnRoute | null> {
-  const effort = new Effort();
   const cost = byTime(profile, Math.max(defaultKmh, network.fastestKmh ?? 0));
   const stops: OnRoad[] = [];
   for (const waypoint of waypoints) {

@@ -32,4 +32,24 @@ describe('the file of roads', () => {
       await rm(directory, { recursive: true });
     }
   });
+
+  it('that holds no roads is read again once it has changed, and not before', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'roads-'));
+    try {
+      const path = join(directory, 'roads.geojson');
+      await writeFile(path, '{');
+      const errors: unknown[] = [];
+      const roads = roadsOf(path, { error: (...parts: unknown[]) => void errors.push(parts) }, 0);
+      for (let time = 0; time < 3; time += 1) expect((await roads()).isEmpty).toBe(true);
+      expect(errors).toHaveLength(1);
+      await writeFile(path, '[[');
+      expect([(await roads()).isEmpty, errors.length]).toEqual([true, 2]);
+      await rm(path);
+      expect([(await roads()).isEmpty, errors.length]).toEqual([true, 3]);
+      await writeFile(path, text);
+      expect((await roads()).isEmpty).toBe(false);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
 });

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import type { Logger } from '@fleet/service-kit';
 import { readRoads } from './road-file.ts';
 import { RoadNetwork } from './road-network.ts';
@@ -6,7 +6,7 @@ import { RoadNetwork } from './road-network.ts';
 /** A file that could not be read may be there later, as on a volume that comes late. */
 const retryMs = 60_000;
 
-/** The roads of a file, read at first use; none without a file, nor for a while where it can not be read. */
+/** The roads of a file, read at first use; none without a file, nor for a while where it can not be read. One that holds no roads is read again once it has changed. */
 export function roadsOf(
   file: string | undefined,
   log: Pick<Logger, 'error'>,
@@ -14,15 +14,24 @@ export function roadsOf(
 ): () => Promise<RoadNetwork> {
   let loading: Promise<RoadNetwork> | undefined;
   let failedAtMs: number | undefined;
+  let broken: string | undefined;
   const load = async (): Promise<RoadNetwork> => {
     if (file === undefined) return new RoadNetwork([]);
+    let seen: string | undefined;
     try {
-      return await RoadNetwork.build(readRoads(await readFile(file, 'utf8')));
+      const { mtimeMs, size } = await stat(file);
+      const now = `${mtimeMs} ${size}`;
+      if (now !== broken) {
+        const text = await readFile(file, 'utf8');
+        seen = now;
+        return await RoadNetwork.build(readRoads(text));
+      }
     } catch (error) {
       log.error({ err: error, file }, 'the file of roads could not be read: routes are straight lines');
-      failedAtMs = performance.now();
-      return new RoadNetwork([]);
+      broken = seen;
     }
+    failedAtMs = performance.now();
+    return new RoadNetwork([]);
   };
   return () => {
     if (failedAtMs !== undefined && performance.now() - failedAtMs >= retryAfterMs)
