@@ -188,6 +188,20 @@ describe('the server of a partner', () => {
     expect(formsOf(imei)).toEqual([]);
   });
 
+  it('is found for its devices among many others, as among few', async () => {
+    const made = await partner({ command_url: `${hubUrl}/many`, command_token: 't' });
+    const imeis = [newImei(), newImei()];
+    for (const imei of imeis) {
+      await vehicle(imei);
+      await pushed(imei, String(made['token']));
+    }
+    for (const others of [1, 100]) {
+      const all = [...imeis, ...Array.from({ length: others }, newImei)];
+      const reachable = await world.deps.partnerChannels.reachable(all);
+      expect([others, [...reachable].toSorted()]).toEqual([others, imeis.toSorted()]);
+    }
+  });
+
   it('gets what waits in the command queue', async () => {
     const { token } = await partner({ command_url: hubUrl });
     const imei = newImei();
