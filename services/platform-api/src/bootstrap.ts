@@ -25,17 +25,19 @@ export async function bootstrap(config: Config, records: Records, log: Logger): 
   else log.info({ created: key.created, keyId: key.record._id }, 'first API key is on record');
 }
 
-/** Repeats a piece of work until it succeeds once, so that a service may start before its database. */
+/** Repeats a piece of work until it succeeds once, so that a service may start before its database; `notYet` is logged each time that it does not. */
 export class UntilDone {
   readonly #log: Logger;
+  readonly #notYet: string;
   readonly #work: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #running: Promise<void> = Promise.resolve();
   isDone = false;
 
-  constructor(log: Logger, work: () => Promise<void>) {
+  constructor(log: Logger, notYet: string, work: () => Promise<void>) {
     this.#log = log;
+    this.#notYet = notYet;
     this.#work = work;
     this.#running = this.#try();
   }
@@ -51,7 +53,7 @@ export class UntilDone {
       await this.#work();
       this.isDone = true;
     } catch (error) {
-      this.#log.warn({ err: error }, 'the first records could not be written yet');
+      this.#log.warn({ err: error }, this.#notYet);
       if (this.#stopped) return;
       this.#timer = setTimeout(() => {
         this.#running = this.#try();

@@ -86,7 +86,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   lifecycle.onStop('database', () => database.close());
   const records = new Records(database);
   const stopping = new AbortController();
-  const firstRecords = new UntilDone(log, async () => {
+  const firstRecords = new UntilDone(log, 'the first records could not be written yet', async () => {
     await migrate(database, log, { signal: stopping.signal });
     await bootstrap(config, records, log);
     await loadTollGates({ database, records, log }, config.TOLL_GATES_FILE, stopping.signal);

@@ -45,7 +45,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   const onError = (error: unknown): void => log.warn({ err: error }, 'attachments are not looked after yet');
   const secret = secretOf(config.ENCRYPTION_KEY);
   const consumers: StoredConsumer[] = [];
-  const begun = new UntilDone(log, async () => {
+  const begun = new UntilDone(log, 'attachments of alarms are not listened for yet', async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     consumers.push(
       new StoredConsumer(bus, {

@@ -66,7 +66,9 @@ export class ChannelSender {
           }
         }),
       );
-    if (faults.length > 0) throw faults[0];
+    const [fault, ...others] = faults;
+    for (const err of others) this.#parts.log.error({ err, subject }, 'a message about a notification has failed');
+    if (fault !== undefined) throw fault;
     if (failures.length === 0) return;
     const asked = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
     const usual = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(10, deliveryCount - 1));

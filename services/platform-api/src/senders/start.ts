@@ -29,7 +29,7 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
     registers: registry === undefined ? [] : [registry],
   });
   const consumers: StoredConsumer[] = [];
-  const begun = new UntilDone(log, async () => {
+  const begun = new UntilDone(log, 'notifications are not listened for yet', async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     for (const channel of [
       pushChannel(deps, providers, audience),

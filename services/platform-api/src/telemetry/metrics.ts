@@ -18,7 +18,7 @@ export class TelemetryMetrics {
     this.#faults = new Counter({ name: 'telemetry_faults_total', help: 'reports that can not be read', registers });
     this.#unknown = new Counter({
       name: 'telemetry_unknown_total',
-      help: 'reports of terminals without a vehicle',
+      help: 'reports of terminals without a vehicle, or of before they were in it',
       registers,
     });
     this.#leftOut = new Counter({

@@ -23,7 +23,7 @@ import {
   storeStates,
   writeStates,
 } from './states.ts';
-import { arrivedIn, judgeUnit, lateOnes, type Unit } from './unit.ts';
+import { arrivedIn, judgeUnit, lateOnes, mayReport, type Unit } from './unit.ts';
 
 /** What all partitions of a replica work with. */
 export interface ConsumerParts {
@@ -249,7 +249,7 @@ export class PartitionConsumer {
     const imeis = [...new Set(arrived.map(({ report }) => report.imei))];
     const vehicles = await fleet.vehiclesOf(imeis);
     const states = await this.#statesOf(imeis.filter((imei) => vehicles.get(imei)));
-    metrics.unknown(arrived.filter(({ report }) => !vehicles.get(report.imei)).length);
+    metrics.unknown(arrived.filter(({ report }) => !mayReport(report, vehicles.get(report.imei))).length);
     // Before the history is asked: what has come there by then is no longer on its way.
     const waiting = new PointIndex(...this.#history.waiting);
     const isStored = await knownPoints(deps.database, lateOnes(arrived, vehicles, states));

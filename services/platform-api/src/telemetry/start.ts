@@ -68,13 +68,14 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   };
   // Read before the first alarm, which would wait for it.
   deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'there are no places'));
-  let begun = new UntilDone(log, begin);
+  const notYet = 'the stream TELEMETRY can not be read yet';
+  let begun = new UntilDone(log, notYet, begin);
   let looking: Promise<void> = Promise.resolve();
   // Looked after when the broker comes back, as a stream can only have been made anew then; it may not have its answers ready at once.
   const offReconnect = bus.onReconnect(() => {
     looking = looking.then(async () => {
       await begun.stop();
-      begun = new UntilDone(log, begin);
+      begun = new UntilDone(log, notYet, begin);
     });
   });
   lifecycle.onStop('fleet', () => fleet.stop());

@@ -6,7 +6,7 @@ import { decodedAt, heartbeatAt, imei, judges, pushedAt, startMs } from '../test
 import type { Decoded } from './decode.ts';
 import type { FleetVehicle } from './fleet.ts';
 import type { VehicleState } from './state.ts';
-import { arrivedIn, judgeUnit, lateOnes, type Unit } from './unit.ts';
+import { arrivedIn, judgeUnit, lateOnes, mayReport, type Unit } from './unit.ts';
 
 const vehicle = { _id: 7, accountId: 1, cameraUtcOffset: '+08:00', odometerKm: 0, timezone: 'Asia/Shanghai' };
 const known: FleetVehicle = {
@@ -74,6 +74,7 @@ describe('a unit of messages', () => {
     const sinceMs = decodedAt(60).receivedAtMs;
     for (const more of [{ terminalSinceMs: sinceMs }, { createdAt: new Date(sinceMs) }]) {
       const moved = { ...known, vehicle: { ...known.vehicle, ...more } };
+      expect(reports.map(([, report]) => mayReport(report, moved))).toEqual([false, false, true]);
       const unit = judged(reports, new Map(), moved);
       expect(unit.points.map(({ hash }) => hash)).toEqual(['at-60']);
       expect(unit.raised).toEqual([]);

@@ -98,7 +98,7 @@ export function judgeUnit(
   };
   for (const { report, seq } of arrived) {
     const known = vehicles.get(report.imei);
-    if (known === null || known === undefined || !mayReport(report, known)) continue;
+    if (!mayReport(report, known)) continue;
     const before = unit.moved.get(report.imei)?.state ?? stateFor(states.get(report.imei), known, stream);
     // An entry of the same message as the one before is not applied yet, although its state has the message's number.
     const first = unit.moved.get(report.imei)?.before ?? stateFor(states.get(report.imei), known, stream);
@@ -109,11 +109,17 @@ export function judgeUnit(
 }
 
 /**
- * A number may be one account's vehicle and another's mining device: what a partner sends for the one is nothing of the other. Nor is what was received while the terminal
- * was in another vehicle, and is read only now.
+ * Whether a report is one of a vehicle. A number may be one account's vehicle and another's mining device: what a partner sends for the one is nothing of the other.
+ * Nor is what was received while the terminal was in another vehicle, and is read only now.
  */
-const mayReport = ({ accountId, receivedAtMs }: Decoded, { vehicle }: FleetVehicle): boolean =>
-  (accountId === null || accountId === vehicle.accountId) && hadTerminal(vehicle, receivedAtMs);
+export const mayReport = (
+  { accountId, receivedAtMs }: Decoded,
+  known: FleetVehicle | null | undefined,
+): known is FleetVehicle =>
+  known !== null &&
+  known !== undefined &&
+  (accountId === null || accountId === known.vehicle.accountId) &&
+  hadTerminal(known.vehicle, receivedAtMs);
 
 /** Another vehicle with the terminal, one that has it again, and another stream, begin anew. */
 function stateFor(state: VehicleState | undefined, { vehicle }: FleetVehicle, stream: string): VehicleState | null {

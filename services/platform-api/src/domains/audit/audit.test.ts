@@ -7,6 +7,7 @@ import { create, type PlatformApi } from '../../service.ts';
 import { sweepTurn } from '../../store/sweep-turn.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
 import type { AuditEntry } from './schema.ts';
 import { insertTold, sweepEntries, sweepTold } from './store.ts';
@@ -18,7 +19,7 @@ const log = createLogger('audit-test', 'silent');
 const running = new AbortController().signal;
 
 describe('what the Device API tells the audit log', () => {
-  /** Without the role that reads what was told, until a test starts it. */
+  /** Without the role that reads what was told, until readers are started. */
   let world: PlatformWorld;
   let readers: PlatformApi[] = [];
   beforeAll(async () => {
@@ -66,63 +67,86 @@ describe('what the Device API tells the audit log', () => {
       .sort({ createdAt: 1 })
       .toArray();
 
-  it('is on record as of when it was done, once for all replicas, though none was there when it was told', async () => {
-    const imei = newImei();
+  /** Had the terminal for a day. */
+  async function newVehicle(imei: string, hadForMs = 86_400_000): Promise<number> {
     const vehicle = { accountId: world.ours.accountId, ownerUserId: 1, vehicleNo: `USED ${imei}`, imei };
     const { record } = await recordVehicle(world.records, vehicle);
-    const command = newUse(imei, { command: 4 });
-    const watched = { kind: 'view', operation: 'watchRealtimeStream', channel: 2, seconds: 30 } as const;
-    const view = newUse(imei, { ...watched, accountId: world.theirs.accountId, atMs: command.atMs + 1 });
-    const deletion = newUse(imei, { kind: 'deletion', operation: 'deleteUpload', atMs: command.atMs + 2 });
-    await tell(command, { nonsense: true }, view, deletion);
-    await startReaders();
-    await untilRead();
-    const by = { userId: null, keyId: 5, ip: '203.0.113.9' };
-    const { accountId } = world.ours;
-    const target = { type: 'vehicles', id: record._id };
-    const shown = { imei, operation: 'sendControlCommand', command: 4 };
-    // To another account the vehicle is nobody's.
-    const stranger = { accountId: world.theirs.accountId, target: { type: 'devices', id: imei } };
-    expect(await entriesOf(imei)).toMatchObject([
-      { ...by, accountId, target, action: 'devices.command', detail: shown, createdAt: new Date(command.atMs) },
-      { ...by, ...stranger, action: 'video.view', detail: { channel_id: 2, seconds: 30 } },
-      { ...by, accountId, target, action: 'videos.delete' },
-    ]);
-  });
+    const terminalSinceMs = Date.now() - hadForMs;
+    await world.records.collection<Vehicle>('vehicles').updateOne({ _id: record._id }, { $set: { terminalSinceMs } });
+    return record._id;
+  }
 
-  it('adds no entry when it is told again, at the same time or later', async () => {
+  describe('by replicas that start behind the first of it', () => {
     const imei = newImei();
-    const uses = Array.from({ length: 20 }, (_, command) => newUse(imei, { command }));
-    await tell(...uses.flatMap((use) => [use, use, use]));
-    await untilRead();
-    await tell(...uses);
-    await untilRead();
-    const commands = (await entriesOf(imei)).map(({ detail }) => Number(detail['command']));
-    expect(commands.toSorted((a, b) => a - b)).toEqual(uses.map((_use, at) => at));
-  });
+    let vehicleId: number;
+    let command: DeviceUse;
+    beforeAll(async () => {
+      vehicleId = await newVehicle(imei);
+      command = newUse(imei, { command: 4 });
+      const watched = { kind: 'view', operation: 'watchRealtimeStream', channel: 2, seconds: 30 } as const;
+      const view = newUse(imei, { ...watched, accountId: world.theirs.accountId, atMs: command.atMs + 1 });
+      const deletion = newUse(imei, { kind: 'deletion', operation: 'deleteUpload', atMs: command.atMs + 2 });
+      await tell(command, { nonsense: true }, view, deletion);
+      await startReaders();
+    });
 
-  it('is completed where a process has died between the id and the entry', async () => {
-    const imei = newImei();
-    const use = newUse(imei);
-    const recordId = await world.records.nextId('audit_log');
-    const told = world.deps.database.collection<{ _id: string }>('audit_told');
-    await told.insertOne({ _id: use.id, recordId, takenAt: new Date() } as { _id: string });
-    await tell(use, use);
-    await untilRead();
-    expect(await entriesOf(imei)).toMatchObject([{ _id: recordId, action: 'devices.command' }]);
-  });
+    it('is on record as of when it was done, once for all replicas', async () => {
+      await untilRead();
+      const by = { userId: null, keyId: 5, ip: '203.0.113.9' };
+      const { accountId } = world.ours;
+      const target = { type: 'vehicles', id: vehicleId };
+      const shown = { imei, operation: 'sendControlCommand', command: 4 };
+      // To another account the vehicle is nobody's.
+      const stranger = { accountId: world.theirs.accountId, target: { type: 'devices', id: imei } };
+      expect(await entriesOf(imei)).toMatchObject([
+        { ...by, accountId, target, action: 'devices.command', detail: shown, createdAt: new Date(command.atMs) },
+        { ...by, ...stranger, action: 'video.view', detail: { channel_id: 2, seconds: 30 } },
+        { ...by, accountId, target, action: 'videos.delete' },
+      ]);
+    });
 
-  it('has nothing personal where the account has been erased since', async () => {
-    const imei = newImei();
-    const { accountId } = await world.tenant('Erased');
-    await world.records
-      .collection('accounts')
-      .updateOne({ _id: accountId }, { $set: { deletedAt: new Date(), erasedAt: new Date() } });
-    await tell(newUse(imei, { accountId }));
-    await untilRead();
-    expect(await entries().find({ accountId }).toArray()).toMatchObject([
-      { action: 'devices.command', ip: null, detail: {} },
-    ]);
+    it('is of the device where that has come into its vehicle since', async () => {
+      const late = newImei();
+      await newVehicle(late, 60_000);
+      await tell(newUse(late));
+      await untilRead();
+      expect(await entriesOf(late)).toMatchObject([{ target: { type: 'devices', id: late } }]);
+    });
+
+    it('adds no entry when it is told again, at the same time or later', async () => {
+      const imei = newImei();
+      const uses = Array.from({ length: 20 }, (_, command) => newUse(imei, { command }));
+      await tell(...uses.flatMap((use) => [use, use, use]));
+      await untilRead();
+      await tell(...uses);
+      await untilRead();
+      const commands = (await entriesOf(imei)).map(({ detail }) => Number(detail['command']));
+      expect(commands.toSorted((a, b) => a - b)).toEqual(uses.map((_use, at) => at));
+    });
+
+    it('is completed where a process has died between the id and the entry', async () => {
+      const imei = newImei();
+      const use = newUse(imei);
+      const recordId = await world.records.nextId('audit_log');
+      const told = world.deps.database.collection<{ _id: string }>('audit_told');
+      await told.insertOne({ _id: use.id, recordId, takenAt: new Date() } as { _id: string });
+      await tell(use, use);
+      await untilRead();
+      expect(await entriesOf(imei)).toMatchObject([{ _id: recordId, action: 'devices.command' }]);
+    });
+
+    it('has nothing personal where the account has been erased since', async () => {
+      const imei = newImei();
+      const { accountId } = await world.tenant('Erased');
+      await world.records
+        .collection('accounts')
+        .updateOne({ _id: accountId }, { $set: { deletedAt: new Date(), erasedAt: new Date() } });
+      await tell(newUse(imei, { accountId }));
+      await untilRead();
+      expect(await entries().find({ accountId }).toArray()).toMatchObject([
+        { action: 'devices.command', ip: null, detail: {} },
+      ]);
+    });
   });
 
   it('is forgotten as told once JetStream can not have it any more; the entry stays', async () => {

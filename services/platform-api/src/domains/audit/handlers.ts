@@ -3,6 +3,7 @@ import type { Running } from '@fleet/service-kit';
 import { UntilDone } from '../../bootstrap.ts';
 import type { Deps } from '../../deps.ts';
 import { isErased } from '../accounts/use-cases.ts';
+import { hadTerminal } from '../vehicles/rules.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { insertTold } from './store.ts';
 
@@ -19,12 +20,10 @@ const maxInFlight = 16;
 export function serveAudit(deps: Parts): Running {
   const { bus, log, config } = deps;
   const onError = (error: unknown): void => log.warn({ err: error }, 'an entry of the audit log is not written yet');
-  const makeStreams = async (): Promise<void> =>
-    ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
   let consumer: StoredConsumer | undefined;
-  const begun = new UntilDone(log, async () => {
-    await makeStreams();
-    consumer = new StoredConsumer(bus, {
+  const begin = async (): Promise<void> => {
+    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    consumer ??= new StoredConsumer(bus, {
       stream: 'AUDIT',
       durable: 'platform-audit',
       subject: deviceUsed.subject,
@@ -37,12 +36,21 @@ export function serveAudit(deps: Parts): Running {
         await noteUse(deps, use);
       },
     });
+  };
+  const notYet = 'what is told to the audit log is not listened for yet';
+  let begun = new UntilDone(log, notYet, begin);
+  let looking: Promise<void> = Promise.resolve();
+  // A broker may come back empty, and not have its answers ready at once.
+  const off = bus.onReconnect(() => {
+    looking = looking.then(async () => {
+      await begun.stop();
+      begun = new UntilDone(log, notYet, begin);
+    });
   });
-  // A broker may come back empty.
-  const off = bus.onReconnect(() => void makeStreams().catch(onError));
   return {
     stop: async () => {
       off();
+      await looking;
       await begun.stop();
       await consumer?.stop();
     },
@@ -62,9 +70,9 @@ function readUse(data: Uint8Array): DeviceUse | null {
 async function noteUse({ records }: Parts, use: DeviceUse): Promise<void> {
   const { id, atMs, keyId, accountId, imei, address, kind, operation, channel, command, seconds } = use;
   const vehicle = await vehicleByImei(records, imei);
-  // A device of no account is nobody's vehicle.
-  const target =
-    vehicle?.accountId === accountId ? { type: 'vehicles', id: vehicle._id } : { type: 'devices', id: imei };
+  // A device of no account is nobody's vehicle; nor is one that has come into the vehicle since.
+  const isVehicle = vehicle?.accountId === accountId && hadTerminal(vehicle, atMs);
+  const target = isVehicle ? { type: 'vehicles', id: vehicle._id } : { type: 'devices', id: imei };
   const detail = {
     imei,
     operation,

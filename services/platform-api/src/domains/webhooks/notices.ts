@@ -14,7 +14,7 @@ export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'messages' | '
 /** What is to be told. */
 export type Notice = Static<typeof tellOfWebhook.request>;
 
-/** Tells the owner of a webhook that it fails: a notification of the vehicle, and an e-mail. False where nobody is there any more to be told. */
+/** Tells the owner of a webhook that it fails: a notification of the vehicle, and an e-mail. False where nobody can be told by mail: the owner is gone, has no address, or one that is refused. */
 export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {
   const webhook = await anyWebhook(deps.records, notice.webhookId);
   if (webhook === null) return false;
