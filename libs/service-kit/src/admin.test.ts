@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { adminRoutes, listen } from './admin.ts';
@@ -72,12 +73,14 @@ describe('adminRoutes', () => {
 });
 
 describe('a server that closes', () => {
-  afterEach(() => jest.restoreAllMocks());
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
 
   it('answers what has come whole meanwhile, however long the process has paused', async () => {
     const seen: string[] = [];
     const server = await listen(
-      (request, response) => {
+      (request: IncomingMessage, response: ServerResponse) => {
         request.on('data', (chunk) => seen.push(String(chunk)));
         request.once('end', () => response.end('done'));
       },
