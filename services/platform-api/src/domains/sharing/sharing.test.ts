@@ -287,9 +287,9 @@ describe('sharing', () => {
         const real = collection(name);
         const noted =
           (method: 'find' | 'findOne') =>
-          (...given: never[]): unknown => {
-            asked.push((given[0] as { _id?: unknown })._id);
-            return (real[method] as (...all: never[]) => unknown).apply(real, given);
+          (...given: unknown[]): unknown => {
+            asked.push((given[0] as unknown as { _id?: unknown })._id);
+            return Reflect.apply(real[method], real, given);
           };
         if (name !== 'users') return real;
         return withMethod(withMethod(real, 'find', noted('find')), 'findOne', noted('findOne'));
