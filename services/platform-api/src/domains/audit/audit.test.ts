@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type DeviceUse, deviceUsed, encodeJson, ensureStreams, headers } from '@fleet/bus';
+import { type Bus, type DeviceUse, deviceUsed, encodeJson, ensureStreams, headers } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
@@ -9,6 +9,7 @@ import { PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
+import { serveAudit } from './handlers.ts';
 import type { AuditEntry } from './schema.ts';
 import { insertTold, sweepEntries, sweepTold } from './store.ts';
 
@@ -147,6 +148,31 @@ describe('what the Device API tells the audit log', () => {
         { action: 'devices.command', ip: null, detail: {} },
       ]);
     });
+  });
+
+  it('has its stream made when the broker is back, though that has no answers at once', async () => {
+    let [asked, unanswered] = [0, 0];
+    let comeBack: () => void = () => undefined;
+    const bus: Bus = {
+      ...world.bus,
+      onReconnect: (listener) => {
+        comeBack = listener;
+        return () => undefined;
+      },
+      jetstreamManager: async () => {
+        asked += 1;
+        if (unanswered === 0) return world.bus.jetstreamManager();
+        unanswered -= 1;
+        throw new Error('no leader yet');
+      },
+    };
+    const reader = serveAudit({ ...world.deps, bus });
+    // For its stream, and for its place there.
+    await until(() => asked >= 2);
+    unanswered = 2;
+    comeBack();
+    await until(() => unanswered === 0);
+    await reader.stop();
   });
 
   it('is forgotten as told once JetStream can not have it any more; the entry stays', async () => {
