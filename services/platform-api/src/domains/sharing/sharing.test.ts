@@ -288,7 +288,7 @@ describe('sharing', () => {
         const noted =
           (method: 'find' | 'findOne') =>
           (...given: unknown[]): unknown => {
-            asked.push((given[0] as unknown as { _id?: unknown })._id);
+            asked.push((given[0] as { _id?: unknown })._id);
             return Reflect.apply(real[method], real, given);
           };
         if (name !== 'users') return real;
