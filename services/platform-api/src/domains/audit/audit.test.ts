@@ -173,6 +173,7 @@ describe('what the Device API tells the audit log', () => {
     comeBack();
     await until(() => unanswered === 0);
     await reader.stop();
+    expect(unanswered).toBe(0);
   });
 
   it('is forgotten as told once JetStream can not have it any more; the entry stays', async () => {
