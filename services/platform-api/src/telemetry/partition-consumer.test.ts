@@ -127,3 +127,34 @@ it('one that stops while it puts states back into an empty Redis does not say th
   await new PartitionConsumer(other, () => true, parts).stop();
   expect(await readPlace(redis, other)).toBeNull();
 });
+
+it('an alarm of a terminal’s first report, whose replica dies as it raises it, is raised by the next one', async () => {
+  const { database, notifications } = world.deps;
+  const other = partition + 2;
+  const imei = newImei();
+  const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
+  expect(made.status).toBe(201);
+  const body = encodeBody(locationReport, locationOf({ time: cameraTime(startMs), alarm: 1 }), '2013');
+  const batch = new TelemetryBatch();
+  batch.append(1, Buffer.from(imei, 'hex'), 0x0200, 1, Date.now(), body);
+  const { seq } = await world.bus.js.publish(telemetrySubject(other), batch.take());
+
+  let isAlive = true;
+  const raise = jest.spyOn(notifications, 'raise').mockImplementation(async () => {
+    // A state that were stored beside it has its time to be.
+    const limitMs = performance.now() + 500;
+    await until(async () => performance.now() > limitMs || (await readStoredStates(database, [imei])).has(imei));
+    isAlive = false;
+    throw new Error('it dies');
+  });
+  const first = new PartitionConsumer(other, () => isAlive, parts);
+  await until(() => !isAlive);
+  await first.stop();
+  raise.mockRestore();
+
+  const second = new PartitionConsumer(other, () => true, parts);
+  await until(async () => ((await readPlace(world.deps.redis, other))?.seq ?? 0) >= seq);
+  await second.stop();
+  const { items } = await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${made.data.id}&type=sos`);
+  expect(items).toHaveLength(1);
+});

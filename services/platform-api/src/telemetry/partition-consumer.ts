@@ -218,8 +218,9 @@ export class PartitionConsumer {
     const place = { stream, seq: messages.at(-1)?.sequence ?? 0 };
     const unit = await this.#judge(messages);
     this.#requireHeld();
-    // In no order among each other: all of it is the same when it is done again.
-    await Promise.all([this.#tell(unit), storeStates(deps.database, unit.turned)]);
+    await this.#tell(unit);
+    // Behind what they have raised: a state says that its report was told of, also to a replica that finds it here alone, as that of a terminal's first report.
+    await storeStates(deps.database, unit.turned);
     this.#requireHeld();
     // Messages that are read again for the history alone have their place behind them.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
