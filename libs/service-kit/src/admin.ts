@@ -33,8 +33,13 @@ export function adminRoutes(
   const router = Router();
   const met = new Set<string>();
   const all = { ...checks, ...backends };
-  const results = (): Promise<(readonly [string, boolean])[]> =>
-    Promise.all(Object.entries(all).map(async ([name, check]) => [name, await settled(check)] as const));
+  const results = async (): Promise<(readonly [string, boolean])[]> => {
+    const entries = await Promise.all(
+      Object.entries(all).map(async ([name, check]) => [name, await settled(check)] as const),
+    );
+    for (const [name, ok] of entries) if (ok && name in backends) met.add(name);
+    return entries;
+  };
   const up: Gauge<'check'> = new Gauge({
     name: 'service_check_up',
     help: '1 where what the service hangs on works: the checks that /readyz shows',
@@ -50,7 +55,6 @@ export function adminRoutes(
   });
   router.get('/readyz', async (_request, response) => {
     const entries = await results();
-    for (const [name, ok] of entries) if (ok && name in backends) met.add(name);
     const ready = !lifecycle.isStopping && entries.every(([name, ok]) => ok || met.has(name));
     response
       .status(ready ? 200 : 503)

@@ -4,8 +4,8 @@ import type { Position } from '../geometry/positions.ts';
 import { EmbeddedGeocoder, type OwnPlace } from './embedded/embedded-geocoder.ts';
 import { EmbeddedMatcher } from './embedded/embedded-matcher.ts';
 import { EmbeddedRouter } from './embedded/embedded-router.ts';
-import { searchGate } from './embedded/gate.ts';
 import { roadsOf } from './embedded/road-source.ts';
+import { searchLimit } from './embedded/search-limit.ts';
 import { HttpProvider } from './http/http-provider.ts';
 import { Nominatim } from './http/nominatim.ts';
 import { Osrm } from './http/osrm.ts';
@@ -75,9 +75,9 @@ export class MapServices {
     this.#router = roadProvider(settings.ROUTER, () => http('ROUTER'));
     this.#matcher = roadProvider(settings.MATCHER, () => http('MATCHER'));
     const roads = roadsOf(settings.ROAD_NETWORK_FILE, parts.log);
-    const gate = searchGate();
-    this.#embeddedRouter = new EmbeddedRouter(roads, gate);
-    this.#embeddedMatcher = new EmbeddedMatcher(roads, gate);
+    const limit = searchLimit();
+    this.#embeddedRouter = new EmbeddedRouter(roads, limit);
+    this.#embeddedMatcher = new EmbeddedMatcher(roads, limit);
   }
 
   /** True when answers of a provider are worth keeping: the embedded ones cost nothing. */

@@ -1,27 +1,28 @@
+import type { LimitFunction } from 'p-limit';
 import { boundsOf, overlap } from '../../geometry/bounds.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { MatchedPoint, MatchedTrace, TracePoint } from '../providers.ts';
 import { Effort } from './effort.ts';
-import { type Gate, searchGate } from './gate.ts';
 import { matchTrace, roadWithinM } from './map-matching.ts';
 import { RoadNetwork } from './road-network.ts';
+import { searchLimit } from './search-limit.ts';
 
 /** Matches traces with the roads of a file, and with the account's own routes wherever the file has nothing near. */
 export class EmbeddedMatcher {
   readonly name = 'embedded';
   readonly #network: () => Promise<RoadNetwork>;
-  readonly #gate: Gate;
+  readonly #limit: LimitFunction;
 
-  constructor(network: () => Promise<RoadNetwork>, gate = searchGate()) {
+  constructor(network: () => Promise<RoadNetwork>, limit = searchLimit()) {
     this.#network = network;
-    this.#gate = gate;
+    this.#limit = limit;
   }
 
   async match(trace: readonly TracePoint[], ownPaths: readonly (readonly Position[])[]): Promise<MatchedTrace> {
     const network = await this.#network();
     // Its time runs while others are before it, too.
     const effort = new Effort();
-    const onRoads = await this.#gate.pass(() => matchTrace(network, trace, effort));
+    const onRoads = await this.#limit(() => matchTrace(network, trace, effort));
     if (onRoads.points.every(({ isMatched }) => isMatched)) return onRoads;
     const left = trace.filter((_point, at) => onRoads.points[at]?.isMatched === false);
     const around = boundsOf(
@@ -33,7 +34,7 @@ export class EmbeddedMatcher {
     const paths = await RoadNetwork.build(
       near.map((line) => ({ line, name: null, maxSpeedKmh: null, isOneWay: false })),
     );
-    const onPaths = await this.#gate.pass(() => matchTrace(paths, left, effort));
+    const onPaths = await this.#limit(() => matchTrace(paths, left, effort));
     const rest = [...onPaths.points];
     const share = left.length / trace.length;
     return {

@@ -1,9 +1,10 @@
+import type { LimitFunction } from 'p-limit';
 import { joined, twoEnds } from '../../geometry/lines.ts';
 import { bearingDeg, compassPoint, distanceM, type Position } from '../../geometry/positions.ts';
 import type { DrawnRoute, Profile, RouteQuery, Router, RouteStep } from '../providers.ts';
 import { Effort } from './effort.ts';
-import { type Gate, searchGate } from './gate.ts';
 import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
+import { searchLimit } from './search-limit.ts';
 import { type Cost, type Driven, findPaths } from './shortest-path.ts';
 
 /** How much longer roads are than the great circle, and how fast one drives, where no road is known. */
@@ -20,18 +21,18 @@ const crossingM = 0.5;
 export class EmbeddedRouter implements Router {
   readonly name = 'embedded';
   readonly #network: () => Promise<RoadNetwork>;
-  readonly #gate: Gate;
+  readonly #limit: LimitFunction;
 
-  constructor(network: () => Promise<RoadNetwork>, gate = searchGate()) {
+  constructor(network: () => Promise<RoadNetwork>, limit = searchLimit()) {
     this.#network = network;
-    this.#gate = gate;
+    this.#limit = limit;
   }
 
   async route({ waypoints, profile }: RouteQuery): Promise<DrawnRoute[]> {
     const network = await this.#network();
     // Its time runs while others are before it, too.
     const effort = new Effort();
-    const found = await this.#gate.pass(() => overRoads(network, waypoints, profile, effort));
+    const found = await this.#limit(() => overRoads(network, waypoints, profile, effort));
     return [found ?? straightLine(waypoints)];
   }
 }

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { Gate } from './gate.ts';
+import { searchLimit } from './search-limit.ts';
 
-describe('Gate', () => {
+describe('searchLimit', () => {
   it('lets two go at a time, the others in their order, whether they fail or not', async () => {
-    const gate = new Gate(2);
+    const limit = searchLimit();
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const works = [0, 1, 2, 3, 4].map((at) =>
-      gate.pass(async () => {
+      limit(async () => {
         begun.push(at);
         await new Promise<void>((resolve) => {
           ends[at] = resolve;
@@ -18,6 +18,7 @@ describe('Gate', () => {
       }),
     );
     const all = Promise.allSettled(works);
+    await setImmediate();
     expect(begun).toEqual([0, 1]);
     for (const [at, after] of [
       [1, [0, 1, 2]],
@@ -37,7 +38,7 @@ describe('Gate', () => {
       'fulfilled',
       'fulfilled',
     ]);
-    const free = [5, 6].map((at) => gate.pass(async () => at));
+    const free = [5, 6].map((at) => limit(async () => at));
     expect(await Promise.all(free)).toEqual([5, 6]);
   });
 });
