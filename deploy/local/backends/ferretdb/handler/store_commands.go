@@ -233,7 +233,6 @@ func (s *storeCommands) find(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg,
 	}
 	batch, rest, err := firstBatch(result, params)
 	if err != nil {
-		result.Close()
 		return nil, err
 	}
 	var cursorID int64
@@ -259,11 +258,22 @@ func cursorReply(batch *wirebson.Array, cursorID int64, namespace string) (*wire
 
 // firstBatch returns the documents of the first reply, and an iterator for what is left. Without a projection, documents
 // go from the store to the client as they are. Where nothing is left, the result is closed and the iterator is nil.
-func firstBatch(result *store.Result, params *common.FindParams) (*wirebson.Array, types.DocumentsIterator, error) {
+func firstBatch(
+	result *store.Result, params *common.FindParams,
+) (batch *wirebson.Array, rest types.DocumentsIterator, err error) {
 	next := rawDocuments(result)
-	rest := result.Documents()
+	rest = result.Documents()
+	all := rest
+	isOpen := false
+	defer func() {
+		if !isOpen {
+			all.Close()
+			rest = nil
+		}
+	}()
 	if params.Projection.Len() > 0 {
 		closer := iterator.NewMultiCloser(rest)
+		all = iterator.WithClose(rest, closer.Close)
 		projected, err := common.ProjectionIterator(rest, closer, params.Projection, params.Filter)
 		if err != nil {
 			return nil, nil, err
@@ -271,7 +281,7 @@ func firstBatch(result *store.Result, params *common.FindParams) (*wirebson.Arra
 		rest = iterator.WithClose(projected, closer.Close)
 		next = encodedDocuments(rest)
 	}
-	batch := wirebson.MakeArray(int(min(params.BatchSize, 1000)))
+	batch = wirebson.MakeArray(int(min(params.BatchSize, 1000)))
 	bytes := 0
 	for {
 		raw, err := next()
@@ -279,15 +289,14 @@ func firstBatch(result *store.Result, params *common.FindParams) (*wirebson.Arra
 			return nil, nil, err
 		}
 		if raw == nil {
-			result.Close()
 			return batch, nil, nil
 		}
 		if batch.Len() >= int(params.BatchSize) || bytes+len(raw) > maxReplyBytes && batch.Len() > 0 {
 			if params.SingleBatch {
-				result.Close()
 				return batch, nil, nil
 			}
 			first, err := bson.ToDocument(raw)
+			isOpen = err == nil
 			return batch, &prepended{first: first, DocumentsIterator: rest}, err
 		}
 		if err := batch.Add(raw); err != nil {
