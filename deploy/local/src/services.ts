@@ -92,14 +92,15 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       name: 'platform-api',
       httpPort: ports.platformApi,
       isPublic: false,
-      env: { ...platform, PLATFORM_ROLES: 'api,websocket' },
+      env: { ...platform, POD_ID: 'platform-api', PLATFORM_ROLES: 'api,websocket' },
     },
     {
       name: 'platform-telemetry',
       service: 'platform-api',
       httpPort: ports.platformTelemetry,
       isPublic: false,
-      env: { ...platform, PLATFORM_ROLES: 'telemetry' },
+      // The name stays: after a crash the next process takes over the partitions of telemetry at once.
+      env: { ...platform, POD_ID: 'platform-telemetry', PLATFORM_ROLES: 'telemetry' },
     },
     {
       name: 'upload-ftp',
