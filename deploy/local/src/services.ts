@@ -170,6 +170,8 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
     args: ['--enable-source-maps', join(repoRoot, 'services', plan.service ?? plan.name, 'dist', 'main.js')],
     env: {
       NODE_ENV: 'development',
+      // Node.js 22 and later reuse compiled code from an earlier start, which takes about a fifth less CPU.
+      NODE_COMPILE_CACHE: join(options.cacheDir, 'compiled'),
       ...inherited,
       ...urls,
       ...plan.env,
