@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
-/** Loads the tables of numbers at first use: that takes longer than all of this service's own modules of a domain. */
+/** Loads the library at its first use: its tables of numbers take long to load. */
 const loadLibrary = (): typeof import('libphonenumber-js') => require('libphonenumber-js') as never;
 
 /** A phone number in E.164, or null for what is none: international, spaces, dashes and brackets do not count (platform-contract.md, section 1.2). */

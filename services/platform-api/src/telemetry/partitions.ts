@@ -57,7 +57,14 @@ export class PartitionShare {
 
   constructor(
     database: Database,
-    options: { name: string; pod: string | null; count: number; owner: PartitionOwner; log: Logger; times?: ShareTimes },
+    options: {
+      name: string;
+      pod: string | null;
+      count: number;
+      owner: PartitionOwner;
+      log: Logger;
+      times?: ShareTimes;
+    },
   ) {
     this.#leases = database.collection<Held>('telemetry_leases');
     this.#name = options.name;
