@@ -9,7 +9,7 @@ import { healthy, kill, restarted } from './testing/faults.ts';
 import { PlatformClient, type Shown } from './testing/platform-client.ts';
 import { SeededRandom } from './testing/seeded-random.ts';
 import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type OwnWorld, startWorld } from './testing/world.ts';
 
 // Everything is killed in turn, twice, and comes back on a machine that is busy.
 jest.setTimeout(1_200_000);
@@ -33,7 +33,7 @@ const background = { terminals: 100, intervalMs: 2_000 } as const;
 const recoveryMs = 240_000;
 
 let receiver: AlarmReceiver;
-let world: World;
+let world: OwnWorld;
 let client: PlatformClient;
 let load: LightFleet;
 let fleet: Record<keyof typeof vehicles, AlarmedVehicle[]>;

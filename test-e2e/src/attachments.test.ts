@@ -10,14 +10,14 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { kill, restarted } from './testing/faults.ts';
 import { PlatformClient, type Shown } from './testing/platform-client.ts';
 import { until } from './testing/until.ts';
-import { newPhone, startWorld, type TerminalSetup, type World } from './testing/world.ts';
+import { newPhone, type OwnWorld, startWorld, type TerminalSetup } from './testing/world.ts';
 
 // Files take their seconds, and a platform that asks again its minute.
 jest.setTimeout(240_000);
 
 const arriveMs = 120_000;
 
-let world: World;
+let world: OwnWorld;
 let client: PlatformClient;
 let picture: Buffer;
 let film: Buffer;

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { kill, restarted } from './testing/faults.ts';
 import { until } from './testing/until.ts';
 import { UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type OwnWorld, startWorld } from './testing/world.ts';
 
 jest.setTimeout(120_000);
 
-let world: World;
+let world: OwnWorld;
 let folder: string;
 beforeAll(async () => {
   world = await startWorld();

@@ -3,9 +3,9 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { kill, restarted } from './testing/faults.ts';
 import { until } from './testing/until.ts';
-import { getJson, newPhone, startWorld, type World } from './testing/world.ts';
+import { getJson, newPhone, type OwnWorld, startWorld } from './testing/world.ts';
 
-let world: World;
+let world: OwnWorld;
 let headers: Record<string, string>;
 
 const password = 'correct horse battery';

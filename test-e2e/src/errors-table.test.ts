@@ -12,7 +12,7 @@ import { expectApiError } from './testing/http.ts';
 import { IdleCamera, recordingOf, requestUpload, type ShownUpload } from './testing/idle-camera.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
+import { newPhone, type OwnWorld, startWorld } from './testing/world.ts';
 
 // The Errors table of interface.md, row by row. What runs into a limit on purpose (429, and 503 of the request limit) is in limits.test.ts, and the waits
 // of a real start (90 and 15 seconds) are in device-reply-wait.test.ts.
@@ -22,7 +22,7 @@ const deviceReplyTimeoutMs = 5_000;
 const uploadControlTimeoutMs = 4_000;
 const firstPacketWaitMs = 1_500;
 
-let world: World;
+let world: OwnWorld;
 /** Takes every request that is to be refused: none of those may reach it. */
 let untouched: SimulatedTerminal;
 

@@ -4,9 +4,9 @@ import { healthy, kill, restarted } from './testing/faults.ts';
 import { isApiError } from './testing/fleet.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type OwnWorld, startWorld } from './testing/world.ts';
 
-let world: World;
+let world: OwnWorld;
 
 beforeAll(async () => {
   world = await startWorld();

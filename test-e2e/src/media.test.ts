@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { kill, restarted } from './testing/faults.ts';
 import { PlatformClient, type Shown } from './testing/platform-client.ts';
 import { until } from './testing/until.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
+import { newPhone, type OwnWorld, startWorld } from './testing/world.ts';
 
 // Pictures in many parts, and services that are killed meanwhile.
 jest.setTimeout(240_000);
 
 const arriveMs = 120_000;
 
-let world: World;
+let world: OwnWorld;
 let client: PlatformClient;
 let picture: Buffer;
 let taken = 0;

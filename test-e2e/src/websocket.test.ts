@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { WebSocket } from 'ws';
 import { kill, restarted } from './testing/faults.ts';
 import { until } from './testing/until.ts';
-import { getJson, newPhone, startWorld, type World } from './testing/world.ts';
+import { getJson, newPhone, type OwnWorld, startWorld } from './testing/world.ts';
 
 interface Message {
   readonly type: string;
@@ -36,7 +36,7 @@ class Client {
 
 const clients: Client[] = [];
 const password = 'correct horse battery';
-let world: World;
+let world: OwnWorld;
 
 /** Somebody with an account of the own. */
 class Customer {

@@ -161,9 +161,16 @@ const candidateOffsets = Array.from({ length: 24 }, (_, i) => (i + 3) * 100).fil
   (offset) => offset !== 1000 && !hitsBlockedPort(offset),
 );
 
-/** An offset whose ports are all free just now, tried in random order, for tests that run beside other checkouts. */
-export async function findFreeOffset(): Promise<number> {
+/** Starts that run beside each other pick from slots of their own: two of one slot may both find an offset free. */
+const slots = 4;
+
+/**
+ * Returns an offset whose ports are all free just now, tried in random order, for tests that run beside other checkouts.
+ * @param slot callers with different numbers from 0 to 3 never get the same offset; default: all offsets
+ */
+export async function findFreeOffset(slot?: number): Promise<number> {
   const shuffled = candidateOffsets
+    .filter((_offset, at) => slot === undefined || at % slots === slot % slots)
     .map((offset) => ({ offset, order: Math.random() }))
     .toSorted((a, b) => a.order - b.order)
     .map(({ offset }) => offset);
@@ -171,5 +178,8 @@ export async function findFreeOffset(): Promise<number> {
     const claims = claimPorts(planPorts(offset), '127.0.0.1', ['nats', 'redis', 'mongodb']);
     if ((await findTakenPort(claims)) === undefined) return offset;
   }
-  throw new Error(`No port offset from ${candidateOffsets[0]} to ${candidateOffsets.at(-1)} has all its ports free`);
+  const among = slot === undefined ? '' : ` of slot ${slot}`;
+  throw new Error(
+    `No port offset${among} from ${candidateOffsets[0]} to ${candidateOffsets.at(-1)} has all its ports free`,
+  );
 }

@@ -31,10 +31,17 @@ function programOf(resolved: Resolved): string {
   return resolved.program;
 }
 
-/** Backends on ports and in a folder of their own, for unit tests that need real servers. */
+export interface TestBackendsOptions {
+  /** Default: that of this process. */
+  env?: NodeJS.ProcessEnv;
+  /** Where the folder of their data is created. Default: the system's folder for temporary files. */
+  parentFolder?: string;
+}
+
+/** Starts backends on ports and in a folder of their own, for unit tests that need real servers. */
 export async function startTestBackends(
   progress: Progress,
-  env: NodeJS.ProcessEnv = process.env,
+  { env = process.env, parentFolder = tmpdir() }: TestBackendsOptions = {},
 ): Promise<TestBackends> {
   const cacheDir = join(repoRoot, '.cache');
   const context = { cacheDir, logDir: join(cacheDir, 'logs'), progress };
@@ -46,7 +53,7 @@ export async function startTestBackends(
     FERRETDB_BIN: await buildProgram(ferretDb, context),
     S3_SERVER_BIN: env['S3_SERVER_BIN'] || findOnPath(s3Server.name) || (await buildProgram(s3Server, context)),
   };
-  const dataDir = mkdtempSync(join(tmpdir(), 'fleet-backends-'));
+  const dataDir = mkdtempSync(join(parentFolder, 'fleet-backends-'));
   const ports = planPorts(await findFreeOffset());
   const reaper = startReaper([]);
   const supervisor = new Supervisor({ reaper, report: (line) => progress.line(line) });

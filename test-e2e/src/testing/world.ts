@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type RunningProduct, startProduct } from '@fleet/local/product';
+import { type ProductView, type RunningProduct, startProduct, viewProduct } from '@fleet/local/product';
 import { type ClipSpec, cameraClips, SimulatedTerminal, type TerminalOptions } from '@fleet/terminal-simulator';
 
 /** An answer of the product, read whole. */
@@ -14,12 +14,17 @@ export type TerminalSetup = Partial<TerminalOptions> & { look?: Partial<ClipSpec
 
 /** A running product with terminals of the test: everything goes through its real ports. */
 export interface World {
-  readonly product: RunningProduct;
+  readonly product: ProductView;
   /** GET below `/api/v1`. */
   get(path: string, init?: RequestInit): Promise<Answer>;
   /** Starts a terminal and waits until it takes commands. */
   terminal(setup?: TerminalSetup): Promise<SimulatedTerminal>;
   stop(): Promise<void>;
+}
+
+/** A world whose product is that of one test file, which may kill its processes. */
+export interface OwnWorld extends World {
+  readonly product: RunningProduct;
 }
 
 /** Clips are made once and kept between runs, in an ignored folder. */
@@ -36,17 +41,53 @@ const raisedLimits = {
   RATE_LIMIT_HEALTH_BURST: '100000',
 };
 
+/** Settings of the shared product: no limit is in the way of a file, and partners may be called on this machine. */
+const sharedSettings = {
+  ...raisedLimits,
+  LOG_LEVEL: 'info',
+  RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
+  RATE_LIMIT_PLATFORM_BURST: '100000',
+  RATE_LIMIT_LOGIN_PER_MINUTE: '1000',
+  PARTNER_COMMAND_ENABLED: 'true',
+  PARTNER_COMMAND_ALLOW_HTTP: 'true',
+  PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8',
+};
+
+/** Number of this test file: files of one process have the same process id. */
+let fileNumber = process.pid % 10_000;
 let numbers = 0;
 
 /** A terminal number that no other terminal of this run has. */
 export function newPhone(digits: 12 | 20 = 12): string {
   numbers += 1;
-  return `139${String(process.pid % 10_000).padStart(4, '0')}${String(numbers).padStart(5, '0')}`.padStart(digits, '0');
+  return `139${String(fileNumber).padStart(4, '0')}${String(numbers).padStart(5, '0')}`.padStart(digits, '0');
 }
 
 /** Starts a product of its own on free ports, without the simulated fleet. */
-export async function startWorld(env: Record<string, string> = {}): Promise<World> {
+export async function startWorld(env: Record<string, string> = {}): Promise<OwnWorld> {
   const product = await startProduct({ env: { LOG_LEVEL: 'info', ...raisedLimits, ...env } });
+  return worldOf(product, () => product.stop());
+}
+
+/**
+ * Joins the product that all files share which neither kill anything nor need settings of their own. Other files use it at the same time: what a file counts
+ * or lists has to be of its own terminals and accounts. Without `npm test` it is a product of its own.
+ */
+export async function shareWorld(): Promise<World> {
+  const url = process.env['SHARED_PRODUCT_URL'];
+  if (url === undefined) return startWorld(sharedSettings);
+  const response = await fetch(url, { method: 'POST', body: JSON.stringify(sharedSettings) });
+  if (!response.ok) throw new Error(`The shared product did not start: ${await response.text()}`);
+  const { dataDir, file } = (await response.json()) as { dataDir: string; file: number };
+  fileNumber = file;
+  return worldOf(viewProduct(dataDir), async () => undefined);
+}
+
+/** Creates the world of a product; `end` is called when its terminals have stopped. */
+function worldOf<Product extends ProductView>(
+  product: Product,
+  end: () => Promise<void>,
+): World & { readonly product: Product } {
   const terminals: SimulatedTerminal[] = [];
   return {
     product,
@@ -64,7 +105,7 @@ export async function startWorld(env: Record<string, string> = {}): Promise<Worl
     },
     stop: async () => {
       await Promise.all(terminals.map((terminal) => terminal.stop()));
-      await product.stop();
+      await end();
     },
   };
 }
