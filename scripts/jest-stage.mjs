@@ -35,15 +35,25 @@ function countTests({ testResults, numFailedTests, numPassedTests, numPendingTes
   };
 }
 
-/** Returns the files of a jest report with their durations, the slowest first. */
+/** Returns the files of a jest report with their durations and counts, the slowest first. */
 function durationsOf({ testResults }) {
   return testResults
-    .map(({ name, startTime, endTime }) => ({ file: relative(root, name), seconds: (endTime - startTime) / 1000 }))
+    .map(({ name, startTime, endTime, assertionResults }) => {
+      const count = (status) => assertionResults.filter((test) => test.status === status).length;
+      const passed = count('passed');
+      const seconds = (endTime - startTime) / 1000;
+      return {
+        file: relative(root, name),
+        seconds,
+        passed,
+        failed: assertionResults.length === 0 ? 1 : count('failed'),
+      };
+    })
     .toSorted((left, right) => right.seconds - left.seconds);
 }
 
 /**
- * Runs the tests of a project. Returns { seconds, counts, files }: what jest counted, and the duration of each file.
+ * Runs the tests of a project. Returns { title, seconds, counts, files }: what jest counted, and the duration of each file.
  * @param {string} title
  * @param {{ project: string, args: readonly string[], env: NodeJS.ProcessEnv }} options
  */
@@ -58,9 +68,9 @@ export async function runJest(title, { project, args, env }) {
   });
   try {
     const report = JSON.parse(readFileSync(outputFile, 'utf8'));
-    return { seconds, counts: countTests(report, ok), files: durationsOf(report) };
+    return { title, seconds, counts: countTests(report, ok), files: durationsOf(report) };
   } catch {
-    return { seconds, counts: { failed: 1 }, files: [] }; // jest itself was ended
+    return { title, seconds, counts: { failed: 1 }, files: [] }; // jest itself was ended
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
