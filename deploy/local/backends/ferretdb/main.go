@@ -1,28 +1,29 @@
-// Command ferretdb is the MongoDB-compatible server of the local start: FerretDB 1 over SQLite files, embedded,
-// because a plain build of FerretDB's own command panics without the version files of its release process, and behind
-// a front that lets one write run after another.
+// Command ferretdb is the MongoDB-compatible server of the local start: FerretDB 1 with storage of our own. It is embedded,
+// because a plain build of FerretDB's own command panics without the version files of its release process.
 package main
 
 import (
 	"context"
 	"flag"
 	"log/slog"
-	"net"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
-	"time"
 
 	"github.com/FerretDB/FerretDB/ferretdb"
 )
 
+// memoryLimitBytes is where the garbage collector begins to work harder.
+const memoryLimitBytes = 200 << 20
+
 func main() {
 	listen := flag.String("listen", "127.0.0.1:27117", "address to listen on")
-	dir := flag.String("dir", ".", "directory of the SQLite files, one for each database")
+	dir := flag.String("dir", ".", "directory of the database")
 	flag.Parse()
 
+	debug.SetMemoryLimit(memoryLimitBytes)
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	if err := run(*listen, *dir, logger); err != nil {
 		logger.Error("ferretdb ended", "error", err)
@@ -35,33 +36,15 @@ func run(listen, dir string, logger *slog.Logger) error {
 		return err
 	}
 	server, err := ferretdb.New(&ferretdb.Config{
-		Listener:  ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
-		Handler:   "sqlite",
+		Listener:  ferretdb.ListenerConfig{TCP: listen},
+		Handler:   "store",
 		SQLiteURL: "file:" + filepath.ToSlash(dir) + "/",
 		Logger:    logger,
 	})
 	if err != nil {
 		return err
 	}
-	upstream, err := url.Parse(server.MongoDBURI())
-	if err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", listen)
-	if err != nil {
-		return err
-	}
-
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// FerretDB stops after its clients: when each has its reply, or the grace is over.
-	served, stopServing := context.WithCancel(context.Background())
-	defer stopServing()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, stopServing) })()
-	clients := &front{upstream: upstream.Host, logger: logger}
-	go func() {
-		defer stopServing()
-		clients.serve(ctx, listener)
-	}()
-	return server.Run(served)
+	return server.Run(ctx)
 }

@@ -27,7 +27,7 @@ describe('sourceFingerprint', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'fleet-go-'));
-    mkdirSync(join(folder, 'ferretdb'));
+    for (const { folder: overlay } of ferretDb.overlays ?? []) mkdirSync(join(folder, overlay), { recursive: true });
     for (const file of ['go.mod', 'go.sum', 'ferretdb/main.go']) writeFileSync(join(folder, file), file);
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -42,6 +42,9 @@ describe('sourceFingerprint', () => {
     const changed = both()[1];
     writeFileSync(join(folder, 'ferretdb/another.go'), 'added');
     expect(both()[1]).not.toBe(changed);
+    const added = both()[1];
+    writeFileSync(join(folder, 'ferretdb/store/store.go'), 'added');
+    expect(both()[1]).not.toBe(added);
     writeFileSync(join(folder, 'go.mod'), 'changed');
     expect(both()[0]).not.toBe(nats);
   });

@@ -8,7 +8,7 @@ import { StartError } from '../start-error.ts';
 import { logTail } from '../supervised-process.ts';
 import { findOnPath } from './find-on-path.ts';
 import { installPackages } from './install-packages.ts';
-import { patchedModule, type SourcePatch } from './source-patch.ts';
+import { patchedModule, type SourceOverlay, type SourcePatch } from './source-patch.ts';
 
 export interface BuildContext {
   progress: Progress;
@@ -28,6 +28,8 @@ export interface GoProgram {
   /** The 1.x of the oldest Go that builds the module. */
   goMinor: number;
   patches?: readonly SourcePatch[];
+  /** Folders of ours that are added to the patched module: they use its internal packages. */
+  overlays?: readonly SourceOverlay[];
 }
 
 export const natsServer: GoProgram = {
@@ -40,15 +42,7 @@ export const natsServer: GoProgram = {
   goMinor: 24,
 };
 
-/** How FerretDB begins to ask SQLite for a document by its `_id`, where it does not only explain that. */
-const idQuery = (condition: string, types: string): string =>
-  [
-    `\tif ${condition} {`,
-    '\t\tv, _ := params.Filter.Get("_id")',
-    '\t\tswitch v.(type) {',
-    `\t\tcase ${types}:`,
-    '\t\t\twhereClause',
-  ].join('\n');
+const ferretDbModule = { module: 'github.com/FerretDB/FerretDB' };
 
 export const ferretDb: GoProgram = {
   name: 'ferretdb',
@@ -58,20 +52,58 @@ export const ferretDb: GoProgram = {
   advice: 'Install mongod on the PATH or set MONGODB_URL.',
   module: backendsModule,
   goMinor: 24,
+  overlays: [
+    { folder: 'ferretdb/store', target: 'internal/store' },
+    { folder: 'ferretdb/handler', target: 'internal/handler' },
+    { folder: 'ferretdb/registry', target: 'internal/handler/registry' },
+  ],
   patches: [
     {
-      // It makes the index of `_id` over `->"_id"` and asks by `->'$._id'`, for which SQLite reads the whole table.
-      module: 'github.com/FerretDB/FerretDB',
-      file: 'internal/backends/sqlite/metadata/metadata.go',
-      from: `IDColumn = DefaultColumn + "->'$._id'"`,
-      to: `IDColumn = DefaultColumn + "->'_id'"`,
+      // Uses the store without the decorator of the oplog: the commands need the store itself.
+      ...ferretDbModule,
+      file: 'internal/handler/handler.go',
+      from: '\tb := oplog.NewBackend(opts.Backend, logging.WithName(opts.L, "oplog"))',
+      to: '\tb := opts.Backend',
     },
     {
-      // It uses that index for texts alone, and only where the filter has nothing beside the id. What is found is filtered again in any case.
-      module: 'github.com/FerretDB/FerretDB',
-      file: 'internal/backends/sqlite/collection.go',
-      from: idQuery('params.Filter.Len() == 1', 'string, types.ObjectID'),
-      to: idQuery('params.Filter.Len() >= 1', 'string, types.ObjectID, int32, int64'),
+      ...ferretDbModule,
+      file: 'internal/handler/handler.go',
+      from: '\t"github.com/FerretDB/FerretDB/internal/backends/decorators/oplog"\n',
+      to: '',
+    },
+    {
+      // Replaces the commands whose work the store does.
+      ...ferretDbModule,
+      file: 'internal/handler/handler.go',
+      from: '\th.initCommands()\n',
+      to: '\th.initCommands()\n\th.useStore()\n',
+    },
+    {
+      // Decodes every request and every reply a second time. The commands of the store check requests on their bytes.
+      ...ferretDbModule,
+      file: 'internal/handler/wire.go',
+      from: 'wire.CheckNaNs = true',
+      to: 'wire.CheckNaNs = false',
+    },
+    {
+      // Keeps the connection open for writing at the stop, so that a request under way gets its reply.
+      ...ferretDbModule,
+      file: 'internal/clientconn/conn.go',
+      from: 'c.netConn.SetDeadline(time.Unix(0, 0))',
+      to: 'c.netConn.SetReadDeadline(time.Unix(0, 0))',
+    },
+    {
+      // Sends no reply to an unacknowledged write: it would shift every later reply of the connection.
+      ...ferretDbModule,
+      file: 'internal/clientconn/conn.go',
+      from: '\t\tif err = wire.WriteMessage(bufw',
+      to: [
+        '\t\tif m, ok := reqBody.(*wire.OpMsg); ok && m.Flags.FlagSet(wire.OpMsgMoreToCome) && !resCloseConn {',
+        '\t\t\tcontinue',
+        '\t\t}',
+        '',
+        '\t\tif err = wire.WriteMessage(bufw',
+      ].join('\n'),
     },
   ],
 };
@@ -132,12 +164,20 @@ async function findGo(program: GoProgram, context: BuildContext): Promise<string
   throw new StartError(noGo(program), logTail(logFile));
 }
 
+/** Returns the Go sources of a folder, as paths below the module. */
+const goFiles = (moduleDir: string, folder: string): string[] =>
+  readdirSync(join(moduleDir, folder))
+    .filter((file) => file.endsWith('.go'))
+    .toSorted()
+    .map((file) => join(folder, file));
+
 /** Changes whenever the program could: its sources, versions and build settings. */
 export function sourceFingerprint(moduleDir: string, program: GoProgram): string {
   const hash = createHash('sha256').update([program.package, program.tags, process.platform, process.arch].join('\n'));
-  if (program.patches !== undefined) hash.update(JSON.stringify(program.patches));
-  const sources = program.package.startsWith('./') ? readdirSync(join(moduleDir, program.package)).toSorted() : [];
-  const files = ['go.mod', 'go.sum', ...sources.map((file) => join(program.package, file))];
+  if (program.patches !== undefined) hash.update(JSON.stringify([program.patches, program.overlays]));
+  const own = program.package.startsWith('./') ? [program.package] : [];
+  const folders = [...own, ...(program.overlays ?? []).map(({ folder }) => folder)];
+  const files = ['go.mod', 'go.sum', ...folders.flatMap((folder) => goFiles(moduleDir, folder))];
   for (const file of files) hash.update(`\n${file}\n`).update(readFileSync(join(moduleDir, file)));
   return hash.digest('hex');
 }
@@ -161,9 +201,9 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
   };
   const title = `Building ${program.title} (once; takes a minute or two)`;
   const outcome = await context.progress.step(title, async () => {
-    const { patches } = program;
-    const modFile =
-      patches && (await patchedModule(go, patches, join(context.cacheDir, 'patched', program.name), options));
+    const { patches, overlays = [] } = program;
+    const folder = join(context.cacheDir, 'patched', program.name);
+    const modFile = patches && (await patchedModule(go, { patches, overlays }, folder, options));
     const patched = modFile === undefined ? [] : [`-modfile=${modFile}`];
     const settings = ['-trimpath', '-mod=readonly', '-ldflags=-s -w', `-tags=${program.tags}`, ...patched];
     return runCommand(go, ['build', ...settings, '-o', fresh, program.package], options);

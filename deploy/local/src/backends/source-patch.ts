@@ -13,13 +13,26 @@ export interface SourcePatch {
   readonly to: string;
 }
 
+/** A folder of the building module whose Go files are added to the patched module. */
+export interface SourceOverlay {
+  readonly folder: string;
+  /** Folder in the patched module. */
+  readonly target: string;
+}
+
+/** How a module is changed: all patches are for the same module. */
+export interface SourceChanges {
+  readonly patches: readonly SourcePatch[];
+  readonly overlays: readonly SourceOverlay[];
+}
+
 /**
  * Copies the one module of the changes with them into a folder, and the building module's go.mod with that in the place of the original; the path of that go.mod, for
  * `-modfile`. (`-overlay` refuses files of the module cache.)
  */
 export async function patchedModule(
   go: string,
-  patches: readonly SourcePatch[],
+  { patches, overlays }: SourceChanges,
   folder: string,
   options: CommandOptions & { readonly cwd: string },
 ): Promise<string> {
@@ -37,6 +50,7 @@ export async function patchedModule(
     const path = join(target, patch.file);
     writeFileSync(path, patched(readFileSync(path, 'utf8'), patch));
   }
+  for (const overlay of overlays) copyFiles(join(options.cwd, overlay.folder), join(target, overlay.target));
   const modFile = resolve(folder, 'patched.mod');
   copyFileSync(join(options.cwd, 'go.mod'), modFile);
   copyFileSync(join(options.cwd, 'go.sum'), resolve(folder, 'patched.sum'));

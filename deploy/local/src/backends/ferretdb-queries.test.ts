@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type Collection, type Document, Double, type Filter, Int32, Long, MongoClient, ObjectId, type Sort } from 'mongodb';
+import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
+import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
+
+const timeLimitMs = 120_000;
+const plain = { hint: { $natural: 1 } } as const;
+const fields = ['a', 'b', 'c.x', 'd', '_id'] as const;
+const indexes = [
+  { a: 1, b: -1, _id: 1 },
+  { b: 1, a: 1 },
+  { 'c.x': -1, a: 1 },
+  { d: 1, _id: -1 },
+  { a: -1, _id: -1 },
+  { b: -1, d: 1, a: 1 },
+] as const;
+
+let server: ServerProcess;
+let client: MongoClient;
+let databases = 0;
+
+beforeAll(async () => {
+  server = await (await ServerProcess.mongo()).start();
+  client = await new MongoClient(`mongodb://127.0.0.1:${server.port}/`, { promoteValues: false }).connect();
+}, timeLimitMs);
+afterAll(async () => {
+  await client.close();
+  await server.remove();
+});
+
+/** Values that compare alike across types, and neighbours of them. */
+const scalar = fc.oneof(
+  fc.integer({ min: -2, max: 3 }).map((n) => new Int32(n)),
+  fc.integer({ min: -2, max: 3 }).map((n) => Long.fromNumber(n)),
+  fc.constantFrom(-2.5, -1, -0, 0, 1, 1.5, 2, 1e300, -1e300, 2 ** 53, -(2 ** 63)).map((n) => new Double(n)),
+  fc
+    .constantFrom('9007199254740992', '9007199254740993', '9223372036854775807', '-9223372036854775808')
+    .map((text) => Long.fromString(text)),
+  fc.constantFrom('', 'a', 'A', 'ab', 'b', 'a\u0000', 'a\u0000b', 'ü', '1'),
+  fc.constantFrom(0, 1, -1, 86_400_000).map((ms) => new Date(ms)),
+  fc.boolean(),
+  fc.constant(null),
+  fc.constantFrom('0'.repeat(24), 'f'.repeat(24)).map((hex) => new ObjectId(hex)),
+);
+const nested = fc.record({ x: scalar, y: scalar }, { requiredKeys: [] });
+const value = fc.oneof(
+  { weight: 6, arbitrary: scalar },
+  { weight: 1, arbitrary: fc.array(scalar, { maxLength: 3 }) },
+  { weight: 1, arbitrary: nested },
+  { weight: 1, arbitrary: fc.array(fc.oneof(nested, scalar), { maxLength: 3 }) },
+);
+const content = fc.record({ a: value, b: value, c: value, d: value }, { requiredKeys: [] });
+const simpleContent = fc.record({ a: scalar, b: scalar, c: nested, d: scalar }, { requiredKeys: [] });
+const documents = fc.oneof(fc.array(content, { maxLength: 25 }), fc.array(simpleContent, { maxLength: 60 }));
+
+const comparison = fc.oneof(
+  scalar,
+  fc.tuple(fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte'), scalar).map(([name, operand]) => ({ [name]: operand })),
+  fc
+    .tuple(fc.constantFrom('$gt', '$gte'), scalar, fc.constantFrom('$lt', '$lte'), scalar)
+    .map(([low, a, high, b]) => ({ [low]: a, [high]: b })),
+  fc.tuple(fc.constantFrom('$in', '$nin'), fc.array(scalar, { maxLength: 4 })).map(([name, list]) => ({ [name]: list })),
+  fc.boolean().map((expected) => ({ $exists: expected })),
+  fc.integer({ min: 0, max: 2 }).map((size) => ({ $size: size })),
+  fc.constantFrom('^a', 'A', 'b$').chain((pattern) => fc.constantFrom('', 'i').map(($options) => ({ $regex: pattern, $options }))),
+  nested,
+  fc.array(scalar, { maxLength: 2 }),
+);
+const negated = fc.oneof(
+  comparison,
+  fc.tuple(fc.constantFrom('$gt', '$lte', '$eq'), scalar).map(([name, operand]) => ({ $not: { [name]: operand } })),
+  fc.integer({ min: 0, max: 2 }).map((size) => ({ $not: { $size: size } })),
+);
+const condition = fc.tuple(fc.constantFrom(...fields, 'c', 'c.y', 'c.0'), negated).map(([field, one]) => ({ [field]: one }));
+const conditions = fc.array(condition, { maxLength: 3 }).map((list) => Object.assign({}, ...list) as Document);
+const filter = fc.oneof(
+  { weight: 4, arbitrary: conditions },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(conditions, fc.constantFrom('$or', '$nor', '$and'), fc.array(conditions, { minLength: 1, maxLength: 3 }))
+      .map(([own, name, branches]) => ({ ...own, [name]: branches })),
+  },
+);
+const order = fc
+  .uniqueArray(fc.constantFrom('a', 'b', 'c.x', 'd'), { maxLength: 3 })
+  .chain((names) => fc.tuple(fc.constant(names), fc.array(fc.constantFrom(1, -1), { minLength: 4, maxLength: 4 })))
+  .map(([names, directions]) =>
+    Object.fromEntries([...names, '_id'].map((name, i) => [name, directions[i] ?? 1] as const)),
+  );
+const query = fc.record({
+  filter,
+  sort: fc.option(order, { nil: undefined }),
+  skip: fc.nat({ max: 5 }),
+  limit: fc.nat({ max: 10 }),
+});
+const change = fc.record({ filter: conditions, set: content, remove: fc.boolean() });
+
+async function filled(contents: readonly Document[]): Promise<Collection<Document>> {
+  const collection = client.db(`queries_${++databases}`).collection<Document>('documents');
+  await collection.createIndexes(indexes.slice(0, 3).map((key) => ({ key })));
+  if (contents.length > 0) await collection.insertMany(contents.map((one, _id) => ({ ...one, _id: new Int32(_id) })));
+  // The others are built from documents that are there.
+  await collection.createIndexes(indexes.slice(3).map((key) => ({ key })));
+  return collection;
+}
+
+interface Query {
+  filter: Document;
+  sort: Record<string, 1 | -1> | undefined;
+  skip: number;
+  limit: number;
+}
+
+async function expectSameResults(collection: Collection<Document>, { filter: where, sort, skip, limit }: Query) {
+  const find = async (options: { hint?: Document }): Promise<Document[]> => {
+    const cursor = collection.find(where as Filter<Document>, options);
+    if (sort !== undefined) cursor.sort(sort as Sort).skip(skip).limit(limit);
+    return cursor.toArray();
+  };
+  const [indexed, scanned] = [await find({}), await find(plain)];
+  const byId = (list: Document[]) => list.toSorted((one, other) => Number(one['_id']) - Number(other['_id']));
+  // Without an order, the server may choose any.
+  expect(sort === undefined ? byId(indexed) : indexed).toEqual(sort === undefined ? byId(scanned) : scanned);
+  const count = (options: { hint?: Document }) => collection.countDocuments(where as Filter<Document>, { ...options, skip });
+  expect(Number(await count({}))).toBe(Number(await count(plain)));
+}
+
+describe('queries that indexes serve', () => {
+  it(
+    'give the results of a plain scan for random documents, filters, orders, limits and counts',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          documents,
+          fc.array(query, { minLength: 1, maxLength: 12 }),
+          fc.array(change, { maxLength: 4 }),
+          async (contents, queries, changes) => {
+            const collection = await filled(contents);
+            try {
+              for (const one of queries) await expectSameResults(collection, one as Query);
+              for (const { filter: where, set, remove } of changes) {
+                if (remove) await collection.deleteMany(where);
+                else if (Object.keys(set).length > 0) await collection.updateMany(where, { $set: set });
+              }
+              if (changes.length > 0) for (const one of queries) await expectSameResults(collection, one as Query);
+            } finally {
+              await client.db(collection.dbName).dropDatabase();
+            }
+          },
+        ),
+        { seed: propertySeed, numRuns: 150 },
+      );
+    },
+    timeLimitMs,
+  );
+});
