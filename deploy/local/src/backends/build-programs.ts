@@ -86,6 +86,26 @@ export const ferretDb: GoProgram = {
       to: 'wire.CheckNaNs = false',
     },
     {
+      // Decodes the whole request a second time, for a trace in its comment.
+      ...ferretDbModule,
+      file: 'internal/clientconn/conn.go',
+      from: 'document, err = bson.ToDocument(doc)',
+      to: 'document = types.MakeDocument(0)',
+    },
+    {
+      ...ferretDbModule,
+      file: 'internal/clientconn/conn.go',
+      from: '\t"github.com/FerretDB/FerretDB/internal/bson"\n',
+      to: '',
+    },
+    // Records a profile and a finalizer for each iterator, outside of debug builds, too.
+    ...['\tcheckArgs(obj, token)\n\n\tname :=', '\tcheckArgs(obj, token)\n\n\tp :='].map((from) => ({
+      ...ferretDbModule,
+      file: 'internal/util/resource/resource.go',
+      from,
+      to: `\tif !debugbuild.Enabled {\n\t\treturn\n\t}\n\n${from}`,
+    })),
+    {
       // Keeps the connection open for writing at the stop, so that a request under way gets its reply.
       ...ferretDbModule,
       file: 'internal/clientconn/conn.go',

@@ -1,6 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Collection, type Document, Double, type Filter, Int32, Long, MongoClient, ObjectId, type Sort } from 'mongodb';
+import {
+  type Collection,
+  type Document,
+  Double,
+  type Filter,
+  type FindCursor,
+  type FindOptions,
+  Int32,
+  Long,
+  MongoClient,
+  ObjectId,
+  type Sort,
+} from 'mongodb';
 import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
 import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 
@@ -56,14 +68,20 @@ const documents = fc.oneof(fc.array(content, { maxLength: 25 }), fc.array(simple
 
 const comparison = fc.oneof(
   scalar,
-  fc.tuple(fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte'), scalar).map(([name, operand]) => ({ [name]: operand })),
+  fc
+    .tuple(fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte'), scalar)
+    .map(([name, operand]) => ({ [name]: operand })),
   fc
     .tuple(fc.constantFrom('$gt', '$gte'), scalar, fc.constantFrom('$lt', '$lte'), scalar)
     .map(([low, a, high, b]) => ({ [low]: a, [high]: b })),
-  fc.tuple(fc.constantFrom('$in', '$nin'), fc.array(scalar, { maxLength: 4 })).map(([name, list]) => ({ [name]: list })),
+  fc
+    .tuple(fc.constantFrom('$in', '$nin'), fc.array(scalar, { maxLength: 4 }))
+    .map(([name, list]) => ({ [name]: list })),
   fc.boolean().map((expected) => ({ $exists: expected })),
   fc.integer({ min: 0, max: 2 }).map((size) => ({ $size: size })),
-  fc.constantFrom('^a', 'A', 'b$').chain((pattern) => fc.constantFrom('', 'i').map(($options) => ({ $regex: pattern, $options }))),
+  fc
+    .constantFrom('^a', 'A', 'b$')
+    .chain((pattern) => fc.constantFrom('', 'i').map(($options) => ({ $regex: pattern, $options }))),
   nested,
   fc.array(scalar, { maxLength: 2 }),
 );
@@ -72,7 +90,9 @@ const negated = fc.oneof(
   fc.tuple(fc.constantFrom('$gt', '$lte', '$eq'), scalar).map(([name, operand]) => ({ $not: { [name]: operand } })),
   fc.integer({ min: 0, max: 2 }).map((size) => ({ $not: { $size: size } })),
 );
-const condition = fc.tuple(fc.constantFrom(...fields, 'c', 'c.y', 'c.0'), negated).map(([field, one]) => ({ [field]: one }));
+const condition = fc
+  .tuple(fc.constantFrom(...fields, 'c', 'c.y', 'c.0'), negated)
+  .map(([field, one]) => ({ [field]: one }));
 const conditions = fc.array(condition, { maxLength: 3 }).map((list) => Object.assign({}, ...list) as Document);
 const filter = fc.oneof(
   { weight: 4, arbitrary: conditions },
@@ -94,6 +114,15 @@ const query = fc.record({
   sort: fc.option(order, { nil: undefined }),
   skip: fc.nat({ max: 5 }),
   limit: fc.nat({ max: 10 }),
+  batchSize: fc.integer({ min: 1, max: 8 }),
+  projection: fc.option(
+    fc.record({
+      isIncluded: fc.boolean(),
+      withId: fc.boolean(),
+      names: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 3 }),
+    }),
+    { nil: undefined },
+  ),
 });
 const change = fc.record({ filter: conditions, set: content, remove: fc.boolean() });
 
@@ -111,19 +140,42 @@ interface Query {
   sort: Record<string, 1 | -1> | undefined;
   skip: number;
   limit: number;
+  batchSize: number;
+  projection: { isIncluded: boolean; withId: boolean; names: string[] } | undefined;
 }
 
-async function expectSameResults(collection: Collection<Document>, { filter: where, sort, skip, limit }: Query) {
-  const find = async (options: { hint?: Document }): Promise<Document[]> => {
+/** The fields that a projection leaves: the _id first, then the others in the order of the document. */
+function project(document: Document, { isIncluded, withId, names }: NonNullable<Query['projection']>): Document {
+  const fields = Object.entries(document).filter(([name]) => name !== '_id' && names.includes(name) === isIncluded);
+  return { ...(withId ? { _id: document['_id'] as unknown } : {}), ...Object.fromEntries(fields) };
+}
+
+async function expectSameResults(collection: Collection<Document>, query: Query): Promise<void> {
+  const { filter: where, sort, skip, limit, batchSize, projection } = query;
+  const find = (options: FindOptions): FindCursor<Document> => {
     const cursor = collection.find(where as Filter<Document>, options);
-    if (sort !== undefined) cursor.sort(sort as Sort).skip(skip).limit(limit);
-    return cursor.toArray();
+    return sort === undefined
+      ? cursor
+      : cursor
+          .sort(sort as Sort)
+          .skip(skip)
+          .limit(limit);
   };
-  const [indexed, scanned] = [await find({}), await find(plain)];
   const byId = (list: Document[]) => list.toSorted((one, other) => Number(one['_id']) - Number(other['_id']));
   // Without an order, the server may choose any.
-  expect(sort === undefined ? byId(indexed) : indexed).toEqual(sort === undefined ? byId(scanned) : scanned);
-  const count = (options: { hint?: Document }) => collection.countDocuments(where as Filter<Document>, { ...options, skip });
+  const ordered = (list: Document[]) => (sort === undefined ? byId(list) : list);
+  const scanned = await find(plain).toArray();
+  expect(ordered(await find({ batchSize }).toArray())).toEqual(ordered(scanned));
+  if (projection !== undefined && sort !== undefined) {
+    const { isIncluded, withId, names } = projection;
+    const fields = { ...Object.fromEntries(names.map((name) => [name, isIncluded])), _id: withId };
+    const projected = await find({ projection: fields }).toArray();
+    expect(projected.map((one) => Object.entries(one))).toEqual(
+      scanned.map((one) => Object.entries(project(one, projection))),
+    );
+  }
+  const count = (options: { hint?: Document }) =>
+    collection.countDocuments(where as Filter<Document>, { ...options, skip });
   expect(Number(await count({}))).toBe(Number(await count(plain)));
 }
 

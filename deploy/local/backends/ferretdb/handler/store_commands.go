@@ -49,7 +49,7 @@ func (h *Handler) useStore() {
 	}
 	s := &storeCommands{Handler: h, store: backend.Store}
 	for name, handler := range map[string]commandHandler{
-		"find": s.find, "count": s.count, "aggregate": s.aggregate, "explain": s.explain,
+		"find": s.find, "count": s.count, "aggregate": s.aggregate, "explain": s.explain, "getMore": s.getMore,
 	} {
 		h.commands[name].Handler = handler
 	}
@@ -231,22 +231,67 @@ func (s *storeCommands) find(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg,
 	if err != nil {
 		return nil, err
 	}
-	batch, rest, err := firstBatch(result, params)
+	open, err := newOpenCursor(result, params)
 	if err != nil {
-		result.Close()
+		return nil, err
+	}
+	batch, isDone, err := open.batch(int(params.BatchSize))
+	if err != nil || isDone || params.SingleBatch {
+		open.Close()
+	}
+	if err != nil {
 		return nil, err
 	}
 	var cursorID int64
-	if rest != nil {
-		cursorID = s.cursors.NewCursor(ctx, rest, &cursor.NewParams{
-			DB: params.DB, Collection: params.Collection, Username: conninfo.Get(ctx).Username(), Type: cursor.Normal,
+	if !isDone && !params.SingleBatch {
+		cursorID = s.cursors.NewCursor(ctx, open, &cursor.NewParams{
+			Data: open, DB: params.DB, Collection: params.Collection, Username: conninfo.Get(ctx).Username(),
+			Type: cursor.Normal,
 		}).ID
 	}
-	return cursorReply(batch, cursorID, params.DB+"."+params.Collection)
+	return cursorReply("firstBatch", batch, cursorID, params.DB+"."+params.Collection)
 }
 
-func cursorReply(batch *wirebson.Array, cursorID int64, namespace string) (*wire.OpMsg, error) {
-	found, err := wirebson.NewDocument("firstBatch", batch, "id", cursorID, "ns", namespace)
+// getMore returns the next documents of a find. FerretDB does it for the cursors of other commands.
+func (s *storeCommands) getMore(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg, error) {
+	document, err := opMsgDocument(msg)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := document.Get("getMore")
+	cursorID, ok := id.(int64)
+	if !ok {
+		return s.MsgGetMore(ctx, msg)
+	}
+	found := s.cursors.Get(cursorID)
+	if found == nil {
+		return s.MsgGetMore(ctx, msg)
+	}
+	open, ok := found.Data.(*openCursor)
+	database, _ := document.Get("$db")
+	collection, _ := document.Get("collection")
+	if !ok || database != found.DB || collection != found.Collection {
+		return s.MsgGetMore(ctx, msg)
+	}
+	batchSize := int64(math.MaxInt32)
+	if size, _ := document.Get("batchSize"); size != nil {
+		if number, ok := wholeNumber(size); ok && number > 0 {
+			batchSize = number
+		}
+	}
+	batch, isDone, err := open.batch(int(batchSize))
+	if err != nil || isDone {
+		found.Close()
+		cursorID = 0
+	}
+	if err != nil {
+		return nil, err
+	}
+	return cursorReply("nextBatch", batch, cursorID, found.DB+"."+found.Collection)
+}
+
+func cursorReply(field string, batch *wirebson.Array, cursorID int64, namespace string) (*wire.OpMsg, error) {
+	found, err := wirebson.NewDocument(field, batch, "id", cursorID, "ns", namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -257,48 +302,69 @@ func cursorReply(batch *wirebson.Array, cursorID int64, namespace string) (*wire
 	return wire.NewOpMsg(reply)
 }
 
-// firstBatch returns the documents of the first reply, and an iterator for what is left. Without a projection, documents
-// go from the store to the client as they are. Where nothing is left, the result is closed and the iterator is nil.
-func firstBatch(result *store.Result, params *common.FindParams) (*wirebson.Array, types.DocumentsIterator, error) {
-	next := rawDocuments(result)
-	rest := result.Documents()
-	if params.Projection.Len() > 0 {
-		closer := iterator.NewMultiCloser(rest)
-		projected, err := common.ProjectionIterator(rest, closer, params.Projection, params.Filter)
-		if err != nil {
-			return nil, nil, err
-		}
-		rest = iterator.WithClose(projected, closer.Close)
-		next = encodedDocuments(rest)
+// openCursor gives the documents of a find in batches. Where it can, documents go from the store to the client as they are.
+type openCursor struct {
+	mutex  sync.Mutex
+	next   func() (wirebson.RawDocument, error) // nil at the end
+	close  func()
+	peeked wirebson.RawDocument
+}
+
+func newOpenCursor(result *store.Result, params *common.FindParams) (*openCursor, error) {
+	if params.Projection.Len() == 0 {
+		return &openCursor{next: rawDocuments(result.Next), close: result.Close}, nil
 	}
-	batch := wirebson.MakeArray(int(min(params.BatchSize, 1000)))
+	if projection, ok := store.NewProjection(params.Projection); ok {
+		next := func() ([]byte, error) { return result.NextProjected(projection) }
+		return &openCursor{next: rawDocuments(next), close: result.Close}, nil
+	}
+	closer := iterator.NewMultiCloser(result.Documents())
+	projected, err := common.ProjectionIterator(result.Documents(), closer, params.Projection, params.Filter)
+	if err != nil {
+		closer.Close()
+		return nil, err
+	}
+	return &openCursor{next: encodedDocuments(projected), close: closer.Close}, nil
+}
+
+// batch returns the next documents, and whether they are the last.
+func (c *openCursor) batch(size int) (batch *wirebson.Array, isDone bool, err error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	batch = wirebson.MakeArray(min(size, 1000))
 	bytes := 0
 	for {
-		raw, err := next()
-		if err != nil {
-			return nil, nil, err
-		}
+		raw := c.peeked
+		c.peeked = nil
 		if raw == nil {
-			result.Close()
-			return batch, nil, nil
-		}
-		if batch.Len() >= int(params.BatchSize) || bytes+len(raw) > maxReplyBytes && batch.Len() > 0 {
-			if params.SingleBatch {
-				result.Close()
-				return batch, nil, nil
+			if raw, err = c.next(); err != nil || raw == nil {
+				return batch, true, err
 			}
-			first, err := bson.ToDocument(raw)
-			return batch, &prepended{first: first, DocumentsIterator: rest}, err
+		}
+		if batch.Len() >= size || bytes+len(raw) > maxReplyBytes && batch.Len() > 0 {
+			c.peeked = raw
+			return batch, false, nil
 		}
 		if err := batch.Add(raw); err != nil {
-			return nil, nil, err
+			return nil, false, err
 		}
 		bytes += len(raw)
 	}
 }
 
-func rawDocuments(result *store.Result) func() (wirebson.RawDocument, error) {
-	return func() (wirebson.RawDocument, error) { return result.Next() }
+// Next makes the cursor an iterator, as FerretDB's registry of cursors keeps them. Only batch reads documents.
+func (c *openCursor) Next() (struct{}, *types.Document, error) {
+	return struct{}{}, nil, errors.New("documents of this cursor are read in batches")
+}
+
+func (c *openCursor) Close() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.close()
+}
+
+func rawDocuments(next func() ([]byte, error)) func() (wirebson.RawDocument, error) {
+	return func() (wirebson.RawDocument, error) { return next() }
 }
 
 func encodedDocuments(documents types.DocumentsIterator) func() (wirebson.RawDocument, error) {
@@ -316,21 +382,6 @@ func encodedDocuments(documents types.DocumentsIterator) func() (wirebson.RawDoc
 		}
 		return converted.Encode()
 	}
-}
-
-// prepended is an iterator with one document before the others.
-type prepended struct {
-	types.DocumentsIterator
-	first *types.Document
-}
-
-func (p *prepended) Next() (struct{}, *types.Document, error) {
-	if p.first == nil {
-		return p.DocumentsIterator.Next()
-	}
-	first := p.first
-	p.first = nil
-	return struct{}{}, first, nil
 }
 
 func (s *storeCommands) count(_ context.Context, msg *wire.OpMsg) (*wire.OpMsg, error) {
@@ -374,7 +425,7 @@ func (s *storeCommands) aggregate(ctx context.Context, msg *wire.OpMsg) (*wire.O
 	if count > 0 {
 		must.NoError(batch.Add(wirebson.MustDocument("_id", int32(1), "n", int32(count))))
 	}
-	return cursorReply(batch, 0, database.(string)+"."+collection.(string))
+	return cursorReply("firstBatch", batch, 0, database.(string)+"."+collection.(string))
 }
 
 // countQuery returns the query of a pipeline $match, $skip, $limit, $group: { _id: 1, n: { $sum: 1 } }.

@@ -116,6 +116,15 @@ func (r *Result) Next() ([]byte, error) {
 	return nil, nil
 }
 
+// NextProjected returns the next document with the fields that a projection chooses, nil at the end.
+func (r *Result) NextProjected(projection *Projection) ([]byte, error) {
+	raw, err := r.Next()
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	return projection.apply(raw), nil
+}
+
 // Document returns the next document decoded, nil at the end.
 func (r *Result) Document() (*types.Document, error) {
 	raw, err := r.Next()
