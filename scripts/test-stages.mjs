@@ -68,6 +68,10 @@ export async function runUnitTests(options = {}) {
  * @param {StageOptions} options
  */
 export async function runEndToEndTests(options = {}) {
+  const backends = await prepare('End-to-end tests: backends', async () => {
+    const { prepareProductBackends } = await import('../deploy/local/dist/test-backends.js');
+    await prepareProductBackends(await createReporter());
+  });
   const browser = await prepare('End-to-end tests: browser', async () => {
     const { prepareChromium } = await import('../deploy/local/dist/test-browser.js');
     return { CHROMIUM_PATH: await prepareChromium(await createReporter()) };
@@ -87,7 +91,7 @@ export async function runEndToEndTests(options = {}) {
       args: jestArgs(options, options.workers ?? endToEndWorkers),
       env: { ...browser.value, ...fuzzer.value, ...options.env, ...own },
     });
-    return [browser.row, fuzzer.row, tests];
+    return [backends.row, browser.row, fuzzer.row, tests];
   } finally {
     await product.stop();
     rmSync(folder, { recursive: true, force: true });

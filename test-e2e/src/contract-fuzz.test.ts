@@ -9,7 +9,7 @@ import { type Answer, getJson, newPhone, startWorld, type TerminalSetup, type Wo
 
 /** FUZZ_SEED tries other requests, FUZZ_EXAMPLES more of them. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
-const examples = campaignSize({ what: 'requests of an operation', normal: 40, setting: 'FUZZ_EXAMPLES' });
+const examples = campaignSize({ what: 'requests of an operation', normal: 20, long: 800, setting: 'FUZZ_EXAMPLES' });
 /** What the OpenAPI document gives as an example: the cases at the bounds of the schemas use it. */
 const exampleImei = '013800138000';
 const minuteMs = 60_000;

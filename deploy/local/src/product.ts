@@ -50,11 +50,25 @@ async function stopLauncher(child: ChildProcess): Promise<void> {
   clearTimeout(killer);
 }
 
+/** Another start, of another checkout maybe, may take a port between the look for free ones and our own start. */
+const maxStarts = 3;
+const portTaken = 'is taken: stop the program that uses it';
+
 /** Starts a product of its own for tests or measurements; it also ends when the calling process does. */
 export async function startProduct(options: StartProductOptions = {}): Promise<RunningProduct> {
   if (!existsSync(launcherScript)) throw new Error('The launcher is not built: run npm run build first');
+  if (options.portOffset !== undefined) return startOnce(options, options.portOffset);
+  for (let starts = 1; ; starts += 1) {
+    try {
+      return await startOnce(options, await findFreeOffset(portSlot));
+    } catch (error) {
+      if (starts === maxStarts || !(error as Error).message.includes(portTaken)) throw error;
+    }
+  }
+}
+
+async function startOnce(options: StartProductOptions, portOffset: number): Promise<RunningProduct> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'fleet-'));
-  const portOffset = options.portOffset ?? (await findFreeOffset(portSlot));
   const simulator = options.simulator === true ? [] : ['--no-simulator'];
   const child = spawn(process.execPath, ['--enable-source-maps', launcherScript, '--stop-with-stdin', ...simulator], {
     env: { ...process.env, HOST: '127.0.0.1', ...options.env, DATA_DIR: dataDir, PORT_OFFSET: String(portOffset) },

@@ -31,6 +31,12 @@ function programOf(resolved: Resolved): string {
   return resolved.program;
 }
 
+/** Builds or finds the backends of a product, so that several that start at the same time do not each build them. */
+export async function prepareProductBackends(progress: Progress, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  const cacheDir = join(repoRoot, '.cache');
+  await prepareBackends({ cacheDir, logDir: join(cacheDir, 'logs'), progress, env });
+}
+
 export interface TestBackendsOptions {
   /** Default: that of this process. */
   env?: NodeJS.ProcessEnv;
