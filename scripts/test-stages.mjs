@@ -81,11 +81,11 @@ export async function runEndToEndTests(options = {}) {
     const { python, home } = await prepareFuzzer(await createReporter());
     return { SCHEMATHESIS_PYTHON: python, SCHEMATHESIS_HOME: home };
   });
-  const { SharedProduct } = await import('./shared-product.mjs');
+  const { ProductPool } = await import('./product-pool.mjs');
   const folder = createTemporaryFolder();
-  const product = await SharedProduct.offer(folder);
+  const pool = await ProductPool.open(folder);
   try {
-    const own = { TMPDIR: folder, SHARED_PRODUCT_URL: product.url };
+    const own = { TMPDIR: folder, PRODUCT_POOL_URL: pool.url };
     const tests = await runJest('End-to-end tests', {
       project: 'e2e',
       args: jestArgs(options, options.workers ?? endToEndWorkers),
@@ -93,7 +93,7 @@ export async function runEndToEndTests(options = {}) {
     });
     return [backends.row, browser.row, fuzzer.row, tests];
   } finally {
-    await product.stop();
+    await pool.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
