@@ -182,9 +182,7 @@ func findQuery(params *common.FindParams) (*store.Query, error) {
 		return nil, sortError(err, "find")
 	}
 	query.Sort = sort
-	if hint, ok := params.Hint.(*types.Document); ok && hint.Has("$natural") {
-		query.Plain = true
-	}
+	useHint(query, params.Hint)
 	if direction, err := sort.Get("$natural"); err == nil {
 		if direction != int64(1) {
 			return nil, handlererrors.NewCommandErrorMsgWithArgument(
@@ -194,6 +192,20 @@ func findQuery(params *common.FindParams) (*store.Query, error) {
 		query.Plain, query.Sort = true, nil
 	}
 	return query, nil
+}
+
+// useHint makes a query read the index that a hint names, or the collection in its natural order.
+func useHint(query *store.Query, hint any) {
+	switch hint := hint.(type) {
+	case *types.Document:
+		if hint.Has("$natural") {
+			query.Plain = true
+			return
+		}
+		query.Hint = hint
+	case string:
+		query.Hint = hint
+	}
 }
 
 func sortError(err error, command string) error {
@@ -445,9 +457,7 @@ func countQuery(document *types.Document) (*store.Query, bool) {
 	}
 	query := &store.Query{}
 	hint, _ := document.Get("hint")
-	if hinted, ok := hint.(*types.Document); ok && hinted.Has("$natural") {
-		query.Plain = true
-	}
+	useHint(query, hint)
 	order := []string{"$match", "$skip", "$limit", "$group"}
 	for i := range pipeline.Len() {
 		stage, ok := must.NotFail(pipeline.Get(i)).(*types.Document)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/FerretDB/FerretDB/internal/handler/handlererrors"
 	"github.com/FerretDB/FerretDB/internal/types"
 )
 
@@ -26,6 +27,8 @@ type Query struct {
 	Limit  int64 // 0: no limit
 	// Plain reads the collection in its natural order and leaves filter and order to FerretDB's own code.
 	Plain bool
+	// Hint is the name or the key pattern of the index to use, nil to let the planner choose.
+	Hint any
 }
 
 // sortField is one field of an order.
@@ -68,10 +71,13 @@ type plan struct {
 func newPlan(reader pebble.Reader, coll *collection, indexes []*index, query *Query) (*plan, error) {
 	nodes := flatten(compile(query.Filter))
 	order := sortOf(query.Sort)
+	if query.Hint != nil {
+		return planHinted(coll, indexes, nodes, order, query.Hint)
+	}
 	var best *plan
 	candidates := make([]*plan, 0, len(indexes)+1)
 	for _, i := range append([]*index{coll.idIndex}, indexes...) {
-		if candidate := planIndex(coll, i, nodes, order); candidate != nil {
+		if candidate := planIndex(coll, i, nodes, order); candidate.isUseful() {
 			if candidate.isEmpty || candidate.isLookup() {
 				return candidate, nil
 			}
@@ -101,6 +107,36 @@ func newPlan(reader pebble.Reader, coll *collection, indexes []*index, query *Qu
 		best = &plan{coll: coll, nodes: nodes, sort: order, sorted: len(order) == 0, exact: len(nodes) == 0}
 	}
 	return best, nil
+}
+
+// planHinted returns a plan that reads the index that the client names.
+func planHinted(coll *collection, indexes []*index, nodes all, order []sortField, hint any) (*plan, error) {
+	for _, i := range append([]*index{coll.idIndex}, indexes...) {
+		if i.isNamed(hint) {
+			return planIndex(coll, i, nodes, order), nil
+		}
+	}
+	return nil, handlererrors.NewCommandErrorMsg(
+		handlererrors.ErrBadValue, "hint provided does not correspond to an existing index",
+	)
+}
+
+// isNamed says that a hint, which is a name or a key pattern, names the index.
+func (i *index) isNamed(hint any) bool {
+	pattern, ok := hint.(*types.Document)
+	if !ok {
+		return hint == i.Name
+	}
+	if pattern.Len() != len(i.Fields) {
+		return false
+	}
+	for f, field := range pattern.Keys() {
+		wanted := types.Compare(pattern.Values()[f], int32(direction(i.Fields[f].Descending)))
+		if field != i.Fields[f].Field || wanted != types.Equal {
+			return false
+		}
+	}
+	return true
 }
 
 // flatten removes nested conjunctions.
@@ -181,7 +217,10 @@ func (p *plan) isBetter(other *plan, query *Query) bool {
 	return len(p.onKeys) > len(other.onKeys)
 }
 
-// planIndex returns a plan that reads an index, nil where the index helps neither filter nor order.
+// isUseful says that the index helps the filter or the order.
+func (p *plan) isUseful() bool { return p.isEmpty || p.fields > 0 || p.sorted && len(p.sort) > 0 }
+
+// planIndex returns the plan that reads an index.
 func planIndex(coll *collection, i *index, nodes all, order []sortField) *plan {
 	p := &plan{coll: coll, nodes: nodes, index: i, sort: order, onKeys: map[int][]*within{}}
 	used := make([]bool, len(nodes))
@@ -213,9 +252,6 @@ func planIndex(coll *collection, i *index, nodes all, order []sortField) *plan {
 	p.ranges = bounds
 	p.decideOnKeys(used)
 	p.decideOrder(points)
-	if p.fields == 0 && (!p.sorted || len(order) == 0) {
-		return nil
-	}
 	return p
 }
 
@@ -397,7 +433,7 @@ func planUnion(
 			var best *plan
 			for _, i := range append([]*index{coll.idIndex}, indexes...) {
 				candidate := planIndex(coll, i, flatten(branch), nil)
-				if candidate == nil || candidate.fields == 0 && !candidate.isEmpty {
+				if candidate.fields == 0 && !candidate.isEmpty {
 					continue
 				}
 				if err := candidate.measureUnlessEmpty(reader); err != nil {
