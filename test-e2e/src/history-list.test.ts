@@ -12,7 +12,6 @@ import { until } from './testing/until.ts';
 import { createVehicle } from './testing/vehicle.ts';
 import { borrowWorld, newPhone, shortWaitSettings, type World } from './testing/world.ts';
 
-
 let world: World;
 
 beforeAll(async () => {

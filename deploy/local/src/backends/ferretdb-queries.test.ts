@@ -13,7 +13,7 @@ import {
   ObjectId,
   type Sort,
 } from 'mongodb';
-import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySeed } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 
 const timeLimitMs = 120_000;
