@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs';
 import { createTemporaryFolder, runJest } from './jest-stage.mjs';
 
-/** Two cores: the backends and the system under test need one of them. */
-const unitWorkers = 2;
+/** One more than two cores: some files wait for timeouts of what they test. */
+const unitWorkers = 3;
 /** End-to-end tests wait more than they compute. */
 const endToEndWorkers = 3;
 

@@ -106,4 +106,10 @@ describe('findFreeOffset', () => {
     expect(await findTakenPort(claimPorts(ports, '127.0.0.1', ['nats', 'redis', 'mongodb']))).toBeUndefined();
     expect(Math.max(...Object.values(ports))).toBeLessThan(32_768);
   });
+
+  it('finds offsets in different slots that share no port', async () => {
+    const offsets = await Promise.all([0, 1, 2, 3].map((slot) => findFreeOffset(slot)));
+    const ports = offsets.flatMap((offset) => Object.values(planPorts(offset)));
+    expect(new Set(ports).size).toBe(ports.length);
+  });
 });

@@ -164,13 +164,16 @@ const candidateOffsets = Array.from({ length: 24 }, (_, i) => (i + 3) * 100).fil
 /** Starts that run beside each other pick from slots of their own: two of one slot may both find an offset free. */
 const slots = 4;
 
+/** Offsets that are 1000 apart share ports, and therefore a slot: attachments of one are the video service of the other. */
+const slotOf = (offset: number): number => ((offset / 100) % 10) % slots;
+
 /**
  * Returns an offset whose ports are all free just now, tried in random order, for tests that run beside other checkouts.
  * @param slot callers with different numbers from 0 to 3 never get the same offset; default: all offsets
  */
 export async function findFreeOffset(slot?: number): Promise<number> {
   const shuffled = candidateOffsets
-    .filter((_offset, at) => slot === undefined || at % slots === slot % slots)
+    .filter((offset) => slot === undefined || slotOf(offset) === slot % slots)
     .map((offset) => ({ offset, order: Math.random() }))
     .toSorted((a, b) => a.order - b.order)
     .map(({ offset }) => offset);

@@ -52,7 +52,7 @@ async function stopLauncher(child: ChildProcess): Promise<void> {
 
 /** Another start, of another checkout maybe, may take a port between the look for free ones and our own start. */
 const maxStarts = 3;
-const portTaken = 'is taken: stop the program that uses it';
+const portTaken = /is taken: stop the program that uses it|EADDRINUSE/;
 
 /** Starts a product of its own for tests or measurements; it also ends when the calling process does. */
 export async function startProduct(options: StartProductOptions = {}): Promise<RunningProduct> {
@@ -62,7 +62,7 @@ export async function startProduct(options: StartProductOptions = {}): Promise<R
     try {
       return await startOnce(options, await findFreeOffset(portSlot));
     } catch (error) {
-      if (starts === maxStarts || !(error as Error).message.includes(portTaken)) throw error;
+      if (starts === maxStarts || !portTaken.test((error as Error).message)) throw error;
     }
   }
 }

@@ -225,7 +225,7 @@ describe('queries that indexes serve', () => {
             }
           },
         ),
-        { seed: propertySeed, numRuns: 60 },
+        { seed: propertySeed, numRuns: propertyRuns(60) },
       );
     },
     timeLimitMs,
