@@ -57,11 +57,13 @@ export class ProductPool {
   /** @param {string} folder where the products keep their data */
   static async open(folder) {
     const server = createServer();
+    // A connection that is kept may be closed just as a file sends its next request.
+    const head = { 'content-type': 'application/json', connection: 'close' };
     const pool = new ProductPool(server, folder);
     server.on('request', (request, response) => {
       pool.#reply(request).then(
-        (body) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
-        (error) => response.writeHead(500).end(error.message),
+        (body) => response.writeHead(200, head).end(JSON.stringify(body)),
+        (error) => response.writeHead(500, head).end(JSON.stringify(error.message)),
       );
     });
     await new Promise((resolve, reject) => {

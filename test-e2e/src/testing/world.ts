@@ -111,7 +111,7 @@ export async function shareWorld(): Promise<World> {
 
 interface Lease {
   readonly dataDir: string;
-  release(): Promise<void>;
+  readonly release: () => Promise<void>;
 }
 
 /** Acquires a product from the pool of `npm test`. Returns undefined where there is none. */
