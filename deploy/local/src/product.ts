@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { launcherScript } from './paths.ts';
-import { findFreeOffset } from './ports.ts';
+import { claimFreeOffset } from './ports.ts';
 import { type Runtime, readRuntime } from './runtime-file.ts';
 
 export { findFreeOffset } from './ports.ts';
@@ -36,8 +36,6 @@ export interface RunningProduct extends ProductView {
   stop(): Promise<void>;
 }
 
-/** Workers of a test run start products at the same time. */
-const portSlot = Number(process.env['JEST_WORKER_ID'] ?? 0);
 const pollMs = 50;
 const stopTimeoutMs = 40_000;
 
@@ -50,20 +48,15 @@ async function stopLauncher(child: ChildProcess): Promise<void> {
   clearTimeout(killer);
 }
 
-/** Another start, of another checkout maybe, may take a port between the look for free ones and our own start. */
-const maxStarts = 3;
-const portTaken = /is taken: stop the program that uses it|EADDRINUSE/;
-
 /** Starts a product of its own for tests or measurements; it also ends when the calling process does. */
 export async function startProduct(options: StartProductOptions = {}): Promise<RunningProduct> {
   if (!existsSync(launcherScript)) throw new Error('The launcher is not built: run npm run build first');
   if (options.portOffset !== undefined) return startOnce(options, options.portOffset);
-  for (let starts = 1; ; starts += 1) {
-    try {
-      return await startOnce(options, await findFreeOffset(portSlot));
-    } catch (error) {
-      if (starts === maxStarts || !portTaken.test((error as Error).message)) throw error;
-    }
+  const { offset, release } = await claimFreeOffset();
+  try {
+    return await startOnce(options, offset);
+  } finally {
+    await release();
   }
 }
 

@@ -7,7 +7,7 @@ import { prepareBackends } from './backends/prepare-backends.ts';
 import type { Resolved } from './backends/resolve.ts';
 import { type BackendUrls, startBackends } from './backends/start-backends.ts';
 import { repoRoot } from './paths.ts';
-import { findFreeOffset, planPorts } from './ports.ts';
+import { claimFreeOffset, planPorts } from './ports.ts';
 import type { Progress } from './progress.ts';
 import { startReaper } from './reaper.ts';
 import { Supervisor } from './supervisor.ts';
@@ -60,7 +60,7 @@ export async function startTestBackends(
     S3_SERVER_BIN: env['S3_SERVER_BIN'] || findOnPath(s3Server.name) || (await buildProgram(s3Server, context)),
   };
   const dataDir = mkdtempSync(join(parentFolder, 'fleet-backends-'));
-  const ports = planPorts(await findFreeOffset());
+  const claim = await claimFreeOffset();
   const reaper = startReaper([]);
   const supervisor = new Supervisor({ reaper, report: (line) => progress.line(line) });
   const stop = async (): Promise<void> => {
@@ -69,10 +69,18 @@ export async function startTestBackends(
     rmSync(dataDir, { recursive: true, force: true });
   };
   try {
-    const urls = await startBackends({ supervisor, prepared, ports, dataDir, logDir: join(dataDir, 'logs') });
+    const urls = await startBackends({
+      supervisor,
+      prepared,
+      ports: planPorts(claim.offset),
+      dataDir,
+      logDir: join(dataDir, 'logs'),
+    });
     return { env: { ...urls, ...programs }, stop };
   } catch (error) {
     await stop();
     throw error;
+  } finally {
+    await claim.release();
   }
 }
