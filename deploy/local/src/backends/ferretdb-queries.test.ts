@@ -13,7 +13,7 @@ import {
   ObjectId,
   type Sort,
 } from 'mongodb';
-import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySeed } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 
 const timeLimitMs = 120_000;
@@ -239,7 +239,7 @@ describe('queries that indexes serve', () => {
             }
           },
         ),
-        { seed: propertySeed, numRuns: 60 },
+        { seed: propertySeed, numRuns: propertyRuns(60) },
       );
     },
     timeLimitMs,
