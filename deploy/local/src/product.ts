@@ -48,15 +48,23 @@ async function stopLauncher(child: ChildProcess): Promise<void> {
   clearTimeout(killer);
 }
 
+/** A program that claims no ports may take one while the product starts. */
+const maxStarts = 3;
+const portTaken = /is taken: stop the program that uses it|EADDRINUSE/;
+
 /** Starts a product of its own for tests or measurements; it also ends when the calling process does. */
 export async function startProduct(options: StartProductOptions = {}): Promise<RunningProduct> {
   if (!existsSync(launcherScript)) throw new Error('The launcher is not built: run npm run build first');
   if (options.portOffset !== undefined) return startOnce(options, options.portOffset);
-  const { offset, release } = await claimFreeOffset();
-  try {
-    return await startOnce(options, offset);
-  } finally {
-    await release();
+  for (let starts = 1; ; starts += 1) {
+    const { offset, release } = await claimFreeOffset();
+    try {
+      return await startOnce(options, offset);
+    } catch (error) {
+      if (starts === maxStarts || !portTaken.test((error as Error).message)) throw error;
+    } finally {
+      await release();
+    }
   }
 }
 
