@@ -179,12 +179,13 @@ try {
   await prepareAlarms();
   const restarts = await measureRestarts();
   const deliveries = await measureDeliveries();
-  const conditions = busyCount === 0 ? 'with nothing else to do' : `while ${busyCount} processes keep a core busy each`;
+  const conditions =
+    busyCount === 0 ? 'with no other load of its own' : `while ${busyCount} processes keep a core busy each`;
   const command = busyCount === 0 ? 'npm run bench -- start-up' : `BUSY=${busyCount} npm run bench -- start-up`;
   const text = `# Benchmarks of the start-up
 
 Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}, ${conditions}. ${availableParallelism()} cores are shared by the product,
-its embedded backends and the benchmark; the load average before was ${loadBefore.toFixed(1)}.
+its embedded backends and the benchmark; the load average of the machine before was ${loadBefore.toFixed(1)}.
 
 ## Ready after \`kill -9\`
 
