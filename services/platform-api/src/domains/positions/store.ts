@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, isDuplicateKey, tooLargeIn } from '@fleet/storage';
+import { type Collection, type Database, findByIds, isDuplicateKey, tooLargeIn } from '@fleet/storage';
 import { writeGently } from '../../store/gentle-writes.ts';
 import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
 import { pack, unpack } from './packing.ts';
@@ -199,7 +199,8 @@ async function untilMade(write: () => Promise<unknown>): Promise<void> {
   }
 }
 
-const readAtOnce = 16;
+/** Buckets that one query reads: half a day of one terminal. */
+const readAtOnce = 72;
 
 /**
  * The history of a vehicle within a window, of all terminals that it has had: by device time, each report once. It is read as it is asked for, a few
@@ -234,16 +235,8 @@ async function* storedPositions(database: Database, vehicleId: number, window: W
   }
 }
 
-/** One by one, as the embedded database looks through the whole collection for more than one `_id`. */
-async function bucketsOf(database: Database, ids: readonly string[]): Promise<Bucket[]> {
-  const found: Bucket[] = [];
-  for (let at = 0; at < ids.length; at += readAtOnce) {
-    const part = ids.slice(at, at + readAtOnce);
-    const buckets = await Promise.all(part.map((_id) => bucketsIn(database).findOne({ _id })));
-    for (const bucket of buckets) if (bucket !== null) found.push(bucket);
-  }
-  return found;
-}
+const bucketsOf = (database: Database, ids: readonly string[]): Promise<Bucket[]> =>
+  findByIds(bucketsIn(database), ids);
 
 /** A day on which a vehicle has reported. */
 interface Day {
