@@ -13,6 +13,7 @@ export { insertNew } from './insert-new.ts';
 export {
   type Collection,
   type Database,
+  dropIndexIfExists,
   type Db,
   isDatabaseAway,
   isDuplicateKey,

@@ -1,5 +1,6 @@
-import type { Database } from '@fleet/storage';
+import { type Database, dropIndexIfExists } from '@fleet/storage';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
+import { indexes, replacedIndexes } from './indexes.ts';
 
 /** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
 export interface Migration {
@@ -37,6 +38,17 @@ async function completeVehicles(database: Database): Promise<void> {
   }
 }
 
+/** Drops indexes that wider ones replace, once these exist. */
+async function replaceIndexes(database: Database): Promise<void> {
+  const replaced = new Set(replacedIndexes.map(({ collection }) => collection));
+  for (const { collection, keys } of indexes)
+    if (replaced.has(collection)) await database.collection(collection).createIndex({ ...keys });
+  for (const { collection, keys } of replacedIndexes) {
+    const name = Object.entries(keys).flat().join('_');
+    await dropIndexIfExists(database.collection(collection), name);
+  }
+}
+
 /** All migrations, in the order of their ids. */
 export const migrations: readonly Migration[] = [
   {
@@ -69,4 +81,5 @@ export const migrations: readonly Migration[] = [
     up: fillIn('accounts', { city: null, country: null, deletedAt: null, isEnded: false, erasedAt: null }),
   },
   { id: 6, name: 'users show to have their phone numbers', up: fillIn('users', { phoneVerifiedAt: null }) },
+  { id: 7, name: 'indexes hold the fields of filters', up: replaceIndexes },
 ];

@@ -84,6 +84,14 @@ async function untilFits(
 export const daysOf = (database: Database, vehicleId: number): Promise<VehicleDays | null> =>
   daysIn(database).findOne({ _id: String(vehicleId) });
 
+/** Returns the days of some vehicles, deleted ones too, in the order of the vehicles' ids. */
+export const daysFrom = (database: Database, vehicleId: number, limit: number): Promise<VehicleDays[]> =>
+  daysIn(database)
+    .find({ vehicleId: { $gte: vehicleId } })
+    .sort({ vehicleId: 1 })
+    .limit(limit)
+    .toArray();
+
 /** All points of a day of one terminal in one vehicle, in order. */
 export async function readDay(database: Database, vehicleId: number, day: string, imei: string): Promise<Point[]> {
   const startMs = Date.parse(day);
