@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { startProduct } from '../local/dist/product.js';
 import { raisedLimits } from './limits.mjs';
 import { copyId, createTemplates, fillAccount, raiseCounters, readTemplates } from './lists-data.mjs';
-import { machine } from './machine.mjs';
 import { measureWrites } from './lists-writes.mjs';
+import { machine } from './machine.mjs';
 
 const { MongoClient } = createRequire(new URL('../../libs/storage/package.json', import.meta.url))('mongodb');
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -77,7 +77,8 @@ async function logIn(identifier) {
   const send = async (method, path, body) => {
     const response = await fetch(`${platform.url}${path}`, { method, headers, body: body && JSON.stringify(body) });
     const text = await response.text();
-    if (!response.ok) throw Object.assign(new Error(`${path}: ${response.status} ${text}`), { status: response.status });
+    if (!response.ok)
+      throw Object.assign(new Error(`${path}: ${response.status} ${text}`), { status: response.status });
     return text === '' ? {} : JSON.parse(text);
   };
   const { data, access_token: token = data.access_token } = await send('POST', '/api/auth/login', {
@@ -177,7 +178,13 @@ const filterValues = {
 };
 const ownFilterValues = {
   listAuditLog: { user_id: undefined },
-  listTollGates: { state: 'California', latitude: undefined, longitude: undefined, radius_km: undefined, route_id: undefined },
+  listTollGates: {
+    state: 'California',
+    latitude: undefined,
+    longitude: undefined,
+    radius_km: undefined,
+    route_id: undefined,
+  },
   listDeliveries: { type: 'sos' },
   listGeofences: { type: 'circle' },
   listCommands: { type: 'text' },
@@ -204,7 +211,8 @@ function lists({ userId }) {
           continue;
         }
         const own = ownFilterValues[operationId] ?? {};
-        const value = name in own ? own[name] : name === 'user_id' ? String(userId) : (filterValues[name] ?? words?.[0]);
+        const value =
+          name in own ? own[name] : name === 'user_id' ? String(userId) : (filterValues[name] ?? words?.[0]);
         if (value === undefined) continue;
         const filter = name === 'from' ? { from: filterValues.from, to: filterValues.to } : { [name]: value };
         forms.push([Object.keys(filter).join(' and '), filter]);
@@ -213,9 +221,18 @@ function lists({ userId }) {
       if (operationId === 'listVehicleTrips' || operationId === 'listVehicleLocations')
         forms.push(['30 days', { from: isoBefore(30), to: isoBefore(0) }]);
       if (operationId === 'listNotifications')
-        forms.push(['type and last page', { type: 'sos', isLast: true }], ['types, severity, from and to', {
-          type: 'sos,overspeed', severity: 'critical', from: filterValues.from, to: filterValues.to,
-        }]);
+        forms.push(
+          ['type and last page', { type: 'sos', isLast: true }],
+          [
+            'types, severity, from and to',
+            {
+              type: 'sos,overspeed',
+              severity: 'critical',
+              from: filterValues.from,
+              to: filterValues.to,
+            },
+          ],
+        );
       found.push({ operationId, path, method, forms });
     }
   return found.filter(({ operationId }) => only.test(operationId));
@@ -261,7 +278,14 @@ try {
     for (const [name, query] of list.forms) {
       const { total, p50, p95, cpuMs } = await measureForm(send, list, query, context);
       const isOver = p95 > p95LimitMs || (cpuMs ?? 0) > cpuLimitMs;
-      const cells = [`${list.operationId}${as}`, name, total ?? '', p50.toFixed(0), p95.toFixed(0), cpuMs?.toFixed(0) ?? ''];
+      const cells = [
+        `${list.operationId}${as}`,
+        name,
+        total ?? '',
+        p50.toFixed(0),
+        p95.toFixed(0),
+        cpuMs?.toFixed(0) ?? '',
+      ];
       rows.push(`| ${cells.join(' | ')} |`);
       console.error(rows.at(-1), isOver ? '<-- over the limit' : '');
       if (isOver) faults.push(rows.at(-1));
@@ -287,7 +311,10 @@ try {
 }
 
 const size = Object.entries(sizes)
-  .map(([name, count]) => `${count.toLocaleString('en')} ${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`)
+  .map(
+    ([name, count]) =>
+      `${count.toLocaleString('en')} ${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`,
+  )
   .join(', ');
 const command = `npm run bench -- lists${options.map((option) => ` ${option}`).join('')}`;
 const text = `# Benchmarks of lists

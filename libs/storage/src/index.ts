@@ -13,8 +13,8 @@ export { insertNew } from './insert-new.ts';
 export {
   type Collection,
   type Database,
-  dropIndexIfExists,
   type Db,
+  dropIndexIfExists,
   isDatabaseAway,
   isDuplicateKey,
   openDatabase,

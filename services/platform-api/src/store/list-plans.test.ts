@@ -30,7 +30,8 @@ const withoutQuery = new Set(['geocode', 'suggestAddresses', 'listPlans', 'listN
 const document = readDocument();
 const routes = new Map(declaredRoutes().map((route) => [route.operationId, route]));
 const isPaged = ({ method, path, parameters }: Operation): boolean =>
-  (method === 'get' && parameters.some(({ name }) => name === 'limit')) || (method === 'post' && path.endsWith('/list'));
+  (method === 'get' && parameters.some(({ name }) => name === 'limit')) ||
+  (method === 'post' && path.endsWith('/list'));
 const isTrips = ({ operationId }: Operation): boolean => operationId === 'listVehicleTrips';
 const lists = operationsOf(document)
   .filter((operation) => isPaged(operation) || isTrips(operation))
@@ -144,7 +145,7 @@ function valueOf({ name, schema }: Parameter): string {
   return String(value);
 }
 
-const skipped = 'Plans of lists are not checked: this server explains none in MongoDB\'s form.';
+const skipped = "Plans of lists are not checked: this server explains none in MongoDB's form.";
 /** Nothing is sorted where nothing can be found. */
 const isSorting = ({ stages }: { stages: readonly string[] }): boolean =>
   stages.includes('SORT') && !stages.includes('EOF');

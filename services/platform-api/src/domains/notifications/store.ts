@@ -27,7 +27,9 @@ export interface VisibleNotifications {
 function filtersOf({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Conditions[] {
   const shared = { vehicleId: { $in: [...sharedVehicleIds] } };
   if (ownVehicleIds === null)
-    return sharedVehicleIds.length === 0 ? [{ accountId }] : [{ accountId }, { ...shared, accountId: { $ne: accountId } }];
+    return sharedVehicleIds.length === 0
+      ? [{ accountId }]
+      : [{ accountId }, { ...shared, accountId: { $ne: accountId } }];
   const isShared = new Set(sharedVehicleIds);
   const own = { accountId, vehicleId: { $in: ownVehicleIds.filter((id) => !isShared.has(id)) } };
   return sharedVehicleIds.length === 0 ? [own] : [own, shared];

@@ -86,7 +86,10 @@ async function ownSubscriptions(
 async function filtersOf(deps: Parts, caller: Viewer, query: ListVehiclesQuery): Promise<Conditions[]> {
   const { accountId } = caller;
   const filters: Conditions[] = [searchOf(query.query)];
-  if (query.imei !== undefined) filters.push({ imei: terminalKey(query.imei) ?? 'no terminal' });
+  if (query.imei !== undefined) {
+    const vehicle = await findVehicleByImei(deps.records, terminalKey(query.imei) ?? 'no terminal');
+    filters.push({ _id: { $in: vehicle === null ? [] : [vehicle._id] } });
+  }
   // Drivers and groups are the caller's own: of a shared vehicle they are not told, not even by a filter.
   if (query.driver_id !== undefined) filters.push({ accountId, driverId: query.driver_id });
   if (query.group_id !== undefined)
