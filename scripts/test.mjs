@@ -1,13 +1,13 @@
 // npm test: sets everything up, then lint, types, unit and end-to-end tests; a stage that fails hides no later one.
-// npm test -- --only lint|unit|e2e runs one of them. The last line is always "N passed, N failed".
+// npm test -- --only lint|unit|e2e runs one of them. Prints where the time went; the last line is always "N passed, N failed".
 import './node-version.mjs';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
+const { formatSlowFiles } = await import('./jest-stage.mjs');
 const { build, install } = await import('./prepare.mjs');
 const { root, runStep, wasInterrupted } = await import('./steps.mjs');
+const { runEndToEndTests, runUnitTests } = await import('./test-stages.mjs');
 
 const stages = ['lint', 'unit', 'e2e'];
 
@@ -26,6 +26,8 @@ const { only, patterns } = readFilter();
 const isWanted = (stage) => !wasInterrupted() && (only === undefined || only === stage);
 /** One row for each stage: { title, passed, failed, skipped, seconds }. */
 const results = [];
+/** The slowest files of each stage, formatted. */
+const slowFiles = [];
 
 function addResult(title, seconds, counts) {
   results.push({ title, seconds, passed: 0, failed: 0, skipped: 0, ...counts });
@@ -38,98 +40,26 @@ async function check(title, command, args) {
 
 const local = (name) => join(root, 'node_modules', '.bin', name);
 
-/** What jest counted. A file that could not even be loaded has no tests to count: it is one failure. */
-function readCounts(file, ok) {
-  let report;
-  try {
-    report = JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return { failed: 1 }; // jest itself did not come to its end
+/** Adds what a stage returns. */
+function addStage(rows) {
+  for (const { title, seconds, counts, files } of rows) {
+    addResult(title, seconds, counts);
+    if (files.length > 1) slowFiles.push(formatSlowFiles(title, files));
   }
-  const unloadable = report.testResults.filter(({ status, assertionResults }) => {
-    return status === 'failed' && assertionResults.every((test) => test.status !== 'failed');
-  }).length;
-  const failed = report.numFailedTests + unloadable;
-  return {
-    passed: report.numPassedTests,
-    failed: failed === 0 && !ok ? 1 : failed,
-    skipped: report.numPendingTests + report.numTodoTests,
-  };
-}
-
-async function jest(title, project, env, ...args) {
-  const folder = mkdtempSync(join(tmpdir(), 'fleet-test-'));
-  const report = join(folder, 'report.json');
-  const program = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  const options = [
-    '--selectProjects',
-    project,
-    '--json',
-    `--outputFile=${report}`,
-    // With a pattern, one of the two stages may well have no such file.
-    ...(patterns.length > 0 ? ['--passWithNoTests'] : []),
-    ...args,
-    ...patterns,
-  ];
-  const quietNpm = { ...process.env, ...env, NODE_ENV: 'test' };
-  const { ok, seconds } = await runStep(title, process.execPath, [...flags, program, ...options], { env: quietNpm });
-  addResult(title, seconds, readCounts(report, ok));
-  rmSync(folder, { recursive: true, force: true });
-}
-
-async function unitTests() {
-  const title = 'Unit tests';
-  let backends;
-  try {
-    const [{ startTestBackends }, { createProgress }] = await Promise.all([
-      import('../deploy/local/dist/test-backends.js'),
-      import('../deploy/local/dist/progress.js'),
-    ]);
-    backends = await startTestBackends(createProgress((text) => process.stdout.write(text)));
-  } catch (error) {
-    console.error([error.message, error.details].filter(Boolean).join('\n'));
-    addResult(`${title}: backends`, 0, { failed: 1 });
-    return;
-  }
-  await jest(title, 'unit', backends.env);
-  await backends.stop();
-}
-
-/** What the end-to-end tests need beside the product: a browser, and the fuzzer that reads the OpenAPI documents. */
-async function endToEndTests() {
-  const title = 'End-to-end tests';
-  const env = {};
-  const { createProgress } = await import('../deploy/local/dist/progress.js');
-  const progress = createProgress((text) => process.stdout.write(text));
-  const prepare = async (what, work) => {
-    try {
-      Object.assign(env, await work());
-    } catch (error) {
-      console.error([error.message, error.details].filter(Boolean).join('\n'));
-      addResult(`${title}: ${what}`, 0, { failed: 1 });
-    }
-  };
-  await prepare('browser', async () => {
-    const { prepareChromium } = await import('../deploy/local/dist/test-browser.js');
-    return { CHROMIUM_PATH: await prepareChromium(progress) };
-  });
-  await prepare('contract fuzzer', async () => {
-    const { prepareFuzzer } = await import('../deploy/local/dist/test-fuzzer.js');
-    const { python, home } = await prepareFuzzer(progress);
-    return { SCHEMATHESIS_PYTHON: python, SCHEMATHESIS_HOME: home };
-  });
-  await jest(title, 'e2e', env, '--runInBand');
 }
 
 function printSummary() {
   const sum = (key) => results.reduce((total, result) => total + result[key], 0);
   const line = ({ passed, failed, skipped }) =>
     `${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`;
+  for (const files of slowFiles) console.log(`\n${files}`);
   console.log('');
   for (const result of results) {
-    console.log(`${result.title.padEnd(28)} ${`${result.seconds.toFixed(1)} s`.padStart(9)}   ${line(result)}`);
+    const isPreparation = result.passed + result.failed + result.skipped === 0;
+    const seconds = `${result.seconds.toFixed(1)} s`.padStart(9);
+    console.log(`${result.title.padEnd(28)} ${seconds}   ${isPreparation ? '' : line(result)}`.trimEnd());
   }
+  console.log(`${'Total'.padEnd(28)} ${`${process.uptime().toFixed(1)} s`.padStart(9)}`);
   const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
   console.log(line(total));
   return total.failed === 0;
@@ -150,8 +80,8 @@ if (!(await install())) {
     await check('Lint (oxlint)', local('oxlint'), ['--type-aware', '--deny-warnings']);
     await check('Format (biome)', local('biome'), ['check', '.']);
   }
-  if (isWanted('unit')) await unitTests();
-  if (isWanted('e2e')) await endToEndTests();
+  if (isWanted('unit')) addStage(await runUnitTests({ patterns }));
+  if (isWanted('e2e')) addStage(await runEndToEndTests({ patterns }));
 }
 if (wasInterrupted()) process.exit(130);
 const allPassed = printSummary();

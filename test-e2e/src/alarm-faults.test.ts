@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LightFleet } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
 import { selfSigned } from '../../libs/service-kit/src/testing/certificate.ts';
 import { AlarmReceiver } from './testing/alarm-receiver.ts';
 import { AlarmedVehicle, type AlarmTold, inOrder, places, toldBy, wordAlarms } from './testing/alarmed-vehicle.ts';
@@ -9,10 +10,10 @@ import { healthy, kill, restarted } from './testing/faults.ts';
 import { PlatformClient, type Shown } from './testing/platform-client.ts';
 import { SeededRandom } from './testing/seeded-random.ts';
 import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type OwnWorld, startWorld } from './testing/world.ts';
 
 // Everything is killed in turn, twice, and comes back on a machine that is busy.
-jest.setTimeout(1_200_000);
+jest.setTimeout(campaignTimeoutMs(1_200_000));
 
 /** ALARM_FAULTS_SEED: other kills and pauses; `random` for some that nobody has seen. */
 const wantedSeed = process.env['ALARM_FAULTS_SEED'] ?? '22031369';
@@ -26,14 +27,14 @@ const processes = [
   'mongodb',
   'jt808-gateway',
 ] as const;
-const rounds = 2;
+const rounds = campaignSize({ what: 'kills of each process', normal: 2, setting: 'ALARM_FAULTS_ROUNDS' });
 const vehicles = { word: 8, sos: 4, items: 4 } as const;
 /** Terminals that only report, and how often. */
 const background = { terminals: 100, intervalMs: 2_000 } as const;
 const recoveryMs = 240_000;
 
 let receiver: AlarmReceiver;
-let world: World;
+let world: OwnWorld;
 let client: PlatformClient;
 let load: LightFleet;
 let fleet: Record<keyof typeof vehicles, AlarmedVehicle[]>;

@@ -10,24 +10,20 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { kill, restarted } from './testing/faults.ts';
 import { PlatformClient, type Shown } from './testing/platform-client.ts';
 import { until } from './testing/until.ts';
-import { newPhone, startWorld, type TerminalSetup, type World } from './testing/world.ts';
+import { borrowWorld, newPhone, type OwnWorld, type TerminalSetup } from './testing/world.ts';
 
 // Files take their seconds, and a platform that asks again its minute.
 jest.setTimeout(240_000);
 
 const arriveMs = 120_000;
 
-let world: World;
+let world: OwnWorld;
 let client: PlatformClient;
 let picture: Buffer;
 let film: Buffer;
 
 beforeAll(async () => {
-  world = await startWorld({
-    ATTACHMENT_AGAIN_MINUTES: '1,1,1',
-    RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
-    RATE_LIMIT_PLATFORM_BURST: '100000',
-  });
+  world = await borrowWorld();
   client = await PlatformClient.logIn(world);
   const { ffmpeg } = world.product.runtime.backends;
   const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=15,noise=alls=40:allf=t'];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { servePlayer } from './testing/player-page.ts';
 import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { shareWorld, type World } from './testing/world.ts';
 
 /** No look-ups outside: the browser has a page on loopback to play and nothing else to do. */
 const quiet = [
@@ -33,7 +33,7 @@ const profile = mkdtempSync(join(tmpdir(), 'fleet-browser-'));
 
 beforeAll(async () => {
   const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
-  world = await startWorld();
+  world = await shareWorld();
   browser = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: quiet });
 }, 180_000);
 

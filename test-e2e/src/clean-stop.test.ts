@@ -6,9 +6,9 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type StartedWorld, startWorld } from './testing/world.ts';
 
-let world: World;
+let world: StartedWorld;
 const folders: string[] = [];
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ function newFolder(): string {
 }
 
 /** The offset that the running product was started with. */
-const offsetOf = ({ product }: World): string => String(Number(new URL(product.runtime.base_url).port) - 8080);
+const offsetOf = ({ product }: StartedWorld): string => String(Number(new URL(product.runtime.base_url).port) - 8080);
 
 /** What a start that can not be has to say: one sentence for a person, no stack. */
 function expectOneSentence(output: string): string {

@@ -7,14 +7,14 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { kill, restarted } from './testing/faults.ts';
 import { until } from './testing/until.ts';
 import { UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { borrowWorld, type OwnWorld } from './testing/world.ts';
 
 jest.setTimeout(120_000);
 
-let world: World;
+let world: OwnWorld;
 let folder: string;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await borrowWorld();
   folder = mkdtempSync(join(tmpdir(), 'fleet-downloads-'));
 }, 180_000);
 afterAll(async () => {

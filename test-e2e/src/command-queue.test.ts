@@ -3,9 +3,9 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { kill, restarted } from './testing/faults.ts';
 import { until } from './testing/until.ts';
-import { getJson, newPhone, startWorld, type World } from './testing/world.ts';
+import { borrowWorld, getJson, newPhone, type OwnWorld } from './testing/world.ts';
 
-let world: World;
+let world: OwnWorld;
 let headers: Record<string, string>;
 
 const password = 'correct horse battery';
@@ -25,7 +25,7 @@ async function ask(
 }
 
 beforeAll(async () => {
-  world = await startWorld({ RATE_LIMIT_PLATFORM_PER_MINUTE: '100000', RATE_LIMIT_PLATFORM_BURST: '100000' });
+  world = await borrowWorld();
   const body = { name: 'E2E', email: `queue-${process.pid}@fleet.example`, password, account_name: 'Queue' };
   headers = { 'content-type': 'application/json' };
   const registered = await ask('/auth/register', body);

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeRecordings, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
 import { type FuzzOptions, fuzz, shownCounts } from './testing/fuzzer.ts';
 import { startStreamCutter } from './testing/stream-cutter.ts';
 import { until } from './testing/until.ts';
 import { type Answer, getJson, newPhone, startWorld, type TerminalSetup, type World } from './testing/world.ts';
 
-/** FUZZ_SEED and FUZZ_EXAMPLES: another, or a longer, look at the same. */
+/** FUZZ_SEED tries other requests, FUZZ_EXAMPLES more of them. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
-const examples = Number(process.env['FUZZ_EXAMPLES'] ?? 40);
+const examples = campaignSize({ what: 'requests of an operation', normal: 20, long: 800, setting: 'FUZZ_EXAMPLES' });
 /** What the OpenAPI document gives as an example: the cases at the bounds of the schemas use it. */
 const exampleImei = '013800138000';
 const minuteMs = 60_000;
@@ -215,6 +216,6 @@ describe('requests of every kind that the OpenAPI document allows or forbids', (
         await cutter.stop();
       }
     },
-    600_000,
+    campaignTimeoutMs(600_000),
   );
 });

@@ -5,12 +5,12 @@ import { expectApiError, type HttpReply } from './testing/http.ts';
 import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
 import { counter } from './testing/metrics.ts';
 import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { borrowWorld, type World } from './testing/world.ts';
 
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await borrowWorld();
 }, 180_000);
 
 afterAll(() => world.stop(), 60_000);

@@ -6,14 +6,14 @@ import { apiOf, deviceAnswer, json, span } from './testing/device-api.ts';
 import { expectApiError } from './testing/http.ts';
 import { recordingOf, type ShownUpload } from './testing/idle-camera.ts';
 import { until } from './testing/until.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
+import { newPhone, shareWorld, type World } from './testing/world.ts';
 
 // Every endpoint with every edition, and with every way to write a terminal's number. Bodies are those of the standards' tables, byte by byte.
 
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await shareWorld();
 }, 180_000);
 
 afterAll(() => world.stop(), 60_000);

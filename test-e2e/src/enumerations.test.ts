@@ -6,14 +6,14 @@ import { generalAnswer } from './testing/answers.ts';
 import { apiOf, deviceAnswer, deviceCommands, json, span } from './testing/device-api.ts';
 import { expectApiError } from './testing/http.ts';
 import { recordingOf } from './testing/idle-camera.ts';
-import { startWorld, type TerminalSetup, type World } from './testing/world.ts';
+import { shareWorld, type TerminalSetup, type World } from './testing/world.ts';
 
 // The enumerations of interface.md, each value on its way to the terminal. The numbers are the same there; where they stand is that of JT/T 1078-2016.
 
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await shareWorld();
 }, 180_000);
 
 afterAll(() => world.stop(), 60_000);

@@ -12,26 +12,19 @@ import { expectApiError } from './testing/http.ts';
 import { IdleCamera, recordingOf, requestUpload, type ShownUpload } from './testing/idle-camera.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
+import { borrowWorld, newPhone, type OwnWorld, shortWaitSettings, shortWaits } from './testing/world.ts';
 
 // The Errors table of interface.md, row by row. What runs into a limit on purpose (429, and 503 of the request limit) is in limits.test.ts, and the waits
 // of a real start (90 and 15 seconds) are in device-reply-wait.test.ts.
 
-/** Longer than a good device takes on a busy machine. */
-const deviceReplyTimeoutMs = 5_000;
-const uploadControlTimeoutMs = 4_000;
-const firstPacketWaitMs = 1_500;
+const { deviceReplyTimeoutMs, uploadControlTimeoutMs, firstPacketWaitMs } = shortWaits;
 
-let world: World;
+let world: OwnWorld;
 /** Takes every request that is to be refused: none of those may reach it. */
 let untouched: SimulatedTerminal;
 
 beforeAll(async () => {
-  world = await startWorld({
-    DEVICE_REPLY_TIMEOUT_MS: String(deviceReplyTimeoutMs),
-    UPLOAD_CONTROL_TIMEOUT_MS: String(uploadControlTimeoutMs),
-    FIRST_PACKET_WAIT_MS: String(firstPacketWaitMs),
-  });
+  world = await borrowWorld(shortWaitSettings);
   untouched = await world.terminal({ edition: '2019', phone: newPhone(20) });
 }, 180_000);
 

@@ -10,14 +10,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { editions, recording } from './testing/playback.ts';
 import { until } from './testing/until.ts';
 import { createVehicle } from './testing/vehicle.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
-
-const replyWaitMs = 6_000;
+import { borrowWorld, newPhone, shortWaitSettings, type World } from './testing/world.ts';
 
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld({ DEVICE_REPLY_TIMEOUT_MS: String(replyWaitMs) });
+  world = await borrowWorld(shortWaitSettings);
 }, 180_000);
 
 afterAll(() => world.stop(), 60_000);

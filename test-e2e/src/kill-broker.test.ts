@@ -4,9 +4,9 @@ import { healthy, kill, restarted, takeAway } from './testing/faults.ts';
 import { countStatuses, Fleet, faultsOf } from './testing/fleet.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type OwnWorld, startWorld } from './testing/world.ts';
 
-let world: World;
+let world: OwnWorld;
 let fleet: Fleet;
 
 beforeAll(async () => {

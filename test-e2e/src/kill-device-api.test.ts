@@ -4,13 +4,13 @@ import { healthy, kill, restarted } from './testing/faults.ts';
 import { countStatuses, Fleet, faultsOf } from './testing/fleet.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { borrowWorld, type OwnWorld } from './testing/world.ts';
 
-let world: World;
+let world: OwnWorld;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await borrowWorld();
   fleet = await Fleet.start(world, 10);
 }, 180_000);
 

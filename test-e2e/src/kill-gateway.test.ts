@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { healthy, kill, restarted } from './testing/faults.ts';
 import { countStatuses, Fleet, faultsOf } from './testing/fleet.ts';
 import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type OwnWorld, startWorld } from './testing/world.ts';
 
-let world: World;
+let world: OwnWorld;
 let fleet: Fleet;
 
 beforeAll(async () => {

@@ -4,12 +4,12 @@ import { healthy, kill, restarted } from './testing/faults.ts';
 import { isApiError } from './testing/fleet.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { borrowWorld, type OwnWorld } from './testing/world.ts';
 
-let world: World;
+let world: OwnWorld;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await borrowWorld();
 }, 180_000);
 
 afterAll(() => world.stop(), 60_000);

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { healthy, kill, restarted, takeAway } from './testing/faults.ts';
 import { countStatuses, Fleet } from './testing/fleet.ts';
 import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { borrowWorld, type OwnWorld } from './testing/world.ts';
 
-let world: World;
+let world: OwnWorld;
 let fleet: Fleet;
 let services: Record<string, number>;
 
@@ -15,7 +15,7 @@ const servicesNow = (): Record<string, number> => {
 };
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await borrowWorld();
   fleet = await Fleet.start(world, 5);
   services = servicesNow();
 }, 180_000);

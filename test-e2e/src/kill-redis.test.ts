@@ -6,13 +6,13 @@ import { kill, restarted, takeAway } from './testing/faults.ts';
 import { countStatuses, Fleet, faultsOf, isApiError } from './testing/fleet.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { type OwnWorld, startWorld } from './testing/world.ts';
 
 const commandsAtOnce = 40;
 /** Sessions and streams have to be announced again within about five seconds; a busy machine takes longer. */
 const announceLimitMs = 20_000;
 
-let world: World;
+let world: OwnWorld;
 let fleet: Fleet;
 let camera: SimulatedTerminal;
 let viewer: Viewer;

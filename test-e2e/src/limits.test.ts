@@ -5,11 +5,11 @@ import { takeAway } from './testing/faults.ts';
 import { expectApiError, type HttpReply, send } from './testing/http.ts';
 import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
 import { until } from './testing/until.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
+import { newPhone, type OwnWorld, startWorld } from './testing/world.ts';
 
 const requestLimitMs = 3_000;
 
-let world: World;
+let world: OwnWorld;
 
 beforeAll(async () => {
   world = await startWorld({

@@ -6,7 +6,7 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { counter } from './testing/metrics.ts';
 import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { borrowWorld, type World } from './testing/world.ts';
 
 const protocol = resolve('../shared/protocol');
 const describeShared = existsSync(protocol) ? describe : describe.skip;
@@ -40,7 +40,7 @@ let witness: SimulatedTerminal;
 let gatewayPid: number | undefined;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await borrowWorld();
   gatewayPid = world.product.runtime.processes['jt808-gateway'];
   witness = await world.terminal();
 }, 180_000);

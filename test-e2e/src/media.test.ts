@@ -5,20 +5,20 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { kill, restarted } from './testing/faults.ts';
 import { PlatformClient, type Shown } from './testing/platform-client.ts';
 import { until } from './testing/until.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
+import { borrowWorld, newPhone, type OwnWorld } from './testing/world.ts';
 
 // Pictures in many parts, and services that are killed meanwhile.
 jest.setTimeout(240_000);
 
 const arriveMs = 120_000;
 
-let world: World;
+let world: OwnWorld;
 let client: PlatformClient;
 let picture: Buffer;
 let taken = 0;
 
 beforeAll(async () => {
-  world = await startWorld({ RATE_LIMIT_PLATFORM_PER_MINUTE: '100000', RATE_LIMIT_PLATFORM_BURST: '100000' });
+  world = await borrowWorld();
   client = await PlatformClient.logIn(world);
   const { ffmpeg } = world.product.runtime.backends;
   const frame = [

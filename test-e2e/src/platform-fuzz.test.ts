@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
 import { fuzz, type KnownValues, shownCounts } from './testing/fuzzer.ts';
 import { getJson, startWorld, type World } from './testing/world.ts';
 
-/** FUZZ_SEED and PLATFORM_FUZZ_EXAMPLES: another, or a longer, look at the same. */
+/** FUZZ_SEED tries other requests, PLATFORM_FUZZ_EXAMPLES more of them. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
-const examples = Number(process.env['PLATFORM_FUZZ_EXAMPLES'] ?? 3);
+const examples = campaignSize({
+  what: 'requests of an operation',
+  normal: 3,
+  setting: 'PLATFORM_FUZZ_EXAMPLES',
+});
 
 /** Would end the user, the key or the session of the requests that follow: ids of answers, and methods that a document leaves out, are tried too. */
 const leftOut = [
@@ -86,26 +91,30 @@ function withOwnRecords(document: Document): Document {
 }
 
 describe('requests of every kind that the document of the Platform API allows or forbids', () => {
-  it('find nothing but what the document says', async () => {
-    const { base_url: baseUrl } = world.product.runtime;
-    const document = withOwnRecords((await getJson(`${baseUrl}/api/openapi.json`)).body as Document);
-    const known: KnownValues = {
-      vehicleId: { values: [ids['vehicle'] ?? 0], share: 0.8 },
-      'body.url': { values: ['https://93.184.216.34/fuzz', 'https://127.0.0.1/'], share: 1 },
-      'body.vehicle_id': { values: [ids['vehicle'] ?? 0], share: 0.8 },
-      'body.driver_id': { values: [ids['driver'] ?? 0], share: 0.8 },
-      'body.parent_group': { values: [ids['group'] ?? 0], share: 0.8 },
-    };
-    const settings = { seed, examples, known, operations: {}, headers, settingsFile: 'platform.toml' };
-    const result = await fuzz({ document, baseUrl, ...settings });
-    console.log(`Contract fuzz of the Platform API, seed ${seed}: ${shownCounts(result)}`);
-    if (result.exitCode !== 0) throw new Error(`schemathesis has found something:\n${result.output}`);
-    const described = Object.entries(document.paths).flatMap(([at, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),
-    );
-    expect([...result.operations.keys()].toSorted()).toEqual(described.toSorted());
-    // The requests were those of a user to the end.
-    const me = await getJson(`${baseUrl}/api/auth/me`, { headers });
-    expect(me.status).toBe(200);
-  }, 600_000);
+  it(
+    'find nothing but what the document says',
+    async () => {
+      const { base_url: baseUrl } = world.product.runtime;
+      const document = withOwnRecords((await getJson(`${baseUrl}/api/openapi.json`)).body as Document);
+      const known: KnownValues = {
+        vehicleId: { values: [ids['vehicle'] ?? 0], share: 0.8 },
+        'body.url': { values: ['https://93.184.216.34/fuzz', 'https://127.0.0.1/'], share: 1 },
+        'body.vehicle_id': { values: [ids['vehicle'] ?? 0], share: 0.8 },
+        'body.driver_id': { values: [ids['driver'] ?? 0], share: 0.8 },
+        'body.parent_group': { values: [ids['group'] ?? 0], share: 0.8 },
+      };
+      const settings = { seed, examples, known, operations: {}, headers, settingsFile: 'platform.toml' };
+      const result = await fuzz({ document, baseUrl, ...settings });
+      console.log(`Contract fuzz of the Platform API, seed ${seed}: ${shownCounts(result)}`);
+      if (result.exitCode !== 0) throw new Error(`schemathesis has found something:\n${result.output}`);
+      const described = Object.entries(document.paths).flatMap(([at, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),
+      );
+      expect([...result.operations.keys()].toSorted()).toEqual(described.toSorted());
+      // The requests were those of a user to the end.
+      const me = await getJson(`${baseUrl}/api/auth/me`, { headers });
+      expect(me.status).toBe(200);
+    },
+    campaignTimeoutMs(600_000),
+  );
 });

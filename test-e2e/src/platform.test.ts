@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { calledAs, type InterfaceRow, interfaceRows } from './testing/interface-tables.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { shareWorld, type World } from './testing/world.ts';
 
 interface Reply {
   status: number;
@@ -38,12 +38,7 @@ async function made(path: string, body: object): Promise<Data> {
 }
 
 beforeAll(async () => {
-  world = await startWorld({
-    RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
-    RATE_LIMIT_PLATFORM_BURST: '100000',
-    RATE_LIMIT_LOGIN_PER_MINUTE: '1000',
-    PARTNER_COMMAND_ENABLED: 'true',
-  });
+  world = await shareWorld();
   const { demo } = world.product.runtime;
   const login = { identifier: demo.email, password: demo.password };
   const reply = await call('POST', '/auth/login', login, {});

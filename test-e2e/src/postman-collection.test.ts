@@ -4,7 +4,7 @@ import { makeRecordings } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startStreamCutter } from './testing/stream-cutter.ts';
 import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { shareWorld, type World } from './testing/world.ts';
 
 interface Item {
   name: string;
@@ -22,7 +22,7 @@ const filledIn = (text: string): string =>
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await shareWorld();
 }, 180_000);
 afterAll(() => world?.stop(), 60_000);
 

@@ -16,7 +16,7 @@ import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { recording } from './testing/playback.ts';
 import { until } from './testing/until.ts';
-import { getJson, newPhone, startWorld, type World } from './testing/world.ts';
+import { getJson, newPhone, shareWorld, type World } from './testing/world.ts';
 
 jest.setTimeout(120_000);
 
@@ -67,14 +67,7 @@ let token: string;
 
 beforeAll(async () => {
   hubUrl = await hub.start();
-  world = await startWorld({
-    PARTNER_COMMAND_ENABLED: 'true',
-    PARTNER_COMMAND_ALLOW_HTTP: 'true',
-    PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8',
-    RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
-    RATE_LIMIT_PLATFORM_BURST: '100000',
-    RATE_LIMIT_LOGIN_PER_MINUTE: '1000',
-  });
+  world = await shareWorld();
   headers = await newAccount('Partner');
   token = String((await made('/partners', { name: 'Their platform' }))['token']);
 }, 180_000);

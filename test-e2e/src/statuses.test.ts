@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectApiError, type HttpOptions, type HttpReply, send } from './testing/http.ts';
 import { until } from './testing/until.ts';
 import { Viewer } from './testing/viewer.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
+import { newPhone, shareWorld, type World } from './testing/world.ts';
 
 let world: World;
 /** A good terminal that the tests with refused requests share: none of those may reach it. */
 let good: SimulatedTerminal;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await shareWorld();
   good = await world.terminal({ edition: '2019', phone: newPhone(20) });
 }, 180_000);
 

@@ -4,12 +4,12 @@ import { DeviceApiReplica } from './testing/device-api-replica.ts';
 import { type Backend, healthy, kill, restarted, takeAway } from './testing/faults.ts';
 import { until } from './testing/until.ts';
 import { defects, UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { type Answer, startWorld, type World } from './testing/world.ts';
+import { type Answer, type OwnWorld, startWorld } from './testing/world.ts';
 
 // Services that are killed take their time to come back on a busy machine.
 jest.setTimeout(240_000);
 
-let world: World;
+let world: OwnWorld;
 
 beforeAll(async () => {
   // A reservation whose device-api died ends ten seconds behind this.

@@ -3,14 +3,14 @@ import { decodeBody, type Edition, fileUploadControl, fileUploadRequest } from '
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from './testing/until.ts';
 import { defects, sha256, UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { newPhone, startWorld, type TerminalSetup, type World } from './testing/world.ts';
+import { borrowWorld, newPhone, shortWaitSettings, type TerminalSetup, type World } from './testing/world.ts';
 
 jest.setTimeout(120_000);
 
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld({ DEVICE_REPLY_TIMEOUT_MS: '6000', UPLOAD_CONTROL_TIMEOUT_MS: '5000' });
+  world = await borrowWorld(shortWaitSettings);
 }, 180_000);
 
 afterAll(() => world.stop(), 60_000);

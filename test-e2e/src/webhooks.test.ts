@@ -12,7 +12,7 @@ import { selfSigned } from '../../libs/service-kit/src/testing/certificate.ts';
 import { kill, restarted } from './testing/faults.ts';
 import { PlatformClient, type Shown } from './testing/platform-client.ts';
 import { until } from './testing/until.ts';
-import { newPhone, startWorld, type World } from './testing/world.ts';
+import { newPhone, type OwnWorld, startWorld } from './testing/world.ts';
 
 jest.setTimeout(180_000);
 
@@ -24,7 +24,7 @@ interface Came {
   readonly attempt: number;
 }
 
-let world: World;
+let world: OwnWorld;
 let client: PlatformClient;
 let terminal: SimulatedTerminal;
 let dir: string;

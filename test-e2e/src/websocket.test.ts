@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { WebSocket } from 'ws';
 import { kill, restarted } from './testing/faults.ts';
 import { until } from './testing/until.ts';
-import { getJson, newPhone, startWorld, type World } from './testing/world.ts';
+import { borrowWorld, getJson, newPhone, type OwnWorld } from './testing/world.ts';
 
 interface Message {
   readonly type: string;
@@ -36,7 +36,7 @@ class Client {
 
 const clients: Client[] = [];
 const password = 'correct horse battery';
-let world: World;
+let world: OwnWorld;
 
 /** Somebody with an account of the own. */
 class Customer {
@@ -78,7 +78,7 @@ let terminal: SimulatedTerminal;
 let vehicleId: number;
 
 beforeAll(async () => {
-  world = await startWorld({ RATE_LIMIT_PLATFORM_PER_MINUTE: '100000', RATE_LIMIT_PLATFORM_BURST: '100000' });
+  world = await borrowWorld();
   [ours, theirs] = [await Customer.register('ours'), await Customer.register('theirs')];
   const phone = newPhone();
   vehicleId = await ours.vehicle(phone);

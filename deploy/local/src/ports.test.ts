@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import {
   blockedHttpPort,
+  claimFreeOffset,
   claimPorts,
   describeTakenPort,
   findFreeOffset,
@@ -105,5 +106,23 @@ describe('findFreeOffset', () => {
     const ports = planPorts(offset);
     expect(await findTakenPort(claimPorts(ports, '127.0.0.1', ['nats', 'redis', 'mongodb']))).toBeUndefined();
     expect(Math.max(...Object.values(ports))).toBeLessThan(32_768);
+  });
+});
+
+describe('claimFreeOffset', () => {
+  it('claims offsets for concurrent starts that share no port', async () => {
+    const claims = await Promise.all([1, 2, 3, 4].map(() => claimFreeOffset()));
+    const ports = claims.flatMap(({ offset }) => Object.values(planPorts(offset)));
+    expect(new Set(ports).size).toBe(ports.length);
+    await Promise.all(claims.map(({ release }) => release()));
+  });
+
+  it('lets others claim after the release', async () => {
+    // More often than there are claims at a time.
+    for (let times = 0; times < 12; times += 1) {
+      const { offset, release } = await claimFreeOffset();
+      expect(offset).toBeGreaterThan(0);
+      await release();
+    }
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { launcherScript } from './paths.ts';
-import { findFreeOffset } from './ports.ts';
+import { claimFreeOffset } from './ports.ts';
 import { type Runtime, readRuntime } from './runtime-file.ts';
 
 export { findFreeOffset } from './ports.ts';
@@ -23,10 +23,14 @@ export interface StartProductOptions {
   timeoutMs?: number;
 }
 
-export interface RunningProduct {
-  /** Read anew at each access: process ids change with restarts. */
+/** A product that runs, whoever has started it. */
+export interface ProductView {
+  /** Read from its file at each access: process ids change with restarts. */
   readonly runtime: Runtime;
   readonly dataDir: string;
+}
+
+export interface RunningProduct extends ProductView {
   /** What the launcher has printed so far. */
   output(): string;
   stop(): Promise<void>;
@@ -44,11 +48,28 @@ async function stopLauncher(child: ChildProcess): Promise<void> {
   clearTimeout(killer);
 }
 
+/** A program that claims no ports may take one while the product starts. */
+const maxStarts = 3;
+const portTaken = /is taken: stop the program that uses it|EADDRINUSE/;
+
 /** Starts a product of its own for tests or measurements; it also ends when the calling process does. */
 export async function startProduct(options: StartProductOptions = {}): Promise<RunningProduct> {
   if (!existsSync(launcherScript)) throw new Error('The launcher is not built: run npm run build first');
+  if (options.portOffset !== undefined) return startOnce(options, options.portOffset);
+  for (let starts = 1; ; starts += 1) {
+    const { offset, release } = await claimFreeOffset();
+    try {
+      return await startOnce(options, offset);
+    } catch (error) {
+      if (starts === maxStarts || !portTaken.test((error as Error).message)) throw error;
+    } finally {
+      await release();
+    }
+  }
+}
+
+async function startOnce(options: StartProductOptions, portOffset: number): Promise<RunningProduct> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'fleet-'));
-  const portOffset = options.portOffset ?? (await findFreeOffset());
   const simulator = options.simulator === true ? [] : ['--no-simulator'];
   const child = spawn(process.execPath, ['--enable-source-maps', launcherScript, '--stop-with-stdin', ...simulator], {
     env: { ...process.env, HOST: '127.0.0.1', ...options.env, DATA_DIR: dataDir, PORT_OFFSET: String(portOffset) },
@@ -74,14 +95,27 @@ export async function startProduct(options: StartProductOptions = {}): Promise<R
     await sleep(pollMs);
     latest = readRuntime(dataDir);
   }
-  let lastSeen: Runtime = latest;
+  const view = viewProduct(dataDir);
+  return {
+    get runtime() {
+      return view.runtime;
+    },
+    dataDir,
+    output,
+    stop,
+  };
+}
+
+/** Returns a view of the product that keeps its data in a folder; throws where none has been started there. */
+export function viewProduct(dataDir: string): ProductView {
+  const first = readRuntime(dataDir);
+  if (first === undefined) throw new Error(`No product runs in ${dataDir}`);
+  let lastSeen: Runtime = first;
   return {
     get runtime() {
       lastSeen = readRuntime(dataDir) ?? lastSeen;
       return lastSeen;
     },
     dataDir,
-    output,
-    stop,
   };
 }

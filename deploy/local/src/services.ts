@@ -92,14 +92,15 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       name: 'platform-api',
       httpPort: ports.platformApi,
       isPublic: false,
-      env: { ...platform, PLATFORM_ROLES: 'api,websocket' },
+      env: { ...platform, POD_ID: 'platform-api', PLATFORM_ROLES: 'api,websocket' },
     },
     {
       name: 'platform-telemetry',
       service: 'platform-api',
       httpPort: ports.platformTelemetry,
       isPublic: false,
-      env: { ...platform, PLATFORM_ROLES: 'telemetry' },
+      // The name stays: after a crash the next process takes over the partitions of telemetry at once.
+      env: { ...platform, POD_ID: 'platform-telemetry', PLATFORM_ROLES: 'telemetry' },
     },
     {
       name: 'upload-ftp',
@@ -169,6 +170,8 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
     args: ['--enable-source-maps', join(repoRoot, 'services', plan.service ?? plan.name, 'dist', 'main.js')],
     env: {
       NODE_ENV: 'development',
+      // Node.js 22 and later reuse compiled code from an earlier start, which takes about a fifth less CPU.
+      NODE_COMPILE_CACHE: join(options.cacheDir, 'compiled'),
       ...inherited,
       ...urls,
       ...plan.env,

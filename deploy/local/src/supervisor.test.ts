@@ -124,8 +124,8 @@ describe('Supervisor', () => {
     expect(asked.slice(0, 3)).toEqual([0, 0, 0]);
   });
 
-  it('doubles the default back-off up to half a minute', () => {
-    expect([0, 1, 2, 3].map(defaultBackoffMs)).toEqual([250, 500, 1000, 2000]);
+  it('restarts at once after a first failure, then doubles the back-off up to half a minute', () => {
+    expect([0, 1, 2, 3].map(defaultBackoffMs)).toEqual([0, 500, 1000, 2000]);
     expect(defaultBackoffMs(50)).toBe(30_000);
   });
 

@@ -14,8 +14,12 @@ export interface SupervisorOptions {
 
 const maxBackoffMs = 30_000;
 
-/** As Kubernetes does, on a developer's scale: at once at first, then doubled up to half a minute. */
-export const defaultBackoffMs = (failures: number): number => Math.min(250 * 2 ** failures, maxBackoffMs);
+/** Returns the delay before a restart: none after the first failure, then doubled up to half a minute, as in Kubernetes. */
+export const defaultBackoffMs = (failures: number): number =>
+  failures === 0 ? 0 : Math.min(250 * 2 ** failures, maxBackoffMs);
+
+const restartTime = (delayMs: number): string =>
+  delayMs === 0 ? 'starting it again' : `starting it again in ${delayMs / 1000} s`;
 
 /** Runs programs in tiers, keeps them alive, and stops them in reverse order. */
 export class Supervisor {
@@ -66,7 +70,7 @@ export class Supervisor {
         onChange?.();
       },
       onRestart: (reason, delayMs) =>
-        report(`${spec.name} ended (${reason}); starting it again in ${delayMs / 1000} s. Log: ${spec.logFile}`),
+        report(`${spec.name} ended (${reason}); ${restartTime(delayMs)}. Log: ${spec.logFile}`),
     };
   }
 }

@@ -7,7 +7,7 @@ import { prepareBackends } from './backends/prepare-backends.ts';
 import type { Resolved } from './backends/resolve.ts';
 import { type BackendUrls, startBackends } from './backends/start-backends.ts';
 import { repoRoot } from './paths.ts';
-import { findFreeOffset, planPorts } from './ports.ts';
+import { claimFreeOffset, planPorts } from './ports.ts';
 import type { Progress } from './progress.ts';
 import { startReaper } from './reaper.ts';
 import { Supervisor } from './supervisor.ts';
@@ -31,10 +31,23 @@ function programOf(resolved: Resolved): string {
   return resolved.program;
 }
 
-/** Backends on ports and in a folder of their own, for unit tests that need real servers. */
+/** Builds or finds the backends of a product, so that several that start at the same time do not each build them. */
+export async function prepareProductBackends(progress: Progress, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  const cacheDir = join(repoRoot, '.cache');
+  await prepareBackends({ cacheDir, logDir: join(cacheDir, 'logs'), progress, env });
+}
+
+export interface TestBackendsOptions {
+  /** Default: that of this process. */
+  env?: NodeJS.ProcessEnv;
+  /** Where the folder of their data is created. Default: the system's folder for temporary files. */
+  parentFolder?: string;
+}
+
+/** Starts backends on ports and in a folder of their own, for unit tests that need real servers. */
 export async function startTestBackends(
   progress: Progress,
-  env: NodeJS.ProcessEnv = process.env,
+  { env = process.env, parentFolder = tmpdir() }: TestBackendsOptions = {},
 ): Promise<TestBackends> {
   const cacheDir = join(repoRoot, '.cache');
   const context = { cacheDir, logDir: join(cacheDir, 'logs'), progress };
@@ -46,8 +59,8 @@ export async function startTestBackends(
     FERRETDB_BIN: await buildProgram(ferretDb, context),
     S3_SERVER_BIN: env['S3_SERVER_BIN'] || findOnPath(s3Server.name) || (await buildProgram(s3Server, context)),
   };
-  const dataDir = mkdtempSync(join(tmpdir(), 'fleet-backends-'));
-  const ports = planPorts(await findFreeOffset());
+  const dataDir = mkdtempSync(join(parentFolder, 'fleet-backends-'));
+  const claim = await claimFreeOffset();
   const reaper = startReaper([]);
   const supervisor = new Supervisor({ reaper, report: (line) => progress.line(line) });
   const stop = async (): Promise<void> => {
@@ -56,10 +69,18 @@ export async function startTestBackends(
     rmSync(dataDir, { recursive: true, force: true });
   };
   try {
-    const urls = await startBackends({ supervisor, prepared, ports, dataDir, logDir: join(dataDir, 'logs') });
+    const urls = await startBackends({
+      supervisor,
+      prepared,
+      ports: planPorts(claim.offset),
+      dataDir,
+      logDir: join(dataDir, 'logs'),
+    });
     return { env: { ...urls, ...programs }, stop };
   } catch (error) {
     await stop();
     throw error;
+  } finally {
+    await claim.release();
   }
 }

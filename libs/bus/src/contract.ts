@@ -1,4 +1,5 @@
-import { Ajv, type ValidateFunction } from 'ajv';
+import { lazyCheck, type SchemaCheck } from '@fleet/service-kit';
+import { Ajv } from 'ajv';
 import { ErrorCode, headers, type Msg, type MsgHdrs, NatsError } from 'nats';
 import type { Static, TSchema } from 'typebox';
 import { type Bus, endSubscription, isUpWithin } from './connection.ts';
@@ -14,8 +15,8 @@ export interface Contract<Q extends TSchema, A extends TSchema> {
   readonly subject: string;
   readonly request: Q;
   readonly reply: A;
-  readonly checkRequest: ValidateFunction;
-  readonly checkReply: ValidateFunction;
+  readonly checkRequest: SchemaCheck;
+  readonly checkReply: SchemaCheck;
 }
 
 /** Declares a request-reply subject. */
@@ -25,25 +26,25 @@ export const defineRequest = <Q extends TSchema, A extends TSchema>(definition: 
   reply: A;
 }): Contract<Q, A> => ({
   ...definition,
-  checkRequest: ajv.compile(definition.request),
-  checkReply: ajv.compile(definition.reply),
+  checkRequest: lazyCheck(ajv, definition.request),
+  checkReply: lazyCheck(ajv, definition.reply),
 });
 
 /** A subject on which messages are published without an answer. */
 export interface Announcement<T extends TSchema> {
   readonly subject: string;
   readonly schema: T;
-  readonly check: ValidateFunction;
+  readonly check: SchemaCheck;
 }
 
 /** Declares a subject without an answer. */
 export const defineAnnouncement = <T extends TSchema>(definition: { subject: string; schema: T }): Announcement<T> => ({
   ...definition,
-  check: ajv.compile(definition.schema),
+  check: lazyCheck(ajv, definition.schema),
 });
 
-/** Compiles the check of one payload schema. */
-export const compileCheck = (schema: TSchema): ValidateFunction => ajv.compile(schema);
+/** Returns the check of one payload schema. */
+export const compileCheck = (schema: TSchema): SchemaCheck => lazyCheck(ajv, schema);
 
 /** A request over the bus did not get a usable answer. */
 export class BusError extends Error {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { maxBatchBytes, partitionOf, readTelemetryBatch, TelemetryBatch, type TelemetryReport } from './telemetry.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const editions = ['2011', '2013', '2019', 'partner'] as const;
 
@@ -116,7 +116,7 @@ describe('telemetry batch', () => {
         expect(fault === undefined || fault instanceof RangeError).toBe(true);
         expect(reports).toBeLessThanOrEqual(8);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeAudio, ffmpeg } from '../testing/ffmpeg.ts';
 import { AdtsSplitter, adtsHeader, audioSpecificConfig, parseAdts, parseAudioSpecificConfig } from './aac.ts';
 import { AdpcmEncoder, decodeAdpcm } from './adpcm.ts';
@@ -9,7 +9,7 @@ import { g726CodeSize } from './g726.ts';
 import { addHisiliconHeader, hasHisiliconHeader, stripHisiliconHeader } from './hisilicon.ts';
 import { parseMp3 } from './mp3.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const every = Buffer.from(Array.from({ length: 256 }, (_, code) => code));
 

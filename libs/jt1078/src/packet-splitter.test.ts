@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { runTcp, seededRandom } from '../testing/pipeline.ts';
 import { hasShared, readVectors } from '../testing/shared.ts';
 import { encodePacket, type PacketFields } from './packet.ts';
 import { PacketSplitter } from './packet-splitter.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const base = {
   sim: '13800138000',
@@ -239,7 +239,7 @@ describe('PacketSplitter', () => {
           expect(seen.splitter.counters.bytes).toBe(bytes.length);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -261,7 +261,7 @@ describe('PacketSplitter', () => {
           expect(tags.every((tag) => tag.timestampMs >= 0)).toBe(true);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { compact } from '../testing/pipeline.ts';
 import { hasShared, readVectors, sha256 } from '../testing/shared.ts';
 import { encodePacket, packetizeFrame, packetTimestamp, parsePacket } from './packet.ts';
 import { DataType, payloadTypeName, SubpackageMark } from './tables.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 // Written by hand from JT/T 1078-2016 table 19.
 const golden: [string, Parameters<typeof encodePacket>[0], string][] = [

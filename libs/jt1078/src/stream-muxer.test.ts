@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { compact, type Output, pipeline, type SyntheticFrame } from '../testing/pipeline.ts';
 import { adtsHeader } from './aac.ts';
 import { readVideoTag } from './flv-demuxer.ts';
@@ -10,7 +10,7 @@ import type { MediaFrame } from './media-frame.ts';
 import type { StreamMuxerOptions } from './stream-muxer.ts';
 import { DataType, PayloadType } from './tables.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 // CIF Main and PAL High, from the reference captures.
 const CIF = { sps: '674d001495a8582590', pps: '68ee3c80' };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { DtsDeriver } from './dts.ts';
 import { StreamTimeline } from './stream-timeline.ts';
 import { TranscodeClock } from './transcode-clock.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const low = (timestamp: number): number => timestamp >>> 0;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeVideo, probeVideo } from '../testing/ffmpeg.ts';
 import { compact } from '../testing/pipeline.ts';
 import { splitAccessUnits } from './access-units.ts';
@@ -9,7 +9,7 @@ import { hevcDecoderConfiguration, parseH265Sps } from './h265.ts';
 import { beginsWithStartCode, NalIndex, splitNalUnits, unescapeNal } from './nal-units.ts';
 import { codecOfParameterSet, isNonReference, isRandomAccess } from './video-codec.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const hex = (units: readonly Buffer[]): string[] => units.map((unit) => unit.toString('hex'));
 
@@ -123,7 +123,7 @@ describe('sequence parameter sets', () => {
         for (const info of [parseH264Sps(data), parseH265Sps(data)]) expect(info === null || info.width > 0).toBe(true);
         expect(h264SliceType(data)).toBeLessThan(5);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 });

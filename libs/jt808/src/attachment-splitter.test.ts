@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { AttachmentSplitter, type AttachmentSplitterOptions, encodeAttachmentPacket } from './attachment-splitter.ts';
 import { encodeFrame } from './frame.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const frame = (serial: number, body: Buffer = Buffer.alloc(0)): Buffer =>
@@ -178,7 +178,7 @@ describe('AttachmentSplitter', () => {
         );
         expect([splitter.badPackets, splitter.dropped.garbage, splitter.pendingBytes]).toEqual([0, 0, 0]);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 
@@ -196,7 +196,7 @@ describe('AttachmentSplitter', () => {
         expect(parts.splitter.dropped).toEqual(whole.splitter.dropped);
         expect(parts.splitter.badPackets).toBe(whole.splitter.badPackets);
       }),
-      { numRuns: 600 },
+      { numRuns: propertyRuns(600) },
     );
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeFrame, type Frame } from './frame.ts';
 import { type DropReason, FrameSplitter, splitDatagram } from './frame-splitter.ts';
 import { tryDecodeBody } from './message.ts';
@@ -8,7 +8,7 @@ import { messageById } from './registry.ts';
 import { plainSplit } from './testing/plain-splitter.ts';
 import { type Malformed, onlyFrame, sharedFile, split } from './testing/shared.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const heartbeat = (serial: number): Buffer => encodeFrame({ messageId: 0x0002, phone: '013912345678', serial });
@@ -195,7 +195,7 @@ describe('FrameSplitter', () => {
         }));
         expect(seen).toEqual(plainSplit(bytes));
       }),
-      { numRuns: 600 },
+      { numRuns: propertyRuns(600) },
     );
   });
 });

@@ -2,7 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { campaignSize, campaignTimeoutMs } from '../../service-kit/src/testing/campaign-size.ts';
+import { propertySeed } from '../../service-kit/src/testing/property-settings.ts';
 import { describeMessageBody } from './describe.ts';
 import { EDITIONS, type Edition } from './edition.ts';
 import { encodeRawMessage } from './encode-message.ts';
@@ -14,7 +15,7 @@ import { allMessages, messageById } from './registry.ts';
 import { arbitraryOf } from './testing/arbitraries.ts';
 import { nth } from './testing/shared.ts';
 
-const INPUTS = 1_000_000;
+const INPUTS = campaignSize({ what: 'random and damaged inputs', normal: 1_000_000 });
 
 // Global look-ups are slow inside jest's contexts, and this one is needed for every random byte.
 const { imul } = Math;
@@ -153,26 +154,30 @@ function usedBytes(): number {
   return heapUsed + external;
 }
 
-it(`takes a million random and damaged inputs (PROPERTY_SEED=${propertySeed} repeats this run)`, () => {
-  const fuzzer = new Fuzzer();
-  for (let i = 0; i < INPUTS / 10; i += 1) fuzzer.step();
-  const before = usedBytes();
-  for (let i = INPUTS / 10; i < INPUTS; i += 1) {
-    fuzzer.step();
-    if (i % 100 === 0) {
-      if (!fuzzer.resynchronises(i & 0xffff)) throw new Error(`the frame after input ${i} is lost`);
-      if (fuzzer.splitter.pendingBytes > MAX_WIRE_BYTES) throw new Error(`input ${i} is held without bound`);
-      fuzzer.nowMs += 10;
+it(
+  `takes a million random and damaged inputs (PROPERTY_SEED=${propertySeed} repeats this run)`,
+  () => {
+    const fuzzer = new Fuzzer();
+    for (let i = 0; i < INPUTS / 10; i += 1) fuzzer.step();
+    const before = usedBytes();
+    for (let i = INPUTS / 10; i < INPUTS; i += 1) {
+      fuzzer.step();
+      if (i % 100 === 0) {
+        if (!fuzzer.resynchronises(i & 0xffff)) throw new Error(`the frame after input ${i} is lost`);
+        if (fuzzer.splitter.pendingBytes > MAX_WIRE_BYTES) throw new Error(`input ${i} is held without bound`);
+        fuzzer.nowMs += 10;
+      }
+      if (i % 10_000 === 0) fuzzer.reassembler.poll();
     }
-    if (i % 10_000 === 0) fuzzer.reassembler.poll();
-  }
-  fuzzer.nowMs += 1_000_000;
-  fuzzer.reassembler.poll();
-  expect([fuzzer.reassembler.heldBytes, fuzzer.reassembler.openTransfers]).toEqual([0, 0]);
-  // Fifty bytes kept for each input would show.
-  expect(usedBytes() - before).toBeLessThan(48 * 1024 * 1024);
-  // The inputs really got as far as they should.
-  expect(fuzzer.frames).toBeGreaterThan(INPUTS / 5);
-  expect(fuzzer.joined).toBeGreaterThan(1_000);
-  expect(fuzzer.badBodies).toBeGreaterThan(10_000);
-}, 300_000);
+    fuzzer.nowMs += 1_000_000;
+    fuzzer.reassembler.poll();
+    expect([fuzzer.reassembler.heldBytes, fuzzer.reassembler.openTransfers]).toEqual([0, 0]);
+    // Fifty bytes kept for each input would show.
+    expect(usedBytes() - before).toBeLessThan(48 * 1024 * 1024);
+    // The inputs really got as far as they should.
+    expect(fuzzer.frames).toBeGreaterThan(INPUTS / 5);
+    expect(fuzzer.joined).toBeGreaterThan(1_000);
+    expect(fuzzer.badBodies).toBeGreaterThan(10_000);
+  },
+  campaignTimeoutMs(300_000),
+);

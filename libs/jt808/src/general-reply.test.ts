@@ -1,13 +1,13 @@
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeMessage } from './encode-message.ts';
 import { addressOf } from './frame.ts';
 import { GENERAL_REPLY_MAX_BYTES, writeGeneralReply } from './general-reply.ts';
 import { platformGeneralResponse } from './messages/session.ts';
 import { split } from './testing/shared.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const word = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0x7e7e, 0x7d7e, 0x7d7d, 0x007d));
 const digits = fc.array(fc.constantFrom('7E', '7D', '00', '13', 'FF'), { minLength: 6, maxLength: 6 });
@@ -34,7 +34,7 @@ it('writes the very bytes of the declared message, for every header and value', 
         expect(declared).toEqual([target.subarray(3, end)]);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   );
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { describeMessageBody } from './describe.ts';
 import { EDITIONS } from './edition.ts';
 import { encodeMessage } from './encode-message.ts';
@@ -19,7 +19,7 @@ import { allMessages } from './registry.ts';
 import { arbitraryOf } from './testing/arbitraries.ts';
 import { split } from './testing/shared.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const cases = allMessages.flatMap((definition) =>
   EDITIONS.map((edition) => [definition.name, edition, definition] as [string, typeof edition, MessageDefinition]),
@@ -36,7 +36,7 @@ describe('every message in every edition', () => {
         expect(encodeBody(definition, decoded, edition)).toEqual(wire);
         expect(Object.keys(describeMessageBody(definition.id, wire, edition))).not.toContain('error');
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   });
 
@@ -50,7 +50,7 @@ describe('every message in every edition', () => {
         expect(frames.map((frame) => frame.serial)).toEqual(frames.map((_frame, index) => (0xfffe + index) & 0xffff));
         expect(frames.length > 1).toBe(frames[0]?.subpackage !== null);
       }),
-      { numRuns: 5 },
+      { numRuns: propertyRuns(5) },
     );
   });
 });
@@ -67,7 +67,7 @@ it.each(Object.entries<ExtraDefinition>(extraDefinitions))(
             : definition.lengths.includes(extra.bytes.length);
         expect(readExtra(definition, extra)).toEqual(isStandard ? values : undefined);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   },
 );
@@ -81,7 +81,7 @@ it.each(
     fc.property(value, (given: string | number) => {
       expect(parameterValue(makeParameter(id, given))).toBe(given);
     }),
-    { numRuns: 20 },
+    { numRuns: propertyRuns(20) },
   );
 });
 
@@ -94,7 +94,7 @@ it.each(Object.entries<ParameterStructure>(parameterStructures))(
         const wire = makeStructuredParameter(structure, readParameter(structure, item) ?? {});
         expect(wire.bytes.equals(item.bytes)).toBe(true);
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   },
 );

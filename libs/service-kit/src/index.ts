@@ -33,6 +33,7 @@ export { type FilePath, signFilePath, verifyFilePath } from './file-signature.ts
 export { type IdempotencyStore, type KeptAnswer, type KeptRequest, onlyOnce } from './idempotency.ts';
 export { expectedVersion, otherVersion, requireVersion, versionMismatch } from './if-match.ts';
 export { parseJsonBody } from './json-body.ts';
+export { lazyCheck, type SchemaCheck } from './lazy-check.ts';
 export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
 export { createLogger, type Logger, shownUrl } from './log.ts';
 export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './media-signature.ts';

@@ -2,6 +2,7 @@ import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { AppError, type ErrorDetail } from './errors.ts';
+import { lazyCheck } from './lazy-check.ts';
 import type { RequestContext } from './route.ts';
 import { faultOf, maxDetails } from './validate.ts';
 
@@ -29,7 +30,7 @@ export const ignoredFieldsOf = (context: RequestContext): readonly string[] => i
  * taken; unknown and read-only fields are left out and remembered for `meta.ignored_fields`, or refused with `X-Strict-Body: true`; every fault is a detail.
  */
 export function compilePlatformBody(schema: TSchema): (raw: unknown, context: RequestContext) => unknown {
-  const check = ajv.compile(schema);
+  const check = lazyCheck(ajv, schema);
   return (raw, context) => {
     const unknown: string[] = [];
     const value = known(schema, unwrap(raw, schema), '', unknown);

@@ -1,7 +1,8 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import { AppError, type ErrorDetail } from './errors.ts';
+import { lazyCheck, type SchemaCheck } from './lazy-check.ts';
 
 // verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity.
 const options = { useDefaults: true, strict: false, strictNumbers: true, verbose: true } as const;
@@ -23,7 +24,7 @@ for (const each of [ajv, parameterAjv]) each.addFormat('uint64', true);
 
 /** Compiles a check that fills in defaults and answers the value, or throws a 400 whose sentence names the faulty part. */
 export function compileBody(schema: TSchema): (value: unknown) => unknown {
-  const check = ajv.compile(schema);
+  const check = lazyCheck(ajv, schema);
   return (value) => {
     if (!check(value)) {
       const details = (check.errors ?? []).map(faultOf);
@@ -65,7 +66,7 @@ export function compileParameters(
   kind: 'query' | 'path',
 ): (raw: Readonly<Record<string, unknown>>) => unknown {
   const properties = Object.entries(schema.properties as Record<string, ParameterSchema>);
-  const check = parameterAjv.compile({
+  const check = lazyCheck(parameterAjv, {
     ...schema,
     properties: Object.fromEntries(properties.map(([name, property]) => [name, checkable(property)])),
   });
@@ -111,7 +112,7 @@ function fromText(schema: ParameterSchema, text: string): unknown {
   return text;
 }
 
-const firstError = (check: ValidateFunction): ErrorObject | undefined => check.errors?.[0];
+const firstError = (check: SchemaCheck): ErrorObject | undefined => check.errors?.[0];
 
 function sentence(whole: string, part: string, error: ErrorObject | undefined): string {
   if (error === undefined) return `${whole} is invalid.`;

@@ -15,6 +15,7 @@ export {
   type Database,
   type Db,
   dropIndexIfExists,
+  indexNames,
   isDatabaseAway,
   isDuplicateKey,
   openDatabase,

@@ -86,16 +86,16 @@ async function answersInTime(db: Db, timeoutMs: number): Promise<boolean> {
   }
 }
 
-/** FerretDB 1 keeps a connection to SQLite for each statement of one command until its end, and has a hundred: a command with more would wait for itself for ever. */
-const statementsAtOnce = 50;
+/** Bounds one command: a server writes to a collection by one command at a time, and others wait for it. */
+const bulkBatchSize = 500;
 
 /** Writes many things in no particular order, in commands of a size that every server takes. What has been written before a failure stays. */
 export async function writeInBulk<T extends Document>(
   collection: Collection<T>,
   operations: readonly AnyBulkWriteOperation<T>[],
 ): Promise<void> {
-  for (let at = 0; at < operations.length; at += statementsAtOnce)
-    await collection.bulkWrite(operations.slice(at, at + statementsAtOnce), { ordered: false });
+  for (let at = 0; at < operations.length; at += bulkBatchSize)
+    await collection.bulkWrite(operations.slice(at, at + bulkBatchSize), { ordered: false });
 }
 
 /** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */
@@ -103,6 +103,16 @@ export const isDuplicateKey = (error: unknown): boolean => error instanceof Mong
 
 /** NamespaceNotFound and IndexNotFound. */
 const missingIndex: ReadonlySet<unknown> = new Set([26, 27]);
+
+/** Returns the names of a collection's indexes; none where it does not exist. */
+export async function indexNames<T extends Document>(collection: Collection<T>): Promise<string[]> {
+  try {
+    return (await collection.indexes()).flatMap(({ name }) => name ?? []);
+  } catch (error) {
+    if (error instanceof MongoServerError && missingIndex.has(error.code)) return [];
+    throw error;
+  }
+}
 
 /** Drops an index of a release before, by its name. */
 export async function dropIndexIfExists<T extends Document>(collection: Collection<T>, name: string): Promise<void> {

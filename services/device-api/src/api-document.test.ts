@@ -4,6 +4,7 @@ import { compileBody, compileParameters, createApi, createLogger } from '@fleet/
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
+import { compileSchemas } from '../../../libs/service-kit/src/testing/compile-schemas.ts';
 import { apiDocument, partnerDocument, videoDocument } from './api-document.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -78,6 +79,7 @@ describe('openapi.json', () => {
     );
     expect(served.toSorted()).toEqual(described.toSorted());
     expect(served).toHaveLength(routes.length);
+    for (const route of routes) expect(() => compileSchemas(route)).not.toThrow();
   });
 
   it('is served, with a page over it that takes nothing from elsewhere', async () => {

@@ -1,7 +1,8 @@
 import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../../libs/service-kit/src/testing/property-seed.ts';
+import { campaignSize } from '../../../libs/service-kit/src/testing/campaign-size.ts';
+import { propertySettings } from '../../../libs/service-kit/src/testing/property-settings.ts';
 import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import {
   type CameraAnswer,
@@ -15,9 +16,9 @@ import {
 import { type Camera, control, remove, said, UploadWorld, uploadPath } from './testing/upload-world.ts';
 import type { Answer, Client } from './testing/world.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
-const runs = Number(process.env['UPLOAD_MODEL_RUNS'] ?? 200);
+const runs = campaignSize({ what: 'runs of two replicas', normal: 200, setting: 'UPLOAD_MODEL_RUNS' });
 const atOnce = 5;
 // Real servers on a machine that may be busy, and a failure is made small.
 jest.setTimeout(120_000 + runs * 2_000);

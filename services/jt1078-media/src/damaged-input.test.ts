@@ -1,10 +1,11 @@
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { campaignSize, campaignTimeoutMs } from '../../../libs/service-kit/src/testing/campaign-size.ts';
 import { CameraVoice, TcpCamera, testCard, UdpCamera } from './testing/camera.ts';
 import { startWorld, type World, waitFor } from './testing/harness.ts';
 import { Player, probe, statusOf } from './testing/player.ts';
 
-jest.setTimeout(60_000);
+jest.setTimeout(campaignTimeoutMs(60_000));
 
 let world: World;
 let card: AccessUnit[];
@@ -37,6 +38,8 @@ function damaged(packets: readonly Buffer[], random: () => number): Buffer[] {
   });
 }
 
+const rounds = campaignSize({ what: 'rounds of damaged packets', normal: 20 });
+
 describe('damaged packets', () => {
   it.each(['tcp', 'udp'] as const)('over %s give FLV that ffprobe reads, whose times never go back', async (way) => {
     // FUZZ_SEED: another look at the same.
@@ -53,7 +56,7 @@ describe('damaged packets', () => {
       });
     await camera.send(...round());
     const player = await Player.open(world.url(id));
-    for (let i = 0; i < 20; i += 1) await camera.send(...damaged(round(), random));
+    for (let i = 0; i < rounds; i += 1) await camera.send(...damaged(round(), random));
     // What comes whole again plays again.
     const seen = player.video.length;
     await camera.send(...round(), ...round());

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { compileBody, compileParameters, createApi, createLogger } from '@fleet/service-kit';
+import { compileBody, compileParameters, compilePlatformBody, createApi, createLogger } from '@fleet/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
+import { compileSchemas } from '../../../libs/service-kit/src/testing/compile-schemas.ts';
 import { may, roles } from './access/roles.ts';
 import { declaredRoutes } from './api-document.ts';
 import { operationsOf, readDocument, resolved, type Schema } from './testing/document.ts';
@@ -37,6 +38,10 @@ describe('openapi.json', () => {
     const own = [...new Set(served)].filter((path) => /^(get|post|put|delete) /.test(path));
     expect(own.toSorted()).toEqual(operations.map(({ method, path }) => `${method} ${path}`).toSorted());
     expect(own).toHaveLength(routes.length);
+  });
+
+  it('is of routes whose schemas compile', () => {
+    for (const route of declaredRoutes()) expect(() => compileSchemas(route, compilePlatformBody)).not.toThrow();
   });
 });
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type Bus, DeviceAsker, openBus, servePing } from '@fleet/bus';
+import { type Bus, DeviceAsker, openBus } from '@fleet/bus';
 import {
   adminRoutes,
   createLogger,
@@ -18,37 +18,25 @@ import { allowedOrigins } from './access/origins.ts';
 import { Principals } from './access/principals.ts';
 import { platformRateLimits } from './access/rate-limits.ts';
 import { noteUnheardChanges } from './access/unheard-changes.ts';
-import { createPlatformApi, createPlatformApp } from './app.ts';
+import { createPlatformApp } from './app.ts';
 import { Background } from './background.ts';
 import { bootstrap, UntilDone } from './bootstrap.ts';
-import { type Config, rolesOf, schema } from './config.ts';
+import { type Config, type Role, rolesOf, schema } from './config.ts';
 import type { Deps } from './deps.ts';
-import { serveApiKeys } from './domains/api-keys/handlers.ts';
-import { serveAudit } from './domains/audit/handlers.ts';
 import { billingOf } from './domains/billing/billing.ts';
-import { CommandWorker, workerTimes } from './domains/commands/worker.ts';
 import { ocrEngine } from './domains/documents/ocr.ts';
 import { Notifications } from './domains/notifications/raise.ts';
 import { PartnerChannels } from './domains/partners/channels.ts';
-import { servePartners } from './domains/partners/handlers.ts';
 import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
-import { serveVehicles } from './domains/vehicles/handlers.ts';
-import { serveWebhooks } from './domains/webhooks/handlers.ts';
-import { startAttachments } from './events/attachments.ts';
 import { announceChanges } from './events/record-changes.ts';
-import { startEvents } from './events/start.ts';
 import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
 import { platformError } from './routes/errors.ts';
 import { platformMessages } from './senders/platform-messages.ts';
-import { startSenders } from './senders/start.ts';
 import { migrate } from './store/migrations.ts';
 import { Records } from './store/records.ts';
-import { Sweeper } from './sweeper.ts';
-import { startTelemetry } from './telemetry/start.ts';
-import { startWebsocket } from './websocket/start.ts';
 
 export interface PlatformApi extends Running {
   readonly httpPort: number;
@@ -121,9 +109,12 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   // For a start that fails before there is anybody who could be answered.
   lifecycle.onStop('http', () => (closing ??= closeHttp()));
 
+  const loading = loadRoles(rolesOf(config.PLATFORM_ROLES));
   const opened = await openBus(config.NATS_URL, { name, log });
-  bus = opened;
   lifecycle.onStop('bus', () => opened.close());
+  // Ready means that the roles are served: nothing is awaited between this line and their start.
+  const parts = await loading;
+  bus = opened;
   announceChanges(records, opened);
   const deps = makeDeps(config, log, lifecycle, {
     database,
@@ -139,26 +130,29 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   // Requests under way end with all that they need.
   lifecycle.onStop('requests', () => (closing ??= closeHttp()));
   const origins = allowedOrigins(config.PUBLIC_BASE_URL, config.ALLOWED_ORIGINS);
-  const roles = rolesOf(config.PLATFORM_ROLES);
-  if (roles.has('api')) {
-    serve(createPlatformApi(deps, { principals, origins }));
-    serveBus(deps, lifecycle);
-    const commands = new CommandWorker(deps, workerTimes(config));
-    lifecycle.onStop('command queue', () => commands.stop());
-    if (overrides.isSweeping !== false) {
-      const sweeper = new Sweeper(deps, () => firstRecords.isDone);
-      lifecycle.onStop('sweeps', () => sweeper.stop());
-    }
-  }
-  if (roles.has('websocket')) startWebsocket(deps, lifecycle, http.server, { principals, origins, metrics });
-  if (roles.has('telemetry')) {
-    const { heard } = startEvents(deps, lifecycle);
-    startAttachments(deps, lifecycle, { registry: metrics });
-    startSenders(deps, lifecycle, { registry: metrics });
-    startTelemetry(deps, lifecycle, { registry: metrics, onHeard: heard });
-  }
+  parts.startApi?.(deps, lifecycle, {
+    serve,
+    principals,
+    origins,
+    isSweeping: overrides.isSweeping !== false,
+    hasFirstRecords: () => firstRecords.isDone,
+  });
+  parts.startWebsocket?.(deps, lifecycle, http.server, { principals, origins, metrics });
+  parts.startTelemetryRole?.(deps, lifecycle, metrics);
   log.info({ httpPort: http.port }, 'started');
   return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
+}
+
+/** Loads the modules of this process's roles alone, while the backends are connected to: they are most of the service. */
+async function loadRoles(roles: ReadonlySet<Role>) {
+  const api = roles.has('api') ? await import('./api-role.ts') : undefined;
+  const websocket = roles.has('websocket') ? await import('./websocket/start.ts') : undefined;
+  const telemetry = roles.has('telemetry') ? await import('./telemetry-role.ts') : undefined;
+  return {
+    startApi: api?.startApi,
+    startWebsocket: websocket?.startWebsocket,
+    startTelemetryRole: telemetry?.startTelemetryRole,
+  };
 }
 
 function makeDeps(
@@ -212,18 +206,4 @@ function makeDeps(
     maps,
     limits: platformRateLimits(config, redis),
   };
-}
-
-function serveBus(deps: Deps, lifecycle: Lifecycle): void {
-  const { bus, records, log } = deps;
-  const onError = (error: unknown): void => log.error({ err: error }, 'a bus request failed');
-  for (const served of [
-    ...serveApiKeys(bus, records, onError),
-    ...serveVehicles(bus, records, onError),
-    ...servePartners(deps, onError),
-    serveAudit(deps),
-    ...serveWebhooks(bus, deps, onError),
-    servePing(bus, 'platform-api', { onError }),
-  ])
-    lifecycle.onStop('bus request', () => served.stop());
 }

@@ -7,15 +7,16 @@ import { announce, uploadRevoked } from '@fleet/bus';
 import { createLogger, type Logger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { array, configureGlobal, constantFrom, oneof, sample, string, tuple } from 'fast-check';
-import { propertySeed } from '../../../libs/service-kit/src/testing/property-seed.ts';
+import { campaignSize, campaignTimeoutMs } from '../../../libs/service-kit/src/testing/campaign-size.ts';
+import { propertySettings } from '../../../libs/service-kit/src/testing/property-settings.ts';
 import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { RawControl } from './testing/raw-control.ts';
 import { clipBytes, World } from './testing/world.ts';
 
-configureGlobal({ seed: propertySeed });
+configureGlobal(propertySettings);
 
 // Real servers on a machine that may be busy.
-jest.setTimeout(120_000);
+jest.setTimeout(campaignTimeoutMs(120_000));
 
 const logged: string[] = [];
 
@@ -98,7 +99,10 @@ describe('command lines', () => {
     const before = outside();
     // FUZZ_SEED: other lines. The server repeats some of what it is told, and a line of chance may have the words that are looked for.
     const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
-    const runs = sample(array(line, { minLength: 5, maxLength: 25 }), { numRuns: 40, seed });
+    const runs = sample(array(line, { minLength: 5, maxLength: 25 }), {
+      numRuns: campaignSize({ what: 'FTP sessions of random lines', normal: 40 }),
+      seed,
+    });
     for (const [index, lines] of runs.entries()) {
       const control = await world.raw(index % 4 === 0 ? undefined : await world.granted());
       for (const text of lines) await control.send(`${text.replaceAll(/[\r\n]/g, ' ')}\r\n`);

@@ -28,7 +28,7 @@ import type { OpenFile } from './receiving/open-upload.ts';
 import { OpenUploads } from './receiving/open-uploads.ts';
 import { ClipDirectory, type UploadPlace } from './store/clip-directory.ts';
 import { DiskCheck } from './store/disk-check.ts';
-import { openObjectStore } from './store/object-store.ts';
+import { openObjectStore } from './store/open-object-store.ts';
 import { ownPod } from './store/own-pod.ts';
 import { SweepLock } from './store/sweep-lock.ts';
 import { grant } from './use-cases/grant-upload.ts';
@@ -90,7 +90,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     });
     lifecycle.onStop('redis', () => redis.destroy());
     const records = new UploadRecords(database);
-    const objects = openObjectStore(config);
+    const objects = await openObjectStore(config);
     lifecycle.onStop('object storage', () => objects?.close());
     const stored = openClips({ config, directory: clips, objects, records, lifecycle, metrics: metrics.registry, log });
     const files = await openMedia({ config, pod, objects, disk, lifecycle, metrics: metrics.media, log });

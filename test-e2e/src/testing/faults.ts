@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { until } from './until.ts';
-import type { World } from './world.ts';
+import type { OwnWorld, World } from './world.ts';
 
 /** Names of the backends that a start runs itself. */
 export type Backend = 'nats' | 'redis' | 'mongodb';
@@ -24,7 +24,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /** Signals one process of the product, by default so that it dies without a word, and gives its id. */
-export function kill(world: World, name: string, how: NodeJS.Signals = 'SIGKILL'): number {
+export function kill(world: OwnWorld, name: string, how: NodeJS.Signals = 'SIGKILL'): number {
   const pid = pidOf(world, name);
   if (pid === undefined) throw new Error(`${name} does not run`);
   signal(pid, how);
@@ -64,7 +64,7 @@ function holdPort(port: number): Promise<Server | undefined> {
  * Kills a backend and holds its port, so that it stays away however often the launcher starts it again. `giveBack` lets the next start succeed, and resolves
  * when the product is healthy.
  */
-export async function takeAway(world: World, name: Backend): Promise<{ giveBack(): Promise<void> }> {
+export async function takeAway(world: OwnWorld, name: Backend): Promise<{ giveBack(): Promise<void> }> {
   const port = Number(new URL(world.product.runtime.backends[`${name}_url`]).port);
   const holder = await until(
     `the port of ${name}`,

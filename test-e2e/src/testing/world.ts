@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type RunningProduct, startProduct } from '@fleet/local/product';
+import { type ProductView, type RunningProduct, startProduct, viewProduct } from '@fleet/local/product';
 import { type ClipSpec, cameraClips, SimulatedTerminal, type TerminalOptions } from '@fleet/terminal-simulator';
 
 /** An answer of the product, read whole. */
@@ -14,12 +14,22 @@ export type TerminalSetup = Partial<TerminalOptions> & { look?: Partial<ClipSpec
 
 /** A running product with terminals of the test: everything goes through its real ports. */
 export interface World {
-  readonly product: RunningProduct;
+  readonly product: ProductView;
   /** GET below `/api/v1`. */
   get(path: string, init?: RequestInit): Promise<Answer>;
   /** Starts a terminal and waits until it takes commands. */
   terminal(setup?: TerminalSetup): Promise<SimulatedTerminal>;
   stop(): Promise<void>;
+}
+
+/** A world whose product nobody else uses: its processes may be killed. */
+export interface OwnWorld extends World {
+  readonly isOwn: true;
+}
+
+/** A world whose product the test file has started. */
+export interface StartedWorld extends OwnWorld {
+  readonly product: RunningProduct;
 }
 
 /** Clips are made once and kept between runs, in an ignored folder. */
@@ -36,17 +46,97 @@ const raisedLimits = {
   RATE_LIMIT_HEALTH_BURST: '100000',
 };
 
+/** Settings of products from the pool: no limit is in the way of a file, and partners may be called on this machine. */
+const poolSettings = {
+  ...raisedLimits,
+  LOG_LEVEL: 'info',
+  RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
+  RATE_LIMIT_PLATFORM_BURST: '100000',
+  RATE_LIMIT_LOGIN_PER_MINUTE: '1000',
+  PARTNER_COMMAND_ENABLED: 'true',
+  PARTNER_COMMAND_ALLOW_HTTP: 'true',
+  PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8',
+  ATTACHMENT_AGAIN_MINUTES: '1,1,1',
+};
+
+/** Waits of a product whose devices often say nothing: longer than a good device takes on a busy machine. */
+export const shortWaits = {
+  deviceReplyTimeoutMs: 6_000,
+  uploadControlTimeoutMs: 5_000,
+  firstPacketWaitMs: 1_500,
+} as const;
+
+/** Settings for `shortWaits`. */
+export const shortWaitSettings = {
+  DEVICE_REPLY_TIMEOUT_MS: String(shortWaits.deviceReplyTimeoutMs),
+  UPLOAD_CONTROL_TIMEOUT_MS: String(shortWaits.uploadControlTimeoutMs),
+  FIRST_PACKET_WAIT_MS: String(shortWaits.firstPacketWaitMs),
+};
+
+/** Number of this test file: files of one process have the same process id. */
+let fileNumber = process.pid % 10_000;
 let numbers = 0;
 
 /** A terminal number that no other terminal of this run has. */
 export function newPhone(digits: 12 | 20 = 12): string {
   numbers += 1;
-  return `139${String(process.pid % 10_000).padStart(4, '0')}${String(numbers).padStart(5, '0')}`.padStart(digits, '0');
+  return `139${String(fileNumber).padStart(4, '0')}${String(numbers).padStart(5, '0')}`.padStart(digits, '0');
 }
 
-/** Starts a product of its own on free ports, without the simulated fleet. */
-export async function startWorld(env: Record<string, string> = {}): Promise<World> {
+/** Starts a product of its own on free ports, without the simulated fleet: for files whose settings no other file has, or that stop it. */
+export async function startWorld(env: Record<string, string> = {}): Promise<StartedWorld> {
   const product = await startProduct({ env: { LOG_LEVEL: 'info', ...raisedLimits, ...env } });
+  return { ...worldOf(product, () => product.stop()), isOwn: true };
+}
+
+/**
+ * Borrows a product until `stop`: nobody else uses it, so that its processes may be killed. Earlier files have left records, and counters that are not 0. Without
+ * `npm test` a product is started.
+ */
+export async function borrowWorld(more: Record<string, string> = {}): Promise<OwnWorld> {
+  const settings = { ...poolSettings, ...more };
+  const lease = await acquire(settings, false);
+  if (lease === undefined) return startWorld(settings);
+  return { ...worldOf(viewProduct(lease.dataDir), lease.release), isOwn: true };
+}
+
+/**
+ * Joins the product that all files share which neither kill anything nor need settings of their own. Other files use it at the same time: what a file counts
+ * or lists has to be of its own terminals and accounts. Without `npm test` a product is started.
+ */
+export async function shareWorld(): Promise<World> {
+  const lease = await acquire(poolSettings, true);
+  return lease === undefined ? startWorld(poolSettings) : worldOf(viewProduct(lease.dataDir), lease.release);
+}
+
+interface Lease {
+  readonly dataDir: string;
+  readonly release: () => Promise<void>;
+}
+
+/** Acquires a product from the pool of `npm test`. Returns undefined where there is none. */
+async function acquire(settings: Record<string, string>, isShared: boolean): Promise<Lease | undefined> {
+  const url = process.env['PRODUCT_POOL_URL'];
+  if (url === undefined) return undefined;
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`The pool of products failed: ${await response.text()}`);
+    return response.json();
+  };
+  const { id, dataDir, file } = (await post('/acquire', { settings, isShared })) as {
+    id: number;
+    dataDir: string;
+    file: number;
+  };
+  fileNumber = file;
+  return { dataDir, release: async () => void (await post('/release', { id })) };
+}
+
+/** Creates the world of a product; `end` is called when its terminals have stopped. */
+function worldOf<Product extends ProductView>(
+  product: Product,
+  end: () => Promise<void>,
+): World & { readonly product: Product } {
   const terminals: SimulatedTerminal[] = [];
   return {
     product,
@@ -64,7 +154,7 @@ export async function startWorld(env: Record<string, string> = {}): Promise<Worl
     },
     stop: async () => {
       await Promise.all(terminals.map((terminal) => terminal.stop()));
-      await product.stop();
+      await end();
     },
   };
 }

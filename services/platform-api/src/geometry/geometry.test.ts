@@ -4,14 +4,14 @@ import { distance } from '@turf/distance';
 import { kinks } from '@turf/kinks';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import { bboxOf, boundsOf, isWithin, overlap, readBbox } from './bounds.ts';
 import { joined, lengthM, nearestOnLine } from './lines.ts';
 import { decodePolyline, encodePolyline } from './polyline.ts';
 import { bearingDeg, compassPoint, destination, distanceM, nearLongitude, type Position } from './positions.ts';
 import { areaM2, isInRing, openRing, ringFault } from './rings.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true, noDefaultInfinity: true });
 const position = (maxLat = 85): fc.Arbitrary<Position> => fc.tuple(number(-maxLat, maxLat), number(-180, 180));
@@ -140,7 +140,7 @@ describe('rings', () => {
         const crosses = kinks(polygon(ring)).features.length > 0;
         expect(hasFault).toBe(crosses || touches(ring));
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -1,10 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Collection, type Database, writeInBulk } from '@fleet/storage';
 
-/**
- * How much is written in one go, and how long the pause behind it is at most. The embedded database has one lock for all that write: an alarm waits for a bulk that is under
- * way, and behind it for its turn.
- */
+/** How much is written in one command, and the longest pause after it. An alarm waits for the command that is under way. */
 export const gentleWrites = { atOnce: 10, longestPauseMs: 100 } as const;
 
 type Operations<T extends object> = Parameters<typeof writeInBulk<T>>[1];

@@ -1,4 +1,4 @@
-import { type Database, dropIndexIfExists } from '@fleet/storage';
+import { type Database, dropIndexIfExists, indexNames } from '@fleet/storage';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
 import { indexes, replacedIndexes } from './indexes.ts';
 
@@ -40,12 +40,16 @@ async function completeVehicles(database: Database): Promise<void> {
 
 /** Drops indexes that wider ones replace, once these exist. */
 async function replaceIndexes(database: Database): Promise<void> {
-  const replaced = new Set(replacedIndexes.map(({ collection }) => collection));
-  for (const { collection, keys } of indexes)
-    if (replaced.has(collection)) await database.collection(collection).createIndex({ ...keys });
-  for (const { collection, keys } of replacedIndexes) {
-    const name = Object.entries(keys).flat().join('_');
-    await dropIndexIfExists(database.collection(collection), name);
+  for (const name of new Set(replacedIndexes.map(({ collection }) => collection))) {
+    const collection = database.collection(name);
+    const known = await indexNames(collection);
+    const replaced = replacedIndexes
+      .filter((index) => index.collection === name)
+      .map(({ keys }) => Object.entries(keys).flat().join('_'))
+      .filter((index) => known.includes(index));
+    if (replaced.length === 0) continue;
+    for (const index of indexes) if (index.collection === name) await collection.createIndex({ ...index.keys });
+    for (const index of replaced) await dropIndexIfExists(collection, index);
   }
 }
 

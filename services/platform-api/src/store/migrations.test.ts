@@ -118,7 +118,8 @@ describe('migrate', () => {
     await migrate(database, log);
     const held = await Lease.take(database, 'migrations');
     let isDone = false;
-    const waiting = migrate(replica, log).then(() => (isDone = true));
+    const list = [...migrations, { id: 1_000, name: 'of the next release', up: async () => undefined }];
+    const waiting = migrate(replica, log, { list }).then(() => (isDone = true));
     await until(async () => (await leases.countDocuments()) === 1);
     expect(isDone).toBe(false);
     held.check();
@@ -126,10 +127,41 @@ describe('migrate', () => {
     await waiting;
     const stopped = new AbortController();
     const other = await Lease.take(database, 'migrations');
-    const abandoned = migrate(replica, log, { signal: stopped.signal });
+    const later = [...list, { id: 1_001, name: 'of the release after', up: async () => undefined }];
+    const abandoned = migrate(replica, log, { list: later, signal: stopped.signal });
     stopped.abort();
     await expect(abandoned).rejects.toThrow(/abort/i);
     await other.giveBack();
+  });
+
+  it('waits for no lease where nothing is missing', async () => {
+    await migrate(database, log);
+    const held = await Lease.take(database, 'migrations');
+    await expect(migrate(replica, log)).resolves.toBeUndefined();
+    await held.giveBack();
+  });
+
+  it('creates indexes again after a change of their list, and not otherwise', async () => {
+    const keysOf = async (collection: string): Promise<object[]> =>
+      (await database.collection(collection).indexes()).map(({ key }) => key);
+    const list: Migration[] = [];
+    const first = [{ collection: 'things', keys: { accountId: 1, _id: -1 } }] as const;
+    await migrate(database, log, { list, indexes: first });
+    expect(await keysOf('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }]);
+    await database.collection('things').dropIndexes();
+    await migrate(database, log, { list, indexes: first });
+    expect(await keysOf('things')).toEqual([{ _id: 1 }]);
+    await migrate(replica, log, { list, indexes: [...first, { collection: 'things', keys: { createdAt: 1 } }] });
+    expect(await keysOf('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }, { createdAt: 1 }]);
+  });
+
+  it('creates the other indexes where the server refuses one, and tries that one again at the next start', async () => {
+    const refused = { collection: 'things', keys: { place: 'no such kind' as never } };
+    const wanted = [refused, { collection: 'things', keys: { createdAt: 1 } }] as const;
+    await migrate(database, log, { list: [], indexes: wanted });
+    const made = await database.collection('things').indexes();
+    expect(made.map(({ key }) => key)).toEqual([{ _id: 1 }, { createdAt: 1 }]);
+    expect(await database.collection('migrations').countDocuments()).toBe(0);
   });
 
   it('has ids that are unique and names, and indexes without repetition', () => {

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { Logger } from '@fleet/service-kit';
-import type { Database } from '@fleet/storage';
-import { indexes } from './indexes.ts';
+import type { Collection, Database } from '@fleet/storage';
+import pLimit from 'p-limit';
+import { type Index, indexes } from './indexes.ts';
 import { Lease } from './lease.ts';
 import { type Migration, migrations } from './migration-list.ts';
 
@@ -10,43 +12,109 @@ interface Applied {
   readonly appliedAt: Date;
 }
 
+/** The indexes that the database has; the fingerprint is that of the list they were created from. */
+interface CreatedIndexes {
+  readonly _id: 'indexes';
+  readonly fingerprint: string;
+  readonly appliedAt: Date;
+}
+
+/** Collections whose indexes are created at the same time. */
+const indexConcurrency = 4;
+
 /**
- * Brings the database to where this release needs it: the numbered migrations that it has not seen, in their order, then the indexes. One replica does it, the
- * others wait for it; a replica that dies at it is followed by another, so a migration may run again and has to bear that.
+ * Brings the database to the state that this release needs: runs the missing migrations in the order of their ids, then creates the indexes.
+ * Reads one collection and returns where nothing is missing. Otherwise one replica does the work and the others wait for it.
+ * A migration may run again after a crash and has to allow for that.
  */
 export async function migrate(
   database: Database,
   log: Logger,
-  options: { readonly list?: readonly Migration[]; readonly signal?: AbortSignal } = {},
+  options: {
+    readonly list?: readonly Migration[];
+    readonly indexes?: readonly Index[];
+    readonly signal?: AbortSignal;
+  } = {},
 ): Promise<void> {
   const list = options.list ?? migrations;
+  const wanted = options.indexes ?? indexes;
+  const fingerprint = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
+  const applied = database.collection<Applied | CreatedIndexes>('migrations');
+  const isCurrent = ({ ids, created }: State): boolean =>
+    list.every(({ id }) => ids.has(id)) && created === fingerprint;
+  // A replica that was killed while it held the lease would delay the next start until the lease expires.
+  if (isCurrent(await readState(applied))) return;
   const lease = await Lease.take(database, 'migrations', options);
   try {
-    const applied = database.collection<Applied>('migrations');
-    const known = new Set((await applied.find().toArray()).map(({ _id }) => _id));
+    const { ids, created } = await readState(applied);
     for (const { id, name, up } of list.toSorted((a, b) => a.id - b.id)) {
-      if (known.has(id)) continue;
+      if (ids.has(id)) continue;
       log.info({ id, name }, 'migrating');
       await up(database);
       lease.check();
       await applied.insertOne({ _id: id, name, appliedAt: new Date() });
     }
-    for (const { collection, keys } of indexes) await makeIndex(database, collection, keys, log);
+    if (created === fingerprint || !(await createIndexes(database, wanted, log))) return;
+    lease.check();
+    await applied.updateOne({ _id: 'indexes' }, { $set: { fingerprint, appliedAt: new Date() } }, { upsert: true });
   } finally {
     await lease.giveBack();
   }
 }
 
-/** An index that the server does not know (the embedded one has no geographic ones) costs speed, nothing else. */
-async function makeIndex(
+interface State {
+  readonly ids: ReadonlySet<number>;
+  /** Fingerprint of the created indexes. */
+  readonly created: string | undefined;
+}
+
+async function readState(applied: Collection<Applied | CreatedIndexes>): Promise<State> {
+  const ids = new Set<number>();
+  let created: string | undefined;
+  for (const entry of await applied.find().toArray()) {
+    if (entry._id === 'indexes') created = (entry as CreatedIndexes).fingerprint;
+    else ids.add(entry._id);
+  }
+  return { ids, created };
+}
+
+/** Creates the indexes, with one command for each collection; false where the server has refused one. */
+async function createIndexes(database: Database, wanted: readonly Index[], log: Logger): Promise<boolean> {
+  const byCollection = new Map<string, Index[]>();
+  for (const index of wanted)
+    byCollection.set(index.collection, [...(byCollection.get(index.collection) ?? []), index]);
+  const limit = pLimit(indexConcurrency);
+  const results = await Promise.all(
+    [...byCollection].map(([collection, group]) => limit(() => createGroup(database, collection, group, log))),
+  );
+  return results.every(Boolean);
+}
+
+async function createGroup(
   database: Database,
   collection: string,
-  keys: Readonly<Record<string, 1 | -1 | '2dsphere'>>,
+  group: readonly Index[],
   log: Logger,
-): Promise<void> {
+): Promise<boolean> {
+  const create = (some: readonly Index[]): Promise<unknown> =>
+    database.collection(collection).createIndexes(some.map(({ keys }) => ({ key: { ...keys } })));
   try {
-    await database.collection(collection).createIndex({ ...keys });
+    await create(group);
+    return true;
+  } catch {
+    // One index that the server does not know must not cost the others: the embedded server has no geographic ones.
+    const results = await Promise.all(group.map((index) => createAlone(index, () => create([index]), log)));
+    return results.every(Boolean);
+  }
+}
+
+/** Creates one index; without it queries are slower, nothing else. */
+async function createAlone({ collection, keys }: Index, create: () => Promise<unknown>, log: Logger): Promise<boolean> {
+  try {
+    await create();
+    return true;
   } catch (error) {
-    log.warn({ err: error, collection, keys }, 'an index could not be made');
+    log.warn({ err: error, collection, keys }, 'an index could not be created');
+    return false;
   }
 }

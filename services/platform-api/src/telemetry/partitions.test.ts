@@ -59,7 +59,11 @@ afterEach(async () => {
 });
 
 /** `dropped` is waited for before a partition is let go of. */
-function replica(name: string, line: Line, dropped = Promise.resolve()): { readonly own: () => number[] } {
+function replica(
+  name: string,
+  line: Line,
+  { dropped = Promise.resolve(), pod = null }: { dropped?: Promise<void>; pod?: string | null } = {},
+): { readonly own: () => number[] } {
   const own = new Set<number>();
   const owner = {
     take: (partition: number): void => void own.add(partition),
@@ -68,7 +72,7 @@ function replica(name: string, line: Line, dropped = Promise.resolve()): { reado
       await dropped;
     },
   };
-  shares.push(new PartitionShare(line.database, { name, count, owner, log, times }));
+  shares.push(new PartitionShare(line.database, { name, pod, count, owner, log, times }));
   return { own: () => [...own].sort((a, b) => a - b) };
 }
 
@@ -111,6 +115,32 @@ describe('partitions', () => {
     },
   );
 
+  it('are taken at once by the next process of a pod whose last one was killed, and by no other pod', async () => {
+    const name = newName();
+    const leases = database.collection<{ _id: string }>('telemetry_leases');
+    const held = { holder: 'killed', pod: 'telemetry-0', expiresAt: new Date(Date.now() + 3_600_000) };
+    const ids = ['member:killed', ...all.map((partition) => `partition:${partition}`)];
+    await leases.insertMany(ids.map((id) => ({ _id: `${name}:${id}`, ...held })));
+    const other = replica(name, new Line(), { pod: 'telemetry-1' });
+    await until(async () => (await leases.countDocuments({ pod: 'telemetry-1' })) === 1);
+    const next = replica(name, new Line(), { pod: 'telemetry-0' });
+    await until(() => next.own().length + other.own().length === count);
+    expect([...next.own(), ...other.own()].toSorted((a, b) => a - b)).toEqual(all);
+    expect(next.own().length).toBeGreaterThan(0);
+  });
+
+  it('wait for the lease of a killed process without a name to expire', async () => {
+    const name = newName();
+    const leases = database.collection<{ _id: string }>('telemetry_leases');
+    const held = { holder: 'killed', pod: null, expiresAt: new Date(Date.now() + 3_600_000) };
+    await leases.insertOne({ _id: `${name}:partition:0`, ...held });
+    const next = replica(name, new Line());
+    await until(() => next.own().length === 3);
+    expect(next.own()).toEqual([1, 2, 3]);
+    await leases.updateOne({ _id: `${name}:partition:0` }, { $set: { expiresAt: new Date(0) } });
+    await until(() => next.own().length === count);
+  });
+
   it("are somebody's where they could not be given back", async () => {
     const [line, name] = [new Line(), newName()];
     const first = replica(name, line);
@@ -125,7 +155,7 @@ describe('partitions', () => {
   it('stay with a replica that lets go of others for longer than a lease', async () => {
     const name = newName();
     let letGo: () => void = () => undefined;
-    const first = replica(name, new Line(), new Promise((resolve) => (letGo = resolve)));
+    const first = replica(name, new Line(), { dropped: new Promise((resolve) => (letGo = resolve)) });
     await until(() => first.own().length === count);
     const second = replica(name, new Line());
     await until(() => first.own().length === 2);

@@ -5,6 +5,8 @@ import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 interface Held {
   readonly _id: string;
   readonly holder: string;
+  /** Configured name of the holder's pod; leases of earlier releases have none. */
+  readonly pod?: string | null;
   readonly expiresAt: Date;
 }
 
@@ -38,6 +40,7 @@ interface Own {
 export class PartitionShare {
   readonly #leases: Collection<Held>;
   readonly #name: string;
+  readonly #pod: string | null;
   readonly #count: number;
   readonly #owner: PartitionOwner;
   readonly #log: Logger;
@@ -54,10 +57,18 @@ export class PartitionShare {
 
   constructor(
     database: Database,
-    options: { name: string; count: number; owner: PartitionOwner; log: Logger; times?: ShareTimes },
+    options: {
+      name: string;
+      pod: string | null;
+      count: number;
+      owner: PartitionOwner;
+      log: Logger;
+      times?: ShareTimes;
+    },
   ) {
     this.#leases = database.collection<Held>('telemetry_leases');
     this.#name = options.name;
+    this.#pod = options.pod;
     this.#count = options.count;
     this.#owner = options.owner;
     this.#log = options.log;
@@ -89,8 +100,11 @@ export class PartitionShare {
   readonly #isHeld = (): boolean => performance.now() < this.#heldUntilMs;
 
   async #run(): Promise<void> {
+    let isFirst = true;
     while (!this.#stopped.signal.aborted) {
       try {
+        if (isFirst) await this.#replacePredecessor();
+        isFirst = false;
         await this.#turn();
       } catch (error) {
         this.#log.warn({ err: error }, 'partitions of telemetry can not be shared at the moment');
@@ -104,13 +118,23 @@ export class PartitionShare {
     }
   }
 
+  /** Deletes the leases of an earlier process of this pod: that one was killed, and nobody has to wait for its leases to expire. */
+  async #replacePredecessor(): Promise<void> {
+    if (this.#pod === null) return;
+    await this.#leases.deleteMany({
+      _id: { $gte: `${this.#name}:`, $lt: `${this.#name};` },
+      pod: this.#pod,
+      holder: { $ne: this.#holder },
+    });
+  }
+
   async #turn(): Promise<void> {
     const startedMs = performance.now();
     const now = new Date();
     const expiresAt = new Date(now.getTime() + this.#times.leaseMs);
     await this.#leases.updateOne(
       { _id: this.#memberId(this.#holder) },
-      { $set: { holder: this.#holder, expiresAt } },
+      { $set: { holder: this.#holder, pod: this.#pod, expiresAt } },
       { upsert: true },
     );
     await this.#leases.updateMany({ holder: this.#holder }, { $set: { expiresAt } });
@@ -144,7 +168,7 @@ export class PartitionShare {
 
   async #take(partition: number, { now, expiresAt }: { readonly now: Date; readonly expiresAt: Date }): Promise<void> {
     const _id = this.#partitionId(partition);
-    const held = { holder: this.#holder, expiresAt };
+    const held = { holder: this.#holder, pod: this.#pod, expiresAt };
     const taken = await this.#leases.updateOne({ _id, expiresAt: { $lt: now } }, { $set: held });
     if (taken.modifiedCount === 0) {
       try {

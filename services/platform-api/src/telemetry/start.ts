@@ -53,6 +53,7 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     const consumers = new Map<number, PartitionConsumer>();
     share = new PartitionShare(database, {
       name: 'telemetry',
+      pod: config.POD_ID ?? null,
       count: config.TELEMETRY_PARTITIONS,
       log,
       ...(options.times === undefined ? {} : { times: options.times }),

@@ -1,7 +1,7 @@
 import type { LiveEvent } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
 import { anything, assert, configureGlobal, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
-import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { somewhere } from '../domains/share-links/rules.ts';
 import { readClientMessage } from './client-messages.ts';
@@ -13,7 +13,7 @@ import { snapshotMessages } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { ToldInOrder } from './told-in-order.ts';
 
-configureGlobal({ seed: propertySeed });
+configureGlobal(propertySettings);
 
 const event = (vehicleId: number, timestamp: number): OutgoingEvent =>
   new OutgoingEvent(1, { type: 'location', vehicleId, atMs: 0, data: { timestamp, driver_id: 5 } });
@@ -248,7 +248,7 @@ describe('messages of clients', () => {
     expect(() =>
       assert(
         property(oneof(string(), json(), message), (text) => isAnswered(read(text))),
-        { numRuns: 5_000 },
+        { numRuns: propertyRuns(5_000) },
       ),
     ).not.toThrow();
   });

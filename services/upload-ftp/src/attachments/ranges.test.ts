@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import { Ranges } from './ranges.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const size = 64;
 
@@ -54,7 +54,7 @@ describe('Ranges', () => {
         expect(ranges.cover(size)).toBe(bytes.every(Boolean));
         expect(ranges.end).toBe(bytes.lastIndexOf(true) + 1);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

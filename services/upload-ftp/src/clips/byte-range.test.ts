@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, configureGlobal, nat, property, uint8Array } from 'fast-check';
-import { propertySeed } from '../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import { byteRange, splitRange } from './byte-range.ts';
 
-configureGlobal({ seed: propertySeed });
+configureGlobal(propertySettings);
 
 describe('byteRange (RFC 9110 section 14)', () => {
   it.each([

@@ -13,9 +13,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import type { ConfigOf } from '@fleet/service-kit';
 import type { ByteRange } from '../clips/byte-range.ts';
-import type { clipSettings } from '../clips/settings.ts';
 
 export interface ObjectStoreOptions {
   /** Absent: that of AWS for the region. */
@@ -160,18 +158,3 @@ const isAbsent = (error: unknown): boolean =>
   error instanceof NoSuchKey ||
   error instanceof NotFound ||
   (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404 && error.name !== 'NoSuchBucket');
-
-/** The object storage that the settings name; null where files stay in the directory. */
-export function openObjectStore(config: ConfigOf<typeof clipSettings>): ObjectStore | null {
-  const { CLIPS_S3_BUCKET: bucket, CLIPS_S3_ACCESS_KEY_ID: accessKeyId } = config;
-  const secretAccessKey = config.CLIPS_S3_SECRET_ACCESS_KEY;
-  if (bucket === undefined) return null;
-  return new ObjectStore({
-    endpoint: config.CLIPS_S3_ENDPOINT,
-    region: config.CLIPS_S3_REGION,
-    bucket,
-    prefix: config.CLIPS_S3_PREFIX,
-    credentials:
-      accessKeyId === undefined || secretAccessKey === undefined ? undefined : { accessKeyId, secretAccessKey },
-  });
-}

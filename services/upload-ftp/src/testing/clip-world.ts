@@ -21,7 +21,7 @@ import { testEnv } from '../../../../libs/service-kit/src/testing/server-process
 import { type Clips, openClips } from '../clips/clips.ts';
 import { clipSettings } from '../clips/settings.ts';
 import { ClipDirectory } from '../store/clip-directory.ts';
-import { openObjectStore } from '../store/object-store.ts';
+import { openObjectStore } from '../store/open-object-store.ts';
 
 const secret = clipSettings.CLIPS_SIGNING_SECRET.default;
 
@@ -58,7 +58,7 @@ export class ClipWorld {
     const database = beside?.database ?? openTestDatabase(lifecycle);
     const records = new UploadRecords(database);
     const config = readEnv(clipSettings, { FFMPEG_PATH: testEnv('FFMPEG_PATH'), ...env });
-    const objects = openObjectStore(config);
+    const objects = await openObjectStore(config);
     lifecycle.onStop('object storage', () => objects?.close());
     const clips = openClips({ config, directory, objects, records, lifecycle, metrics: createMetrics('test'), log });
     const app = createApp();

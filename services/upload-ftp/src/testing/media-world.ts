@@ -21,7 +21,7 @@ import { openMedia } from '../media/media.ts';
 import type { MediaAbout, MediaFiles } from '../media/media-files.ts';
 import { uploadMetrics } from '../metrics.ts';
 import { DiskCheck } from '../store/disk-check.ts';
-import { openObjectStore } from '../store/object-store.ts';
+import { openObjectStore } from '../store/open-object-store.ts';
 import { type ClipAnswer, fetchBytes } from './clip-world.ts';
 
 const log = createLogger('media-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
@@ -139,7 +139,7 @@ export class MediaWorld {
     const dir = at.dir ?? (await mkdtemp(join(tmpdir(), 'fleet-media-')));
     const config = loadConfig({ CLIPS_DIR: dir, CLIPS_MIN_FREE_BYTES: '0', UPLOAD_SWEEP_MS: '50', ...env });
     const metrics = uploadMetrics();
-    const objects = openObjectStore(config);
+    const objects = await openObjectStore(config);
     lifecycle.onStop('objects', () => objects?.close());
     const bus = await openBus(`nats://127.0.0.1:${broker.server.port}`, { name: pod, log });
     lifecycle.onStop('bus', () => bus.close());

@@ -174,15 +174,16 @@ func (s *storeCommands) checkNamespace(database, collection, command string) err
 	return err
 }
 
-// findQuery returns the query of a find command.
-func findQuery(params *common.FindParams) (*store.Query, error) {
+// findQuery returns the query of a find command. FerretDB's parameters leave the hint out.
+func findQuery(params *common.FindParams, document *types.Document) (*store.Query, error) {
 	query := &store.Query{Filter: params.Filter, Skip: params.Skip, Limit: params.Limit}
 	sort, err := common.ValidateSortDocument(params.Sort)
 	if err != nil {
 		return nil, sortError(err, "find")
 	}
 	query.Sort = sort
-	useHint(query, params.Hint)
+	hint, _ := document.Get("hint")
+	useHint(query, hint)
 	if direction, err := sort.Get("$natural"); err == nil {
 		if direction != int64(1) {
 			return nil, handlererrors.NewCommandErrorMsgWithArgument(
@@ -235,7 +236,7 @@ func (s *storeCommands) find(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg,
 			handlererrors.ErrBadValue, "tailable cursor requested on non capped collection", "tailable",
 		)
 	}
-	query, err := findQuery(params)
+	query, err := findQuery(params, document)
 	if err != nil {
 		return nil, err
 	}
@@ -756,6 +757,8 @@ func explainedQuery(command *types.Document) (*store.Query, error) {
 	if skip, _ := target.Get("skip"); skip != nil {
 		query.Skip, _ = wholeNumber(skip)
 	}
+	hint, _ := target.Get("hint")
+	useHint(query, hint)
 	sort, _ := target.Get("sort")
 	order, _ := sort.(*types.Document)
 	if pipeline, _ := command.Get("pipeline"); pipeline != nil {

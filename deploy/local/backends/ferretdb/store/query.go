@@ -173,6 +173,7 @@ func (r *Result) close() error {
 
 // matches applies the filter to a document. It decodes the document where its bytes do not decide.
 func (r *Result) matches(raw []byte) (bool, error) {
+	r.matched = nil
 	if r.plan.exact {
 		return true, nil
 	}

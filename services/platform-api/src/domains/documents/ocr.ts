@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { AppError, type Logger } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
-import { createWorker, type Worker } from 'tesseract.js';
+import type { Worker } from 'tesseract.js';
 import type { Config } from '../../config.ts';
 import { Turns } from './turns.ts';
 
@@ -87,7 +87,8 @@ class Tesseract implements OcrEngine {
 }
 
 /** Its data comes from a package: nothing is fetched. */
-function startWorker(): Promise<Worker> {
+async function startWorker(): Promise<Worker> {
+  const { createWorker } = await import('tesseract.js');
   const data = createRequire(import.meta.url).resolve('@tesseract.js-data/eng/package.json');
   const langPath = join(dirname(data), '4.0.0');
   // Without a handler of its own, an error in the worker ends the process.

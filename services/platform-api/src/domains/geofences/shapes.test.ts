@@ -4,14 +4,14 @@ import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { distance } from '@turf/distance';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import { pairs } from '../../coordinates.ts';
 import { overlap } from '../../geometry/bounds.ts';
 import { nearestOnLine } from '../../geometry/lines.ts';
 import { destination, type Position } from '../../geometry/positions.ts';
 import { containing, contains, geometryOf, middleOf, shapeOf } from './shapes.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
 const centre = fc.tuple(number(-60, 60), number(-180, 180)) as fc.Arbitrary<Position>;

@@ -28,30 +28,46 @@ export async function loadTollGates(
   signal?: AbortSignal,
 ): Promise<void> {
   if (file === undefined) return;
-  const read = await readGates(file, log);
+  const text = await readText(file, log);
+  if (text === null) return;
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const files = database.collection<LoadedFile>('loaded_files');
+  const isLoaded = async (): Promise<boolean> => (await files.findOne({ _id: 'toll_gates' }))?.sha256 === sha256;
+  // Without the lease: a replica that was killed while it held the lease would delay the next start until the lease expires.
+  if (await isLoaded()) return;
+  const read = readGates(text, file, log);
   if (read === null) return;
   const lease = await Lease.take(database, 'toll gates', { signal });
   try {
-    const files = database.collection<LoadedFile>('loaded_files');
-    const loaded = await files.findOne({ _id: 'toll_gates' });
-    if (loaded?.sha256 === read.sha256) return;
-    const result = await replaceGates(records, read.gates, () => lease.check());
-    await files.updateOne({ _id: 'toll_gates' }, { $set: { sha256: read.sha256 } }, { upsert: true });
+    if (await isLoaded()) return;
+    const result = await replaceGates(records, read, () => lease.check());
+    await files.updateOne({ _id: 'toll_gates' }, { $set: { sha256 } }, { upsert: true });
     log.info({ file, ...result }, 'toll gates are loaded');
   } finally {
     await lease.giveBack();
   }
 }
 
-async function readGates(file: string, log: Logger) {
+async function readText(file: string, log: Logger): Promise<string | null> {
   try {
-    const text = await readFile(file, 'utf8');
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    return unreadable(error, file, log);
+  }
+}
+
+function readGates(text: string, file: string, log: Logger): ReturnType<typeof readTollGates>['gates'] | null {
+  try {
     const { gates, badRows } = readTollGates(text);
     if (badRows.length > 0)
       log.warn({ file, count: badRows.length, rows: badRows.slice(0, 20) }, 'rows that are no toll gates are left out');
-    return { gates, sha256: createHash('sha256').update(text).digest('hex') };
+    return gates;
   } catch (error) {
-    log.error({ err: error, file }, 'the file of toll gates could not be read');
-    return null;
+    return unreadable(error, file, log);
   }
+}
+
+function unreadable(error: unknown, file: string, log: Logger): null {
+  log.error({ err: error, file }, 'the file of toll gates could not be read');
+  return null;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import { nearestOnLine } from '../../geometry/lines.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
@@ -13,7 +13,7 @@ import { readCsv } from './csv.ts';
 import { loadTollGates } from './load-file.ts';
 import { alongPath, readTollGates } from './rules.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 jest.setTimeout(60_000);
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
 import { lineOf } from '../matched-line.ts';
@@ -18,7 +18,7 @@ import { type OnRoad, type Road, RoadNetwork } from './road-network.ts';
 import { byLength, findPaths } from './shortest-path.ts';
 import { likeness, trigramsOf } from './trigrams.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const road = (line: readonly Position[], more: Partial<Road> = {}): Road => ({
   line,
@@ -83,7 +83,7 @@ describe('built-in places', () => {
         const least = Math.min(...all.map((each) => distanceM(each, position)));
         expect(places.nearest(position).distanceM).toBeCloseTo(least, 0);
       }),
-      { numRuns: 20 },
+      { numRuns: propertyRuns(20) },
     );
   });
 });
@@ -265,7 +265,7 @@ describe('shortest paths', () => {
         const isLong = reached.map((path) => path === null || Math.abs(lengthM(path.line) - path.lengthM) < 0.1);
         expect(isLong).not.toContain(false);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 

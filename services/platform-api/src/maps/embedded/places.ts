@@ -20,8 +20,15 @@ export interface BuiltInPlace {
 const file = new URL('../../../data/places.tsv', import.meta.url);
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region' });
 
-/** Name of a country by its code. */
-const countryName = (code: string): string => countryNames.of(code) ?? code;
+/** Returns a function that finds the name of a country by its code, and looks each code up once. */
+function countryNameFinder(): (code: string) => string {
+  const known = new Map<string, string>();
+  return (code) => {
+    const name = known.get(code) ?? countryNames.of(code) ?? code;
+    known.set(code, name);
+    return name;
+  };
+}
 
 /** The name of a place with all it lies in. */
 export const labelOf = ({ name, state, country }: BuiltInPlace): string =>
@@ -76,6 +83,7 @@ export class BuiltInPlaces {
 
 function readPlaces(text: string): BuiltInPlace[] {
   const [, ...lines] = text.trimEnd().split('\n');
+  const countryName = countryNameFinder();
   return lines.map((line) => {
     const [name = '', countryCode = '', state = '', latitude, longitude, population, type] = line.split('\t');
     return {

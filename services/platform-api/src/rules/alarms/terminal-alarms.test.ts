@@ -1,14 +1,14 @@
 import { EDITIONS, extraDefinitions } from '@fleet/jt808';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
+import { propertyRuns, propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import { dedupeKeyOf } from '../rule.ts';
 import type { AlarmState } from './alarm-state.ts';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
 import { context, reportOf, type Sketch } from './testing.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
 const ids = Object.values(extraDefinitions).map(({ id }) => id);
 const lengths = [0, 1, 2, 3, 4, 5, 6, 7, 25, 31, 38, 41, 47, 50, 51, 65, 70, 71];
@@ -53,7 +53,7 @@ it('whatever a terminal sends: nothing is thrown, the same comes out twice, and 
         expect(state).toEqual(outcome.state);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 });
 
@@ -74,6 +74,6 @@ it('every amendment is of a notification that was raised, and no two that were r
         for (const { dedupeKey } of outcome.amended) expect(raised).toContain(dedupeKey);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { propertySeed } from '../../../../../libs/service-kit/src/testing/property-seed.ts';
+import { campaignSize, campaignTimeoutMs } from '../../../../../libs/service-kit/src/testing/campaign-size.ts';
+import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import type { Geofence } from '../../domains/geofences/schema.ts';
 import { degreeM, normalLongitude, type Position, radians } from '../../geometry/positions.ts';
 import {
@@ -13,12 +14,12 @@ import {
 import { contextOf, geofenceOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
 import { geofenceRule, insideIds } from './geofence-rule.ts';
 
-fc.configureGlobal({ seed: propertySeed });
+fc.configureGlobal(propertySettings);
 
-jest.setTimeout(600_000);
+jest.setTimeout(campaignTimeoutMs(600_000));
 
 /** More of them: PROPERTY_RUNS=20000. */
-const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 300);
+const numRuns = campaignSize({ what: 'drives', normal: 300, setting: 'PROPERTY_RUNS' });
 
 /** Evenly spread, which doubles are not: most of those lie near zero. */
 const number = (min: number, max: number) =>

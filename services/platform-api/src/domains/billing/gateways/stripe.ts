@@ -1,4 +1,5 @@
-import { Stripe } from 'stripe';
+import { createRequire } from 'node:module';
+import type { Stripe } from 'stripe';
 import type { Config } from '../../../config.ts';
 import {
   GatewayBreaker,
@@ -9,6 +10,10 @@ import {
   type ReadEvent,
   signatureInvalid,
 } from './gateway.ts';
+
+const require = createRequire(import.meta.url);
+/** Loads the SDK at first use: most installations take no payments. */
+const loadStripe = (): typeof Stripe => require('stripe') as never;
 
 type Settings = Pick<Config, 'STRIPE_SECRET_KEY' | 'STRIPE_PUBLISHABLE_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_URL'>;
 
@@ -77,7 +82,8 @@ async function newCustomer(
 function clientOf(key: string, url: string): Stripe {
   const { hostname, port, protocol } = new URL(url);
   const isTls = protocol === 'https:';
-  return new Stripe(key, {
+  const StripeClient = loadStripe();
+  return new StripeClient(key, {
     host: hostname,
     port: port === '' ? (isTls ? 443 : 80) : Number(port),
     protocol: isTls ? 'https' : 'http',
@@ -92,8 +98,8 @@ async function telling<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    const isRefusal =
-      cause instanceof Stripe.errors.StripeInvalidRequestError || cause instanceof Stripe.errors.StripeCardError;
+    const { errors } = loadStripe();
+    const isRefusal = cause instanceof errors.StripeInvalidRequestError || cause instanceof errors.StripeCardError;
     if (isRefusal) throw cause;
     throw new GatewayError('Stripe failed', { cause });
   }
@@ -107,7 +113,7 @@ export const stripeEvents =
     if (secret === undefined || typeof signature !== 'string') throw signatureInvalid();
     let event: Stripe.Event;
     try {
-      event = Stripe.webhooks.constructEvent(body, signature, secret, toleranceSeconds);
+      event = loadStripe().webhooks.constructEvent(body, signature, secret, toleranceSeconds);
     } catch (cause) {
       throw signatureInvalid(cause);
     }

@@ -1,0 +1,23 @@
+import type { TSchema } from 'typebox';
+import { AppError } from '../errors.ts';
+import type { RequestContext, Route } from '../route.ts';
+import { compileBody, compileParameters } from '../validate.ts';
+
+/** Compiles the schemas of a route, which the service does at its first request; throws where one is not valid. */
+export function compileSchemas(
+  { query, params, body }: Route,
+  compile: (schema: TSchema) => (raw: unknown, context: RequestContext) => unknown = compileBody,
+): void {
+  const context = {} as RequestContext;
+  if (query !== undefined) ignoreRefusal(() => compileParameters(query, 'query')({}));
+  if (params !== undefined) ignoreRefusal(() => compileParameters(params, 'path')({}));
+  if (body !== undefined) ignoreRefusal(() => compile(body)({}, context));
+}
+
+function ignoreRefusal(check: () => unknown): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+  }
+}

@@ -1,0 +1,85 @@
+// Runs jest for one project, and reads what it counted and how long each file took.
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { root, runStep } from './steps.mjs';
+
+const sharedMemory = '/dev/shm';
+const wantedBytes = 4 * 1024 ** 3;
+const shownFiles = 20;
+
+function hasSharedMemory() {
+  try {
+    const { bavail, bsize } = statfsSync(sharedMemory);
+    return bavail * bsize >= wantedBytes;
+  } catch {
+    return false; // not a Linux system
+  }
+}
+
+/** Creates the folder for temporary files of a stage: in memory where there is room, as servers of tests wait for the disk often. */
+export function createTemporaryFolder() {
+  return mkdtempSync(join(hasSharedMemory() ? sharedMemory : tmpdir(), 'fleet-test-'));
+}
+
+/** Counts the tests of a jest report. A file that could not be loaded has no tests: it is one failure. */
+function countTests({ testResults, numFailedTests, numPassedTests, numPendingTests, numTodoTests }, ok) {
+  const unloadable = testResults.filter(({ status, assertionResults }) => {
+    return status === 'failed' && assertionResults.every((test) => test.status !== 'failed');
+  }).length;
+  const failed = numFailedTests + unloadable;
+  return {
+    passed: numPassedTests,
+    failed: failed === 0 && !ok ? 1 : failed,
+    skipped: numPendingTests + numTodoTests,
+  };
+}
+
+/** Returns the files of a jest report with their durations and counts, the slowest first. */
+function durationsOf({ testResults }) {
+  return testResults
+    .map(({ name, startTime, endTime, assertionResults }) => {
+      const count = (status) => assertionResults.filter((test) => test.status === status).length;
+      const passed = count('passed');
+      const seconds = (endTime - startTime) / 1000;
+      return {
+        file: relative(root, name),
+        seconds,
+        passed,
+        failed: assertionResults.length === 0 ? 1 : count('failed'),
+      };
+    })
+    .toSorted((left, right) => right.seconds - left.seconds);
+}
+
+/**
+ * Runs the tests of a project. Returns { title, seconds, counts, files }: what jest counted, and the duration of each file.
+ * @param {string} title
+ * @param {{ project: string, args: readonly string[], env: NodeJS.ProcessEnv }} options
+ */
+export async function runJest(title, { project, args, env }) {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-report-'));
+  const outputFile = join(folder, 'report.json');
+  const program = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
+  // Each file loads its modules anew: a large young generation spares a seventh of the time for garbage collection.
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', '--max-semi-space-size=64'];
+  const options = ['--selectProjects', project, '--json', `--outputFile=${outputFile}`, ...args];
+  const { ok, seconds } = await runStep(title, process.execPath, [...flags, program, ...options], {
+    env: { ...process.env, ...env, NODE_ENV: 'test' },
+  });
+  try {
+    const report = JSON.parse(readFileSync(outputFile, 'utf8'));
+    return { title, seconds, counts: countTests(report, ok), files: durationsOf(report) };
+  } catch {
+    return { title, seconds, counts: { failed: 1 }, files: [] }; // jest itself was ended
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Formats the slowest files of a stage, one a line. */
+export function formatSlowFiles(title, files) {
+  const total = files.reduce((sum, { seconds }) => sum + seconds, 0);
+  const slow = files.slice(0, shownFiles).map(({ file, seconds }) => `${seconds.toFixed(1).padStart(8)} s   ${file}`);
+  return [`${title}: ${files.length} files took ${total.toFixed(0)} s, the slowest are`, ...slow].join('\n');
+}

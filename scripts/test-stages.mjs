@@ -1,0 +1,99 @@
+// The two stages that jest runs, with what they need prepared. Each returns rows of { title, seconds, counts, files }: preparations count no tests, unless they fail.
+import { rmSync } from 'node:fs';
+import { createTemporaryFolder, runJest } from './jest-stage.mjs';
+
+/** One more than two cores: some files wait for timeouts of what they test. */
+const unitWorkers = 3;
+/** End-to-end tests wait more than they compute. */
+const endToEndWorkers = 3;
+
+/**
+ * @typedef {object} StageOptions
+ * @property {readonly string[]} [patterns] of paths; default: all test files
+ * @property {NodeJS.ProcessEnv} [env] of the tests
+ * @property {readonly string[]} [args] of jest
+ * @property {number} [workers]
+ */
+
+async function createReporter() {
+  const { createProgress } = await import('../deploy/local/dist/progress.js');
+  return createProgress((text) => process.stdout.write(text));
+}
+
+/** Prepares something that a stage needs. Returns { row, value }; without a value where that failed. */
+async function prepare(title, work) {
+  const startedAt = performance.now();
+  const row = (counts) => ({ title, seconds: (performance.now() - startedAt) / 1000, counts, files: [] });
+  try {
+    const value = await work();
+    return { row: row({}), value };
+  } catch (error) {
+    console.error([error.message, error.details].filter(Boolean).join('\n'));
+    return { row: row({ failed: 1 }), value: undefined };
+  }
+}
+
+function jestArgs({ patterns = [], args = [] }, workers) {
+  // With a pattern, one of the two stages may well have no such file.
+  const some = patterns.length > 0 ? ['--passWithNoTests', ...patterns] : [];
+  return [`--maxWorkers=${workers}`, ...args, ...some];
+}
+
+/**
+ * Runs the unit tests with backends of their own.
+ * @param {StageOptions} options
+ */
+export async function runUnitTests(options = {}) {
+  const folder = createTemporaryFolder();
+  try {
+    const backends = await prepare('Unit tests: backends', async () => {
+      const { startTestBackends } = await import('../deploy/local/dist/test-backends.js');
+      return startTestBackends(await createReporter(), { parentFolder: folder });
+    });
+    if (backends.value === undefined) return [backends.row];
+    const tests = await runJest('Unit tests', {
+      project: 'unit',
+      args: jestArgs(options, options.workers ?? unitWorkers),
+      env: { ...backends.value.env, ...options.env, TMPDIR: folder },
+    });
+    await backends.value.stop();
+    return [backends.row, tests];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Runs the end-to-end tests. Beside the product they need a browser, and the fuzzer that reads the OpenAPI documents.
+ * @param {StageOptions} options
+ */
+export async function runEndToEndTests(options = {}) {
+  const backends = await prepare('End-to-end tests: backends', async () => {
+    const { prepareProductBackends } = await import('../deploy/local/dist/test-backends.js');
+    await prepareProductBackends(await createReporter());
+  });
+  const browser = await prepare('End-to-end tests: browser', async () => {
+    const { prepareChromium } = await import('../deploy/local/dist/test-browser.js');
+    return { CHROMIUM_PATH: await prepareChromium(await createReporter()) };
+  });
+  const fuzzer = await prepare('End-to-end tests: fuzzer', async () => {
+    const { prepareFuzzer } = await import('../deploy/local/dist/test-fuzzer.js');
+    const { python, home } = await prepareFuzzer(await createReporter());
+    return { SCHEMATHESIS_PYTHON: python, SCHEMATHESIS_HOME: home };
+  });
+  const { ProductPool } = await import('./product-pool.mjs');
+  const folder = createTemporaryFolder();
+  const pool = await ProductPool.open(folder);
+  try {
+    const own = { TMPDIR: folder, PRODUCT_POOL_URL: pool.url };
+    const tests = await runJest('End-to-end tests', {
+      project: 'e2e',
+      args: jestArgs(options, options.workers ?? endToEndWorkers),
+      env: { ...browser.value, ...fuzzer.value, ...options.env, ...own },
+    });
+    return [backends.row, browser.row, fuzzer.row, tests];
+  } finally {
+    await pool.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
