@@ -12,7 +12,7 @@ beforeAll(async () => {
   const url = new URL(testEnv('MONGODB_URL'));
   url.pathname = `/ids_${randomBytes(6).toString('hex')}`;
   database = openDatabase(url.href, { appName: 'find-by-ids-test' });
-  const known = Array.from({ length: 100 }, (_none, at) => ({ _id: `terminal-${at}`, at }));
+  const known = Array.from({ length: 1_200 }, (_none, at) => ({ _id: `terminal-${at}`, at }));
   await database.collection<{ _id: string; at: number }>('known').insertMany(known);
 });
 afterAll(async () => {
@@ -26,13 +26,13 @@ const find = async (ids: readonly string[]) => {
 };
 
 describe('findByIds', () => {
-  it('finds those that are there, more than are looked up at once', async () => {
-    const ids = Array.from({ length: 90 }, (_none, at) => `terminal-${at + 20}`);
-    expect(await find(ids)).toEqual(Array.from({ length: 80 }, (_none, at) => at + 20));
+  it('finds those that exist, also more than one query asks for', async () => {
+    const ids = Array.from({ length: 1_190 }, (_none, at) => `terminal-${at + 20}`);
+    expect(await find(ids)).toEqual(Array.from({ length: 1_180 }, (_none, at) => at + 20));
   });
 
   it('finds nothing for no ids, nor for unknown ones', async () => {
     expect(await find([])).toEqual([]);
-    expect(await find(['terminal', 'terminal-100', ''])).toEqual([]);
+    expect(await find(['terminal', 'terminal-1200', ''])).toEqual([]);
   });
 });

@@ -1,21 +1,17 @@
 import type { Collection, Document, Filter, WithId } from 'mongodb';
 
-/** Looked up at the same time. */
-const atOnce = 32;
+/** Ids of one query: a few thousand make a large command, and one each makes thousands of round trips. */
+const batchSize = 500;
 
-/**
- * The documents with these ids that are there, in no particular order. They are looked up one by one: for a list of ids FerretDB 1 reads the whole collection, however
- * short the list is.
- */
+/** Returns the documents with these ids that exist, in no particular order. */
 export async function findByIds<T extends Document & { readonly _id: string | number }>(
   collection: Collection<T>,
   ids: readonly T['_id'][],
 ): Promise<WithId<T>[]> {
   const found: WithId<T>[] = [];
-  for (let at = 0; at < ids.length; at += atOnce) {
-    const part = ids.slice(at, at + atOnce);
-    const each = await Promise.all(part.map((_id) => collection.findOne({ _id } as Filter<T>)));
-    found.push(...each.filter((document) => document !== null));
+  for (let at = 0; at < ids.length; at += batchSize) {
+    const filter = { _id: { $in: ids.slice(at, at + batchSize) } } as Filter<T>;
+    for (const document of await collection.find(filter).toArray()) found.push(document);
   }
   return found;
 }

@@ -14,6 +14,8 @@ export {
   type Collection,
   type Database,
   type Db,
+  dropIndexIfExists,
+  indexNames,
   isDatabaseAway,
   isDuplicateKey,
   openDatabase,

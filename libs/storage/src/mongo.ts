@@ -101,6 +101,28 @@ export async function writeInBulk<T extends Document>(
 /** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */
 export const isDuplicateKey = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11_000;
 
+/** NamespaceNotFound and IndexNotFound. */
+const missingIndex: ReadonlySet<unknown> = new Set([26, 27]);
+
+/** Returns the names of a collection's indexes; none where it does not exist. */
+export async function indexNames<T extends Document>(collection: Collection<T>): Promise<string[]> {
+  try {
+    return (await collection.indexes()).flatMap(({ name }) => name ?? []);
+  } catch (error) {
+    if (error instanceof MongoServerError && missingIndex.has(error.code)) return [];
+    throw error;
+  }
+}
+
+/** Drops an index of a release before, by its name. */
+export async function dropIndexIfExists<T extends Document>(collection: Collection<T>, name: string): Promise<void> {
+  try {
+    await collection.dropIndex(name);
+  } catch (error) {
+    if (!(error instanceof MongoServerError) || !missingIndex.has(error.code)) throw error;
+  }
+}
+
 /** What servers answer that shut down, or of which none is the primary for now. */
 const noPrimary: ReadonlySet<unknown> = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Filter, UpdateFilter } from 'mongodb';
-import { type Collection, type Database, isDuplicateKey } from './mongo.ts';
+import { type Collection, type Database, dropIndexIfExists, isDuplicateKey } from './mongo.ts';
 
 /** The statuses that the interface shows. */
 export const uploadStatuses = ['uploading', 'paused', 'completed', 'failed', 'cancelled'] as const;
@@ -319,9 +319,11 @@ export class UploadRecords {
   /** One after another: FerretDB 1 drops the connection that asks for several at once of which some stand already. */
   async #makeIndexes(): Promise<void> {
     await this.#uploads.createIndex({ clipKey: 1 }, { unique: true });
-    await this.#uploads.createIndex({ 'clip.imei': 1 });
-    await this.#uploads.createIndex({ status: 1 });
-    await this.#uploads.createIndex({ accountId: 1 });
+    await this.#uploads.createIndex({ 'clip.imei': 1, createdAtMs: -1 });
+    await this.#uploads.createIndex({ status: 1, changedAtMs: 1 });
+    await this.#uploads.createIndex({ accountId: 1, _id: 1 });
+    await this.#locks.createIndex({ reservedUntilMs: 1 });
+    for (const name of ['clip.imei_1', 'status_1', 'accountId_1']) await dropIndexIfExists(this.#uploads, name);
   }
 
   async #update(filter: Filter<UploadRecord>, fields: Partial<UploadRecord>): Promise<UploadRecord | null> {

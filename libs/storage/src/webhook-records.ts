@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Filter } from 'mongodb';
-import { type Collection, type Database, isDuplicateKey } from './mongo.ts';
+import { type Collection, type Database, dropIndexIfExists, isDuplicateKey } from './mongo.ts';
 import { NumberSource } from './number-source.ts';
 import type {
   AttemptRecord,
@@ -98,13 +98,21 @@ export class WebhookRecords {
 
   /** One after another: FerretDB 1 drops the connection that asks for several at once of which some stand already. */
   async ensureIndexes(): Promise<void> {
-    await this.#deliveries.createIndex({ webhookId: 1, number: -1 });
-    await this.#deliveries.createIndex({ webhookId: 1, status: 1, number: -1 });
-    await this.#deliveries.createIndex({ webhookId: 1, createdAtMs: 1, number: 1 });
+    // Lists and statistics are counted from keys: the fields after the order are those of the filters.
+    const filters = { status: 1, notificationType: 1, imeiKey: 1 } as const;
+    await this.#deliveries.createIndex({ webhookId: 1, number: -1, ...filters, createdAtMs: 1 });
+    await this.#deliveries.createIndex({ webhookId: 1, createdAtMs: 1, number: 1, ...filters });
     await this.#deliveries.createIndex({ status: 1, nextAttemptAtMs: 1 });
     await this.#deliveries.createIndex({ createdAtMs: 1 });
-    await this.#due.createIndex({ dueAtMs: 1 });
+    await this.#due.createIndex({ dueAtMs: 1, webhookId: 1 });
     await this.#replays.createIndex({ dueAtMs: 1 });
+    for (const name of [
+      'webhookId_1_number_-1',
+      'webhookId_1_status_1_number_-1',
+      'webhookId_1_createdAtMs_1_number_1',
+    ])
+      await dropIndexIfExists(this.#deliveries, name);
+    await dropIndexIfExists(this.#due, 'dueAtMs_1');
   }
 
   webhook(id: number): Promise<WebhookRecord | null> {

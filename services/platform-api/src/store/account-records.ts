@@ -8,6 +8,7 @@ import {
 } from '@fleet/service-kit';
 import { type Collection, isDuplicateKey } from '@fleet/storage';
 import type { RecordChange, RecordFields, Records, UniqueValue } from './records.ts';
+import { findUnionPage } from './union-page.ts';
 
 /** A record that belongs to an account. */
 export interface AccountRecord extends RecordFields {
@@ -22,6 +23,8 @@ export interface Scope {
 /** What a read may see: records of the account, and single ones of other accounts that are shared. Changes take a `Scope` alone. */
 export interface ReadScope extends Scope {
   readonly sharedIds?: readonly number[];
+  /** Conditions on the records of the account; shared ones need not meet them. */
+  readonly own?: Conditions;
 }
 
 /** What the maker of a record gives. */
@@ -68,7 +71,9 @@ export class AccountRecords<T extends AccountRecord> {
   }
 
   async find(scope: ReadScope, id: number): Promise<T | null> {
-    return (await this.#collection.findOne(seenBy(scope, { _id: id }))) as T | null;
+    const { sharedIds = [] } = scope;
+    const filter: object = sharedIds.includes(id) ? { _id: id } : ownPart(scope, { _id: id });
+    return (await this.#collection.findOne(filter)) as T | null;
   }
 
   async findOne(scope: Scope, where: Conditions): Promise<T | null> {
@@ -76,12 +81,16 @@ export class AccountRecords<T extends AccountRecord> {
   }
 
   /** Those of the ids that are there, in no particular order. */
-  findMany(scope: ReadScope, ids: readonly number[]): Promise<T[]> {
-    return this.all(scope, { _id: { $in: [...ids] } });
+  async findMany(scope: ReadScope, ids: readonly number[]): Promise<T[]> {
+    const found: T[] = [];
+    for (let at = 0; at < ids.length; at += idsPerQuery)
+      found.push(...(await this.all(scope, { _id: { $in: ids.slice(at, at + idsPerQuery) } })));
+    return found;
   }
 
   async all(scope: ReadScope, where: Conditions = {}): Promise<T[]> {
-    return (await this.#collection.find(seenBy(scope, where)).toArray()) as unknown as T[];
+    const found = seenBy(scope, where).map((filter) => this.#collection.find(filter).toArray());
+    return (await Promise.all(found)).flat() as unknown as T[];
   }
 
   /** Some fields of records, and the id: for what looks at many. */
@@ -91,17 +100,25 @@ export class AccountRecords<T extends AccountRecord> {
     where: Conditions = {},
   ): Promise<Pick<T, K | '_id'>[]> {
     const projection = Object.fromEntries(fields.map((field) => [field, 1]));
-    const found = this.#collection.find(seenBy(scope, where), { projection: { _id: 1, ...projection } });
-    return (await found.toArray()) as unknown as Pick<T, K | '_id'>[];
+    const found = seenBy(scope, where).map((filter) =>
+      this.#collection.find(filter, { projection: { _id: 1, ...projection } }).toArray(),
+    );
+    return (await Promise.all(found)).flat() as unknown as Pick<T, K | '_id'>[];
   }
 
-  count(scope: ReadScope, where: Conditions = {}): Promise<number> {
-    return this.#collection.countDocuments(seenBy(scope, where));
+  async count(scope: ReadScope, where: Conditions = {}): Promise<number> {
+    const counts = await Promise.all(seenBy(scope, where).map((filter) => this.#collection.countDocuments(filter)));
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   /** One page of a list, in a stable order. */
   async list(scope: ReadScope, { where = {}, sorting, paging }: ListQuery): Promise<PageItems<T>> {
-    const filter = seenBy(scope, where);
+    const [filter, shared] = seenBy(scope, where);
+    if (shared !== undefined) {
+      const { field, direction } = sorting ?? newestFirst;
+      const page = await findUnionPage(this.#collection, [filter, shared], { field, direction }, paging);
+      return page as unknown as PageItems<T>;
+    }
     const found = this.#collection.find(filter).sort(orderOf(sorting));
     if (paging !== undefined) found.skip(paging.offset).limit(paging.limit);
     const [items, total] = await Promise.all([found.toArray(), this.#collection.countDocuments(filter)]);
@@ -273,14 +290,26 @@ export class AccountRecords<T extends AccountRecord> {
   }
 }
 
-/** The order of a list in MongoDB's language; the id breaks ties. */
-export const orderOf = ({ field, direction }: Sorting = { field: 'id', direction: -1 }): Record<string, 1 | -1> =>
+const newestFirst: Sorting = { field: 'id', direction: -1 };
+
+/** Ids of one query. Filters with thousands of ids are slow to compare with documents. */
+const idsPerQuery = 500;
+
+/** Returns the order of a list in MongoDB's language; the id breaks ties. */
+export const orderOf = ({ field, direction }: Sorting = newestFirst): Record<string, 1 | -1> =>
   field === 'id' ? { _id: direction } : { [field]: direction, _id: direction };
 
-const seenBy = ({ accountId, sharedIds = [] }: ReadScope, where: Conditions): Conditions =>
-  sharedIds.length === 0
-    ? { ...where, accountId }
-    : { $and: [where, { $or: [{ accountId }, { _id: { $in: [...sharedIds] } }] }] };
+/** Returns the filter of the account's records and, where records are shared, that of the others: each has an index, a disjunction has none. */
+function seenBy(scope: ReadScope, where: Conditions): [object] | [object, object] {
+  const { accountId, sharedIds = [], own = {} } = scope;
+  const filter = ownPart(scope, where);
+  if (sharedIds.length === 0) return [filter];
+  const conditions = [{ _id: { $in: [...sharedIds] } }, { $nor: [{ accountId, ...own }] }];
+  return [filter, Object.keys(where).length === 0 ? { $and: conditions } : { $and: [...conditions, where] }];
+}
+
+const ownPart = ({ accountId, own }: ReadScope, where: Conditions): object =>
+  own === undefined ? { ...where, accountId } : { $and: [where, own], accountId };
 
 /** A record that is not there this long after its unique value was taken will never be. */
 const writingLimitMs = 30_000;

@@ -1,5 +1,6 @@
-import type { Database } from '@fleet/storage';
+import { type Database, dropIndexIfExists, indexNames } from '@fleet/storage';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
+import { indexes, replacedIndexes } from './indexes.ts';
 
 /** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
 export interface Migration {
@@ -37,6 +38,21 @@ async function completeVehicles(database: Database): Promise<void> {
   }
 }
 
+/** Drops indexes that wider ones replace, once these exist. */
+async function replaceIndexes(database: Database): Promise<void> {
+  for (const name of new Set(replacedIndexes.map(({ collection }) => collection))) {
+    const collection = database.collection(name);
+    const known = await indexNames(collection);
+    const replaced = replacedIndexes
+      .filter((index) => index.collection === name)
+      .map(({ keys }) => Object.entries(keys).flat().join('_'))
+      .filter((index) => known.includes(index));
+    if (replaced.length === 0) continue;
+    for (const index of indexes) if (index.collection === name) await collection.createIndex({ ...index.keys });
+    for (const index of replaced) await dropIndexIfExists(collection, index);
+  }
+}
+
 /** All migrations, in the order of their ids. */
 export const migrations: readonly Migration[] = [
   {
@@ -69,4 +85,5 @@ export const migrations: readonly Migration[] = [
     up: fillIn('accounts', { city: null, country: null, deletedAt: null, isEnded: false, erasedAt: null }),
   },
   { id: 6, name: 'users show to have their phone numbers', up: fillIn('users', { phoneVerifiedAt: null }) },
+  { id: 7, name: 'indexes hold the fields of filters', up: replaceIndexes },
 ];

@@ -44,7 +44,13 @@ describe('migrate', () => {
     });
     expect(await users().findOne({ _id: 2 })).toMatchObject({ disabled: true, language: 'de' });
     const made = await database.collection('audit_log').indexes();
-    expect(made.map(({ key }) => Object.keys(key))).toContainEqual(['accountId', '_id']);
+    expect(made.map(({ key }) => Object.keys(key))).toContainEqual([
+      'accountId',
+      '_id',
+      'action',
+      'userId',
+      'createdAt',
+    ]);
     await migrate(database, log);
   });
 

@@ -22,6 +22,7 @@ const locationKey = (imei: string): string => `last-location:${imei}`;
 const formerKey = (imei: string): string => `former-terminal:${imei}`;
 const placeKey = (partition: number): string => `telemetry-place:${partition}`;
 const readAtOnce = 500;
+const idsPerPage = 5_000;
 /** Longer than any replica takes the terminal to be where it was. */
 const formerForSeconds = 3_600;
 
@@ -109,13 +110,24 @@ export async function restoreStates(redis: Redis, states: Iterable<readonly [str
   if (count % readAtOnce !== 0) await many.execAsPipeline();
 }
 
-/** All states that MongoDB remembers of some terminals, for a Redis that was emptied. */
+/** Yields the stored states of the terminals that `isMeant` accepts. Reads ids first, as states are large and most are of other partitions. */
 export async function* allStoredStates(
   database: Database,
   isMeant: (imei: string) => boolean,
 ): AsyncGenerator<readonly [string, VehicleState]> {
-  for await (const { _id, state } of statesIn(database).find({}).batchSize(readAtOnce))
-    if (isMeant(_id)) yield [_id, JSON.parse(state) as VehicleState];
+  for (let after = ''; ; ) {
+    const page = await statesIn(database)
+      .find({ _id: { $gt: after } }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(idsPerPage)
+      .toArray();
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last._id;
+    const ids = page.map(({ _id }) => _id).filter(isMeant);
+    for (let at = 0; at < ids.length; at += readAtOnce)
+      yield* await readStoredStates(database, ids.slice(at, at + readAtOnce));
+  }
 }
 
 /**

@@ -74,8 +74,8 @@ export const findDeleted = (records: Records, which: 'not ended' | { readonly be
   accountsIn(records)
     .find(
       which === 'not ended'
-        ? { deletedAt: { $ne: null }, isEnded: false }
-        : { deletedAt: { $ne: null, $lte: which.before }, isEnded: true, erasedAt: null },
+        ? { deletedAt: { $gt: new Date(0) }, isEnded: false }
+        : { deletedAt: { $gt: new Date(0), $lte: which.before }, isEnded: true, erasedAt: null },
     )
     .limit(100)
     .toArray();

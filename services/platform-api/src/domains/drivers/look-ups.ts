@@ -10,9 +10,16 @@ type Store = { readonly records: Records };
 export const ownDriverIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
   ids.length === 0 ? [] : (await driversIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
-/** The driver of an account with a card number, as a terminal reports it; null for an unknown card. */
-export const driverByCard = ({ records }: Store, scope: Scope, cardNumber: string): Promise<Driver | null> =>
-  driversIn(records).findOne(scope, { cardNumber: cardNumber.trim() });
+/** Returns the driver of an account with a card number, as a terminal reports it; null for an unknown card. */
+export async function driverByCard(
+  { records }: Store,
+  { accountId }: Scope,
+  cardNumber: string,
+): Promise<Driver | null> {
+  const number = cardNumber.trim();
+  const driver = await records.findByUnique<Driver>('drivers', 'cardNumber', `${accountId}:${number}`);
+  return driver?.accountId === accountId && driver.cardNumber === number ? driver : null;
+}
 
 /** Drivers by id, for names in other answers. */
 export const driversById = async (

@@ -39,7 +39,8 @@ const longestRetryMs = 86_400_000;
 /** A terminal that is gone is not asked to forget for ever. */
 const maxRemovals = 30;
 
-const sentIn = (database: Database): Collection<SentArea> => database.collection<SentArea>('geofence_terminals');
+const sentCollection = 'geofence_terminals';
+const sentIn = (database: Database): Collection<SentArea> => database.collection<SentArea>(sentCollection);
 
 /**
  * Brings terminals to where geofences want them: sends areas that they lack, or have in another form, and deletes those that they should not have. What is
@@ -47,13 +48,28 @@ const sentIn = (database: Database): Collection<SentArea> => database.collection
  */
 export async function syncTerminals(deps: Parts, now = new Date()): Promise<void> {
   const accounts = new Set<number>([
-    ...(await deps.database.collection<Geofence>('geofences').distinct('accountId', { pushToTerminal: true })),
-    ...(await sentIn(deps.database).distinct('accountId')),
+    ...(await accountsWith(deps.database, 'geofences', { pushToTerminal: true })),
+    ...(await accountsWith(deps.database, sentCollection, {})),
   ]);
   const untilMs = performance.now() + turnMs;
   for (const accountId of accounts) {
     if (performance.now() > untilMs) return;
     await syncAccount(deps, accountId, now, untilMs);
+  }
+}
+
+/** Returns the accounts that have documents in a collection, from one key of the index to that of the next account. */
+async function accountsWith(database: Database, collection: string, where: object): Promise<number[]> {
+  const ids: number[] = [];
+  for (;;) {
+    const [next] = await database
+      .collection<{ accountId: number }>(collection)
+      .find({ ...where, accountId: { $gt: ids.at(-1) ?? 0 } }, { projection: { accountId: 1 } })
+      .sort({ accountId: 1 })
+      .limit(1)
+      .toArray();
+    if (next === undefined) return ids;
+    ids.push(next.accountId);
   }
 }
 

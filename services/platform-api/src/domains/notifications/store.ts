@@ -1,6 +1,7 @@
 import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
 import { AccountRecords, type Conditions, orderOf } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
+import { findUnionPage } from '../../store/union-page.ts';
 import type { Notification, PushToken, VehiclePreferences } from './schema.ts';
 
 const collectionName = 'notifications';
@@ -22,6 +23,18 @@ export interface VisibleNotifications {
   readonly sharedVehicleIds: readonly number[];
 }
 
+/** Returns the filters of what a user may see, without a notification in common: a disjunction of them has no index. */
+function filtersOf({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Conditions[] {
+  const shared = { vehicleId: { $in: [...sharedVehicleIds] } };
+  if (ownVehicleIds === null)
+    return sharedVehicleIds.length === 0
+      ? [{ accountId }]
+      : [{ accountId }, { ...shared, accountId: { $ne: accountId } }];
+  const isShared = new Set(sharedVehicleIds);
+  const own = { accountId, vehicleId: { $in: ownVehicleIds.filter((id) => !isShared.has(id)) } };
+  return sharedVehicleIds.length === 0 ? [own] : [own, shared];
+}
+
 const seenBy = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Conditions => {
   const own = ownVehicleIds === null ? { accountId } : { accountId, vehicleId: { $in: [...ownVehicleIds] } };
   return sharedVehicleIds.length === 0 ? own : { $or: [own, { vehicleId: { $in: [...sharedVehicleIds] } }] };
@@ -34,7 +47,8 @@ export async function listNotifications(
   { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
 ): Promise<PageItems<Notification>> {
   const collection = records.collection<Notification>(collectionName);
-  const filter: object = { $and: [seenBy(visible), where] };
+  const [filter = {}, shared] = filtersOf(visible).map((each): object => ({ $and: [each, where] }));
+  if (shared !== undefined) return findUnionPage(collection, [filter, shared], sorting, paging);
   const [items, total] = await Promise.all([
     collection.find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit).toArray(),
     collection.countDocuments(filter),

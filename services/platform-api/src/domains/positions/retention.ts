@@ -3,7 +3,7 @@ import type { SweepTurn } from '../../store/sweep-turn.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
 import { isFix } from './fixes.ts';
 import type { Point, VehicleDays } from './schema.ts';
-import { dayKey, daysOf, readDay, removeDay, thinDay } from './store.ts';
+import { dayKey, daysFrom, readDay, removeDay, thinDay } from './store.ts';
 
 type Parts = Pick<Deps, 'database' | 'records' | 'config'>;
 
@@ -12,6 +12,7 @@ const slotMs = 300_000;
 
 /** Vehicles that one turn looks at, at most. */
 const maxVehicles = 1_000;
+const readAtOnce = 100;
 
 /**
  * Thins the history that is older than the account keeps it whole, and removes what is older than any is kept; answers the vehicle to go on with, or null where all
@@ -22,17 +23,17 @@ export async function sweepPositions(
   { from, isOver }: SweepTurn,
   nowMs = Date.now(),
 ): Promise<number | null> {
-  const counter = await deps.database
-    .collection<{ _id: string; value: number }>('counters')
-    .findOne({ _id: 'vehicles' });
-  const lastId = counter?.value ?? 0;
   const wholeDays = daysByAccount(deps);
-  for (let id = from; id <= lastId; id += 1) {
-    if (id >= from + maxVehicles) return id;
-    const days = await daysOf(deps.database, id);
-    if (days !== null && !(await sweepVehicle(deps, days, await wholeDays(days.accountId), nowMs, isOver))) return id;
+  let next = from;
+  for (let read = 0; read < maxVehicles; read += readAtOnce) {
+    const page = await daysFrom(deps.database, next, readAtOnce);
+    for (const days of page) {
+      if (!(await sweepVehicle(deps, days, await wholeDays(days.accountId), nowMs, isOver))) return days.vehicleId;
+      next = days.vehicleId + 1;
+    }
+    if (page.length < readAtOnce) return null;
   }
-  return null;
+  return next;
 }
 
 /** False where the time is over: some of it may be left. */

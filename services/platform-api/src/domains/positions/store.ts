@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, isDuplicateKey, tooLargeIn } from '@fleet/storage';
+import { type Collection, type Database, findByIds, isDuplicateKey, tooLargeIn } from '@fleet/storage';
 import { writeGently } from '../../store/gentle-writes.ts';
 import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
 import { pack, unpack } from './packing.ts';
@@ -84,14 +84,23 @@ async function untilFits(
 export const daysOf = (database: Database, vehicleId: number): Promise<VehicleDays | null> =>
   daysIn(database).findOne({ _id: String(vehicleId) });
 
+/** Returns the days of some vehicles, deleted ones too, in the order of the vehicles' ids. */
+export const daysFrom = (database: Database, vehicleId: number, limit: number): Promise<VehicleDays[]> =>
+  daysIn(database)
+    .find({ vehicleId: { $gte: vehicleId } })
+    .sort({ vehicleId: 1 })
+    .limit(limit)
+    .toArray();
+
 /** All points of a day of one terminal in one vehicle, in order. */
 export async function readDay(database: Database, vehicleId: number, day: string, imei: string): Promise<Point[]> {
   const startMs = Date.parse(day);
   const window = { fromMs: startMs, toMs: startMs + dayMs - 1 };
   const found: Point[] = [];
   const whole = { day, imeis: [imei], isFull: true };
-  const others = pointsOf(await bucketsOf(database, idsIn(whole, vehicleId)), window);
-  for await (const point of merged(others, fullPoints(database, whole, vehicleId, window))) found.push(point);
+  const thinned = pointsOf(await bucketsOf(database, idsIn(whole, vehicleId)), window);
+  for await (const points of merged(thinned, fullPoints(database, whole, vehicleId, window)))
+    for (const point of points) found.push(point);
   return found;
 }
 
@@ -199,7 +208,8 @@ async function untilMade(write: () => Promise<unknown>): Promise<void> {
   }
 }
 
-const readAtOnce = 16;
+/** What one query reads of a terminal: half a day. */
+const readAtOnceMs = dayMs / 2;
 
 /**
  * The history of a vehicle within a window, of all terminals that it has had: by device time, each report once. It is read as it is asked for, a few
@@ -207,12 +217,13 @@ const readAtOnce = 16;
  */
 export async function* readPositions(database: Database, vehicleId: number, window: Window): AsyncGenerator<Point> {
   let before: Point | undefined;
-  for await (const point of storedPositions(database, vehicleId, window)) {
-    const isNowhere = isPlaceless(point);
-    if (!isNowhere) before = point;
-    // A report without a fix that came late: the vehicle was where it had been before.
-    yield isNowhere && before !== undefined ? atPlaceOf(before, point) : point;
-  }
+  for await (const points of storedPositions(database, vehicleId, window))
+    for (const point of points) {
+      const isNowhere = isPlaceless(point);
+      if (!isNowhere) before = point;
+      // A report without a fix that came late: the vehicle was where it had been before.
+      yield isNowhere && before !== undefined ? atPlaceOf(before, point) : point;
+    }
 }
 
 const isPlaceless = ({ position: { gpsValid, latitude, longitude } }: Point): boolean =>
@@ -223,27 +234,26 @@ const atPlaceOf = ({ position: { latitude, longitude } }: Point, point: Point): 
   position: { ...point.position, latitude, longitude },
 });
 
-async function* storedPositions(database: Database, vehicleId: number, window: Window): AsyncGenerator<Point> {
-  const known = await daysOf(database, vehicleId);
-  for (const day of daysWithin(known, window)) {
-    // Of a day that was thinned, and then points came late, there are both.
-    const thinned = await bucketsOf(database, idsIn(day, vehicleId));
-    const others = pointsOf(thinned, window);
-    if (!day.isFull) yield* others;
-    else yield* merged(others, fullPoints(database, day, vehicleId, window));
+/** Yields the points of a window in order, some at a time. */
+async function* storedPositions(
+  database: Database,
+  vehicleId: number,
+  window: Window,
+): AsyncGenerator<readonly Point[]> {
+  const days = daysWithin(await daysOf(database, vehicleId), window);
+  // Of a day that was thinned, and then points came late, there are both.
+  const ids = days.flatMap((day) => idsIn(day, vehicleId));
+  const thinned = new Map((await bucketsOf(database, ids)).map((bucket) => [bucket._id, bucket]));
+  for (const day of days) {
+    const buckets = idsIn(day, vehicleId).flatMap((id) => thinned.get(id) ?? []);
+    const points = pointsOf(buckets, window);
+    if (!day.isFull) yield points;
+    else yield* merged(points, fullPoints(database, day, vehicleId, window));
   }
 }
 
-/** One by one, as the embedded database looks through the whole collection for more than one `_id`. */
-async function bucketsOf(database: Database, ids: readonly string[]): Promise<Bucket[]> {
-  const found: Bucket[] = [];
-  for (let at = 0; at < ids.length; at += readAtOnce) {
-    const part = ids.slice(at, at + readAtOnce);
-    const buckets = await Promise.all(part.map((_id) => bucketsIn(database).findOne({ _id })));
-    for (const bucket of buckets) if (bucket !== null) found.push(bucket);
-  }
-  return found;
-}
+const bucketsOf = (database: Database, ids: readonly string[]): Promise<Bucket[]> =>
+  findByIds(bucketsIn(database), ids);
 
 /** A day on which a vehicle has reported. */
 interface Day {
@@ -255,37 +265,49 @@ interface Day {
 
 const idsIn = ({ day, imeis }: Day, vehicleId: number): string[] => imeis.map((imei) => dayIdOf(imei, vehicleId, day));
 
-/** Those points of a day that are in buckets of ten minutes, a few buckets at a time. */
+/** Yields the points of a day that are in buckets of ten minutes: half a day at a time, each terminal's buckets in one range of ids. */
 async function* fullPoints(
   database: Database,
   { day, imeis }: Day,
   vehicleId: number,
   window: Window,
-): AsyncGenerator<Point> {
+): AsyncGenerator<readonly Point[]> {
   const startMs = Date.parse(day);
-  let group: string[] = [];
-  for (let atMs = startMs; atMs < startMs + dayMs; atMs += bucketMs) {
-    const isWithin = atMs + bucketMs > window.fromMs && atMs <= window.toMs;
-    if (isWithin) group.push(...imeis.map((imei) => bucketIdOf(imei, vehicleId, atMs)));
-    if (group.length < readAtOnce && atMs + bucketMs < startMs + dayMs) continue;
-    yield* pointsOf(await bucketsOf(database, group), window);
-    group = [];
+  for (let fromMs = startMs; fromMs < startMs + dayMs; fromMs += readAtOnceMs) {
+    const firstMs = Math.max(fromMs, Math.floor(window.fromMs / bucketMs) * bucketMs);
+    const endMs = Math.min(fromMs + readAtOnceMs, window.toMs + 1);
+    if (firstMs >= endMs) continue;
+    const ranges = imeis.map((imei) => {
+      const [$gte, $lte] = [firstMs, endMs - 1].map((atMs) => bucketIdOf(imei, vehicleId, atMs));
+      return bucketsIn(database)
+        .find({ _id: { $gte, $lte } } as object)
+        .toArray();
+    });
+    yield pointsOf((await Promise.all(ranges)).flat(), window);
   }
 }
 
-/** Two series of points in the order of their times. */
-async function* merged(some: readonly Point[], others: AsyncIterable<Point>): AsyncGenerator<Point> {
+/** Merges a series of points into another one that comes some at a time, in the order of their times. */
+async function* merged(
+  some: readonly Point[],
+  others: AsyncIterable<readonly Point[]>,
+): AsyncGenerator<readonly Point[]> {
   let next = 0;
-  for await (const point of others) {
-    for (let each = some[next]; each !== undefined; each = some[next]) {
-      if (each.position.timestamp > point.position.timestamp) break;
-      next += 1;
-      // The point itself, from before it was thinned.
-      if (each.position.timestamp < point.position.timestamp || each.position.imei !== point.position.imei) yield each;
+  for await (const points of others) {
+    const both: Point[] = [];
+    for (const point of points) {
+      for (let each = some[next]; each !== undefined; each = some[next]) {
+        if (each.position.timestamp > point.position.timestamp) break;
+        next += 1;
+        // The point itself, from before it was thinned.
+        if (each.position.timestamp < point.position.timestamp || each.position.imei !== point.position.imei)
+          both.push(each);
+      }
+      both.push(point);
     }
-    yield point;
+    yield both;
   }
-  yield* some.slice(next);
+  yield some.slice(next);
 }
 
 /** The days of a vehicle's history that a window touches, in order. */

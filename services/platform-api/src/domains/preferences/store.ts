@@ -45,6 +45,6 @@ export const updateConfig = (
 /** Removes a user's record; should the user ask again, another one is made. */
 export async function removePreferences(records: Records, scope: Scope, userId: number): Promise<void> {
   const preferences = preferencesIn(records);
-  const record = await preferences.findOne(scope, { userId });
+  const record = await findPreferences(records, userId);
   if (record !== null) await preferences.remove(scope, record._id);
 }

@@ -16,7 +16,8 @@ export async function pageOfGates(
   records: Records,
   { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
 ): Promise<PageItems<TollGate>> {
-  const filter = where as object;
+  // All ids are positive: without another condition the gates are counted from the keys of this index.
+  const filter: object = { $and: [{ _id: { $gt: 0 } }, where] };
   const found = gatesIn(records).find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit);
   const [items, total] = await Promise.all([found.toArray(), gatesIn(records).countDocuments(filter)]);
   return { items, total };

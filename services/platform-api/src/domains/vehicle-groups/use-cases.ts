@@ -64,13 +64,15 @@ async function membersOf(
 }
 
 /** A page of the groups. */
-export const listGroups = (
+export const listGroups = async (
   deps: Parts,
   caller: Caller,
   query: ListGroupsQuery,
   paging: Paging,
-): Promise<PageItems<GroupShown>> =>
-  pageOfGroups(deps, caller, { ...query, isPopulated: isOn(query.populateVehicles) }, paging);
+): Promise<PageItems<GroupShown>> => {
+  const seen = await seenBy(deps, caller);
+  return pageOfGroups(deps, caller, seen, { ...query, isPopulated: isOn(query.populateVehicles) }, paging);
+};
 
 /** A page of the groups below one, or null when there is no such group. */
 export async function listSubGroups(
@@ -85,18 +87,18 @@ export async function listSubGroups(
   const tree = new GroupTree(await groupsIn(deps.records).parts(caller, ['parentGroup']));
   const below = isOn(query.recursive) ? tree.withBelow(id).slice(1) : tree.childrenOf(id);
   const where = { _id: { $in: below.map((group) => group._id) } };
-  return pageOfGroups(deps, caller, { sort: query.sort, isPopulated: false, where }, paging);
+  return pageOfGroups(deps, caller, seen, { sort: query.sort, isPopulated: false, where }, paging);
 }
 
 async function pageOfGroups(
   deps: Parts,
   caller: Caller,
+  seen: Seen,
   asked: { sort?: string | undefined; query?: string | undefined; isPopulated: boolean; where?: Conditions },
   paging: Paging,
 ): Promise<PageItems<GroupShown>> {
   const groups = groupsIn(deps.records);
   const { field, direction } = readSorting(asked.sort);
-  const seen = await seenBy(deps, caller);
   const [{ items, total }, nodes] = await Promise.all([
     groups.list(caller, {
       where: { $and: [seen.where, matching(asked.query, ['name']), asked.where ?? {}] },

@@ -50,9 +50,12 @@ export async function setDriver(
   );
 }
 
-/** The vehicles of an account that are in any group, with their groups. */
-export const groupedVehicles = ({ records }: Store, scope: Scope): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
-  vehiclesIn(records).parts(scope, ['groupIds'], { groupIds: { $exists: true, $ne: [] } });
+/** Returns the vehicles of an account that are in any group, with their groups. */
+export const groupedVehicles = async (
+  { records }: Store,
+  { accountId }: Scope,
+): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
+  (await vehiclesIn(records).parts({ accountId }, ['groupIds'])).filter(({ groupIds = [] }) => groupIds.length > 0);
 
 /** A vehicle as far as areas and groups hold for it. */
 export type AccountVehicle = Pick<Vehicle, '_id' | 'imei' | 'recordedImei' | 'groupIds'>;

@@ -1,3 +1,4 @@
+import { findByIds } from '@fleet/storage';
 import { AccountRecords } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import type { Vehicle } from './schema.ts';
@@ -21,18 +22,16 @@ export async function ownersOfVehicles(records: Records, ids: readonly number[])
   return new Map(found.map(({ _id, ownerUserId }) => [_id, ownerUserId]));
 }
 
-const readAtOnce = 32;
-
-/**
- * The vehicles of terminals by canonical number, of whatever account; terminals without one are left out. One by one, as the embedded database finds single ids by
- * its index and reads the whole collection for a list of them.
- */
+/** Returns the vehicles of terminals of any account, by canonical number. Terminals without a vehicle are left out. */
 export async function findVehiclesByImei(records: Records, imeis: readonly string[]): Promise<Map<string, Vehicle>> {
-  const found = new Map<string, Vehicle>();
-  for (let at = 0; at < imeis.length; at += readAtOnce) {
-    const part = imeis.slice(at, at + readAtOnce);
-    const vehicles = await Promise.all(part.map((imei) => findVehicleByImei(records, imei)));
-    for (const [index, vehicle] of vehicles.entries()) if (vehicle !== null) found.set(part[index] ?? '', vehicle);
-  }
-  return found;
+  const holders = await findByIds(
+    records.uniqueValues,
+    imeis.map((imei) => `vehicles.imei:${imei}`),
+  );
+  const vehicles = await findByIds(
+    records.collection<Vehicle>('vehicles'),
+    holders.map(({ recordId }) => recordId),
+  );
+  const wanted = new Set(imeis);
+  return new Map(vehicles.flatMap((each) => (each.imei !== null && wanted.has(each.imei) ? [[each.imei, each]] : [])));
 }

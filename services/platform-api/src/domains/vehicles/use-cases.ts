@@ -1,8 +1,9 @@
 import { terminalKey } from '@fleet/jt808';
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { AppError, type PageItems, type Paging, readSorting, type Sorting } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
-import { type Conditions, matching, type Scope } from '../../store/account-records.ts';
+import { type Conditions, matching, type ReadScope, type Scope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
+import { compareRecords } from '../../store/union-page.ts';
 import type { SubscriptionShown } from '../billing/schema.ts';
 import { subscriptionsOf } from '../billing/subscriptions.ts';
 import { travelledKm } from '../positions/travelled.ts';
@@ -13,7 +14,7 @@ import type { ListVehiclesQuery, Vehicle, VehicleShown } from './schema.ts';
 import { shownVehicle } from './shown.ts';
 import { vehicleStates } from './states.ts';
 import { findVehicleByImei, vehiclesIn } from './store.ts';
-import { accessTo, type Viewer, type Visible, type VisibleVehicle, visibleTo } from './visibility.ts';
+import { accessTo, type Viewer, type VisibleVehicle, visibleTo } from './visibility.ts';
 
 /** What reading vehicles needs. */
 export type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
@@ -33,12 +34,11 @@ export async function listVehicles(
 ): Promise<PageItems<VehicleShown>> {
   const visible = await visibleTo(deps, caller);
   const { field, direction } = readSorting(query.sort);
-  const where = { $and: [visible.where, ...(await filtersOf(deps, caller, visible, query))] };
-  const { items, total } = await vehiclesIn(deps.records).list(visible.scope, {
-    where,
-    sorting: { field: sortFields[field] ?? field, direction },
-    paging,
-  });
+  const where = { $and: await filtersOf(deps, caller, query) };
+  const sorting = { field: sortFields[field] ?? field, direction };
+  const { items, total } = await (query.state === undefined
+    ? vehiclesIn(deps.records).list(visible.scope, { where, sorting, paging })
+    : pageInState(deps, visible.scope, query.state, { where, sorting, paging }));
   const found = items.map((vehicle) => ({
     vehicle,
     ...accessTo(vehicle, caller, visible.shares.get(vehicle._id)),
@@ -83,20 +83,17 @@ async function ownSubscriptions(
   return first === undefined ? new Map() : subscriptionsOf({ records }, { accountId: first.accountId }, ids);
 }
 
-async function filtersOf(
-  deps: Parts,
-  caller: Viewer,
-  visible: Visible,
-  query: ListVehiclesQuery,
-): Promise<Conditions[]> {
+async function filtersOf(deps: Parts, caller: Viewer, query: ListVehiclesQuery): Promise<Conditions[]> {
   const { accountId } = caller;
   const filters: Conditions[] = [searchOf(query.query)];
-  if (query.imei !== undefined) filters.push({ imei: terminalKey(query.imei) ?? 'no terminal' });
+  if (query.imei !== undefined) {
+    const vehicle = await findVehicleByImei(deps.records, terminalKey(query.imei) ?? 'no terminal');
+    filters.push({ _id: { $in: vehicle === null ? [] : [vehicle._id] } });
+  }
   // Drivers and groups are the caller's own: of a shared vehicle they are not told, not even by a filter.
   if (query.driver_id !== undefined) filters.push({ accountId, driverId: query.driver_id });
   if (query.group_id !== undefined)
     filters.push({ accountId, groupIds: { $in: await groupWithBelow(deps, caller, query.group_id) } });
-  if (query.state !== undefined) filters.push(await inState(deps, visible, query.state, filters));
   return filters;
 }
 
@@ -107,20 +104,28 @@ function searchOf(text: string | undefined): Conditions {
   return vehicleNo === '' ? fields : { $or: [fields, matching(vehicleNo, ['vehicleNo'])] };
 }
 
-/** The state is not in the database: all vehicles that the other filters leave are looked at. */
-async function inState(
+/** Returns a page of the vehicles in a state. The database has no states: all vehicles that the other filters leave are read. */
+async function pageInState(
   deps: Parts,
-  { scope, where }: Visible,
+  scope: ReadScope,
   state: VehicleShown['state'],
-  filters: readonly Conditions[],
-): Promise<Conditions> {
-  const found = await vehiclesIn(deps.records).parts(scope, ['imei'], { $and: [where, ...filters] });
+  { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
+): Promise<PageItems<Vehicle>> {
+  const vehicles = vehiclesIn(deps.records);
+  const { direction } = sorting;
+  const field = sorting.field === 'id' ? '_id' : (sorting.field as 'name');
+  const found = await vehicles.parts(scope, ['imei', field], where);
   const states = await vehicleStates(
     deps,
     found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
   );
   const stateOf = (imei: string | null) => (imei === null ? undefined : states.get(imei)?.state) ?? 'never_connected';
-  return { _id: { $in: found.filter(({ imei }) => stateOf(imei) === state).map(({ _id }) => _id) } };
+  const inState = found
+    .filter(({ imei }) => stateOf(imei) === state)
+    .sort((a, b) => compareRecords(a, b, { field, direction }));
+  const ids = inState.slice(paging.offset, paging.offset + paging.limit).map(({ _id }) => _id);
+  const page = new Map((await vehicles.findMany(scope, ids)).map((vehicle) => [vehicle._id, vehicle]));
+  return { items: ids.flatMap((id) => page.get(id) ?? []), total: inState.length };
 }
 
 /** What the other services need to know of a terminal; one without a vehicle is unknown and has the default clock. */

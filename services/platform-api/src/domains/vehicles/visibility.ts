@@ -1,7 +1,7 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { may } from '../../access/roles.ts';
-import type { Conditions, ReadScope } from '../../store/account-records.ts';
+import type { ReadScope } from '../../store/account-records.ts';
 import type { Records } from '../../store/records.ts';
 import { type SharePermission, sharePermissions } from '../sharing/schema.ts';
 import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../sharing/use-cases.ts';
@@ -25,7 +25,6 @@ export interface VisibleVehicle extends VehicleAccess {
 /** The part of all vehicles that a caller may see, as a query. */
 export interface Visible {
   readonly scope: ReadScope;
-  readonly where: Conditions;
   readonly shares: ReadonlyMap<number, SharedVehicle>;
 }
 
@@ -36,18 +35,16 @@ export async function visibleTo({ records }: Store, caller: Viewer): Promise<Vis
   const shared = await sharedVehicles({ records }, caller);
   const shares = new Map(shared.map((share) => [share.vehicleId, share]));
   const sharedIds = [...shares.keys()];
-  return { scope: { accountId: caller.accountId, sharedIds }, where: ownPart(caller, sharedIds), shares };
+  // A driver's own vehicles are those that the driver is the owning user of.
+  const own = caller.role === 'driver' ? { own: { ownerUserId: caller.userId } } : {};
+  return { scope: { accountId: caller.accountId, sharedIds, ...own }, shares };
 }
-
-/** A driver's own vehicles are those that the driver is the owning user of. */
-const ownPart = (caller: Viewer, sharedIds: readonly number[]): Conditions =>
-  caller.role === 'driver' ? { $or: [{ ownerUserId: caller.userId }, { _id: { $in: [...sharedIds] } }] } : {};
 
 /** Ids of all vehicles that the caller may see; with `among` only of those. */
 export async function visibleVehicleIds(deps: Store, caller: Viewer, among?: readonly number[]): Promise<number[]> {
-  const { scope, where } = await visibleTo(deps, caller);
-  const both = among === undefined ? where : { $and: [where, { _id: { $in: [...among] } }] };
-  return (await vehiclesIn(deps.records).parts(scope, [], both)).map(({ _id }) => _id);
+  const { scope } = await visibleTo(deps, caller);
+  const where = among === undefined ? {} : { _id: { $in: [...among] } };
+  return (await vehiclesIn(deps.records).parts(scope, [], where)).map(({ _id }) => _id);
 }
 
 /** Says which vehicles of the account answers may name to the caller: to a driver those that are visible, to others all. */
@@ -63,9 +60,9 @@ export async function visibleVehicles(
   caller: Viewer,
   among?: readonly number[],
 ): Promise<VisibleVehicle[]> {
-  const { scope, where, shares } = await visibleTo(deps, caller);
-  const both = among === undefined ? where : { $and: [where, { _id: { $in: [...among] } }] };
-  const found = await vehiclesIn(deps.records).all(scope, both);
+  const { scope, shares } = await visibleTo(deps, caller);
+  const vehicles = vehiclesIn(deps.records);
+  const found = await (among === undefined ? vehicles.all(scope) : vehicles.findMany(scope, [...new Set(among)]));
   return found.map((vehicle) => ({ vehicle, ...accessTo(vehicle, caller, shares.get(vehicle._id)) }));
 }
 
