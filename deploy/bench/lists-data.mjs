@@ -320,5 +320,5 @@ export const copyId = (offset, index) => firstId + offset + index;
 export async function raiseCounters(db) {
   const names = [...copied, 'notifications', 'chat_messages', 'media', 'webhook_deliveries', 'users', 'shares'];
   for (const name of names)
-    await db.collection('counters').updateOne({ _id: name }, { $max: { value: 10 * firstId } }, { upsert: true });
+    await db.collection('counters').updateOne({ _id: name }, { $max: { value: 2 * firstId } }, { upsert: true });
 }

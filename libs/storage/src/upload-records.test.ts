@@ -314,10 +314,10 @@ describe('the indexes', () => {
     const made = indexes.map(({ name, unique }) => [name, unique ?? false] as const);
     expect(Object.fromEntries(made)).toEqual({
       _id_: false,
-      accountId_1: false,
+      accountId_1__id_1: false,
       clipKey_1: true,
-      'clip.imei_1': false,
-      status_1: false,
+      'clip.imei_1_createdAtMs_-1': false,
+      status_1_changedAtMs_1: false,
     });
   });
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { WebhookRecords } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
@@ -59,7 +60,7 @@ const sent: Command[] = [];
 
 beforeAll(async () => {
   const url = new URL(testEnv('MONGODB_URL'));
-  url.pathname = '/list_plans';
+  url.pathname = `/list_plans_${randomBytes(6).toString('hex')}`;
   url.searchParams.set('monitorCommands', 'true');
   world = await PlatformWorld.open({ MONGODB_URL: url.href });
   standInForDispatcher(world.bus);
@@ -125,6 +126,17 @@ const samplePath = (operation: Operation, only: string): string =>
 /** The path of the first page: no parameter of a list's query is required. */
 const plainPath = (operation: Operation): string => samplePath(operation, '').split('?')[0] ?? '';
 
+interface Request {
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** A posted list has its filters in the body. */
+const filteredRequests = (operation: Operation): Request[] =>
+  operation.method === 'post'
+    ? [{ path: operation.path, body: { query: '1', filters: { seen_since: valueOfName['from'] } } }]
+    : filteredPaths(operation).map((path) => ({ path }));
+
 /** The paths of a list with each of its filters. */
 function filteredPaths(operation: Operation): string[] {
   const naming = new Set(namingPlaces(document, operation));
@@ -140,9 +152,9 @@ function filteredPaths(operation: Operation): string[] {
 
 function valueOf({ name, schema }: Parameter): string {
   const [word] = (schema.enum ?? []).filter((each) => each !== '');
-  const value = word ?? valueOfName[name];
+  const value = typeof word === 'string' ? word : valueOfName[name];
   if (value === undefined) throw new Error(`Which value does the filter ${name} have? Add it to valueOfName.`);
-  return String(value);
+  return value;
 }
 
 const skipped = "Plans of lists are not checked: this server explains none in MongoDB's form.";
@@ -155,21 +167,16 @@ describe.each(lists.map((operation) => [operation.operationId, operation] as con
   it('reads its first page from indexes, in their order', async () => {
     const body = operation.method === 'post' ? {} : undefined;
     const plans = await plansOf(clientFor(operation), operation, plainPath(operation), body);
-    if (plans.length === 0) return void console.log(skipped);
+    if (plans.length === 0) console.log(skipped);
     expect(plans.filter((plan) => isScan(plan) || isSorting(plan))).toEqual([]);
   });
 
   it('reads each filtered page from indexes', async () => {
     const client = clientFor(operation);
-    if (operation.method === 'post') {
-      const filters = { seen_since: valueOfName['from'] };
-      const plans = await plansOf(client, operation, operation.path, { query: '1', filters });
-      expect(plans.filter(isScan)).toEqual([]);
-    }
-    for (const path of filteredPaths(operation)) {
-      const plans = await plansOf(client, operation, path);
-      expect({ path, scans: plans.filter(isScan) }).toEqual({ path, scans: [] });
-    }
+    const scans = [];
+    for (const { path, body } of filteredRequests(operation))
+      for (const plan of await plansOf(client, operation, path, body)) if (isScan(plan)) scans.push({ path, ...plan });
+    expect(scans).toEqual([]);
   });
 });
 

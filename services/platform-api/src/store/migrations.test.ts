@@ -54,6 +54,15 @@ describe('migrate', () => {
     await migrate(database, log);
   });
 
+  it('replaces the indexes of a release before', async () => {
+    const drivers = database.collection('drivers');
+    await drivers.createIndex({ accountId: 1, _id: -1 });
+    await migrate(database, log);
+    const names = (await drivers.indexes()).map(({ name }) => name);
+    expect(names).toContain('accountId_1__id_-1_status_1');
+    expect(names).not.toContain('accountId_1__id_-1');
+  });
+
   it('completes the vehicles of before, whose numbers are theirs alone from then on', async () => {
     const old = {
       accountId: 1,

@@ -55,7 +55,7 @@ export const groupedVehicles = async (
   { records }: Store,
   { accountId }: Scope,
 ): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
-  (await vehiclesIn(records).parts({ accountId }, ['groupIds'])).filter(({ groupIds = [] }) => groupIds.length > 0);
+  (await vehiclesIn(records).parts({ accountId }, ['groupIds'])).filter(({ groupIds }) => groupIds.length > 0);
 
 /** A vehicle as far as areas and groups hold for it. */
 export type AccountVehicle = Pick<Vehicle, '_id' | 'imei' | 'recordedImei' | 'groupIds'>;
