@@ -119,11 +119,34 @@ type within struct {
 
 func (w *within) check(raw []byte) verdict {
 	value, found := lookupPath(raw, w.path)
-	if found == array || found == throughs {
+	switch {
+	case found == throughs || found == array && !w.arePoints():
 		return maybe
+	case found == array:
+		return w.checkElements(value.Data)
 	}
 	w.scratch = appendValue(w.scratch[:0], value)
 	return w.checkKey(w.scratch)
+}
+
+func (w *within) arePoints() bool {
+	return !slices.ContainsFunc(w.intervals, func(one interval) bool { return !one.isPoint() })
+}
+
+// checkElements returns what an array tells: one element that is equal is enough.
+func (w *within) checkElements(list []byte) verdict {
+	items := newElements(list)
+	for items.next() {
+		w.scratch = appendValue(w.scratch[:0], items.value)
+		if !slices.ContainsFunc(w.intervals, func(one interval) bool { return bytes.Equal(one.low, w.scratch) }) {
+			continue
+		}
+		if w.isLoose {
+			return maybe
+		}
+		return verdictOf(!w.negated)
+	}
+	return verdictOf(w.negated)
 }
 
 // checkKey returns what an encoded value tells.

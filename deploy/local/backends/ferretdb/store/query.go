@@ -194,7 +194,7 @@ func (r *Result) matches(raw []byte) (bool, error) {
 	return matches, err
 }
 
-// read returns a copy of the document of a record, nil where it is gone.
+// read returns a copy of the document of a record. It returns nil where the document is gone, or does not match by its bytes.
 func (r *Result) read(record int64) ([]byte, error) {
 	value, closer, err := r.snapshot.Get(recordKey(r.plan.coll.prefix, record))
 	if err == pebble.ErrNotFound {
@@ -204,6 +204,9 @@ func (r *Result) read(record int64) ([]byte, error) {
 		return nil, err
 	}
 	defer closer.Close()
+	if !r.plan.exact && r.plan.nodes.check(value) == no {
+		return nil, nil
+	}
 	return slices.Clone(value), nil
 }
 
