@@ -336,7 +336,9 @@ const size = Object.entries(sizes)
       `${count.toLocaleString('en')} ${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`,
   )
   .join(', ');
-const command = `npm run bench -- lists${options.map((option) => ` ${option}`).join('')}`;
+// Without the folder of `--data`: where the data was changes nothing.
+const shownOptions = options.filter((option, at) => option !== '--data' && options[at - 1] !== '--data');
+const command = ['npm run bench -- lists', ...shownOptions].join(' ');
 const text = `# Benchmarks of lists
 
 Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}.
