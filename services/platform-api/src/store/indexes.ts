@@ -4,6 +4,9 @@ export interface Index {
   readonly keys: Readonly<Record<string, 1 | -1 | '2dsphere'>>;
 }
 
+/** Returns the name that an index gets from its keys. */
+export const indexName = (keys: Index['keys']): string => Object.entries(keys).flat().join('_');
+
 /**
  * All indexes. Lists are read by account, newest first; where they are sorted by a time, the id that breaks ties belongs to the index. Fields after the order are
  * those of the list's filters, so that large lists are counted from index keys alone. Uniqueness needs no index: see `AccountRecords`.

@@ -1,6 +1,6 @@
 import { type Database, dropIndexIfExists, indexNames } from '@fleet/storage';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
-import { indexes, replacedIndexes } from './indexes.ts';
+import { indexes, indexName, replacedIndexes } from './indexes.ts';
 
 /** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
 export interface Migration {
@@ -45,7 +45,7 @@ async function replaceIndexes(database: Database): Promise<void> {
     const known = await indexNames(collection);
     const replaced = replacedIndexes
       .filter((index) => index.collection === name)
-      .map(({ keys }) => Object.entries(keys).flat().join('_'))
+      .map(({ keys }) => indexName(keys))
       .filter((index) => known.includes(index));
     if (replaced.length === 0) continue;
     for (const index of indexes) if (index.collection === name) await collection.createIndex({ ...index.keys });

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '@fleet/service-kit';
-import type { Collection, Database } from '@fleet/storage';
+import { type Collection, type Database, indexNames } from '@fleet/storage';
 import pLimit from 'p-limit';
-import { type Index, indexes } from './indexes.ts';
+import { type Index, indexes, indexName } from './indexes.ts';
 import { Lease } from './lease.ts';
 import { type Migration, migrations } from './migration-list.ts';
 
@@ -96,14 +96,18 @@ async function createGroup(
   group: readonly Index[],
   log: Logger,
 ): Promise<boolean> {
+  // FerretDB 1.24 breaks off a command with several indexes of which some exist.
+  const known = new Set(await indexNames(database.collection(collection)));
+  const missing = group.filter(({ keys }) => !known.has(indexName(keys)));
+  if (missing.length === 0) return true;
   const create = (some: readonly Index[]): Promise<unknown> =>
     database.collection(collection).createIndexes(some.map(({ keys }) => ({ key: { ...keys } })));
   try {
-    await create(group);
+    await create(missing);
     return true;
   } catch {
     // One index that the server does not know must not cost the others: the embedded server has no geographic ones.
-    const results = await Promise.all(group.map((index) => createAlone(index, () => create([index]), log)));
+    const results = await Promise.all(missing.map((index) => createAlone(index, () => create([index]), log)));
     return results.every(Boolean);
   }
 }
