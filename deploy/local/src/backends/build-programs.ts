@@ -79,6 +79,13 @@ export const ferretDb: GoProgram = {
       to: '\th.initCommands()\n\th.useStore()\n',
     },
     {
+      // Removes an index that exists from a list by its old position, which is another one after the first removal.
+      ...ferretDbModule,
+      file: 'internal/handler/msg_createindexes.go',
+      from: 'slices.Delete(filteredToCreate, i, i+1)',
+      to: 'slices.DeleteFunc(filteredToCreate, func(index backends.IndexInfo) bool { return index.Name == newIdx.Name })',
+    },
+    {
       // Decodes every request and every reply a second time. The commands of the store check requests on their bytes.
       ...ferretDbModule,
       file: 'internal/handler/wire.go',

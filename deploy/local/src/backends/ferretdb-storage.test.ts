@@ -175,6 +175,14 @@ describe('indexes', () => {
     expect((await entries.find().sort({ _id: 1 }).toArray()).map((one) => Number(one['key']))).toEqual([0, 1, 7]);
   });
 
+  it('are created beside several that exist already', async () => {
+    const keys = [{ a: 1 }, { b: 1 }, { c: 1 }, { d: 1 }] as const;
+    await entries.createIndexes(keys.slice(1, 3).map((key) => ({ key })));
+    await entries.createIndexes(keys.map((key) => ({ key })));
+    const names = (await entries.indexes()).map((one) => one.name);
+    expect(names.toSorted()).toEqual(['_id_', 'a_1', 'b_1', 'c_1', 'd_1']);
+  });
+
   it('are named in the plan of a query, and a sort without one is', async () => {
     await entries.createIndex({ a: 1, b: -1 });
     await entries.insertMany(times(3, (i) => ({ _id: i, a: 1, b: i })));

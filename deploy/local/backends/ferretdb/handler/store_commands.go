@@ -105,14 +105,19 @@ func (s *storeCommands) isValidName(database, name string) bool {
 
 func (s *storeCommands) changingSchema(handler commandHandler) commandHandler {
 	return func(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg, error) {
-		s.schema.Lock()
-		reply, err := handler(ctx, msg)
-		s.schema.Unlock()
+		reply, err := s.changeSchema(ctx, msg, handler)
 		if flushError := s.store.Flush(); flushError != nil {
 			return nil, flushError
 		}
 		return reply, err
 	}
+}
+
+// changeSchema holds the lock until the command has ended, also where it panics: FerretDB then closes the connection.
+func (s *storeCommands) changeSchema(ctx context.Context, msg *wire.OpMsg, handler commandHandler) (*wire.OpMsg, error) {
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	return handler(ctx, msg)
 }
 
 // namespaceOf returns the database and the collection of a command: $db, and the value of the command's own field.
