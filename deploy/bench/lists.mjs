@@ -4,6 +4,7 @@
 // Settings: CALLS (20), P95_LIMIT_MS (150; 400 with --large), CPU_LIMIT_MS (50).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +18,8 @@ const { MongoClient } = createRequire(new URL('../../libs/storage/package.json',
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const target = join(root, 'docs', 'benchmarks-lists.md');
 const dayMs = 86_400_000;
-const options = process.argv.slice(2);
+const options = process.argv.slice(2).filter((option) => option !== 'lists');
+const [loadBefore] = loadavg();
 const isSmall = options.includes('--small');
 const isLarge = options.includes('--large');
 const dataDir = options.includes('--data') ? resolve(options[options.indexOf('--data') + 1]) : undefined;
@@ -341,7 +343,7 @@ const shownOptions = options.filter((option, at) => option !== '--data' && optio
 const command = ['npm run bench -- lists', ...shownOptions].join(' ');
 const text = `# Benchmarks of lists
 
-Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}.
+Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}; load average at the start: ${loadBefore.toFixed(1)}.
 Each of two accounts has: ${size}. Each form is called ${calls} times, one call after another; the product, its embedded backends and the
 caller share the cores. CPU is what the database process uses for a call. Limits: p95 ${p95LimitMs} ms (${monthLimitMs} ms for a month of one vehicle's history), CPU ${cpuLimitMs} ms.
 
