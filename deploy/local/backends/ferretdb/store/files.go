@@ -63,16 +63,24 @@ func (fs *relaxedFS) syncLoop(stop <-chan struct{}) {
 }
 
 func (logs *openLogs) sync() {
-	logs.mutex.Lock()
-	defer logs.mutex.Unlock()
-	for log := range logs.files {
-		if !log.isDirty {
-			continue
-		}
-		log.isDirty = false
+	for _, log := range logs.takeDirty() {
 		// An error here is met again by the next write, which reports it to the client.
 		_ = log.File.SyncData()
 	}
+}
+
+// takeDirty returns the logs that have been written to since the last call. Commits do not wait while they are flushed.
+func (logs *openLogs) takeDirty() []*relaxedLog {
+	logs.mutex.Lock()
+	defer logs.mutex.Unlock()
+	var dirty []*relaxedLog
+	for log := range logs.files {
+		if log.isDirty {
+			log.isDirty = false
+			dirty = append(dirty, log)
+		}
+	}
+	return dirty
 }
 
 // relaxedLog is a file of the write-ahead log whose commits do not wait for the disk.
