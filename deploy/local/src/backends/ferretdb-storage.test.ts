@@ -180,7 +180,7 @@ describe('indexes', () => {
     await entries.createIndexes(keys.slice(1, 3).map((key) => ({ key })));
     await entries.createIndexes(keys.map((key) => ({ key })));
     const names = (await entries.indexes()).map((one) => one.name);
-    expect(names.toSorted()).toEqual(['_id_', 'a_1', 'b_1', 'c_1', 'd_1']);
+    expect(new Set(names)).toEqual(new Set(['_id_', 'a_1', 'b_1', 'c_1', 'd_1']));
   });
 
   it('are named in the plan of a query, and a sort without one is', async () => {
