@@ -214,6 +214,8 @@ func (m matchesText) check(raw []byte) verdict {
 	case found == scalar && value.Type == bsontype.String:
 		text := value.Data[4 : len(value.Data)-1]
 		return verdictOf(m.expression.Match(text))
+	case found == scalar && value.Type == bsontype.Null:
+		return no
 	}
 	return maybe
 }
@@ -311,7 +313,7 @@ func encodeOperand(value any) (key []byte, isExact, ok bool) {
 
 func compileText(field string, expression types.Regex) node {
 	compiled, err := expression.Compile()
-	if err != nil {
+	if err != nil || strings.Trim(expression.Options, "ims") != "" { // FerretDB reports other options as errors
 		return unknown{}
 	}
 	return matchesText{path: splitPath(field), expression: compiled}
