@@ -1,6 +1,6 @@
 // `npm run bench -- start-up`: kills each service of a running product with SIGKILL, and measures the time until it is ready again; then raises alarms while
 // services are down, and measures the time until a webhook receiver has them. Writes docs/benchmarks-start-up.md, unless a limit is exceeded.
-// Settings: ROUNDS (3), BUSY (0: processes that keep a core busy meanwhile), READY_LIMIT_MS (3000), DELIVERY_LIMIT_MS (15000).
+// Settings: ROUNDS (3), BUSY (0: processes that keep a core busy during the measurement), READY_LIMIT_MS (3000), DELIVERY_LIMIT_MS (15000).
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
