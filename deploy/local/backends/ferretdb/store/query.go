@@ -137,12 +137,21 @@ func (r *Result) Document() (*types.Document, error) {
 	return decodeDocument(raw)
 }
 
-// nextMatch returns the next record that the filter lets through. The document is read where the filter or the caller needs it.
+// nextMatch returns the next record that the filter lets through, and closes the result at the end.
 func (r *Result) nextMatch(withDocument bool) (record int64, raw []byte, ok bool, err error) {
+	record, raw, ok, err = r.scan(withDocument)
+	if err == nil && !ok {
+		err = r.close()
+	}
+	return record, raw, ok, err
+}
+
+// scan returns the next record that the filter lets through. It reads the document where the filter or the caller needs it.
+func (r *Result) scan(withDocument bool) (record int64, raw []byte, ok bool, err error) {
 	for {
 		record, raw, ok := r.source.next()
 		if !ok {
-			return 0, nil, false, r.close()
+			return 0, nil, false, nil
 		}
 		r.matched = nil
 		if r.plan.exact && !withDocument {
@@ -242,7 +251,7 @@ func (r *Result) sort() error {
 		top.limit = int(r.left + r.skip)
 	}
 	for {
-		record, raw, ok, err := r.nextUnsorted()
+		record, raw, ok, err := r.scan(true)
 		if err != nil {
 			return err
 		}
@@ -256,32 +265,6 @@ func (r *Result) sort() error {
 		top.add(sortedRecord{key: key, record: record})
 	}
 	return r.restart(&listSource{records: top.sorted()})
-}
-
-// nextUnsorted is nextMatch without closing the result at the end.
-func (r *Result) nextUnsorted() (int64, []byte, bool, error) {
-	for {
-		record, raw, ok := r.source.next()
-		if !ok {
-			return 0, nil, false, nil
-		}
-		if raw == nil {
-			var err error
-			if raw, err = r.read(record); err != nil {
-				return 0, nil, false, err
-			}
-			if raw == nil {
-				continue
-			}
-		}
-		matches, err := r.matches(raw)
-		if err != nil {
-			return 0, nil, false, err
-		}
-		if matches {
-			return record, raw, true, nil
-		}
-	}
 }
 
 func (r *Result) restart(next source) error {
@@ -305,7 +288,7 @@ func (r *Result) sortDecoded() error {
 	r.source = first
 	var documents []*types.Document
 	for {
-		record, raw, ok, err := r.nextUnsorted()
+		record, raw, ok, err := r.scan(true)
 		if err != nil {
 			return err
 		}
