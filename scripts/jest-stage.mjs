@@ -61,7 +61,7 @@ export async function runJest(title, { project, args, env }) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-report-'));
   const outputFile = join(folder, 'report.json');
   const program = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-  // Each file loads its modules anew: a large young generation spares a seventh of the time for garbage collection.
+  // Each file loads its modules again: a large young generation spares a seventh of the time for garbage collection.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', '--max-semi-space-size=64'];
   const options = ['--selectProjects', project, '--json', `--outputFile=${outputFile}`, ...args];
   const { ok, seconds } = await runStep(title, process.execPath, [...flags, program, ...options], {

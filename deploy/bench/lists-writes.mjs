@@ -77,8 +77,8 @@ export async function measureWrites(db) {
   };
   const [bulkRate] = await Promise.all([perSecond(1, bulk), perSecond(1, read)]);
   add(`bulk updates of ${bulkSize} documents, one writer, beside one reader`, rate(bulkRate));
-  add('reads by `_id` meanwhile, p50', `${quantile(times, 0.5).toFixed(1)} ms`);
-  add('reads by `_id` meanwhile, p95', `${quantile(times, 0.95).toFixed(1)} ms`);
+  add('reads by `_id` during the updates, p50', `${quantile(times, 0.5).toFixed(1)} ms`);
+  add('reads by `_id` during the updates, p95', `${quantile(times, 0.95).toFixed(1)} ms`);
   await collection.drop();
   return rows;
 }

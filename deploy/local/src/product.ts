@@ -23,7 +23,7 @@ export interface StartProductOptions {
   timeoutMs?: number;
 }
 
-/** A product that runs, whoever has started it. */
+/** A running product. */
 export interface ProductView {
   /** Read from its file at each access: process ids change with restarts. */
   readonly runtime: Runtime;
