@@ -37,6 +37,8 @@ export class DeviceAsker {
   constructor(bus: Bus) {
     this.#bus = bus;
     this.#prefix = createInbox();
+    // Compiled before the first reply: a slow first answer counts as the device's.
+    checkOutcome.compile();
     this.#subscription = bus.nc.subscribe(`${this.#prefix}.>`, {
       callback: (error, message) => this.#onReply(error, message),
     });

@@ -56,6 +56,8 @@ export class DeviceCommandServer {
     this.#handler = options.handler;
     this.#onError = options.onError;
     this.#onTaken = options.onTaken ?? (() => undefined);
+    // Compiled before the first command: its time counts from when this pod reads it.
+    checkDeviceCommand.compile();
     this.#sweep = setInterval(() => this.#dropOld(), 10_000);
     this.#sweep.unref();
   }
