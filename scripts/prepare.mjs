@@ -43,10 +43,16 @@ export async function install() {
   return ok;
 }
 
-export const build = () =>
-  runStep('Building (tsc -b)', process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'], {
-    quiet: true,
-  });
+/** Compiles the sources and bundles the services. Returns { ok, seconds }. */
+export async function build() {
+  const startedAt = performance.now();
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const compiled = await runStep('Building (tsc -b)', process.execPath, [compiler, '-b'], { quiet: true });
+  if (!compiled.ok) return compiled;
+  const bundler = join(root, 'scripts', 'bundle.mjs');
+  const { ok } = await runStep('Bundling the services (esbuild)', process.execPath, [bundler], { quiet: true });
+  return { ok, seconds: (performance.now() - startedAt) / 1000 };
+}
 
 /** Installs and builds, or ends this process with a sentence that says what is wrong. */
 export async function prepare() {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const { startProduct, viewProduct } = await import('../deploy/local/dist/product.js');
 
 /** One for each worker, and the shared one. */
-const maxProducts = 4;
+const maxProducts = 6;
 const healthTimeoutMs = 30_000;
 const pollMs = 50;
 

@@ -5,7 +5,7 @@ import { createTemporaryFolder, runJest } from './jest-stage.mjs';
 /** One more than two cores: some files wait for timeouts of what they test. */
 const unitWorkers = 3;
 /** End-to-end tests wait more than they compute. */
-const endToEndWorkers = 3;
+const endToEndWorkers = 5;
 
 /**
  * @typedef {object} StageOptions

@@ -67,7 +67,7 @@ for (let id = 1; id <= webhookCount; id += 1)
     healthEpoch: 0,
   });
 
-const child = spawn(process.execPath, [join(root, 'services/webhook-dispatcher/dist/main.js')], {
+const child = spawn(process.execPath, [join(root, 'services/webhook-dispatcher/dist/bundle/main.js')], {
   env: {
     ...process.env,
     NATS_URL,

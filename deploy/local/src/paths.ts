@@ -11,3 +11,5 @@ export const backendsModule = at('../backends');
 export const testServersModule = at('../test-servers');
 export const launcherScript = at('../dist/main.js');
 export const proxyScript = at('../dist/proxy-main.js');
+/** Returns the program of a service, as scripts/bundle.mjs builds it. */
+export const serviceScript = (service: string): string => at(`../../../services/${service}/dist/bundle/main.js`);

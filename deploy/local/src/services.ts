@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { inUrl, isLoopback, localAddress, publicAddress } from './addresses.ts';
 import type { BackendUrls } from './backends/start-backends.ts';
 import type { LaunchOptions } from './options.ts';
-import { proxyScript, repoRoot, sampleDir } from './paths.ts';
+import { proxyScript, sampleDir, serviceScript } from './paths.ts';
 import type { Ports } from './ports.ts';
 import type { Secrets } from './secrets.ts';
 import type { ProcessSpec } from './supervised-process.ts';
@@ -167,7 +167,7 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
     name: plan.name,
     tier: serviceTier,
     command: process.execPath,
-    args: ['--enable-source-maps', join(repoRoot, 'services', plan.service ?? plan.name, 'dist', 'main.js')],
+    args: ['--enable-source-maps', serviceScript(plan.service ?? plan.name)],
     env: {
       NODE_ENV: 'development',
       // Node.js 22 and later reuse compiled code from an earlier start, which takes about a fifth less CPU.

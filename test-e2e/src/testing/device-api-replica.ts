@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { until } from './until.ts';
 import { type Answer, getJson, type World } from './world.ts';
 
-const script = resolve('services/device-api/dist/main.js');
+const script = resolve('services/device-api/dist/bundle/main.js');
 
 /** A port that nothing listens on, above those that outgoing connections get: none takes it while the replica starts. */
 async function freePort(other?: number): Promise<number> {
