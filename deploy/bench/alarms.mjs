@@ -1,17 +1,14 @@
 // From an alarm at a terminal to a webhook and a websocket, while 1,000 terminals report, through the whole product; beside the floor of the same run, a
 // request to the same receiver from this process. Prints a table. Fails where an alarm is not told of in under a second at the median.
 // Usage: node deploy/bench/alarms.mjs   Settings: TERMINALS (1000), ALARMS (100), REPORT_SECONDS (10), MEDIAN_LIMIT_MS (1000).
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { Agent, createServer, request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
 import { startProduct } from '../local/dist/product.js';
 import { raisedLimits } from './limits.mjs';
+import { startReceiver } from './webhook-receiver.mjs';
 
 const { WebSocket } = createRequire(new URL('../../services/platform-api/package.json', import.meta.url))('ws');
 const [terminalCount, alarmCount, reportSeconds, medianLimitMs] = [
@@ -20,40 +17,20 @@ const [terminalCount, alarmCount, reportSeconds, medianLimitMs] = [
   ['REPORT_SECONDS', 10],
   ['MEDIAN_LIMIT_MS', 1000],
 ].map(([name, usual]) => Number(process.env[name] ?? usual));
-const dir = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
-const [certFile, keyFile] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
-spawnSync(
-  'openssl',
-  `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ${keyFile} -out ${certFile} -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1`.split(
-    ' ',
-  ),
-  { stdio: 'ignore' },
-);
-const cert = readFileSync(certFile);
-
 /** When what came, by what its body names. */
 const came = new Map();
-const receiver = createServer({ cert, key: readFileSync(keyFile) }, (incoming, response) => {
-  const chunks = [];
-  incoming.on('data', (chunk) => chunks.push(chunk));
-  incoming.on('end', () => {
-    const atMs = performance.now();
-    response.end();
-    const envelope = JSON.parse(Buffer.concat(chunks).toString());
-    const { notification } = JSON.parse(envelope.body);
-    if (notification.notification_type === 'sos' || notification.floor) came.set(`hook ${notification.imei}`, atMs);
-  });
-}).listen(0, '127.0.0.1');
-await once(receiver, 'listening');
-const url = `https://127.0.0.1:${receiver.address().port}/hook`;
+const receiver = await startReceiver((notification) => {
+  if (notification.notification_type === 'sos' || notification.floor)
+    came.set(`hook ${notification.imei}`, performance.now());
+});
+const { url, cert } = receiver;
 
 const product = await startProduct({
   env: {
     ...raisedLimits,
     RATE_LIMIT_PLATFORM_PER_MINUTE: '1000000',
     RATE_LIMIT_PLATFORM_BURST: '1000000',
-    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-    WEBHOOK_CA_FILE: certFile,
+    ...receiver.env,
     LOG_LEVEL: 'warn',
   },
 });
@@ -150,7 +127,5 @@ try {
 } finally {
   await Promise.all(terminals.map((terminal) => terminal.stop()));
   await product.stop();
-  receiver.closeAllConnections();
-  receiver.close();
-  rmSync(dir, { recursive: true, force: true });
+  receiver.stop();
 }

@@ -1,53 +1,50 @@
 // `npm run bench -- start-up`: kills each service of a running product with SIGKILL, and measures the time until it is ready again; then raises alarms while
 // services are down, and measures the time until a webhook receiver has them. Writes docs/benchmarks-start-up.md, unless a limit is exceeded.
-// Settings: ROUNDS (3), BUSY (0: processes that keep a core busy during the measurement), READY_LIMIT_MS (3000), DELIVERY_LIMIT_MS (15000).
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+// Options: `--data FOLDER` (the data of `npm run bench -- lists --data FOLDER`; writes docs/benchmarks-start-up-large.md).
+// Settings: ROUNDS (3), TERMINALS (0: terminals that report each second meanwhile), BUSY (0: processes that keep a core busy), READY_LIMIT_MS (3000; 10000 with data or
+// load), DELIVERY_LIMIT_MS (15000).
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SimulatedTerminal } from '../../libs/terminal-simulator/dist/index.js';
 import { startProduct } from '../local/dist/product.js';
+import { raisedLimits } from './limits.mjs';
 import { machine } from './machine.mjs';
+import { startReceiver } from './webhook-receiver.mjs';
 
 const [rounds, busyCount] = [Number(process.env.ROUNDS ?? 3), Number(process.env.BUSY ?? 0)];
-const readyLimitMs = Number(process.env.READY_LIMIT_MS ?? (busyCount === 0 ? 3_000 : 10_000));
+const terminalCount = Number(process.env.TERMINALS ?? 0);
+const options = process.argv.slice(2).filter((option) => option !== 'start-up');
+const dataDir = options.includes('--data') ? resolve(options[options.indexOf('--data') + 1]) : undefined;
+const hasLoad = busyCount + terminalCount > 0 || dataDir !== undefined;
+const readyLimitMs = Number(process.env.READY_LIMIT_MS ?? (hasLoad ? 10_000 : 3_000));
 const deliveryLimitMs = Number(process.env.DELIVERY_LIMIT_MS ?? 15_000);
-const target = fileURLToPath(new URL('../../docs/benchmarks-start-up.md', import.meta.url));
+const document = dataDir === undefined ? 'benchmarks-start-up.md' : 'benchmarks-start-up-large.md';
+const target = fileURLToPath(new URL(`../../docs/${document}`, import.meta.url));
 /** The supervisor forgets earlier failures of a process that has run for this time. */
 const stableAfterMs = 10_500;
 const pollMs = 5;
 /** Linux counts the CPU time of processes in these. */
 const ticksPerSecond = 100;
 
-const dir = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
-const [certFile, keyFile] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
-spawnSync(
-  'openssl',
-  `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ${keyFile} -out ${certFile} -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1`.split(
-    ' ',
-  ),
-  { stdio: 'ignore' },
-);
-
 /** Times at which alarms arrived, by the terminal's number. */
 const arrivals = new Map();
-const receiver = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (incoming, response) => {
-  const chunks = [];
-  incoming.on('data', (chunk) => chunks.push(chunk));
-  incoming.on('end', () => {
-    response.end();
-    const { notification } = JSON.parse(JSON.parse(Buffer.concat(chunks).toString()).body);
-    if (notification.notification_type === 'sos') arrivals.set(notification.imei, performance.now());
-  });
-}).listen(0, '127.0.0.1');
-await once(receiver, 'listening');
+const receiver = await startReceiver((notification) => {
+  if (notification.notification_type === 'sos') arrivals.set(notification.imei, performance.now());
+});
 
 const product = await startProduct({
-  env: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', WEBHOOK_CA_FILE: certFile, LOG_LEVEL: 'warn' },
+  ...(dataDir === undefined ? {} : { dataDir }),
+  env: {
+    ...raisedLimits,
+    RATE_LIMIT_PLATFORM_PER_MINUTE: '1000000',
+    RATE_LIMIT_PLATFORM_BURST: '1000000',
+    ...receiver.env,
+    LOG_LEVEL: 'warn',
+  },
 });
 const busy = [];
 const terminals = [];
@@ -122,9 +119,9 @@ async function measureRestarts() {
   return { rows, slowestMs: Math.max(...[...found.values()].flatMap(({ times }) => times)) };
 }
 
-/** Connects a terminal for each alarm: a second alarm of a vehicle may become a part of the first one's notification. */
-async function prepareAlarms() {
-  const { base_url: base, demo, jt808 } = product.runtime;
+/** Logs in as the demo user; returns a function that posts a request of the Platform API. */
+async function logIn() {
+  const { base_url: base, demo } = product.runtime;
   let headers = { 'content-type': 'application/json' };
   const post = async (path, body) => {
     const response = await fetch(`${base}/api${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -134,15 +131,33 @@ async function prepareAlarms() {
   };
   const { access_token: token } = await post('/auth/login', { identifier: demo.email, password: demo.password });
   headers = { ...headers, authorization: `Bearer ${token}`, 'x-api-key': demo.api_key };
-  await post('/user-webhooks', { url: `https://127.0.0.1:${receiver.address().port}/hook` });
-  for (let at = 0; at < outages.length * rounds; at += 1) {
-    const phone = String(13_700_000_000 + at).padStart(12, '0');
-    await post('/vehicles', { vehicle_no: `B${at}`, imei: phone, timezone: 'Etc/UTC' });
+  return post;
+}
+
+/** Connects terminals of new vehicles that report each second. */
+async function connectTerminals(post, count) {
+  const { jt808 } = product.runtime;
+  // The numbers differ from those of earlier runs on the same data.
+  const first = 13_000_000_000 + (Math.floor(Date.now() / 1_000) % 1_000_000) * 1_000;
+  const added = [];
+  for (let at = 0; at < count; at += 1) {
+    const phone = String(first + at).padStart(12, '0');
+    await post('/vehicles', { vehicle_no: `B${phone}`, imei: phone, timezone: 'Etc/UTC' });
     const terminal = new SimulatedTerminal({ ...jt808, phone, channels: 0, reportIntervalMs: 1_000 });
+    added.push(terminal);
     terminals.push(terminal);
     terminal.start();
   }
-  await Promise.all(terminals.map((terminal) => terminal.waitUntilOnline(60_000)));
+  await Promise.all(added.map((terminal) => terminal.waitUntilOnline(60_000)));
+  return added;
+}
+
+/** Connects the load, and a terminal for each alarm: a second alarm of a vehicle may become a part of the first one's notification. */
+async function prepareAlarms() {
+  const post = await logIn();
+  await post('/user-webhooks', { url: receiver.url });
+  const alarmed = await connectTerminals(post, outages.length * rounds + terminalCount);
+  return alarmed.slice(terminalCount);
 }
 
 /** Raises an alarm while services are down; returns the time until it is delivered. */
@@ -159,13 +174,13 @@ async function measureDelivery(names, terminal) {
   return arrivals.get(terminal.phone) - raisedAt;
 }
 
-async function measureDeliveries() {
+async function measureDeliveries(alarmed) {
   const rows = [];
   let slowestMs = 0;
   let next = 0;
   for (const names of outages) {
     const times = [];
-    for (let round = 0; round < rounds; round += 1) times.push(await measureDelivery(names, terminals[next++]));
+    for (let round = 0; round < rounds; round += 1) times.push(await measureDelivery(names, alarmed[next++]));
     slowestMs = Math.max(slowestMs, ...times);
     rows.push(`| ${names.join(', ')} | ${shown(median(times))} | ${shown(Math.max(...times))} |`);
   }
@@ -176,13 +191,23 @@ try {
   for (let at = 0; at < busyCount; at += 1)
     busy.push(spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
   const loadBefore = loadavg()[0];
-  await prepareAlarms();
+  const alarmed = await prepareAlarms();
   const restarts = await measureRestarts();
-  const deliveries = await measureDeliveries();
-  const conditions =
-    busyCount === 0 ? 'with no other load of its own' : `while ${busyCount} processes keep a core busy each`;
-  const command = busyCount === 0 ? 'npm run bench -- start-up' : `BUSY=${busyCount} npm run bench -- start-up`;
-  const text = `# Benchmarks of the start-up
+  const deliveries = await measureDeliveries(alarmed);
+  const settings = [
+    busyCount > 0 ? `BUSY=${busyCount} ` : '',
+    terminalCount > 0 ? `TERMINALS=${terminalCount} ` : '',
+    'npm run bench -- start-up',
+    dataDir === undefined ? '' : ' --data FOLDER',
+  ];
+  const loads = [
+    dataDir === undefined ? [] : ['with the data of `npm run bench -- lists --data FOLDER`'],
+    terminalCount > 0 ? [`while ${terminalCount} terminals report each second`] : [],
+    busyCount > 0 ? [`while ${busyCount} processes keep a core busy each`] : [],
+  ].flat();
+  const conditions = loads.length === 0 ? 'with no other load of its own' : loads.join(', ');
+  const command = settings.join('');
+  const text = `# Benchmarks of the start-up${dataDir === undefined ? '' : ' with large accounts'}
 
 Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}, ${conditions}. ${availableParallelism()} cores are shared by the product,
 its embedded backends and the benchmark; the load average of the machine before was ${loadBefore.toFixed(1)}.
@@ -216,7 +241,5 @@ ${deliveries.rows.join('\n')}
   for (const child of busy) child.kill();
   await Promise.all(terminals.map((terminal) => terminal.stop()));
   await product.stop();
-  receiver.closeAllConnections();
-  receiver.close();
-  rmSync(dir, { recursive: true, force: true });
+  receiver.stop();
 }

@@ -1,18 +1,15 @@
 // Deliveries to webhooks a second: `node deploy/bench/webhooks.mjs [DELIVERIES] [WEBHOOKS]`. One dispatcher as a process of its own, with backends of its own; the
 // receivers are HTTPS servers in this process, so that both share the cores. Says how many were delivered a second, and how long each took from being raised.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensureStreams, headers, notificationSubject, openBus } from '../../libs/bus/dist/index.js';
 import { createLogger, Encryption } from '../../libs/service-kit/dist/index.js';
-import { selfSigned } from '../../libs/service-kit/dist/testing/certificate.js';
 import { openDatabase, webhookSecretPurpose } from '../../libs/storage/dist/index.js';
 import { createProgress } from '../local/dist/progress.js';
 import { startTestBackends } from '../local/dist/test-backends.js';
+import { startReceiver } from './webhook-receiver.mjs';
 
 const deliveries = Number(process.argv[2] ?? 2_000);
 const webhookCount = Number(process.argv[3] ?? 10);
@@ -21,25 +18,13 @@ const encryptionKey = 'only-for-measurements-0123456789abcdef';
 const waitLimitMs = 120_000;
 
 const backends = await startTestBackends(createProgress((text) => process.stderr.write(text)));
-const dir = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
-const tls = selfSigned();
-writeFileSync(join(dir, 'ca.pem'), tls.cert);
 const { NATS_URL, REDIS_URL } = backends.env;
 const mongo = new URL(backends.env.MONGODB_URL);
 mongo.pathname = '/bench_webhooks';
 
 /** When each delivery arrived, by the notification's number. */
 const arrivedAt = new Map();
-const receiver = createServer(tls, (request, response) => {
-  const chunks = [];
-  request.on('data', (chunk) => chunks.push(chunk));
-  request.on('end', () => {
-    response.writeHead(204).end();
-    const { body } = JSON.parse(Buffer.concat(chunks).toString());
-    arrivedAt.set(JSON.parse(body).notification.id, performance.now());
-  });
-});
-await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+const receiver = await startReceiver((notification) => arrivedAt.set(notification.id, performance.now()));
 
 const log = createLogger('bench', 'warn');
 const bus = await openBus(NATS_URL, { name: 'bench', log });
@@ -54,7 +39,7 @@ for (let id = 1; id <= webhookCount; id += 1)
     createdAt: new Date(),
     updatedAt: new Date(),
     version: 1,
-    url: `https://127.0.0.1:${receiver.address().port}/${id}`,
+    url: `${receiver.url}/${id}`,
     name: null,
     enabled: true,
     notificationTypes: [],
@@ -76,8 +61,7 @@ const child = spawn(process.execPath, [join(root, 'services/webhook-dispatcher/d
     HTTP_PORT: '0',
     LOG_LEVEL: 'warn',
     ENCRYPTION_KEY: encryptionKey,
-    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-    WEBHOOK_CA_FILE: join(dir, 'ca.pem'),
+    ...receiver.env,
   },
   stdio: ['ignore', 'inherit', 'inherit'],
 });
@@ -145,8 +129,6 @@ try {
   await ended;
   await bus.close();
   await database.close();
-  receiver.closeAllConnections();
-  receiver.close();
+  receiver.stop();
   await backends.stop();
-  rmSync(dir, { recursive: true, force: true });
 }

@@ -1,0 +1,34 @@
+// A webhook receiver over HTTPS for the benchmarks.
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { selfSigned } from '../../libs/service-kit/dist/testing/certificate.js';
+
+/** Starts a receiver. Calls `onNotification` with each notification, once its response was sent; `env` makes a product deliver to it. */
+export async function startReceiver(onNotification) {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
+  const certificate = selfSigned();
+  const certFile = join(folder, 'ca.pem');
+  writeFileSync(certFile, certificate.cert);
+  const server = createServer(certificate, (request, response) => {
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      response.writeHead(204).end();
+      onNotification(JSON.parse(JSON.parse(Buffer.concat(chunks).toString()).body).notification);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    cert: certificate.cert,
+    env: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', WEBHOOK_CA_FILE: certFile },
+    url: `https://127.0.0.1:${server.address().port}/hook`,
+    stop: () => {
+      server.closeAllConnections();
+      server.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
