@@ -12,6 +12,7 @@ import type { TObject, TSchema } from 'typebox';
 import { AppError } from './errors.ts';
 import { writeJson } from './exact-json.ts';
 import { readBytes, readJsonBody } from './json-body.ts';
+import { isLastResponse, sendLastResponse } from './last-response.ts';
 import { type Logger, shownUrl } from './log.ts';
 import { Reply, type RequestContext, type Route } from './route.ts';
 import { compileBody, compileParameters } from './validate.ts';
@@ -120,7 +121,10 @@ export function apiErrors(
       return;
     }
     const rendered = (errorBodies.get(context) ?? render)(known, context.requestId);
-    response.status(known.status).set(known.headers).json(rendered);
+    response.status(known.status).set(known.headers);
+    if (isLastResponse(request, known.status))
+      sendLastResponse(request, response.type('json'), JSON.stringify(rendered));
+    else response.json(rendered);
   };
   return [notFound, onError];
 }
