@@ -63,8 +63,7 @@ async function exchange(...parts: string[]): Promise<string> {
   return text;
 }
 
-const statuses = (text: string): string[] =>
-  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? '');
+const statuses = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? '');
 
 describe('a response that comes before the end of its request', () => {
   it.each([
