@@ -10,7 +10,10 @@ const shared = {
       { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' }, sourceMaps: 'inline' },
     ],
   },
-  moduleNameMapper: { '^@fleet/([^/]+)$': '<rootDir>/libs/$1/src/index.ts' },
+  moduleNameMapper: {
+    '^@fleet/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@fleet/(service-kit)/([^/]+)$': '<rootDir>/libs/$1/src/$2.ts',
+  },
   modulePathIgnorePatterns: ['/dist/', '/\\.cache/', '/\\.data/'],
 };
 

@@ -18,11 +18,24 @@ describe('readOptions', () => {
     expect(options).toMatchObject({ simulator: false, portOffset: 100, dataDir: '/elsewhere', host: '0.0.0.0' });
   });
 
+  it.each(['100', '1000', '35400'])('takes PORT_OFFSET=%s beside a start without one', (offset) => {
+    expect(readOptions([], { PORT_OFFSET: offset }).portOffset).toBe(Number(offset));
+  });
+
   it.each([
     [['--no-simulatr'], {}, /--no-simulatr is not an option/],
     [[], { PORT_OFFSET: 'ten' }, /PORT_OFFSET is ten/],
     [[], { PORT_OFFSET: '-1' }, /whole number from 0/],
-    [[], { PORT_OFFSET: '65000' }, /whole number from 0/],
+    [[], { PORT_OFFSET: '65000' }, /PORT_OFFSET is 65000: FTP_PASV_MAX would be 95099, and ports end at 65535/],
+    [[], { PORT_OFFSET: '35437' }, /FTP_PASV_MAX would be 65536/],
+    [[], { PORT_OFFSET: '1' }, /HTTP_PORT of the reverse proxy would be 8081, which is VIDEO_HTTP_PORT of a start/],
+    [[], { PORT_OFFSET: '50' }, /FTP_PASV_MIN to FTP_PASV_MAX would be 30050, which is FTP_PASV_MIN to FTP_PASV_MAX/],
+    [
+      [],
+      { PORT_OFFSET: '9300' },
+      /MEDIA_HISTORY_PORT would be 16379, which is the port of Redis of a start without it/,
+    ],
+    [[], { PORT_OFFSET: '22000' }, /HTTP_PORT of the reverse proxy would be 30080, which is FTP_PASV_MIN/],
     [[], { PORT_OFFSET: '2000' }, /browsers refuse port 10080/],
     [[], { PORT_OFFSET: '1993' }, /browsers refuse port 10080/],
     [[], { HOST: 'my-machine' }, /HOST is my-machine/],

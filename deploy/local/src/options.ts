@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { repoRoot } from './paths.ts';
-import { blockedHttpPort, hitsBlockedPort, maxPortOffset } from './ports.ts';
+import { describeMovedClash, describeOwnClash } from './port-clash.ts';
+import { blockedHttpPort, hitsBlockedPort, maxPortOffset, planPorts } from './ports.ts';
 import { StartError } from './start-error.ts';
 
 export interface LaunchOptions {
@@ -21,10 +22,16 @@ const usage = 'Usage: npm start -- [--no-simulator]; settings: PORT_OFFSET, HOST
 function parsePortOffset(text: string | undefined): number {
   if (text === undefined || text === '') return 0;
   const offset = Number(text);
-  if (!Number.isInteger(offset) || offset < 0 || offset > maxPortOffset)
+  if (!Number.isInteger(offset) || offset < 0)
     throw new StartError(`PORT_OFFSET is ${text}: give a whole number from 0 to ${maxPortOffset}.`);
+  if (offset > maxPortOffset)
+    throw new StartError(
+      `PORT_OFFSET is ${text}: FTP_PASV_MAX would be ${planPorts(offset).ftpPasvMax}, and ports end at 65535. Give a whole number from 0 to ${maxPortOffset}.`,
+    );
   if (hitsBlockedPort(offset))
     throw new StartError(`PORT_OFFSET is ${text}: browsers refuse port ${blockedHttpPort}, so choose another one.`);
+  const clash = describeOwnClash(planPorts(offset)) ?? describeMovedClash(offset);
+  if (clash !== undefined) throw new StartError(`PORT_OFFSET is ${text}: ${clash}. Choose another one, such as 100.`);
   return offset;
 }
 

@@ -23,7 +23,7 @@ describe('planPorts', () => {
       jt808: 7808,
       mediaLive: 7078,
       ftp: 2121,
-      attachments: 7081,
+      attachments: 7077,
       nats: 14_222,
     });
   });
@@ -58,7 +58,7 @@ describe('claimPorts', () => {
       claims.filter((claim) => claim.port === port).map(({ protocol }) => protocol);
     expect(of(7078).toSorted()).toEqual(['tcp', 'udp']);
     expect(of(7079).toSorted()).toEqual(['tcp', 'udp']);
-    expect([7081, 30_000, 30_050, 30_099].map(of)).toEqual([['tcp'], ['tcp'], ['tcp'], ['tcp']]);
+    expect([7077, 30_000, 30_050, 30_099].map(of)).toEqual([['tcp'], ['tcp'], ['tcp'], ['tcp']]);
   });
 
   it('claims no port twice for one protocol', () => {

@@ -15,7 +15,7 @@ const defaults = {
   jt808: 7808,
   mediaLive: 7078,
   mediaHistory: 7079,
-  attachments: 7081,
+  attachments: 7077,
   ftp: 2121,
   ftpPasvMin: 30_000,
   ftpPasvMax: 30_099,
@@ -155,10 +155,9 @@ export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason:
   return `${where} (${claim.purpose}) can not be opened (${reason}): choose other ports with PORT_OFFSET=100 npm start.`;
 }
 
-// Whole hundreds keep two products' passive FTP ranges apart, and stay below the system's ephemeral ports. With 1000
-// the ports reserved for talk (7090 to 7099) would be those of the default HTTP ports.
+// Whole hundreds keep two products' passive FTP ranges apart, and stay below the system's ephemeral ports.
 const candidateOffsets = Array.from({ length: 24 }, (_, i) => (i + 3) * 100).filter(
-  (offset) => offset !== 1000 && !hitsBlockedPort(offset),
+  (offset) => !hitsBlockedPort(offset),
 );
 
 const isFree = async (offset: number): Promise<boolean> =>
@@ -187,7 +186,7 @@ export interface ClaimedOffset {
   readonly release: () => Promise<void>;
 }
 
-/** From 7200 to 7209, where no product has a port. Offsets that are 1000 apart share one: attachments of one are the video service of the other. */
+/** Returns a port from 7200 to 7209, where no product has one. Offsets that are 1000 apart share it. */
 const claimPortOf = (offset: number): number => 7_200 + ((offset / 100) % 10);
 
 /** Binds a port as a lock between processes, which the system releases when they die. Returns undefined where another process has it. */

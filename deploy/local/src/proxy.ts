@@ -1,6 +1,9 @@
 import { Agent, createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { endAfterRequest, isBodyPending, isEnding } from '@fleet/service-kit/last-response';
 import { createProxyServer } from 'http-proxy-3';
+import { RepeatableRequests } from './repeatable-requests.ts';
 import { errorCode } from './start-error.ts';
 
 export interface ProxyTargets {
@@ -55,6 +58,20 @@ class WebsocketOrPlain extends IncomingMessage {
 /** As in the services: what came behind an offer in one piece is lost to the parser, so the connection ends with the answer. */
 const isLastOnConnection = (req: IncomingMessage): boolean => req instanceof WebsocketOrPlain && req[hasOffered];
 
+/**
+ * Ends a connection that closes with this response after the rest of the request: many clients read only when they have sent everything. What follows the
+ * response is not forwarded.
+ */
+class DrainingResponse<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
+  override end(...args: unknown[]): this {
+    const isLast = this.getHeader('connection') === 'close' || !this.shouldKeepAlive;
+    if (isEnding(this.req.socket) || !isLast || !isBodyPending(this.req)) return super.end(...(args as []));
+    if (typeof args[0] === 'string') this.write(args[0]);
+    endAfterRequest(this.req, () => super.end());
+    return this;
+  }
+}
+
 /** This is the edge: what a client claims about its own way here is not passed on. */
 function dropForwardedHeaders(req: IncomingMessage): void {
   for (const name of Object.keys(req.headers)) {
@@ -69,6 +86,7 @@ function answerBadGateway(res: ServerResponse | Socket): void {
       res.destroy();
       return;
     }
+    if (isBodyPending(res.req)) res.setHeader('connection', 'close');
     res
       .writeHead(502, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
       .end(badGateway);
@@ -85,8 +103,15 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
   const proxy = createProxyServer({ xfwd: true });
   // A connection for each request would cost more than the command that it carries.
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, timeout: idleUpstreamMs });
+  const repeatable = new RepeatableRequests();
+  proxy.on('proxyReq', (proxyReq, req) => repeatable.onForwarded(req, proxyReq));
   proxy.on('error', (error, req, res) => {
     if (res instanceof ServerResponse && res.destroyed) return; // the client went first
+    // The client has its response: the rest of its request is read, and goes nowhere.
+    if (res instanceof ServerResponse && (res.writableEnded || isEnding(req.socket))) return void req.unpipe().resume();
+    // On a connection of its own, and so once at most.
+    if (res instanceof ServerResponse && !res.headersSent && repeatable.isRepeated(req, error))
+      return forward(req, res);
     report(`${req.method} ${req.url?.split('?', 1)[0]}: ${errorCode(error) ?? error.message}`);
     if (res instanceof ServerResponse || res instanceof Socket) answerBadGateway(res);
   });
@@ -103,13 +128,24 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
   const route = (req: IncomingMessage): { target: string } => {
     req.url = originForm(req.url ?? '/');
     dropForwardedHeaders(req);
+    // Node.js has sent 100 Continue.
+    delete req.headers.expect;
     return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
   };
 
-  const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain }, (req, res) => {
+  const forward = (req: IncomingMessage, res: ServerResponse, pool?: Agent): void => {
+    const body = repeatable.body(req);
+    const buffer = body === null ? {} : { buffer: Readable.from([body]) };
+    proxy.web(req, res, { ...route(req), ...buffer, ...(pool === undefined ? {} : { agent: pool }) });
+  };
+  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    // The connection has had its last response.
+    if (isEnding(req.socket)) return;
     if (isLastOnConnection(req)) res.shouldKeepAlive = false;
-    proxy.web(req, res, { ...route(req), agent });
-  });
+    if (await repeatable.store(req)) forward(req, res, agent);
+  };
+  const options = { maxHeaderSize, IncomingMessage: WebsocketOrPlain, ServerResponse: DrainingResponse };
+  const server = createServer(options, (req, res) => void serve(req, res));
   server.on('close', () => agent.destroy());
   server.on('upgrade', (req, socket, head) => {
     // A reset client needs no answer; without a listener it would end the process.
@@ -118,7 +154,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     else socket.destroy();
   });
   server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end(rawAnswer('400 Bad Request', badRequest));
+    if (socket.writable && !isEnding(socket)) socket.end(rawAnswer('400 Bad Request', badRequest));
     else socket.destroy();
   });
   // Neither uploads nor the 95 s of a command nor a stream that runs for days may be cut here.

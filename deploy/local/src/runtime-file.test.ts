@@ -24,7 +24,7 @@ const runtimeOf = (processes: Record<string, number>): Runtime => ({
   jt808: { host: '127.0.0.1', port: 7808 },
   jt1078: { host: '127.0.0.1', live_port: 7078, history_port: 7079 },
   ftp: { host: '127.0.0.1', port: 2121 },
-  attachments: { host: '127.0.0.1', port: 7081 },
+  attachments: { host: '127.0.0.1', port: 7077 },
   demo: { email: 'demo@fleet.example', password: 'secret', api_key: 'fk_x' },
   chat: { generic_secret: 'g' },
   backends: { nats_url: '', redis_url: '', mongodb_url: '', ffmpeg: '' },

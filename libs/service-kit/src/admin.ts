@@ -12,6 +12,8 @@ import type { Duplex } from 'node:stream';
 import { type Express, Router } from 'express';
 import { apiError } from './api.ts';
 import { AppError } from './errors.ts';
+import { deferContinue } from './expect-continue.ts';
+import { isEnding } from './last-response.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { Gauge, type Registry } from './metrics.ts';
 import { closeAfterOffer, WebsocketOrPlain } from './upgrades.ts';
@@ -83,6 +85,9 @@ const keepAliveTimeoutMs = 65_000;
 /** A server that closes ends no request for being late any more: what has not arrived by then may never. */
 const arrivalLimitMs = 5_000;
 
+/** As which Node.js hands on a request: without a listener it would send 100 by itself, and 417 without a body to what else a client expects. */
+const requestEvents = ['request', 'checkContinue', 'checkExpectation'] as const;
+
 /** Makes the body of an error. */
 type ErrorBody = (error: AppError, requestId: string) => unknown;
 
@@ -102,12 +107,13 @@ export async function listen(
 ): Promise<{ server: Server; port: number; close(limitMs?: number): Promise<void> }> {
   const server = createServer({ maxHeaderSize, IncomingMessage: WebsocketOrPlain });
   const sockets = watchSockets(server);
-  server.on('request', closeAfterOffer);
-  server.on('request', app);
+  for (const event of requestEvents) server.on(event, closeAfterOffer);
+  server.on('checkContinue', deferContinue);
+  for (const event of requestEvents)
+    server.on(event, (request, response) => {
+      if (!isEnding(request.socket)) app(request, response);
+    });
   server.on('clientError', answerUnreadable(options.renderError ?? apiError));
-  // What else a client expects than to be asked for its body is none of ours: Node would answer 417 without a body.
-  server.on('checkExpectation', closeAfterOffer);
-  server.on('checkExpectation', app);
   server.keepAliveTimeout = keepAliveTimeoutMs;
   options.configure?.(server);
   await new Promise<void>((resolve, reject) => {
@@ -128,7 +134,7 @@ export async function listen(
 const answerUnreadable =
   (render: ErrorBody) =>
   (error: Error & { code?: string }, socket: Duplex): void => {
-    if (!socket.writable || error.code === 'ECONNRESET') {
+    if (!socket.writable || error.code === 'ECONNRESET' || isEnding(socket)) {
       socket.destroy();
       return;
     }
@@ -170,8 +176,7 @@ function watchSockets(server: Server): Sockets {
       if (sockets.get(socket) === request) sockets.set(socket, undefined);
     });
   };
-  server.on('request', watch);
-  server.on('checkExpectation', watch);
+  for (const event of requestEvents) server.on(event, watch);
   return sockets;
 }
 

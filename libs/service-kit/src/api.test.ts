@@ -252,20 +252,6 @@ describe('a body', () => {
     expect((await post('{"text":"x"}')).status).toBe(201);
   });
 
-  it('that is refused leaves the connection to the next request', async () => {
-    const answers = await new Promise<string>((resolve, reject) => {
-      const socket = connect(server.port, '127.0.0.1');
-      const chunks: Buffer[] = [];
-      socket.on('data', (chunk) => chunks.push(chunk));
-      socket.once('error', reject);
-      socket.once('close', () => resolve(Buffer.concat(chunks).toString()));
-      const large = `{"text":"${'x'.repeat(5_000)}"}`;
-      socket.write(`POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: ${large.length}\r\n\r\n${large}`);
-      socket.write('GET /echo/next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-    });
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
-  });
-
   it('in a charset that nobody knows is 415', async () => {
     expect((await post('{"text":"x"}', 'application/json; charset=klingon')).status).toBe(415);
   });

@@ -9,11 +9,14 @@ import express, {
   type Router,
 } from 'express';
 import type { TObject, TSchema } from 'typebox';
+import { compressResponses } from './compress.ts';
 import { AppError } from './errors.ts';
 import { writeJson } from './exact-json.ts';
 import { readBytes, readJsonBody } from './json-body.ts';
+import { isLastResponse, sendLastResponse } from './last-response.ts';
 import { type Logger, shownUrl } from './log.ts';
 import { Reply, type RequestContext, type Route } from './route.ts';
+import { sendTagged } from './static-content.ts';
 import { compileBody, compileParameters } from './validate.ts';
 
 /** What an API is made of, beside its routes. */
@@ -51,7 +54,7 @@ const errorBodies = new WeakMap<RequestContext, NonNullable<Route['renderError']
 export const rawBodyOf = (context: RequestContext): Buffer => rawBodies.get(context) ?? Buffer.alloc(0);
 const requestIdShape = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** An Express application without its defaults that leak: no `X-Powered-By`, no ETag, no trust in proxies unless told. */
+/** Creates an Express application that compresses responses, without the defaults that leak: no `X-Powered-By`, no trust in proxies unless set. ETags come from routes. */
 export function createApp(options: { trustProxy?: string | number | boolean } = {}): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -62,6 +65,7 @@ export function createApp(options: { trustProxy?: string | number | boolean } = 
     response.set('X-Content-Type-Options', 'nosniff');
     next();
   });
+  app.use(compressResponses());
   return app;
 }
 
@@ -120,7 +124,10 @@ export function apiErrors(
       return;
     }
     const rendered = (errorBodies.get(context) ?? render)(known, context.requestId);
-    response.status(known.status).set(known.headers).json(rendered);
+    response.status(known.status).set(known.headers);
+    if (isLastResponse(request, known.status))
+      sendLastResponse(request, response.type('json'), JSON.stringify(rendered));
+    else response.json(rendered);
   };
   return [notFound, onError];
 }
@@ -208,7 +215,10 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     const result = await withLimit(work(), route.limitMs, context);
     if (response.headersSent || result === undefined) return;
     const { status, headers, body: answer } = result instanceof Reply ? result : new Reply(200, result);
-    response.status(status).set(headers).type('json').send(writeJson(answer));
+    const text = writeJson(answer);
+    response.status(status).set(headers).type('json');
+    if (route.isStatic === true) sendTagged(response.set('Cache-Control', 'private, no-cache'), text);
+    else response.send(text);
   };
   const bodyLimitBytes = route.bodyLimitBytes ?? options.bodyLimitBytes;
   // The check of our own looks at known fields alone: others are ignored, however deep they are.

@@ -38,6 +38,8 @@ describe('docsPage', () => {
       expect([response.status, response.headers.get('content-type')?.split(';')[0]]).toEqual([200, type]);
       await response.body?.cancel();
     }
+    const etag = (await fetch(`${base}/swagger-ui.css`)).headers.get('etag') ?? '';
+    expect((await fetch(`${base}/swagger-ui.css`, { headers: { 'if-none-match': etag } })).status).toBe(304);
     expect((await fetch(`${base}/package.json`)).status).toBe(404);
     expect(await (await fetch(`${base}/initializer.js`)).text()).toContain('[{"name":"A","url":"/a.json"}]');
   });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Router } from 'express';
+import { staticContent } from './static-content.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -51,8 +52,9 @@ export function docsPage(options: {
   });
   for (const name of assets) {
     const file = readFileSync(join(directory, name));
+    const send = staticContent(() => file);
     router.get(`/${name}`, (_request, response) => {
-      response.type(name).set('Cache-Control', 'public, max-age=86400').send(file);
+      send(response.type(name).set('Cache-Control', 'public, max-age=86400'));
     });
   }
   return router;

@@ -58,6 +58,7 @@ export type { ResolvedAddress } from './resolve-host.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
 export { ShortCache } from './short-cache.ts';
 export { type SignatureVerdict, signQuery, verifyQuery } from './signed-query.ts';
+export { sendTagged, staticContent, staticDocument } from './static-content.ts';
 export { every, untilDone } from './ticker.ts';
 export { compileBody, compileParameters } from './validate.ts';
 export { videoTypeOf, videoTypes } from './video-types.ts';

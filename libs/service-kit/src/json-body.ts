@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from './errors.ts';
+import { sendContinue } from './expect-continue.ts';
 
-/** A caller who goes on sending what has been refused gets this far. */
-const discardLimitBytes = 1024 * 1024;
-const discardLimitMs = 5_000;
 const shownKeyLength = 100;
 /** Nothing of ours is as deep as this, and what walks over a value has a frame of the stack for each level. */
 const usualMaxDepth = 64;
@@ -18,13 +16,14 @@ export async function readJsonBody(request: IncomingMessage, limitBytes: number,
 
 /**
  * Reads a body. One above the limit is refused as soon as that is known: by its announced length, or by the byte too many (Express would read it to its end
- * first). What comes after that is thrown away for a while, so that the caller gets to read the answer.
+ * first). The rest is left to whoever sends the response.
  */
 export async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') throw notPlain();
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(request, limitBytes);
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
   // Nothing more is heard of it: its end has been told already.
   if (request.destroyed) throw new AppError('validation_failed', 'The request body broke off.');
+  sendContinue(request);
   const chunks: Buffer[] = [];
   let size = 0;
   await new Promise<void>((resolve, reject) => {
@@ -35,7 +34,7 @@ export async function readBytes(request: IncomingMessage, limitBytes: number): P
         return;
       }
       request.off('data', onData);
-      reject(tooLarge(request, limitBytes));
+      reject(tooLarge(limitBytes));
     };
     request.on('data', onData);
     request.once('end', resolve);
@@ -140,21 +139,5 @@ function endOfString(text: string, start: number): number {
 
 const notPlain = (): AppError => new AppError('unsupported_media_type', 'The request body must be plain UTF-8.');
 
-function tooLarge(request: IncomingMessage, limitBytes: number): AppError {
-  discardRest(request);
-  return new AppError('body_too_large', `The request body is larger than ${limitBytes} bytes.`);
-}
-
-function discardRest(request: IncomingMessage): void {
-  let discarded = 0;
-  const limit = setTimeout(() => {
-    if (!request.complete) request.destroy();
-  }, discardLimitMs);
-  limit.unref();
-  request.on('data', (chunk: Buffer) => {
-    discarded += chunk.length;
-    if (discarded > discardLimitBytes) request.destroy();
-  });
-  request.once('close', () => clearTimeout(limit));
-  request.once('error', () => clearTimeout(limit));
-}
+const tooLarge = (limitBytes: number): AppError =>
+  new AppError('body_too_large', `The request body is larger than ${limitBytes} bytes.`);

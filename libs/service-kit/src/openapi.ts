@@ -56,7 +56,7 @@ export function openApiDocument(info: OpenApiInfo, routes: readonly Route[]): Re
     components: {
       schemas: schemas.named(),
       responses: unread(error),
-      headers,
+      headers: routes.some(({ isStatic }) => isStatic === true) ? headers : commonHeaders,
       securitySchemes: (info.security ?? keyAlone).schemes,
     },
   };
@@ -75,7 +75,7 @@ const keyAlone: SecurityInfo = {
 };
 
 const count = { type: 'integer', minimum: 0 };
-const headers = {
+const commonHeaders = {
   'X-Request-Id': {
     description: "The caller's own X-Request-Id (1 to 64 of A-Z, a-z, 0-9, '.', '_', '-'), or one made here.",
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
@@ -88,6 +88,11 @@ const headers = {
   'X-RateLimit-Limit': { description: 'Requests that may come at once.', schema: count },
   'X-RateLimit-Remaining': { description: 'Requests that may still come at once.', schema: count },
   'X-RateLimit-Reset': { description: 'When all of them may come again, in seconds since 1970.', schema: count },
+};
+
+const headers = {
+  ...commonHeaders,
+  ETag: { description: 'Names this version of the response.', schema: { type: 'string' } },
 };
 
 type HeaderName = keyof typeof headers;
@@ -116,10 +121,14 @@ function operation(route: Route, { info, schemas, error }: Parts): Record<string
     parameters: [
       ...parameters(route.params, 'path', schemas, info),
       ...parameters(route.query, 'query', schemas, info),
-      ...Object.entries(info.headersOf?.(route) ?? {}).map(([name, header]) => ({ name, in: 'header', ...header })),
+      ...Object.entries({ ...info.headersOf?.(route), ...conditions(route) }).map(([name, header]) => ({
+        name,
+        in: 'header',
+        ...header,
+      })),
     ],
     ...(route.body === undefined && route.bodyTypes === undefined ? {} : { requestBody: requestBody(route, schemas) }),
-    responses: { ...successes(route, schemas), ...failures(route, schemas, error), ...unreadRefs },
+    responses: { ...successes(route, schemas), ...unchanged(route), ...failures(route, schemas, error), ...unreadRefs },
   };
 }
 
@@ -145,6 +154,27 @@ const requestBody = (route: Route, schemas: Schemas): Record<string, unknown> =>
   ),
 });
 
+/** The header by which a client asks for a change of what it has stored. */
+const conditions = (route: Route): Readonly<Record<string, HeaderInfo>> =>
+  route.isStatic === true
+    ? {
+        'If-None-Match': {
+          description: 'The `ETag` of the response that the client has stored: 304 where it has not changed.',
+          schema: { type: 'string', maxLength: 200, pattern: '^[\\x20-\\x7e]*$' },
+        },
+      }
+    : {};
+
+const unchanged = (route: Route): Record<string, unknown> =>
+  route.isStatic === true
+    ? {
+        304: {
+          description: 'The response has not changed.',
+          headers: headersOf('X-Request-Id', 'ETag', ...limitsOf(route)),
+        },
+      }
+    : {};
+
 const limitsOf = (route: Route): readonly HeaderName[] => (route.bucket === undefined ? [] : rateLimits);
 
 function successes(route: Route, schemas: Schemas): Record<string, unknown> {
@@ -153,7 +183,8 @@ function successes(route: Route, schemas: Schemas): Record<string, unknown> {
   const content = Object.fromEntries(
     [route.contentType ?? 'application/json'].flat().map((type) => [type, { schema }]),
   );
-  const answer = { headers: headersOf('X-Request-Id', ...limitsOf(route)), content };
+  const tag: readonly HeaderName[] = route.isStatic === true ? ['ETag'] : [];
+  const answer = { headers: headersOf('X-Request-Id', ...tag, ...limitsOf(route)), content };
   const described = { ...(route.answers200 === false ? {} : { 200: 'Success.' }), ...route.otherSuccesses };
   return Object.fromEntries(
     Object.entries(described).map(([status, description]) => [status, { description, ...answer }]),

@@ -55,6 +55,8 @@ export interface Route {
   readonly renderError?: (error: AppError, requestId: string) => unknown;
   /** Body of the successful answer; absent when the handler writes the response itself (a stream). */
   readonly response?: TSchema;
+  /** True for a response that changes with a deployment alone: it has an ETag, and `If-None-Match` gets 304. */
+  readonly isStatic?: boolean;
   /** Content types of the successful answer, default application/json. */
   readonly contentType?: string | readonly string[];
   /** Successful statuses beside 200, with the same body; a sentence each. */

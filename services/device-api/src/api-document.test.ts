@@ -82,6 +82,12 @@ describe('openapi.json', () => {
     for (const route of routes) expect(() => compileSchemas(route)).not.toThrow();
   });
 
+  it('is 304 for a client that has it', async () => {
+    const etag = (await fetch(`${api.base}/api/v1/openapi.json`)).headers.get('etag') ?? '';
+    const again = await fetch(`${api.base}/api/v1/openapi.json`, { headers: { 'if-none-match': etag } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+
   it('is served, with a page over it that takes nothing from elsewhere', async () => {
     expect((await api.get('/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(document)));
     for (const base of ['/docs', '/api/v1/docs']) {

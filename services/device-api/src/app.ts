@@ -7,6 +7,7 @@ import {
   docsPage,
   type Lifecycle,
   type Registry,
+  staticDocument,
 } from '@fleet/service-kit';
 import type { Express } from 'express';
 import { admitByDevice } from './access/admit.ts';
@@ -27,10 +28,10 @@ export function createDeviceApi(
 ): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
   app.use(adminRoutes(parts.lifecycle, parts.metrics, { bus: () => deps.bus.isUp() }));
-  const document = apiDocument();
+  const sendDocument = staticDocument(apiDocument);
   app.get(`${apiBasePath}/openapi.json`, (request, response) => {
     contextOf(request, response, deps.log);
-    response.json(document);
+    sendDocument(response);
   });
   const page = docsPage({ title: 'Device API', specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }] });
   app.use('/docs', page);
@@ -55,10 +56,10 @@ export function createDeviceApi(
 /** The video service: the same use cases under paths of its own, on a port of its own. */
 export function createVideoService(deps: Deps, parts: { limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
-  const document = videoDocument();
+  const sendDocument = staticDocument(videoDocument);
   app.get('/openapi.json', (request, response) => {
     contextOf(request, response, deps.log);
-    response.json(document);
+    sendDocument(response);
   });
   app.use('/docs', docsPage({ title: 'Video service', specs: [{ name: 'Video service', url: '/openapi.json' }] }));
   app.use(

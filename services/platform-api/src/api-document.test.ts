@@ -122,7 +122,7 @@ describe('the document of the Platform API', () => {
     );
     expect(paged.length).toBeGreaterThan(20);
     for (const { operationId, responses } of paged) {
-      const answer = resolved(document, responses['200']?.content['application/json']?.schema ?? {});
+      const answer = resolved(document, responses['200']?.content?.['application/json']?.schema ?? {});
       const [envelope = {}] = [answer, ...(answer.anyOf ?? [])].filter(({ properties }) => properties?.['meta']);
       const { properties = {}, required } = resolved(document, envelope.properties?.['data']?.items ?? {});
       const { type } = properties['id'] ?? {};
@@ -138,7 +138,7 @@ describe('the document of the Platform API', () => {
   it('has schemas of bodies and answers that compile', () => {
     const schemas = operations.flatMap(({ requestBody, responses }) =>
       [requestBody ?? { content: {} }, ...Object.values(responses)].flatMap(({ content }) =>
-        Object.values(content).map(({ schema }) => schema),
+        Object.values(content ?? {}).map(({ schema }) => schema),
       ),
     );
     const different = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];

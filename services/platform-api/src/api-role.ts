@@ -1,5 +1,5 @@
 import { servePing } from '@fleet/bus';
-import { contextOf, type Lifecycle } from '@fleet/service-kit';
+import { contextOf, type Lifecycle, staticDocument } from '@fleet/service-kit';
 import { type RequestHandler, Router } from 'express';
 import { Access, type AccessParts } from './access/authenticate.ts';
 import { apiBasePath, apiDocument } from './api-document.ts';
@@ -44,10 +44,10 @@ function createPlatformApi(deps: Deps, parts: Pick<AccessParts, 'principals' | '
     const keys = await deps.signingKeys.jwks().catch(unavailable);
     response.set('Cache-Control', 'public, max-age=60').json({ keys });
   });
-  let document: Record<string, unknown> | undefined;
+  const sendDocument = staticDocument(apiDocument);
   router.get(`${apiBasePath}/openapi.json`, (request, response) => {
     contextOf(request, response, log);
-    response.json((document ??= apiDocument()));
+    sendDocument(response);
   });
   router.use(
     apiBasePath,

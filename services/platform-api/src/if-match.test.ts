@@ -16,7 +16,7 @@ const noWrites = new Set(['endTwoFactor']);
 
 function isOfVersions({ method, operationId, responses }: Operation): boolean {
   if ((method !== 'put' && method !== 'delete') || noWrites.has(operationId)) return false;
-  const answer = resolved(document, responses['200']?.content['application/json']?.schema ?? {});
+  const answer = resolved(document, responses['200']?.content?.['application/json']?.schema ?? {});
   const record = resolved(document, answer.properties?.['data'] ?? {});
   return record.properties?.['version'] !== undefined;
 }

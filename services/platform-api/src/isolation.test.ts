@@ -196,7 +196,7 @@ function checkOf(schema: Schema): Check {
 /** The answer is one that the document has, with no field that it does not tell of. */
 function expectDescribed({ responses }: Operation, { status, body }: Answer): void {
   expect(Object.keys(responses)).toContain(String(status));
-  const schema = responses[status]?.content['application/json']?.schema;
+  const schema = responses[status]?.content?.['application/json']?.schema;
   const check = checkOf(schema ?? {});
   expect(() => check(structuredClone(body))).not.toThrow(/./);
   expect(undescribed(document, schema, body)).toEqual([]);

@@ -8,7 +8,7 @@ import { type Caller, callerIfAny, setCaller } from './caller.ts';
 import { isFromAllowedOrigin } from './origins.ts';
 import type { PlatformRoute } from './platform-route.ts';
 import type { Principal, Principals } from './principals.ts';
-import { type Bucket, countedBy, type RateLimits } from './rate-limits.ts';
+import { type Bucket, countedBy, countKey, type RateLimits } from './rate-limits.ts';
 import { may } from './roles.ts';
 
 const allScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as const;
@@ -131,11 +131,7 @@ export class Access {
   async #count(bucket: Bucket | undefined, context: RequestContext): Promise<void> {
     const by = bucket === undefined ? undefined : countedBy[bucket];
     if (bucket === undefined || by === undefined) return;
-    const caller = callerIfAny(context);
-    const address = `ip:${context.request.ip ?? ''}`;
-    const user = caller === undefined ? address : `user:${caller.userId}`;
-    const key = caller?.keyId === null || caller === undefined ? user : `key:${caller.keyId}`;
-    await this.#parts.limits.consume(bucket, { key, user, address }[by], context);
+    await this.#parts.limits.consume(bucket, countKey(by, callerIfAny(context), context.request.ip), context);
   }
 }
 

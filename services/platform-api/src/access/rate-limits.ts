@@ -1,6 +1,7 @@
 import { type Rate, RateLimits as SharedRateLimits } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
 import type { Config } from '../config.ts';
+import type { Caller } from './caller.ts';
 
 /** What is counted (platform-contract.md, section 1.7). */
 export type Bucket =
@@ -28,6 +29,16 @@ export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'addres
   userSearch: 'user',
   shareLink: 'address',
 };
+
+/** Returns the key under which a bucket counts a request. Without an API key it is the user, without a user the IP address. */
+export function countKey(
+  by: 'key' | 'user' | 'address',
+  caller: Pick<Caller, 'userId' | 'keyId'> | undefined,
+  ip: string | undefined,
+): string {
+  if (by === 'address' || caller === undefined) return `ip:${ip ?? ''}`;
+  return by === 'user' || caller.keyId === null ? `user:${caller.userId}` : `key:${caller.keyId}`;
+}
 
 const minute = (count: number): Rate => ({ burst: count, perSecond: count / 60 });
 

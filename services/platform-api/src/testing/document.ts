@@ -42,7 +42,7 @@ export interface Operation {
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
   readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly content: Record<string, { schema: Schema }> }>
+    Record<string, { readonly description: string; readonly content?: Record<string, { schema: Schema }> }>
   >;
 }
 

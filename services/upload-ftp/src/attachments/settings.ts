@@ -7,7 +7,7 @@ const bytes = { type: 'integer', minimum: 1 } as const;
 
 /** Settings of the server for attachments of alarms. */
 export const attachmentSettings = {
-  ATTACHMENT_PORT: { ...port, default: 7081, description: 'port for attachments of alarms; 0 picks a free one' },
+  ATTACHMENT_PORT: { ...port, default: 7077, description: 'port for attachments of alarms; 0 picks a free one' },
   ATTACHMENT_PUBLIC_HOST: {
     type: 'string',
     optional: true,

@@ -80,6 +80,7 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     ...common,
     method: 'get',
     path: '/subscriptions/plans',
+    isStatic: true,
     operationId: 'listPlans',
     summary: 'Plans that can be ordered, with their prices, in the order of the plan file',
     query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'key', 'name'], { default: 'id' }) }),

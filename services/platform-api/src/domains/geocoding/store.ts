@@ -44,6 +44,21 @@ export async function cachedAddress(
   return { address: { address, position, components }, provider };
 }
 
+/** Returns the cached addresses of places, of requests that named no language. */
+export async function cachedAddresses(
+  database: Database,
+  scope: Scope,
+  places: readonly string[],
+  now = new Date(),
+): Promise<Map<string, string>> {
+  const placeById = new Map(places.map((place) => [idOf(scope, { place, language: '' }), place]));
+  const found = await addressesIn(database)
+    .find({ _id: { $in: [...placeById.keys()] }, accountId: scope.accountId, expiresAt: { $gt: now } })
+    .project<{ readonly _id: string; readonly address: string }>({ address: 1 })
+    .toArray();
+  return new Map(found.map(({ _id: id, address }) => [placeById.get(id) ?? '', address]));
+}
+
 /** Keeps an address for 30 days. */
 export async function keepAddress(
   database: Database,

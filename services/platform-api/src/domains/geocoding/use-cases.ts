@@ -4,12 +4,11 @@ import type { Deps } from '../../deps.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import type { OwnPlace } from '../../maps/embedded/embedded-geocoder.ts';
 import { plusCodeOf } from '../../maps/embedded/plus-codes.ts';
-import type { Answered } from '../../maps/map-services.ts';
-import type { FoundAddress } from '../../maps/providers.ts';
 import { geofencePlaces, geofencesAt } from '../geofences/look-ups.ts';
 import { lastLocation } from '../realtime/look-ups.ts';
 import { routePlaces } from '../routes/look-ups.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
+import { addressOf } from './addresses.ts';
 import type {
   GeocodeQuery,
   PlaceShown,
@@ -20,7 +19,7 @@ import type {
   SuggestQuery,
 } from './schema.ts';
 import { metres, shownComponents, shownWay } from './shown.ts';
-import { cachedAddress, keepAddress, newestAddresses, placeKey } from './store.ts';
+import { newestAddresses } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'maps'>;
 
@@ -51,24 +50,6 @@ export async function reverseGeocode(
     cached: found.isCached,
     fallback: found.isFallback,
   };
-}
-
-async function addressOf(
-  { database, maps, log }: Parts,
-  caller: Caller,
-  position: Position,
-  language?: string,
-): Promise<Answered<FoundAddress> & { readonly isCached: boolean }> {
-  if (!maps.hasGeocoder) return { ...(await maps.reverse(position, language)), isCached: false };
-  const key = { place: placeKey(position), language: language?.toLowerCase() ?? '' };
-  const kept = await cachedAddress(database, caller, key);
-  if (kept !== null) return { value: kept.address, provider: kept.provider, isFallback: false, isCached: true };
-  const found = await maps.reverse(position, language);
-  if (!found.isFallback)
-    await keepAddress(database, caller, key, found.value, found.provider).catch((error: unknown) =>
-      log.warn({ err: error }, 'an address could not be kept'),
-    );
-  return { ...found, isCached: false };
 }
 
 /** What the account itself has names for. */

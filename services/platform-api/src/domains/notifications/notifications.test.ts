@@ -104,12 +104,31 @@ describe('GET /api/notifications/types', () => {
 
   it('are in the caller’s language, English where that is not known here', async () => {
     const client = world.as(await world.user('viewer', world.ours, { language: 'es' }));
-    const titles = async () => (await client.get(`${base}/types`)).items.slice(0, 2).map((kind) => kind['title']);
+    let etag = '';
+    const titles = async () => {
+      const { headers, items } = await client.get(`${base}/types`, { 'if-none-match': etag });
+      etag = headers.get('etag') ?? '';
+      return items.slice(0, 2).map((kind) => kind['title']);
+    };
     expect(await titles()).toEqual(['SOS', 'Exceso de velocidad']);
     await client.put('/api/user-preferences/me', { language: 'zh-Hans-CN' });
     expect(await titles()).toEqual(['紧急报警', '超速']);
     await client.put('/api/user-preferences/me', { language: 'fi' });
     expect(await titles()).toEqual(['SOS', 'Overspeed']);
+  });
+});
+
+describe.each([
+  ['/api/notifications/types', () => world.as(world.ours.owner)],
+  ['/api/subscriptions/plans', () => world.as(world.ours.owner)],
+  ['/api/openapi.json', () => world.anonymous],
+])('GET %s', (path, client) => {
+  it('is 304 for a client that has the same response', async () => {
+    const first = await client().get(path);
+    const etag = first.headers.get('etag') ?? '';
+    expect([first.status, etag]).toEqual([200, expect.stringMatching(/^W\/".+"$/)]);
+    expect(await client().get(path, { 'if-none-match': etag })).toMatchObject({ status: 304, body: '' });
+    expect((await client().get(path, { 'if-none-match': '"other"' })).status).toBe(200);
   });
 });
 

@@ -50,6 +50,7 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
     method: 'get',
     path: `${base}/types`,
+    isStatic: true,
     operationId: 'listNotificationTypes',
     summary: "What there are notifications of, in the caller's language where it is English, Spanish or Chinese",
     tags,

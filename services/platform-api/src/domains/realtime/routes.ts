@@ -46,7 +46,11 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
       imei: Type.Optional(text(1, 12_000, { description: 'Numbers separated by commas, 500 at most. Default: all.' })),
       updated_since: Type.Optional(timeParameter),
       address: Type.Optional(
-        Type.Boolean({ default: false, description: 'Look addresses up, too: those of the 200 newest positions.' }),
+        Type.Boolean({
+          default: false,
+          description:
+            'Look addresses up, too: those of the 200 newest positions. Each that is not cached counts as a request for it; the address is null once the limit of those is reached.',
+        }),
       ),
     }),
     response: Type.Array(locationShown),

@@ -4,6 +4,7 @@ import { readDevices } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readMoment } from '../../times.ts';
+import { addressesOf } from '../geocoding/addresses.ts';
 import { normalVehicleNo } from '../vehicles/rules.ts';
 import { locationNow, presentOf, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
 import { type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
@@ -11,6 +12,7 @@ import type { LocationShown } from './shown.ts';
 import { readLastLocations } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis'>;
+type AddressDeps = Pick<Deps, 'database' | 'limits' | 'log' | 'maps'>;
 
 /** Names or numbers that a query may list. */
 const maxListed = 500;
@@ -32,7 +34,7 @@ async function reported(
 
 /** The newest positions of the vehicles that the caller sees, newest first; a terminal that never reported is left out. */
 export async function latestLocations(
-  deps: Parts & Pick<Deps, 'maps'>,
+  deps: Parts & AddressDeps,
   caller: Caller,
   query: { readonly imei?: string; readonly updated_since?: string; readonly address?: boolean },
   nowMs = Date.now(),
@@ -51,23 +53,16 @@ export async function latestLocations(
   const newest = shown
     .filter(({ server_timestamp: at }) => at >= since)
     .toSorted((a, b) => b.timestamp - a.timestamp || b.server_timestamp - a.server_timestamp);
-  return query.address === true ? withAddresses(deps, newest) : newest;
+  return query.address === true ? withAddresses(deps, caller, newest) : newest;
 }
 
 /** Addresses that one request looks up, at most: those of the newest positions. */
 const maxAddresses = 200;
-const addressesAtOnce = 8;
 
-async function withAddresses({ maps }: Pick<Deps, 'maps'>, locations: LocationShown[]): Promise<LocationShown[]> {
-  const shown = [...locations];
-  for (let at = 0; at < Math.min(shown.length, maxAddresses); at += addressesAtOnce) {
-    const part = shown.slice(at, Math.min(at + addressesAtOnce, maxAddresses));
-    const found = await Promise.all(part.map(({ latitude, longitude }) => maps.reverse([latitude, longitude])));
-    part.forEach((location, i) => {
-      shown[at + i] = { ...location, address: found[i]?.value.address ?? null };
-    });
-  }
-  return shown;
+async function withAddresses(deps: AddressDeps, caller: Caller, locations: LocationShown[]): Promise<LocationShown[]> {
+  const positions = locations.map(({ latitude, longitude }) => [latitude, longitude] as const);
+  const addresses = await addressesOf(deps, caller, positions.slice(0, maxAddresses));
+  return locations.map((location, i) => ({ ...location, address: addresses[i] ?? null }));
 }
 
 /** A vehicle and its terminal's number. */

@@ -1,0 +1,101 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ProviderServer } from '../../maps/testing/provider-server.ts';
+import { lastLocationOf } from '../../testing/last-location.ts';
+import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei } from '../../testing/terminals.ts';
+import { writeLastLocation } from './store.ts';
+
+jest.setTimeout(60_000);
+
+const list = '/api/rtt-tracking/get-imei-latest-location?address=true&imei=';
+/** Of the geocoding bucket, which refills by one in 20 seconds. */
+const limit = 3;
+
+let world: PlatformWorld;
+let geocoder: ProviderServer;
+beforeAll(async () => {
+  geocoder = await ProviderServer.start(({ url }) => ({
+    body: {
+      lat: url.searchParams.get('lat'),
+      lon: url.searchParams.get('lon'),
+      display_name: `Street ${Math.round(Number(url.searchParams.get('lat')))}`,
+      address: { country_code: 'xx' },
+    },
+  }));
+  world = await PlatformWorld.open({
+    GEOCODER: 'nominatim',
+    GEOCODER_URL: geocoder.url,
+    RATE_LIMIT_GEOCODE_PER_MINUTE: String(limit),
+  });
+  // Ids begin again in each database, and Redis may still have the buckets of another test file.
+  const buckets = await world.deps.redis.keys('rate-limit:platform-api:geocode:*');
+  if (buckets.length > 0) await world.deps.redis.del(buckets);
+});
+afterAll(async () => {
+  await world?.close();
+  await geocoder?.stop();
+});
+
+/** Creates vehicles at these latitudes, the first of them with the newest position; returns their numbers. */
+async function vehiclesAt(client: Client, latitudes: readonly number[]): Promise<string> {
+  const imeis: string[] = [];
+  for (const [index, latitude] of latitudes.entries()) {
+    const imei = newImei();
+    const created = await client.post('/api/vehicles', { vehicle_no: `LA${randomInt(10 ** 9)}`, imei });
+    expect(created.status).toBe(201);
+    const location = lastLocationOf(imei, latitude, 2);
+    await writeLastLocation(world.deps.redis, { ...location, timestamp: location.timestamp - index * 1_000 });
+    imeis.push(imei);
+  }
+  return imeis.join();
+}
+
+/** A new account, whose key has a full bucket. */
+async function newOwner(): Promise<Client> {
+  const tenant = await world.tenant(`Tenant ${randomInt(10 ** 9)}`);
+  return world.as(tenant.owner);
+}
+
+async function addresses(client: Client, imeis: string): Promise<unknown[]> {
+  const { status, body } = await client.get(list + imeis);
+  expect(status).toBe(200);
+  return (body as { address: unknown }[]).map(({ address }) => address);
+}
+
+describe('the addresses of the newest positions', () => {
+  it('take a token of the geocoding bucket each; once it is empty, those of the older positions are null', async () => {
+    const owner = await newOwner();
+    const imeis = await vehiclesAt(owner, [11, 12, 13, 14, 15]);
+    geocoder.received.length = 0;
+    expect(await addresses(owner, imeis)).toEqual(['Street 11', 'Street 12', 'Street 13', null, null]);
+    expect(geocoder.received).toHaveLength(limit);
+    expect(await owner.get('/api/devices/reverse-geocode?latitude=1&longitude=2')).toMatchObject({ status: 429 });
+  });
+
+  it('come from the cache without a token, also while the bucket is empty', async () => {
+    const owner = await newOwner();
+    const imeis = await vehiclesAt(owner, [21, 22, 22.000_01]);
+    expect(await owner.get('/api/devices/reverse-geocode?latitude=21&longitude=2')).toMatchObject({
+      data: { address: 'Street 21', cached: false },
+    });
+    geocoder.received.length = 0;
+    for (let times = 0; times < limit + 2; times += 1)
+      expect(await addresses(owner, imeis)).toEqual(['Street 21', 'Street 22', 'Street 22']);
+    // Two vehicles in one place are one look-up.
+    expect(geocoder.received).toHaveLength(1);
+    expect(await owner.get('/api/devices/reverse-geocode?latitude=22&longitude=2')).toMatchObject({
+      data: { address: 'Street 22', cached: true },
+    });
+    expect((await owner.get('/api/devices/reverse-geocode?latitude=22&longitude=2')).status).toBe(429);
+    expect(await addresses(owner, imeis)).toEqual(['Street 21', 'Street 22', 'Street 22']);
+  });
+
+  it('are not those that another account has cached', async () => {
+    const [owner, other] = [await newOwner(), await newOwner()];
+    await addresses(owner, await vehiclesAt(owner, [31]));
+    geocoder.received.length = 0;
+    expect(await addresses(other, await vehiclesAt(other, [31]))).toEqual(['Street 31']);
+    expect(geocoder.received).toHaveLength(1);
+  });
+});
