@@ -452,6 +452,27 @@ describe('commands with other answers', () => {
     },
   );
 
+  it.each([
+    ['acknowledges the whole by the serial of its first part', [1]],
+    ['acknowledges the whole by the serial of its last part', [2]],
+    ['acknowledges each part', [1, 2]],
+  ])('sends both parts of a text without waiting to a terminal that %s', async (_style, acknowledged) => {
+    const phone = freePhone('2013');
+    const terminal = await login(phone, '2013');
+    const outcome = caller.ask(keyOf(phone), {
+      kind: 'sendText',
+      text: 'x'.repeat(1024),
+      textType: null,
+      options: null,
+    });
+    const parts = [await terminal.next(0x8300), await terminal.next(0x8300)];
+    for (const part of parts.filter((_part, at) => acknowledged.includes(at + 1))) terminal.answer(part);
+    expect(await outcome).toMatchObject({
+      kind: 'answered',
+      answer: { result: 0, commandSerialNo: parts[0]?.serial },
+    });
+  });
+
   it('a text of two parts is completed by the answer to the last, and repeats parts unchanged', async () => {
     const phone = freePhone('2019');
     const terminal = await login(phone, '2019');

@@ -224,9 +224,12 @@ export class FrameHandler {
       this.#o.metrics.dropped.inc({ kind: 'badRetransmitRequest' });
       return;
     }
+    session.device.pending.partsRequested(message.firstSerial);
     for (const no of request.body.packageIds) {
       const bytes = message.frames[no - 1];
-      if (bytes !== undefined) session.connection.send(bytes);
+      if (bytes === undefined) continue;
+      this.#o.metrics.hot.framesOut += 1;
+      session.connection.send(bytes);
     }
   }
 
