@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { commandSent, commandSentSubject, type DeviceCommand, deviceCommandSubject, listenFor } from '@fleet/bus';
+import { readTerminalProfile } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, until } from './testing/harness.ts';
@@ -372,6 +373,18 @@ describe('commands with other answers', () => {
     terminal.send(0x1003, attributes);
     for (const outcome of await Promise.all(asked))
       expect(outcome).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1003 } } });
+  });
+
+  it('audio attributes are stored for other services when the command ends, and the model at the login', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const profile = () => readTerminalProfile(caller.redis, keyOf(phone));
+    await until(async () => (await profile()).model !== null, 'no model is stored');
+    const outcome = caller.ask(keyOf(phone), { kind: 'queryAvAttributes' });
+    await terminal.next(0x9003);
+    terminal.send(0x1003, Buffer.from('13020201040001620408', 'hex'));
+    expect(await outcome).toMatchObject({ kind: 'answered' });
+    expect((await profile()).audio).toEqual({ codec: 19, sampleRate: 44_100, channels: 2 });
   });
 
   it.each([

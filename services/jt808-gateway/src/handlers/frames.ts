@@ -17,6 +17,7 @@ import type { Match } from '../domain/pending-commands.ts';
 import { smallestLocationBytes, uplinkKind } from '../domain/uplink-table.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Connection } from '../net/connection.ts';
+import type { TerminalProfiles } from '../store/terminal-profiles.ts';
 import type { TelemetryWriter } from '../telemetry/telemetry-writer.ts';
 import type { LoginHandler } from './login.ts';
 import { multimediaAnswer } from './multimedia.ts';
@@ -30,6 +31,7 @@ export interface FrameHandlerOptions {
   readonly login: LoginHandler;
   readonly telemetry: TelemetryWriter;
   readonly events: StoredPublisher;
+  readonly profiles: TerminalProfiles;
   readonly reassembler: Reassembler;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
@@ -135,7 +137,8 @@ export class FrameHandler {
       // What the terminal is made of is of use beyond the command that asked.
       if (messageId === 0x0107 && body.length <= this.#o.maxEventBytes)
         this.#publish(session, { messageId, serialNo: frame.serial, edition: session.edition }, body, () => undefined);
-      this.#takeSpecific(session, messageId, body);
+      if (messageId === 0x1003) this.#takeAttributes(session, body);
+      else this.#takeSpecific(session, messageId, body);
     } else if (kind === 'retransmit') this.#resendParts(session, body);
     else if (kind === 'event') this.#store(session, frame, body, () => this.#reply(session, frame, Result.success));
     else if (messageId >= 0x8000 && (messageId < 0xe000 || messageId > 0xefff))
@@ -201,6 +204,15 @@ export class FrameHandler {
 
   #takeSpecific(session: Session, messageId: number, body: Buffer): void {
     this.#count(session, messageId, body, session.device.pending.takeSpecific(messageId, body, session.edition));
+  }
+
+  /** 0x1003 is stored before it ends the command, so that the requester finds it. */
+  #takeAttributes(session: Session, body: Buffer): void {
+    const { device, edition } = session;
+    const copy = Buffer.from(body);
+    void this.#o.profiles
+      .attributesReported(device.imei, copy, edition)
+      .then(() => this.#takeSpecific(session, 0x1003, copy));
   }
 
   #count(session: Session, messageId: number, body: Buffer, match: Match): void {
@@ -269,6 +281,7 @@ export class FrameHandler {
     if (registration === null) return;
     connection.registration = null;
     const event = { messageId: 0x0100, serialNo: 0, edition: registeredEdition ?? session.edition };
+    void this.#o.profiles.registered(session.device.imei, registration, event.edition);
     this.#publish(session, event, registration, () => undefined);
   }
 
