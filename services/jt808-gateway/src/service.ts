@@ -186,6 +186,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
   const login = new LoginHandler({
     codes: new AuthCodes(config.GATEWAY_AUTH_SECRET),
     known: new KnownDevices(bus, log, config.REGISTRATION_POLICY),
+    acceptsUnregistered: config.UNREGISTERED_TERMINALS === 'accept',
     registrations,
     records,
     sessions,

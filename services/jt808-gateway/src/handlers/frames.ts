@@ -75,6 +75,13 @@ export class FrameHandler {
       return;
     }
     if (frame.subpackage === null && this.#takeLogin(connection, frame, imei)) return;
+    if (session === null && imei !== null && this.#o.login.mayBeginUnregistered(connection, frame)) {
+      this.#o.login.beginUnregistered(connection, frame, imei, {
+        onAccepted: () => this.take(connection, frame),
+        onRefused: () => this.#refuse(connection, frame, Result.failure, 'unauthenticated'),
+      });
+      return;
+    }
     if (session === null || imei === null || session.device.imei !== imei) {
       this.#refuse(connection, frame, Result.failure, session === null ? 'unauthenticated' : 'otherNumber');
       return;
