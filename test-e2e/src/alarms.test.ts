@@ -151,6 +151,22 @@ describe('an SOS at a terminal', () => {
   });
 });
 
+describe('a terminal that reports a low battery', () => {
+  it('raises low_battery, and its history has charge and supply voltage', async () => {
+    const { id, imei, terminal } = await vehicle('BATTERY 1');
+    const item = (itemId: number, hex: string) => ({ id: itemId, bytes: Buffer.from(hex, 'hex') });
+    terminal.report([item(0xfe, '0f'), item(0x61, '04d2')]);
+    await until('the notification', () => deliveredOf(imei, 'low_battery').length > 0, 60_000);
+    const [event] = deliveredOf(imei, 'low_battery');
+    expect(event?.envelope.payload.notification.attributes).toEqual({ battery_percent: 15 });
+    await until('the history', async () => {
+      const found = await client.ask(`/vehicles/${id}/locations?from=${Date.now() - 600_000}&to=${Date.now()}`);
+      const points = (Array.isArray(found) ? found : found['data']) as Shown[];
+      return points.some((point) => point['battery_percent'] === 15 && point['external_voltage'] === 12.34);
+    });
+  });
+});
+
 describe('a drive through an area', () => {
   it('is told once going in and once going out, and stands in the history', async () => {
     const place = { ...standing };

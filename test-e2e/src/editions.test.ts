@@ -282,7 +282,6 @@ describe.each(editions)('texts to edition %s', (edition) => {
       ['车'.repeat(512), 'b3b5'.repeat(512)],
       [`x${'€'.repeat(511)}y`, `78${'a2e3'.repeat(511)}79`],
     ];
-    // At once: the gateway gives a terminal time to answer each part.
     const answers = longest.map(([text]) => send({ text }).then(json));
     for (const answer of await Promise.all(answers)) expect(answer).toEqual(deviceAnswer(0x8300));
     // As the terminal has joined them.

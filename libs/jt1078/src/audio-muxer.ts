@@ -47,7 +47,10 @@ export interface AudioCounters {
 export interface AudioMuxerOptions {
   onTag: (tag: FlvTag) => void;
   onTranscode: (input: TranscodeInput) => void;
-  aac: AacConfig;
+  /** Form of AAC without ADTS; null while it is unknown. */
+  aac: AacConfig | null;
+  /** The first AAC frame without ADTS has come and `aac` is unknown. Such frames are dropped until `setAac`. */
+  onAacUnknown: () => void;
   g726CodeSize: number | null;
 }
 
@@ -67,7 +70,8 @@ export class AudioMuxer {
   readonly #timeline: StreamTimeline;
   readonly #options: AudioMuxerOptions;
   #config: AacConfig | null = null;
-  #sourceConfig: AacConfig;
+  #sourceConfig: AacConfig | null;
+  #isAacRequested = false;
   #lastMs = 0;
 
   constructor(timeline: StreamTimeline, options: AudioMuxerOptions) {
@@ -81,6 +85,16 @@ export class AudioMuxer {
     if (data.length === 0) return;
     if (this.#handle(frame, data)) this.counters.audioFrames++;
     else this.counters.droppedAudioFrames++;
+  }
+
+  /** True from the first frame whose form has to be found out until `setAac`. */
+  get isAacAwaited(): boolean {
+    return this.#isAacRequested && this.#sourceConfig === null;
+  }
+
+  /** Sets the form of AAC without ADTS. */
+  setAac(config: AacConfig): void {
+    this.#sourceConfig ??= config;
   }
 
   /** A frame of the transcoder, ADTS header included. */
@@ -161,20 +175,30 @@ export class AudioMuxer {
     for (;;) {
       const header = parseAdts(data, at);
       if (header === null || at + header.frameBytes > data.length) break;
-      this.#sourceConfig = { objectType: header.objectType, sampleRate: header.sampleRate, channels: header.channels };
-      this.#aacFrame(frame, data.subarray(at + header.headerBytes, at + header.frameBytes));
+      const config = { objectType: header.objectType, sampleRate: header.sampleRate, channels: header.channels };
+      this.#sourceConfig = config;
+      this.#aacFrame(frame, config, data.subarray(at + header.headerBytes, at + header.frameBytes));
       at += header.frameBytes;
       frames++;
     }
     if (frames > 0) return true;
     const looksLikeAdts = data[0] === 0xff && ((data[1] ?? 0) & 0xf6) === 0xf0;
     if (looksLikeAdts) return false;
-    this.#aacFrame(frame, data);
+    if (this.#sourceConfig === null) {
+      this.#requestAac();
+      return false;
+    }
+    this.#aacFrame(frame, this.#sourceConfig, data);
     return true;
   }
 
-  #aacFrame(frame: MediaFrame, raw: Buffer): void {
-    const config = this.#sourceConfig;
+  #requestAac(): void {
+    if (this.#isAacRequested) return;
+    this.#isAacRequested = true;
+    this.#options.onAacUnknown();
+  }
+
+  #aacFrame(frame: MediaFrame, config: AacConfig, raw: Buffer): void {
     this.#setInfo(frame.payloadType, config.sampleRate, config.channels, false, true);
     const durationMs = (AAC_FRAME_SAMPLES * 1000) / config.sampleRate;
     this.#emitAac(config, raw, this.#timeline.audio(frame.timestampLow, frame.arrivalMs, durationMs));

@@ -97,6 +97,45 @@ describe('FrameAssembler', () => {
     expect(frames.slice(-20)).toEqual(Array.from({ length: 20 }, () => '0102'));
   });
 
+  it('drops a packet that comes twice, at once or after a few others', () => {
+    const train: Row[] = [
+      { sequence: 8, subpackage: ATOMIC, body: bytes('08'), timestamp: 0 },
+      { sequence: 9, subpackage: FIRST, body: bytes('01') },
+      { sequence: 10, subpackage: MIDDLE, body: bytes('02') },
+      { sequence: 11, subpackage: LAST, body: bytes('03') },
+      { sequence: 12, body: bytes('04'), timestamp: 80 },
+    ];
+    const take = (...indexes: number[]): Row[] => indexes.map((index) => train[index] ?? {});
+    for (const order of [
+      [0, 1, 2, 2, 3, 4],
+      [0, 1, 1, 1, 2, 3, 3, 4],
+      [0, 1, 2, 3, 1, 2, 4],
+      [0, 1, 2, 3, 4, 1, 2, 3, 4],
+    ]) {
+      const { frames, assembler } = assemble(take(...order));
+      expect(frames).toEqual(['08', '010203', '04']);
+      const repeatedPackets = order.length - train.length;
+      expect(assembler.counters).toMatchObject({ brokenFrames: 0, sequenceGaps: 0, lostPackets: 0, repeatedPackets });
+    }
+  });
+
+  it('takes the packets of a camera that restarts its counter', () => {
+    const frame = (sequence: number, timestamp: number): Row => ({
+      sequence,
+      timestamp,
+      body: Buffer.concat([start(0x61, 0x9a), Buffer.from([timestamp / 40])]),
+    });
+    const rows = [0, 1, 2, 0, 1, 2, 3].map((sequence, at) => frame(sequence, at * 40));
+    const { frames, assembler } = assemble(rows);
+    expect(frames).toHaveLength(7);
+    expect(assembler.counters.repeatedPackets).toBe(0);
+  });
+
+  it('takes the same recording again after its counter has run on', () => {
+    const recording = Array.from({ length: 200 }, (_, sequence): Row => ({ sequence, body: Buffer.from([sequence]) }));
+    expect(assemble([...recording, ...recording]).frames).toHaveLength(400);
+  });
+
   it('wraps from 65535 to 0', () => {
     const { frames, assembler } = assemble([
       { sequence: 65_534, subpackage: FIRST, body: bytes('01') },

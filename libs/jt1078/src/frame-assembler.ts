@@ -2,6 +2,7 @@ import type { MediaFrame } from './media-frame.ts';
 import { beginsWithStartCode } from './nal-units.ts';
 import type { MediaPacket } from './packet.ts';
 import { frameOf, PendingFrame } from './pending-frame.ts';
+import { RecentPackets } from './recent-packets.ts';
 import { SequenceTracker } from './sequence-tracker.ts';
 import { DataType, type MediaKind, SubpackageMark } from './tables.ts';
 import { hasSlice, startsAccessUnit } from './video-codec.ts';
@@ -12,6 +13,7 @@ export interface AssemblerCounters {
   brokenFrames: number;
   sequenceGaps: number;
   lostPackets: number;
+  repeatedPackets: number;
 }
 
 /** Settings of an assembler; only `onFrame` is needed. */
@@ -29,6 +31,8 @@ interface Channel {
   video: PendingFrame;
   audio: PendingFrame;
   transparent: PendingFrame;
+  /** Audio and video may have counters of their own. */
+  recent: Record<MediaKind, RecentPackets>;
   /** `marks`: subpackage marks mean something. `timestamps`: all are 0 although frames are cut. */
   markMode: 'unknown' | 'marks' | 'timestamps';
   wholeFrames: number;
@@ -49,6 +53,7 @@ const OPEN_ENDED_MS = 300;
 /**
  * Joins the packets of one connection (or UDP peer) to frames, by (SIM, channel) and kind. Goes by the subpackage mark
  * and the common sequence counter; by timestamp only when all marks are 0 although frames are cut. M is not looked at.
+ * Drops repeated packets, which some terminals send over TCP as well.
  */
 export class FrameAssembler {
   readonly #onFrame: (frame: MediaFrame) => void;
@@ -59,6 +64,7 @@ export class FrameAssembler {
   #current: Channel | null = null;
   #frames = 0;
   #broken = 0;
+  #repeated = 0;
 
   constructor(options: AssemblerOptions) {
     this.#onFrame = options.onFrame;
@@ -72,6 +78,7 @@ export class FrameAssembler {
       brokenFrames: this.#broken,
       sequenceGaps: this.#sequences.gaps,
       lostPackets: this.#sequences.lost,
+      repeatedPackets: this.#repeated,
     };
   }
 
@@ -79,6 +86,10 @@ export class FrameAssembler {
   push(packet: MediaPacket, nowMs: number): void {
     const channel = this.#channelOf(packet);
     const kind = kindOf(packet.dataType);
+    if (channel.recent[kind].isRepeated(packet) && this.#sequences.isCounting) {
+      this.#repeated++;
+      return;
+    }
     const pending = channel[kind];
     const isContinuation = packet.subpackage >= SubpackageMark.LAST;
     const follows = this.#sequences.follows(packet.sequence, channel.sequence, pending.sequence, isContinuation);
@@ -263,6 +274,7 @@ const newChannel = (packet: MediaPacket): Channel => ({
   video: new PendingFrame('video'),
   audio: new PendingFrame('audio'),
   transparent: new PendingFrame('transparent'),
+  recent: { video: new RecentPackets(), audio: new RecentPackets(), transparent: new RecentPackets() },
   markMode: 'unknown',
   wholeFrames: 0,
   hasLostVideo: false,

@@ -12,6 +12,12 @@ export class SequenceTracker {
   #last = -1;
   #gapRun = 0;
   #orderRun = 0;
+  #hasCounted = false;
+
+  /** True once packets have come in order: from then on the counter identifies a packet. */
+  get isCounting(): boolean {
+    return this.isUsable && this.#hasCounted;
+  }
 
   /** True when no packet is missing before this one. `others` are the last sequences of its channel and kind. */
   follows(sequence: number, ofChannel: number, ofKind: number, isContinuation: boolean): boolean {
@@ -24,13 +30,17 @@ export class SequenceTracker {
     if (isContinuation && sequence === ofKind) return true;
     if (isNext(last) || isNext(ofChannel) || isNext(ofKind)) {
       this.#gapRun = 0;
+      this.#hasCounted = true;
       this.#orderRun++;
       if (this.#orderRun >= UNUSABLE_AFTER) this.isUsable = true;
       return true;
     }
     this.#orderRun = 0;
     this.#gapRun++;
-    if (this.#gapRun >= UNUSABLE_AFTER) this.isUsable = false;
+    if (this.#gapRun >= UNUSABLE_AFTER) {
+      this.isUsable = false;
+      this.#hasCounted = false;
+    }
     if (!this.isUsable) return true;
     this.gaps++;
     const missing = (sequence - last - 1) & 0xffff;

@@ -328,6 +328,20 @@ describe('StreamMuxer: audio', () => {
     expect(told.tags[0]?.body.toString('hex')).toBe('af001408');
   });
 
+  it('finds out the form of AAC without ADTS once, and begins the sound with it', () => {
+    const data = Buffer.from('2110aabb', 'hex');
+    let requests = 0;
+    const { push, tags, muxer } = mux([], { onAacUnknown: () => (requests += 1) });
+    expect(muxer.isAacAwaited).toBe(false);
+    for (let frame = 0; frame < 2; frame += 1) push(audio(PayloadType.AAC, data));
+    expect([requests, tags.length, muxer.audio, muxer.isAacAwaited]).toEqual([1, 0, null, true]);
+    muxer.setAac({ sampleRate: 44_100, channels: 2 });
+    push(audio(PayloadType.AAC, data));
+    expect(tags.map((tag) => tag.body.toString('hex'))).toEqual(['af001210', 'af012110aabb']);
+    expect(muxer.audio).toMatchObject({ sampleRate: 44_100, channels: 2 });
+    expect([requests, muxer.isAacAwaited]).toEqual([1, false]);
+  });
+
   it('puts transcoded AAC back as audio tags, and never back in time', () => {
     const raw = Buffer.from('2110', 'hex');
     const adts = Buffer.concat([adtsHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 2), raw]);

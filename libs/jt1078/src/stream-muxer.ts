@@ -7,6 +7,15 @@ import type { MediaFrame } from './media-frame.ts';
 import { type Pace, StreamTimeline } from './stream-timeline.ts';
 import { type VideoCounters, type VideoInfo, VideoMuxer } from './video-muxer.ts';
 
+/** Sample rate and channels of AAC-LC, which a frame without ADTS does not state. */
+export interface AacFormat {
+  readonly sampleRate: number;
+  readonly channels: number;
+}
+
+/** Form of AAC without ADTS from a device of which nothing is known (JT/T 1078 cameras mostly have it). */
+export const DEFAULT_AAC: AacFormat = { sampleRate: 8000, channels: 1 };
+
 /** Settings of a muxer; only `onTag` is needed. */
 export interface StreamMuxerOptions {
   /** Tags in the order in which viewers get them. */
@@ -14,8 +23,10 @@ export interface StreamMuxerOptions {
   /** Audio that browsers do not play; what comes back goes to `pushTranscodedAac`. */
   onTranscode?: ((input: TranscodeInput) => void) | undefined;
   pace?: Pace | undefined;
-  /** AAC without ADTS: what the terminal's 0x1003 says; 8 kHz mono when it says nothing. */
-  aac?: { sampleRate: number; channels: number } | undefined;
+  /** Form of AAC without ADTS; 8 kHz mono unless `onAacUnknown` finds it out. */
+  aac?: AacFormat | undefined;
+  /** AAC without ADTS has come: the sound begins with `setAac`. */
+  onAacUnknown?: (() => void) | undefined;
   /** G.726 bits per code for a device whose frame length does not tell. */
   g726CodeSize?: number | undefined;
 }
@@ -41,13 +52,15 @@ export class StreamMuxer {
   readonly #audio: AudioMuxer;
 
   constructor(options: StreamMuxerOptions) {
-    const { onTag, onTranscode = () => undefined, aac = { sampleRate: 8000, channels: 1 } } = options;
+    const { onTag, onTranscode = () => undefined, onAacUnknown } = options;
+    const aac = options.aac ?? (onAacUnknown === undefined ? DEFAULT_AAC : null);
     this.#timeline = new StreamTimeline(options.pace);
     this.#video = new VideoMuxer(this.#timeline, onTag);
     this.#audio = new AudioMuxer(this.#timeline, {
       onTag,
       onTranscode,
-      aac: { objectType: AAC_OBJECT_TYPE, ...aac },
+      aac: aac === null ? null : { objectType: AAC_OBJECT_TYPE, ...aac },
+      onAacUnknown: onAacUnknown ?? (() => undefined),
       g726CodeSize: options.g726CodeSize ?? null,
     });
   }
@@ -60,6 +73,16 @@ export class StreamMuxer {
   /** The camera's audio, null while there is none. */
   get audio(): AudioInfo | null {
     return this.#audio.info;
+  }
+
+  /** True while sound waits for `setAac`. */
+  get isAacAwaited(): boolean {
+    return this.#audio.isAacAwaited;
+  }
+
+  /** Sets the form of AAC without ADTS, unless frames with ADTS have stated it. */
+  setAac(format: AacFormat): void {
+    this.#audio.setAac({ objectType: AAC_OBJECT_TYPE, ...format });
   }
 
   /** The latest sequence headers, for viewers that join. */

@@ -49,15 +49,20 @@ function defineExtra<F extends Fields>(definition: ExtraDefinition<F>): ExtraDef
 const TABLE_27 = 'JT/T 808-2013 table 27';
 const JT1078 = 'JT/T 1078-2016 table 13';
 
-/** One byte for each wheel; 0xFF = no tyre there. */
-function wheelPressures(): Field<number[]> {
+/** Byte of a wheel that has no tyre, or no sensor in it. */
+const NO_TYRE = 0xff;
+const WHEELS = 30;
+const wheelPressure = { kind: 'constant', values: [null, 0, 1, 127, 254] } as const;
+
+/** One byte for each wheel; null where there is no tyre. */
+function wheelPressures(): Field<(number | null)[]> {
   return {
     type: 'BYTE[30]',
-    shape: { kind: 'tuple', items: Array.from({ length: 30 }, () => u8().shape) },
-    read: (reader) => [...reader.take(30)],
+    shape: { kind: 'tuple', items: Array.from({ length: WHEELS }, () => wheelPressure) },
+    read: (reader) => Array.from(reader.take(WHEELS), (value) => (value === NO_TYRE ? null : value)),
     write: (writer, value) => {
-      const wheels = Buffer.alloc(30, 0xff);
-      wheels.set(value.slice(0, 30));
+      const wheels = Buffer.alloc(WHEELS, NO_TYRE);
+      wheels.set(value.slice(0, WHEELS).map((pressure) => pressure ?? NO_TYRE));
       writer.put(wheels);
     },
     describe: (out, _key, value) => {

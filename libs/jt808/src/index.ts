@@ -22,6 +22,7 @@ export * from './messages/session.ts';
 export * from './messages/vehicle.ts';
 export * from './messages/video.ts';
 export * from './parameters.ts';
+export * from './power-items.ts';
 export * from './reassembler.ts';
 export * from './registry.ts';
 export * from './terminal-number.ts';

@@ -68,6 +68,15 @@ describe('leniency of the reference', () => {
     expect(described['extras_trailing_hex']).toBe('010800');
   });
 
+  it('reads wheels without a tyre as null', () => {
+    const body = decode(jt.locationReport, `${LOCATION} 05 1e 00 7a ff fe ${'ff'.repeat(26)}`);
+    const pressures = [0, 122, null, 254, ...Array.from({ length: 26 }, () => null)];
+    const extras = (body as jt.LocationReport).extras;
+    expect(jt.findExtra(jt.extraDefinitions.tyrePressures, extras)).toEqual({ tyrePressures: pressures });
+    expect(describeBody(jt.locationReport, body as never)['extras']).toMatchObject([{ tyre_pressures: pressures }]);
+    expect(jt.makeExtra(jt.extraDefinitions.tyrePressures, { tyrePressures: [0, 122, null, 254] })).toEqual(extras[0]);
+  });
+
   it('reads the uncounted 0x8500, the byte-counted 0x8003 of 2019 and the empty clearing lists', () => {
     expect(decode(jt.vehicleControl, '0001 01', '2019')).toMatchObject({ items: [{ id: 1 }] });
     expect(decode(jt.platformRetransmitRequest, '0001 01 0003', '2019')).toMatchObject({ packageIds: [3] });

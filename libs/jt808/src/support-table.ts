@@ -3,6 +3,7 @@ import { type ExtraDefinition, extraDefinitions } from './extras.ts';
 import { type Fields, hexId, snakeCase } from './fields/index.ts';
 import type { MessageDefinition } from './message.ts';
 import { parameterDefinitions } from './parameters.ts';
+import { powerItems } from './power-items.ts';
 import { allMessages } from './registry.ts';
 
 function fieldNames(fields: Fields): string {
@@ -54,6 +55,10 @@ function extraTable(): string {
   return table(['Id', 'Name', 'Length', 'Defined in', 'Fields'], rows);
 }
 
+function powerTable(): string {
+  return table(['Id', 'Length', 'Value'], powerItems);
+}
+
 function parameterTable(): string {
   const rows = [...parameterDefinitions.values()].map(({ id, name, type }) => [hexId(id, 4), `\`${name}\``, type]);
   return table(['Id', 'Name', 'Type'], rows);
@@ -82,6 +87,12 @@ ${messageTable('platform')}
 An item whose length is another than the listed ones is a vendor's and is kept as bytes.
 
 ${extraTable()}
+
+## Battery and supply voltage
+
+The standard has no item for either. These vendor items are read where they have exactly this form; any other form stays unknown.
+
+${powerTable()}
 
 ## Parameters (0x8103, 0x0104)
 

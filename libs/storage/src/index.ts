@@ -43,6 +43,13 @@ export {
   takeVoidStreams,
 } from './stream-state.ts';
 export {
+  readTerminalProfile,
+  saveTerminalAudio,
+  saveTerminalModel,
+  type TerminalAudio,
+  type TerminalProfile,
+} from './terminal-profile.ts';
+export {
   type Clip,
   clipKey,
   newReservation,

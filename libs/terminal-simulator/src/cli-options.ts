@@ -78,7 +78,8 @@ fleet and terminal:
   --channels N        cameras of each terminal (2)            --interval T       a location each T (10s)
   --video h264|h265   --audio g711a|g711u|g726|adpcm|aac|none
   --media-host H      stream to H whatever the platform names
-  --recordings N      recordings of a minute on each camera's disk (60)
+  --recordings N      recordings of a minute on each camera's disk at the start (60); from then
+                      on it records, and keeps a day. 0: no recordings
   --list-chunk N      lists of recordings in several whole messages of N items
   --cache-dir DIR     where made clips are kept (.cache/clips)
 ${UPLOAD_HELP}

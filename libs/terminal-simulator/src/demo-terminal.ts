@@ -2,7 +2,6 @@ import { trackForVehicle } from './built-in-tracks.ts';
 import { cameraClips } from './camera-clips.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
 import { defaultClipSpec } from './media/clip-spec.ts';
-import { makeRecordings } from './recordings.ts';
 import { SimulatedTerminal } from './terminal.ts';
 import type { TerminalOptions } from './terminal-options.ts';
 
@@ -13,7 +12,7 @@ export interface DemoTerminalOptions {
   audio: AudioCodec;
   cacheDir: string;
   mediaHost?: string | undefined;
-  /** Recordings of a minute on each camera's disk. */
+  /** Recordings of a minute on each camera's disk at the start. 0: the cameras do not record. */
   recordings: number;
   /** Place in the fleet: picks track, starting point and plate. */
   index: number;
@@ -21,12 +20,23 @@ export interface DemoTerminalOptions {
 }
 
 const TRACK_OFFSET_MS = 4 * 60_000;
+const RECORDING_SECONDS = 60;
+const DAY_MS = 86_400_000;
 
-/** A vehicle with track, cameras and a full disk; `terminal` has its connection and whatever else is to differ. */
+/** A vehicle with track and cameras that record all the time; `terminal` has its connection and whatever else is to differ. */
 export function demoTerminal(terminal: TerminalOptions, options: DemoTerminalOptions): SimulatedTerminal {
   const { channels, video, audio, cacheDir, mediaHost, index, onProgress } = options;
   const numbers = Array.from({ length: channels }, (_unused, at) => at + 1);
-  const plan = { channels: numbers, count: options.recordings, seconds: 60, until: new Date() };
+  const count = options.recordings;
+  const recorder = {
+    channels: numbers,
+    count,
+    seconds: RECORDING_SECONDS,
+    bitrateKbps: defaultClipSpec.bitrateKbps,
+    zoneMinutes: terminal.zoneMinutes,
+    startedAt: new Date(),
+    retentionMs: Math.max(DAY_MS, count * RECORDING_SECONDS * 1000),
+  };
   return new SimulatedTerminal({
     channels,
     camera: { video, audio },
@@ -34,7 +44,7 @@ export function demoTerminal(terminal: TerminalOptions, options: DemoTerminalOpt
     mediaHost,
     track: trackForVehicle(index),
     trackOffsetMs: index * TRACK_OFFSET_MS,
-    recordings: makeRecordings({ ...plan, bitrateKbps: defaultClipSpec.bitrateKbps }),
+    recorder: count === 0 ? undefined : recorder,
     ...terminal,
   });
 }

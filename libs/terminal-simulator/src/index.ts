@@ -21,6 +21,7 @@ export * from './media/frame-hashes.ts';
 export type { SentFrame, StreamKind, StreamRecord } from './media/stream-record.ts';
 export type { OutgoingFrame } from './outbox.ts';
 export type { ReceivedControl, ReceivedText } from './received-commands.ts';
+export type { RecorderOptions } from './recorder.ts';
 export * from './recordings.ts';
 export type { TerminalState } from './session.ts';
 export { SimulatedTerminal } from './terminal.ts';

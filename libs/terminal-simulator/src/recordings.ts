@@ -51,38 +51,45 @@ export function recordingSizeBytes(seconds: number, bitrateKbps: number): number
   return Math.ceil((seconds * (bitrateKbps + 80) * 1000) / 8) + 65_536;
 }
 
-/** How `makeRecordings` fills a disk. */
-export interface RecordingPlan {
+/** Form of the recordings of one disk. */
+export interface RecordingForm {
   channels: readonly number[];
-  /** Recordings of each channel. */
-  count: number;
   /** Length of one. */
   seconds: number;
-  /** End of the latest. */
-  until: Date;
   bitrateKbps: number;
-  zoneMinutes?: number;
+  zoneMinutes?: number | undefined;
 }
 
-/** Recordings back to back, the newest ending at `until`; every seventh was kept for an alarm, every fifth has no sound. */
+/** How `makeRecordings` fills a disk. */
+export interface RecordingPlan extends RecordingForm {
+  /** Recordings of each channel. */
+  count: number;
+  /** End of the latest. */
+  until: Date;
+}
+
+/** Returns the recording of a channel with this index: every seventh was kept for an alarm, every fifth has no sound. */
+export function recordingOf(form: RecordingForm, channel: number, index: number, startMs: number): Recording {
+  const { seconds, bitrateKbps, zoneMinutes } = form;
+  return {
+    channel,
+    startTime: cameraTimeOf(startMs, zoneMinutes),
+    endTime: cameraTimeOf(startMs + seconds * 1000, zoneMinutes),
+    alarmFlags: index % 7 === 6 ? 1n : 0n,
+    mediaType: index % 5 === 4 ? 2 : 0,
+    streamType: 1,
+    storageType: 1,
+    fileSizeBytes: recordingSizeBytes(seconds, bitrateKbps),
+  };
+}
+
+/** Recordings back to back, the newest ending at `until`. */
 export function makeRecordings(plan: RecordingPlan): Recording[] {
-  const { channels, count, seconds, bitrateKbps, zoneMinutes } = plan;
   const untilMs = Math.floor(plan.until.getTime() / 1000) * 1000;
   const recordings: Recording[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const startMs = untilMs - (count - index) * seconds * 1000;
-    for (const channel of channels) {
-      recordings.push({
-        channel,
-        startTime: cameraTimeOf(startMs, zoneMinutes),
-        endTime: cameraTimeOf(startMs + seconds * 1000, zoneMinutes),
-        alarmFlags: index % 7 === 6 ? 1n : 0n,
-        mediaType: index % 5 === 4 ? 2 : 0,
-        streamType: 1,
-        storageType: 1,
-        fileSizeBytes: recordingSizeBytes(seconds, bitrateKbps),
-      });
-    }
+  for (let index = 0; index < plan.count; index += 1) {
+    const startMs = untilMs - (plan.count - index) * plan.seconds * 1000;
+    for (const channel of plan.channels) recordings.push(recordingOf(plan, channel, index, startMs));
   }
   return recordings;
 }

@@ -4,6 +4,7 @@ import type { AttachmentOptions } from './attachments/attachment-options.ts';
 import type { PlatformMessage } from './frame-log.ts';
 import type { Clip } from './media/clip.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
+import type { RecorderOptions } from './recorder.ts';
 import type { Recording } from './recordings.ts';
 import type { Track } from './track.ts';
 import type { UploadOptions } from './uploads/upload-options.ts';
@@ -91,6 +92,8 @@ export interface TerminalOptions extends UploadOptions, AttachmentOptions, ListO
   unpacedPlayback?: boolean | undefined;
   /** What is on the disk. */
   recordings?: readonly Recording[] | undefined;
+  /** Cameras that record all the time, besides `recordings`. */
+  recorder?: RecorderOptions | undefined;
   /** How a restart (0x8105) and the like keep the terminal away. */
   restartMs?: number | undefined;
   respond?: RespondHook | undefined;

@@ -13,6 +13,7 @@ import { pushBounded } from './media/stream-record.ts';
 import { Outbox, type OutgoingFrame } from './outbox.ts';
 import { ParameterStore } from './parameter-store.ts';
 import { ReceivedCommands, type ReceivedControl, type ReceivedText } from './received-commands.ts';
+import { Recorder } from './recorder.ts';
 import { type Recording, type RecordingQuery, stretchesOf } from './recordings.ts';
 import { ReliableQueue } from './reliable-queue.ts';
 import { Reporter } from './reporter.ts';
@@ -46,8 +47,8 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   readonly uploads: Uploads;
   readonly attachments: Attachments;
   readonly behaviours = new BehaviourTable();
-  /** What is on the disk; may be changed at any time. */
-  readonly recordings: Recording[];
+  readonly #recordings: Recording[];
+  readonly #recorder: Recorder | null;
   readonly #log: FrameLog;
   readonly #outbox: Outbox;
   readonly #session: Session;
@@ -63,7 +64,8 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     super();
     const resolved = resolveOptions(options);
     this.options = resolved;
-    this.recordings = [...(resolved.recordings ?? [])];
+    this.#recordings = [...(resolved.recordings ?? [])];
+    this.#recorder = resolved.recorder === undefined ? null : new Recorder(resolved.recorder);
     this.vehicle = new Vehicle(resolved);
     this.cameras = new Cameras(resolved);
     this.parameters = new ParameterStore(resolved);
@@ -94,6 +96,12 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   get isOnline(): boolean {
     return this.#session.state === 'online';
+  }
+
+  /** What is on the disk; may be changed at any time. */
+  get recordings(): Recording[] {
+    this.#recorder?.update(this.#recordings, Date.now());
+    return this.#recordings;
   }
 
   /** Code of the last registration. */
@@ -293,6 +301,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   /** What answers and events (`events.ts`) may do to this terminal. */
   context(): TerminalContext {
+    const recordings = (): Recording[] => this.recordings;
     return {
       options: this.options,
       vehicle: this.vehicle,
@@ -300,7 +309,9 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
       parameters: this.parameters,
       uploads: this.uploads,
       attachments: this.attachments,
-      recordings: this.recordings,
+      get recordings() {
+        return recordings();
+      },
       send: (message) => void this.send(message),
       sendAgain: (frames) => void this.#session.transmitFrames(frames),
       sentParts: (first, numbers) =>

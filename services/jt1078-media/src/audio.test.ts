@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
+import { saveTerminalAudio, saveTerminalModel } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
-import { startWorld, type World, waitFor } from './testing/harness.ts';
+import { CameraVoice, rawAac, stream, TcpCamera, testCard } from './testing/camera.ts';
+import { askFor, fakeGateway, randomImei, startWorld, type World, waitFor } from './testing/harness.ts';
 import { decodeErrors, ffmpegChildren, Player, probe } from './testing/player.ts';
 
 jest.setTimeout(60_000);
@@ -103,6 +104,76 @@ describe('G.711A sound', () => {
     player.close();
     close();
     await without.stop();
+  });
+});
+
+describe('AAC without ADTS', () => {
+  const audio = { codec: PayloadType.AAC, sampleRate: 44_100, channels: 2 };
+  let frames: Buffer[];
+  beforeAll(async () => {
+    frames = await rawAac(audio.sampleRate, audio.channels);
+  });
+
+  /** Streams a channel of a terminal with AAC, and plays it until there is sound. */
+  async function watch(imei: string, channel: number, on: World = world): Promise<Player> {
+    const id = { kind: 'live', imei, channel } as const;
+    await askFor(on.redis, id);
+    const camera = new TcpCamera(on.service.livePort);
+    const voice = new CameraVoice(id);
+    const feed = stream(camera, voice, card);
+    let sent = 0;
+    const sound = setInterval(() => {
+      const frame = frames[sent % frames.length];
+      if (frame !== undefined) camera.socket.write(voice.audio(frame, PayloadType.AAC));
+      sent += 1;
+    }, 23);
+    const player = await Player.open(on.url(id));
+    await waitFor('sound', () => player.audio.length > 30);
+    clearInterval(sound);
+    feed.stop();
+    camera.close();
+    player.close();
+    return player;
+  }
+
+  const soundOf = async ({ flv }: Player) => (await probe(flv)).find(({ codec_type: type }) => type === 'audio');
+  const stereo = { codec_name: 'aac', sample_rate: '44100', channels: 2 };
+
+  it('has the rate and channels that the terminal reports, which it is queried for once', async () => {
+    const imei = randomImei();
+    const gateway = fakeGateway(world.bus, imei, async ({ command }) => {
+      if (command.kind === 'queryAvAttributes') await saveTerminalAudio(world.redis, imei, audio);
+    });
+    for (const channel of [1, 2]) {
+      const player = await watch(imei, channel);
+      expect(await soundOf(player)).toMatchObject(stereo);
+      expect(await decodeErrors(player.flv)).toBe('');
+    }
+    const queries = gateway.commands.filter(({ command }) => command.kind === 'queryAvAttributes');
+    expect(queries).toHaveLength(1);
+    await gateway.stop();
+  });
+
+  it('has those of the setting for its model, whatever the terminal reports', async () => {
+    const configured = await startWorld({ MEDIA_AAC_FORMATS: 'OTHER=8000/1,CAM-44=44100/2' });
+    const imei = randomImei();
+    await saveTerminalModel(configured.redis, imei, 'CAM-44');
+    await saveTerminalAudio(configured.redis, imei, { codec: PayloadType.AAC, sampleRate: 8_000, channels: 1 });
+    const player = await watch(imei, 1, configured);
+    expect(await soundOf(player)).toMatchObject(stereo);
+    expect(await decodeErrors(player.flv)).toBe('');
+    await configured.stop();
+  });
+
+  it('is taken for 8 kHz mono when the terminal does not reply, and is not queried again', async () => {
+    const imei = randomImei();
+    const gateway = fakeGateway(world.bus, imei);
+    for (const channel of [1, 2]) {
+      const player = await watch(imei, channel);
+      expect(player.audio[0]?.body.toString('hex')).toBe('af001588');
+    }
+    expect(gateway.commands.filter(({ command }) => command.kind === 'queryAvAttributes')).toHaveLength(1);
+    await gateway.stop();
   });
 });
 

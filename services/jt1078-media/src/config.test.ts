@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig, schema } from './config.ts';
+import { parseAacFormats } from './use-cases/aac-formats.ts';
 
 const secret = 'sixteen-characters-at-least';
 
@@ -23,6 +24,19 @@ describe('settings', () => {
     expect(() => loadConfig({ ...env, MEDIA_SIGNING_SECRET: secret, NODE_ENV: 'production' })).toThrow(
       'refused with NODE_ENV=production',
     );
+  });
+
+  it('take forms of AAC by model or number, and refuse what AAC does not have', () => {
+    const load = (MEDIA_AAC_FORMATS: string) => loadConfig({ MEDIA_SIGNING_SECRET: secret, MEDIA_AAC_FORMATS });
+    const text = 'CAM 4G=44100/2,013800138000=48000/1,00000000013800138001=8000/1';
+    expect([...parseAacFormats(load(text).MEDIA_AAC_FORMATS)]).toEqual([
+      ['CAM 4G', { sampleRate: 44_100, channels: 2 }],
+      ['13800138000', { sampleRate: 48_000, channels: 1 }],
+      ['13800138001', { sampleRate: 8_000, channels: 1 }],
+    ]);
+    expect(parseAacFormats(undefined).size).toBe(0);
+    for (const wrong of ['CAM', 'CAM=44000/2', 'CAM=44100/3', 'CAM=44100/2,', '=44100/2'])
+      expect(() => load(wrong)).toThrow('MEDIA_AAC_FORMATS');
   });
 
   it('stand in the README, each with its default', () => {

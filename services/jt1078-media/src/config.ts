@@ -1,9 +1,13 @@
+import { AAC_SAMPLE_RATES } from '@fleet/jt1078';
 import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 
 const port = (fallback: number, description: string) =>
   ({ type: 'integer', minimum: 0, maximum: 65_535, default: fallback, description }) as const;
 const duration = (fallback: number, description: string) =>
   ({ type: 'integer', minimum: 1, default: fallback, description }) as const;
+
+/** One entry of MEDIA_AAC_FORMATS: a model or number, then a sample rate of AAC and the channels. */
+const aacFormat = `[^=,]+=(${AAC_SAMPLE_RATES.join('|')})/[12]`;
 
 const { MONGODB_URL: _notUsed, ...sharedEnv } = commonEnv;
 
@@ -42,6 +46,13 @@ export const schema = envSchema({
     minimum: 0,
     default: 32,
     description: 'ffmpeg processes at once (about 55 MB each); streams beyond play without sound',
+  },
+  MEDIA_AAC_FORMATS: {
+    type: 'string',
+    optional: true,
+    pattern: `^${aacFormat}(,${aacFormat})*$`,
+    description:
+      'AAC without ADTS by terminal model or number, as MODEL=rate/channels, separated by commas; wins over 0x1003',
   },
   MEDIA_IDLE_STOP_MS: duration(60_000, 'a stream without viewers for so long is stopped'),
   MEDIA_GRACE_MS: duration(10_000, "how long viewers wait for a live camera's reconnect"),

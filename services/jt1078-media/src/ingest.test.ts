@@ -119,6 +119,22 @@ describe('what a camera may send', () => {
     player.close();
   });
 
+  it('drops packets that come twice over TCP, at once or after a few others', async () => {
+    const id = await world.ask({ dataType: 1 });
+    const camera = new TcpCamera(world.service.livePort);
+    const packets = firstFrames(new CameraVoice(id), 25);
+    const repeated = packets.flatMap((packet, at) =>
+      at % 7 === 3 ? [packet, packet] : at % 7 === 6 ? [packet, packets[at - 2] ?? packet] : [packet],
+    );
+    await camera.send(...repeated);
+    const player = await Player.open(world.url(id));
+    await waitFor('every picture', () => player.video.length === 25);
+    expect(await world.find(id)).toMatchObject({ videoFrames: 25, lostPackets: 0 });
+    expect(await decodeErrors(player.flv)).toBe('');
+    camera.close();
+    player.close();
+  });
+
   it('several channels on one connection are several streams', async () => {
     const first = await world.ask({ channel: 1 });
     const second = { ...first, channel: 2 };

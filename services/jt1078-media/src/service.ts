@@ -26,6 +26,7 @@ import { streamsRoute } from './routes/streams.ts';
 import { StreamClaims } from './store/stream-claims.ts';
 import { every } from './ticker.ts';
 import { Transcoders } from './transcode/transcoders.ts';
+import { AacFormats, parseAacFormats } from './use-cases/aac-formats.ts';
 import { commandCamera } from './use-cases/command-camera.ts';
 import { endOverdueStreams, endVoidStreams } from './use-cases/end-overdue-streams.ts';
 import { StreamTeller } from './use-cases/tell-streams.ts';
@@ -88,16 +89,18 @@ async function openBackends(config: Config, pod: string, lifecycle: Lifecycle, l
 }
 
 async function assemble(config: Config, pod: string, parts: Parts): Promise<MediaService> {
-  const { redis, bus, transcoders, lifecycle, log } = parts;
+  const { redis, bus, asker, transcoders, lifecycle, log } = parts;
   const owner = { podId: pod, url: config.MEDIA_HTTP_URL ?? '' };
   const teller = new StreamTeller(bus);
   const onRestored = (id: StreamId): void => teller.forget(id);
   const acceptUnsolicited = config.MEDIA_ACCEPT_UNSOLICITED;
   const claims = new StreamClaims({ redis, owner, acceptUnsolicited, onRestored, log });
+  const aacFormats = new AacFormats({ redis, asker, configured: parseAacFormats(config.MEDIA_AAC_FORMATS), log });
   const registry = new StreamRegistry({
     claims,
     limits: streamLimits(config),
     transcoders,
+    findAacFormat: (imei) => aacFormats.find(imei),
     stopCamera: (id, reason) => commandCamera(parts, id, 'stop', reason),
     onEnd: (stream, reason) => teller.ended(stream, reason),
     log,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { commandSent, commandSentSubject, type DeviceCommand, deviceCommandSubject, listenFor } from '@fleet/bus';
+import { readTerminalProfile } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, until } from './testing/harness.ts';
@@ -374,6 +375,18 @@ describe('commands with other answers', () => {
       expect(outcome).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1003 } } });
   });
 
+  it('audio attributes are stored for other services when the command ends, and the model at the login', async () => {
+    const phone = freePhone();
+    const terminal = await login(phone);
+    const profile = () => readTerminalProfile(caller.redis, keyOf(phone));
+    await until(async () => (await profile()).model !== null, 'no model is stored');
+    const outcome = caller.ask(keyOf(phone), { kind: 'queryAvAttributes' });
+    await terminal.next(0x9003);
+    terminal.send(0x1003, Buffer.from('13020201040001620408', 'hex'));
+    expect(await outcome).toMatchObject({ kind: 'answered' });
+    expect((await profile()).audio).toEqual({ codec: 19, sampleRate: 44_100, channels: 2 });
+  });
+
   it.each([
     ['2019', 0x8204],
     ['2013', 0x8201],
@@ -451,6 +464,27 @@ describe('commands with other answers', () => {
       expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 1 } });
     },
   );
+
+  it.each([
+    ['acknowledges the whole by the serial of its first part', [1]],
+    ['acknowledges the whole by the serial of its last part', [2]],
+    ['acknowledges each part', [1, 2]],
+  ])('sends both parts of a text without waiting to a terminal that %s', async (_style, acknowledged) => {
+    const phone = freePhone('2013');
+    const terminal = await login(phone, '2013');
+    const outcome = caller.ask(keyOf(phone), {
+      kind: 'sendText',
+      text: 'x'.repeat(1024),
+      textType: null,
+      options: null,
+    });
+    const parts = [await terminal.next(0x8300), await terminal.next(0x8300)];
+    for (const part of parts.filter((_part, at) => acknowledged.includes(at + 1))) terminal.answer(part);
+    expect(await outcome).toMatchObject({
+      kind: 'answered',
+      answer: { result: 0, commandSerialNo: parts[0]?.serial },
+    });
+  });
 
   it('a text of two parts is completed by the answer to the last, and repeats parts unchanged', async () => {
     const phone = freePhone('2019');

@@ -28,6 +28,13 @@ export const schema = envSchema({
     default: 'open',
     description: 'open: any terminal may register; known: only those on record in platform-api',
   },
+  UNREGISTERED_TERMINALS: {
+    type: 'string',
+    enum: ['refuse', 'accept'],
+    default: 'refuse',
+    description:
+      'accept: terminals that have never registered need no valid code, and no authentication before their reports',
+  },
   GATEWAY_AUTH_SECRET: {
     type: 'string',
     minLength: 16,

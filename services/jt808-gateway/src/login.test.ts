@@ -77,6 +77,67 @@ describe.each(['2011', '2013', '2019'] as const)('a terminal of %s', (edition) =
   });
 });
 
+describe('a terminal that never registers', () => {
+  let accepting: Gateway;
+  beforeAll(async () => {
+    accepting = await startGateway({ UNREGISTERED_TERMINALS: 'accept' });
+  });
+  afterAll(() => accepting.stop());
+  const connectTo = async (phone: string, edition: Edition = '2013'): Promise<RawTerminal> => {
+    const terminal = await RawTerminal.connect(accepting.jt808Port, phone, edition);
+    open.push(terminal);
+    return terminal;
+  };
+
+  it.each(['2011', '2013', '2019'] as const)(
+    'of %s reports at once and takes commands, by the policy',
+    async (edition) => {
+      const phone = freePhone(edition);
+      const terminal = await connectTo(phone, edition);
+      const serials = [1, 2, 3].map((marker) => terminal.send(0x0200, terminal.location(marker)));
+      for (const serial of serials) expect(await terminal.result(serial, 0x0200)).toBe(0);
+      expect(await readDevice(caller.redis, keyOf(phone))).toMatchObject({ podId: accepting.podId, phone });
+      const outcome = caller.ask(keyOf(phone), startLive);
+      terminal.answer(await terminal.next(0x9101));
+      expect(await outcome).toMatchObject({ kind: 'answered' });
+    },
+  );
+
+  it('authenticates with any code, also after a log-out, by the policy', async () => {
+    const phone = freePhone();
+    const terminal = await connectTo(phone);
+    expect(await terminal.tryAuthenticate('its own code')).toBe(0);
+    expect(await terminal.result(terminal.send(0x0003), 0x0003)).toBe(0);
+    expect(await terminal.tryAuthenticate('another one')).toBe(0);
+    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+  });
+
+  it('is another one than a terminal that has registered, which needs its code in spite of the policy', async () => {
+    const phone = freePhone();
+    const registered = await connectTo(phone);
+    const code = await registered.register();
+    const impostor = await connectTo(phone);
+    for (let report = 0; report < 2; report += 1)
+      expect(await impostor.result(impostor.send(0x0200, impostor.location()), 0x0200)).toBe(1);
+    expect(await impostor.tryAuthenticate('a guess')).toBe(1);
+    expect(await registered.tryAuthenticate(code)).toBe(0);
+  });
+
+  it('does not begin a session by an acknowledgement, a log-out or with a number of zeros', async () => {
+    const terminal = await connectTo(freePhone());
+    terminal.send(0x0001, Buffer.from('0001820100', 'hex'));
+    expect(await terminal.result(terminal.send(0x0003), 0x0003)).toBe(1);
+    const zeros = await connectTo('000000000000');
+    expect(await zeros.result(zeros.send(0x0200, zeros.location()), 0x0200)).toBe(1);
+  });
+
+  it('is refused by default, also with a code of its own', async () => {
+    const terminal = await connect(freePhone(), '2013');
+    expect(await terminal.result(terminal.send(0x0200, terminal.location()), 0x0200)).toBe(1);
+    expect(await terminal.tryAuthenticate('its own code')).toBe(1);
+  });
+});
+
 describe('before authentication', () => {
   it.each([0x0002, 0x0003, 0x0200, 0x0704, 0x0900, 0x1206])(
     'message %s is refused with result 1',

@@ -38,6 +38,7 @@ import { Listener } from './net/listener.ts';
 import { CommandRecords } from './store/command-records.ts';
 import { RedisGate } from './store/redis-gate.ts';
 import { Registrations } from './store/registrations.ts';
+import { TerminalProfiles } from './store/terminal-profiles.ts';
 import { TelemetryWriter } from './telemetry/telemetry-writer.ts';
 import { CommandRunner } from './use-cases/command-runner.ts';
 import { drain } from './use-cases/drain.ts';
@@ -185,17 +186,23 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
   const login = new LoginHandler({
     codes: new AuthCodes(config.GATEWAY_AUTH_SECRET),
     known: new KnownDevices(bus, log, config.REGISTRATION_POLICY),
+    acceptsUnregistered: config.UNREGISTERED_TERMINALS === 'accept',
     registrations,
     records,
     sessions,
     metrics,
     log,
   });
+  const profiles = new TerminalProfiles(redis, gate, (error) => {
+    metrics.stateFailures.inc({ operation: 'saveProfile' });
+    log.debug({ err: error, operation: 'saveProfile' }, 'Redis operation failed');
+  });
   const reassembler = new Reassembler({ now: () => performance.now() });
   const frames = new FrameHandler({
     login,
     telemetry,
     events: publisher,
+    profiles,
     reassembler,
     metrics,
     log,

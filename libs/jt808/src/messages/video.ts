@@ -14,6 +14,9 @@ export const queryAvAttributes = defineMessage({
   body: {},
 });
 
+/** Sample rates of `audioSampleRate` in 0x1003, by its value. */
+export const audioSampleRates: readonly number[] = [8_000, 22_050, 44_100, 48_000];
+
 /** 0x1003 audio and video attributes. Has no reply serial. */
 export const avAttributesResponse = defineMessage({
   id: 0x1003,

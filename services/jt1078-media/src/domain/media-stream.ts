@@ -1,4 +1,4 @@
-import { type FlvTag, type MediaFrame, type Pace, StreamMuxer } from '@fleet/jt1078';
+import { type AacFormat, type FlvTag, type MediaFrame, type Pace, StreamMuxer } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
 import { OUTPUT_RATE } from '../transcode/ffmpeg-transcoder.ts';
@@ -33,6 +33,9 @@ export interface StreamLimits {
   /** Recordings: with so much queued for one viewer the camera waits although others could take more. */
   readonly hardQueueBytes: number;
 }
+
+/** Returns the form of a terminal's AAC without ADTS; never rejects. */
+export type FindAacFormat = (imei: string) => Promise<AacFormat>;
 
 /** Why a stream has ended. */
 export type EndReason =
@@ -105,7 +108,13 @@ export class MediaStream {
   constructor(
     id: StreamId,
     claim: StreamClaim,
-    options: { limits: StreamLimits; transcoders: Transcoders; log: Logger; expectsViewer: boolean },
+    options: {
+      limits: StreamLimits;
+      transcoders: Transcoders;
+      findAacFormat: FindAacFormat;
+      log: Logger;
+      expectsViewer: boolean;
+    },
   ) {
     this.id = id;
     this.claim = claim;
@@ -125,6 +134,7 @@ export class MediaStream {
       pace: this.#pace,
       onTag: (tag) => this.#deliver(tag),
       onTranscode: (input) => this.#audio.push(input),
+      onAacUnknown: () => void options.findAacFormat(id.imei).then((format) => this.#muxer.setAac(format)),
     });
   }
 
@@ -341,6 +351,7 @@ export class MediaStream {
       audioMode: viewer.options.audio,
       sinceKeyFrameMs: this.firstKeyFrameAtMs === null ? null : nowMs - this.firstKeyFrameAtMs,
       isAudioPlayable: this.#isAudioPlayable(viewer.options),
+      isAudioAwaited: this.#muxer.isAacAwaited,
       waitedMs: nowMs - viewer.joinedAtMs,
       firstFrameWaitMs: this.#limits.firstFrameWaitMs,
     });

@@ -6,6 +6,7 @@ const facts: TrackFacts = {
   audioMode: 'aac',
   sinceKeyFrameMs: 0,
   isAudioPlayable: null,
+  isAudioAwaited: false,
   waitedMs: 0,
   firstFrameWaitMs: 15_000,
 };
@@ -18,6 +19,7 @@ describe('the tracks a viewer is promised', () => {
     ['no key frame yet', { sinceKeyFrameMs: null }, 'wait'],
     ['a key frame, and sound may still come', { sinceKeyFrameMs: 999 }, 'wait'],
     ['no sound within a second of the key frame', { sinceKeyFrameMs: 1_000 }, pictures],
+    ['sound whose form is being found out', { sinceKeyFrameMs: 1_000, isAudioAwaited: true }, 'wait'],
     ['sound and a key frame', { isAudioPlayable: true }, both],
     ['sound that can not be played', { isAudioPlayable: false }, pictures],
     ['no sound wanted by the viewer', { audioMode: 'none' }, pictures],

@@ -34,6 +34,8 @@ export interface TrackFacts {
   readonly sinceKeyFrameMs: number | null;
   /** Whether the camera's sound reaches this viewer; null while there is no sound. */
   readonly isAudioPlayable: boolean | null;
+  /** Sound has come whose form is being found out, which takes a few seconds at most. */
+  readonly isAudioAwaited: boolean;
   /** How long this viewer has waited since the stream's first packet. */
   readonly waitedMs: number;
   readonly firstFrameWaitMs: number;
@@ -47,7 +49,7 @@ export const audioWaitMs = 1_000;
  * unannounced. `wait` until more is known; `none` when there is nothing to play.
  */
 export function decideTracks(facts: TrackFacts): Tracks | 'wait' | 'none' {
-  const { wanted, audioMode, sinceKeyFrameMs, isAudioPlayable, waitedMs, firstFrameWaitMs } = facts;
+  const { wanted, audioMode, sinceKeyFrameMs, isAudioPlayable, isAudioAwaited, waitedMs, firstFrameWaitMs } = facts;
   const isLate = waitedMs >= firstFrameWaitMs;
   if (wanted === 'audio') {
     if (isAudioPlayable === null) return isLate ? 'none' : 'wait';
@@ -58,6 +60,6 @@ export function decideTracks(facts: TrackFacts): Tracks | 'wait' | 'none' {
     return wanted === 'any' && isAudioPlayable === true ? { video: false, audio: true } : 'none';
   }
   if (wanted === 'video' || audioMode === 'none') return { video: true, audio: false };
-  if (isAudioPlayable === null && sinceKeyFrameMs < audioWaitMs) return 'wait';
+  if (isAudioPlayable === null && (isAudioAwaited || sinceKeyFrameMs < audioWaitMs)) return 'wait';
   return { video: true, audio: isAudioPlayable ?? false };
 }

@@ -4,6 +4,7 @@ import type { Transcoders } from '../transcode/transcoders.ts';
 import {
   type CameraLink,
   type EndReason,
+  type FindAacFormat,
   MediaStream,
   type StreamCounters,
   type StreamLimits,
@@ -40,6 +41,7 @@ export class StreamRegistry {
   readonly #claims: Claims;
   readonly #limits: StreamLimits;
   readonly #transcoders: Transcoders;
+  readonly #findAacFormat: FindAacFormat;
   readonly #stopCamera: (id: StreamId, reason: string) => Promise<void>;
   readonly #onEnd: (stream: MediaStream, reason: EndReason) => void;
   readonly #log: Logger;
@@ -53,6 +55,7 @@ export class StreamRegistry {
     claims: Claims;
     limits: StreamLimits;
     transcoders: Transcoders;
+    findAacFormat: FindAacFormat;
     stopCamera: (id: StreamId, reason: string) => Promise<void>;
     onEnd: (stream: MediaStream, reason: EndReason) => void;
     log: Logger;
@@ -60,6 +63,7 @@ export class StreamRegistry {
     this.#claims = options.claims;
     this.#limits = options.limits;
     this.#transcoders = options.transcoders;
+    this.#findAacFormat = options.findAacFormat;
     this.#stopCamera = options.stopCamera;
     this.#onEnd = options.onEnd;
     this.#log = options.log;
@@ -190,6 +194,7 @@ export class StreamRegistry {
       expectsViewer: waiting !== undefined,
       limits: this.#limits,
       transcoders: this.#transcoders,
+      findAacFormat: this.#findAacFormat,
       log: this.#log.child({ stream: name }),
     });
     this.#streams.set(name, stream);

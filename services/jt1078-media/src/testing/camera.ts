@@ -3,7 +3,15 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { type AccessUnit, DataType, encodePacket, PayloadType, packetizeFrame, splitAccessUnits } from '@fleet/jt1078';
+import {
+  type AccessUnit,
+  AdtsSplitter,
+  DataType,
+  encodePacket,
+  PayloadType,
+  packetizeFrame,
+  splitAccessUnits,
+} from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { requiredEnv } from './harness.ts';
 
@@ -73,6 +81,19 @@ export class CameraVoice {
       sequence: this.sequence & 0xffff,
     };
   }
+}
+
+/** Frames of a tone as AAC without ADTS headers, as some cameras send it. */
+export async function rawAac(sampleRate: number, channels: number, seconds = 2): Promise<Buffer[]> {
+  const tone = `sine=frequency=440:sample_rate=${sampleRate}:duration=${seconds}`;
+  const { stdout } = await run(
+    requiredEnv('FFMPEG_PATH'),
+    ['-v', 'error', '-f', 'lavfi', '-i', tone, '-ac', String(channels), '-c:a', 'aac', '-f', 'adts', 'pipe:1'],
+    { encoding: 'buffer', maxBuffer: 16 * 1024 * 1024 },
+  );
+  const frames: Buffer[] = [];
+  new AdtsSplitter((frame) => frames.push(Buffer.from(frame.subarray(7)))).push(stdout);
+  return frames;
 }
 
 /** A camera's TCP connection. */

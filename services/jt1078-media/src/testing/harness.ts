@@ -131,12 +131,17 @@ export async function askFor(redis: Redis, id: StreamId, dataType = 0, pace?: 'd
   await acknowledgeStream(redis, id, requestId);
 }
 
-/** A gateway that says yes to every command, and remembers them. */
-export function fakeGateway(bus: Bus, imei: string): { commands: IncomingCommand[]; stop(): Promise<void> } {
+/** A gateway that says yes to every command, and remembers them; `onCommand` runs before it does. */
+export function fakeGateway(
+  bus: Bus,
+  imei: string,
+  onCommand: (command: IncomingCommand) => Promise<void> = () => Promise.resolve(),
+): { commands: IncomingCommand[]; stop(): Promise<void> } {
   const commands: IncomingCommand[] = [];
   const server = new DeviceCommandServer(bus, {
     handler: async (command) => {
       commands.push(command);
+      await onCommand(command);
       return {
         kind: 'answered',
         answer: { commandMessageId: 0x9102, commandSerialNo: commands.length, result: 0, message: null },

@@ -96,6 +96,7 @@ export interface ProbedStream {
   width?: number;
   height?: number;
   sample_rate?: string;
+  channels?: number;
   nb_read_frames: string;
 }
 

@@ -178,11 +178,56 @@ describe('a split command', () => {
     expect(await outcomeOf(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
   });
 
-  it('is answered by the serial of its first part alone, after a moment', async () => {
+  it('ends 300 ms after a first terminal acknowledged it by the serial of its first part, and then at once', async () => {
+    const first = sent(0x8300, [1, 2]);
+    pending.takeGeneral(general(1, 0x8300, 0), false);
+    await jest.advanceTimersByTimeAsync(299);
+    expect(await outcomeOf(first)).toBeNull();
+    await jest.advanceTimersByTimeAsync(1);
+    expect(await outcomeOf(first)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 1, result: 0 } });
+    const next = sent(0x8300, [3, 4]);
+    pending.takeGeneral(general(3, 0x8300, 0), false);
+    expect(await outcomeOf(next)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 3, result: 0 } });
+  });
+
+  it('ends at once when the terminal acknowledges the whole by the serial of the last part', async () => {
+    const command = sent(0x8300, [1, 2]);
+    pending.takeGeneral(general(2, 0x8300, 0), false);
+    expect(await outcomeOf(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
+  });
+
+  it('waits for the last part of a terminal that acknowledges each, whose reply is the result', async () => {
+    sent(0x8300, [1, 2]);
+    pending.takeGeneral(general(1, 0x8300, 0), false);
+    pending.takeGeneral(general(2, 0x8300, 0), false);
+    const slow = sent(0x8300, [3, 4]);
+    pending.takeGeneral(general(3, 0x8300, 0), false);
+    await jest.advanceTimersByTimeAsync(2_999);
+    expect(await outcomeOf(slow)).toBeNull();
+    pending.takeGeneral(general(4, 0x8300, 1), false);
+    expect(await outcomeOf(slow)).toMatchObject({ answer: { commandSerialNo: 3, result: 1 } });
+  });
+
+  it('notices by a late reply to the last part that the terminal acknowledges each', async () => {
+    sent(0x8300, [1, 2]);
+    pending.takeGeneral(general(1, 0x8300, 0), false);
+    await jest.advanceTimersByTimeAsync(300);
+    expect(pending.takeGeneral(general(2, 0x8300, 0), false)).toBe('repeated');
+    const next = sent(0x8300, [3, 4]);
+    pending.takeGeneral(general(3, 0x8300, 0), false);
+    expect(await outcomeOf(next)).toBeNull();
+    pending.takeGeneral(general(4, 0x8300, 1), false);
+    expect(await outcomeOf(next)).toMatchObject({ answer: { result: 1 } });
+  });
+
+  it('stays open while the terminal requests a part again', async () => {
     const command = sent(0x8300, [1, 2]);
     pending.takeGeneral(general(1, 0x8300, 0), false);
-    await jest.advanceTimersByTimeAsync(3_000);
-    expect(await outcomeOf(command)).toMatchObject({ kind: 'answered', answer: { result: 0 } });
+    pending.partsRequested(1);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(await outcomeOf(command)).toBeNull();
+    pending.takeGeneral(general(2, 0x8300, 0), false);
+    expect(await outcomeOf(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
   });
 
   it('fails with any part', async () => {

@@ -4,8 +4,15 @@ import { checkAnswer, countRecordings, joinRecordings } from './answer-bodies.ts
 import type { AnswerRule } from './answer-rules.ts';
 import type { SerialCounter } from './serial-counter.ts';
 
-/** After the first part of a split command was answered, how long the answer to its last part may take. */
-const partsGraceMs = 3_000;
+/** Reply timeouts after a terminal accepted a part of a split command, by how the terminal acknowledges parts. */
+const partReplyTimeoutMs = {
+  /** Not seen yet. All parts leave in one write, so a terminal that acknowledges each sends its replies together. */
+  unknown: 300,
+  /** One reply for all parts, with the serial of the first. */
+  whole: 0,
+  /** One reply for each part. The last one is the result of the command. */
+  each: 3_000,
+};
 /** A list that comes in several messages is complete after this silence, whatever its total says. */
 const collectQuietMs = 3_000;
 /** A late answer of a command that ended unanswered must not complete the next of its kind. */
@@ -18,6 +25,8 @@ export type Match = 'matched' | 'late' | 'repeated' | 'wrongSerial' | 'wrongId' 
 interface Ended {
   readonly messageId: number;
   readonly serials: readonly number[];
+  /** Serial of the last part of a split command. */
+  readonly lastPart: number | null;
   readonly answered: boolean;
   readonly atMs: number;
 }
@@ -65,6 +74,7 @@ export class PendingCommands {
   readonly #serials: SerialCounter;
   readonly #commands: PendingCommand[] = [];
   #ended: Ended[] | undefined;
+  #partReplies: keyof typeof partReplyTimeoutMs = 'unknown';
   /** Hears of every command that has ended. */
   onEnd: (command: PendingCommand, outcome: Outcome) => void = () => undefined;
 
@@ -127,7 +137,8 @@ export class PendingCommands {
     if (serials.length > 0) {
       this.#ended ??= [];
       const answered = outcome.kind === 'answered' || outcome.kind === 'unreadable';
-      this.#ended.push({ messageId: command.messageId, serials, answered, atMs: performance.now() });
+      const lastPart = command.partSerials.length === 0 ? null : (command.serials.at(-1) ?? null);
+      this.#ended.push({ messageId: command.messageId, serials, lastPart, answered, atMs: performance.now() });
       if (this.#ended.length > keepEnded) this.#ended.shift();
     }
     command.settle(outcome);
@@ -186,11 +197,35 @@ export class PendingCommands {
     }
     command.generalResult = result;
     if (result === 0 && isPart) {
-      // Some terminals answer each part, some the whole message by the serial of its first part.
-      command.quiet ??= setTimeout(() => this.#answer(command, serial, null), partsGraceMs);
+      this.#onPartAccepted(command, serial);
       return;
     }
+    if (command.partSerials.length > 0 && command.quiet !== undefined) this.#partReplies = 'each';
     this.#answer(command, serial, null);
+  }
+
+  /** Some terminals acknowledge each part, most the whole message, and of those some with the serial of its first part. */
+  #onPartAccepted(command: PendingCommand, serial: number): void {
+    if (serial !== command.partSerials[0]) this.#partReplies = 'each';
+    const awaited = this.#partReplies;
+    clearTimeout(command.quiet);
+    if (awaited === 'whole') {
+      this.#answer(command, serial, null);
+      return;
+    }
+    command.quiet = setTimeout(() => {
+      this.#partReplies = awaited === 'unknown' ? 'whole' : 'unknown';
+      this.#answer(command, serial, null);
+    }, partReplyTimeoutMs[awaited]);
+  }
+
+  /** The terminal lacks parts of the split command with this first serial, so its reply to the whole is still to come. */
+  partsRequested(firstSerial: number): void {
+    const command = this.#commands.find(({ partSerials }) => partSerials[0] === firstSerial);
+    if (command?.quiet === undefined) return;
+    this.#partReplies = 'each';
+    clearTimeout(command.quiet);
+    command.quiet = undefined;
   }
 
   #byGeneral(serial: number, messageId: number, zeroSerialQuirk: boolean): PendingCommand | undefined {
@@ -242,6 +277,8 @@ export class PendingCommands {
       (entry) => entry.serials.includes(serial) && (messageId === null || entry.messageId === messageId),
     );
     if (ended === undefined) return 'wrongSerial';
+    // The first part's reply ended the command, but the terminal replies to every part.
+    if (serial === ended.lastPart && this.#partReplies === 'whole') this.#partReplies = 'each';
     return ended.answered ? 'repeated' : 'late';
   }
 }

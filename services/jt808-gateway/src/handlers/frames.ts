@@ -17,6 +17,7 @@ import type { Match } from '../domain/pending-commands.ts';
 import { smallestLocationBytes, uplinkKind } from '../domain/uplink-table.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Connection } from '../net/connection.ts';
+import type { TerminalProfiles } from '../store/terminal-profiles.ts';
 import type { TelemetryWriter } from '../telemetry/telemetry-writer.ts';
 import type { LoginHandler } from './login.ts';
 import { multimediaAnswer } from './multimedia.ts';
@@ -30,6 +31,7 @@ export interface FrameHandlerOptions {
   readonly login: LoginHandler;
   readonly telemetry: TelemetryWriter;
   readonly events: StoredPublisher;
+  readonly profiles: TerminalProfiles;
   readonly reassembler: Reassembler;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
@@ -73,6 +75,13 @@ export class FrameHandler {
       return;
     }
     if (frame.subpackage === null && this.#takeLogin(connection, frame, imei)) return;
+    if (session === null && imei !== null && this.#o.login.mayBeginUnregistered(connection, frame)) {
+      this.#o.login.beginUnregistered(connection, frame, imei, {
+        onAccepted: () => this.take(connection, frame),
+        onRefused: () => this.#refuse(connection, frame, Result.failure, 'unauthenticated'),
+      });
+      return;
+    }
     if (session === null || imei === null || session.device.imei !== imei) {
       this.#refuse(connection, frame, Result.failure, session === null ? 'unauthenticated' : 'otherNumber');
       return;
@@ -135,7 +144,8 @@ export class FrameHandler {
       // What the terminal is made of is of use beyond the command that asked.
       if (messageId === 0x0107 && body.length <= this.#o.maxEventBytes)
         this.#publish(session, { messageId, serialNo: frame.serial, edition: session.edition }, body, () => undefined);
-      this.#takeSpecific(session, messageId, body);
+      if (messageId === 0x1003) this.#takeAttributes(session, body);
+      else this.#takeSpecific(session, messageId, body);
     } else if (kind === 'retransmit') this.#resendParts(session, body);
     else if (kind === 'event') this.#store(session, frame, body, () => this.#reply(session, frame, Result.success));
     else if (messageId >= 0x8000 && (messageId < 0xe000 || messageId > 0xefff))
@@ -203,6 +213,15 @@ export class FrameHandler {
     this.#count(session, messageId, body, session.device.pending.takeSpecific(messageId, body, session.edition));
   }
 
+  /** 0x1003 is stored before it ends the command, so that the requester finds it. */
+  #takeAttributes(session: Session, body: Buffer): void {
+    const { device, edition } = session;
+    const copy = Buffer.from(body);
+    void this.#o.profiles
+      .attributesReported(device.imei, copy, edition)
+      .then(() => this.#takeSpecific(session, 0x1003, copy));
+  }
+
   #count(session: Session, messageId: number, body: Buffer, match: Match): void {
     if (match === 'matched') return;
     this.#o.metrics.strayAnswers.inc({ reason: match });
@@ -224,9 +243,12 @@ export class FrameHandler {
       this.#o.metrics.dropped.inc({ kind: 'badRetransmitRequest' });
       return;
     }
+    session.device.pending.partsRequested(message.firstSerial);
     for (const no of request.body.packageIds) {
       const bytes = message.frames[no - 1];
-      if (bytes !== undefined) session.connection.send(bytes);
+      if (bytes === undefined) continue;
+      this.#o.metrics.hot.framesOut += 1;
+      session.connection.send(bytes);
     }
   }
 
@@ -266,6 +288,7 @@ export class FrameHandler {
     if (registration === null) return;
     connection.registration = null;
     const event = { messageId: 0x0100, serialNo: 0, edition: registeredEdition ?? session.edition };
+    void this.#o.profiles.registered(session.device.imei, registration, event.edition);
     this.#publish(session, event, registration, () => undefined);
   }
 

@@ -24,12 +24,17 @@ const attemptsPerConnection = 10;
 export interface LoginOptions {
   readonly codes: AuthCodes;
   readonly known: KnownDevices;
+  /** Terminals without a registration on record need no valid code. */
+  readonly acceptsUnregistered: boolean;
   readonly registrations: Registrations;
   readonly records: CommandRecords;
   readonly sessions: Sessions;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
 }
+
+/** Acknowledgements and the log-out say nothing that a session is needed for. */
+const beginsSession = (messageId: number): boolean => messageId !== 0x0001 && messageId !== 0x0003;
 
 /** Registration, authentication, log-out and the server's time: what a terminal may say before it has a session. */
 export class LoginHandler {
@@ -53,6 +58,7 @@ export class LoginHandler {
       }
       connection.registeredEdition = edition;
       connection.registration = Buffer.from(frame.body);
+      connection.isUnregistered = false;
       if (connection.session?.device.imei === imei) connection.session.edition = edition;
       const epoch = await this.#o.registrations.register(imei, edition).catch((error: unknown) => {
         // Degraded: a code of the first epoch. Where that is not in force, the terminal will be told and registers again.
@@ -82,14 +88,47 @@ export class LoginHandler {
         return;
       }
       const epoch = this.#validEpoch(frame, imei, state.registration?.epoch ?? null);
-      if (epoch === null) {
+      connection.isUnregistered = epoch === null && this.#isUnregistered(state.registration);
+      if (epoch === null && !connection.isUnregistered) {
         this.#refuseAuthentication(connection, frame, 'code');
         return;
       }
-      if (state.registration !== null && state.registration.epoch === null) this.#restoreEpoch(imei, epoch);
-      await this.#accept(connection, frame, imei, state);
+      if (epoch !== null && state.registration !== null && state.registration.epoch === null)
+        this.#restoreEpoch(imei, epoch);
+      if (!(await this.#accept(connection, frame, imei, state))) return;
+      connection.reply(frame.address(), frame.serial, frame.messageId, 0);
       if (connection.session !== null) onAccepted(connection.session);
     });
+  }
+
+  /** True when a message before the authentication may begin a session. */
+  mayBeginUnregistered(connection: Connection, frame: Frame): boolean {
+    return this.#o.acceptsUnregistered && !connection.mustAuthenticate && beginsSession(frame.messageId);
+  }
+
+  /** Begins the session of a terminal that reports without registration and authentication. */
+  beginUnregistered(
+    connection: Connection,
+    frame: Frame,
+    imei: string,
+    then: { onAccepted: () => void; onRefused: () => void },
+  ): void {
+    this.#heldWork(connection, async () => {
+      const [admitted, state] = await Promise.all([this.#o.known.admits(imei), this.#read(imei)]);
+      connection.isUnregistered = admitted && this.#isUnregistered(state.registration);
+      if (!connection.isUnregistered) {
+        // The next reports are refused without a look at the registration, until the terminal authenticates.
+        connection.mustAuthenticate = true;
+        then.onRefused();
+        return;
+      }
+      if (await this.#accept(connection, frame, imei, state)) then.onAccepted();
+    });
+  }
+
+  /** A terminal that has a code must show it. While Redis is away nobody can tell, and the terminal tries again. */
+  #isUnregistered(registration: Registration | null): boolean {
+    return this.#o.acceptsUnregistered && registration !== null && registration.epoch === null;
   }
 
   /** 0x0003 -> 0x8001: the code is void, the session ends, the connection may register again. */
@@ -97,7 +136,8 @@ export class LoginHandler {
     this.#heldWork(connection, async () => {
       let result = 0;
       try {
-        await this.#o.registrations.logOut(imei);
+        // Without a registration there is no code to end, and a record would demand one at the next connection.
+        if (!connection.isUnregistered) await this.#o.registrations.logOut(imei);
       } catch (error) {
         // The code stays valid, so the terminal must not believe otherwise.
         this.#stateFailed('logOut', error);
@@ -115,12 +155,13 @@ export class LoginHandler {
     for (const bytes of encodeMessage(serverTimeResponse, { timeUtc }, header)) connection.send(bytes);
   }
 
+  /** False when the connection was lost or replaced meanwhile. */
   async #accept(
     connection: Connection,
     frame: Frame,
     imei: string,
     state: { registration: Registration | null; records: readonly CommandRecord[] },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const edition = this.#editionOf(connection, frame, state.registration);
     const current = connection.session;
     if (current?.device.imei === imei) {
@@ -134,11 +175,12 @@ export class LoginHandler {
         serial,
         records: state.records,
       });
-      if (session === null) return;
+      if (session === null) return false;
     }
     connection.failedLogins = 0;
-    this.#o.metrics.logins.inc({ message: 'authentication', result: 'accepted' });
-    connection.reply(frame.address(), frame.serial, frame.messageId, 0);
+    const message = connection.isUnregistered ? 'unregistered' : 'authentication';
+    this.#o.metrics.logins.inc({ message, result: 'accepted' });
+    return true;
   }
 
   #editionOf(connection: Connection, frame: Frame, registration: Registration | null): Edition {

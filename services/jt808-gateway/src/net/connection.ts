@@ -51,6 +51,10 @@ export class Connection {
   /** Serials of what is sent before that. */
   readonly serials = new SerialCounter(0);
   failedLogins = 0;
+  /** The session began without a registration on record, by UNREGISTERED_TERMINALS. */
+  isUnregistered = false;
+  /** The terminal may not report without authentication; known after its first report. */
+  mustAuthenticate = false;
   /** What a registration on this connection has shown. */
   registeredEdition: Edition | null = null;
   /** Body of that registration, until it is told of. */

@@ -57,6 +57,15 @@ describe('a location report', () => {
     expect(report?.position).toMatchObject({ ...nothing, ignition: false, gpsValid: true });
   });
 
+  it('has the charge and the supply voltage of vendor items', () => {
+    const extras = [
+      { id: 0xfe, bytes: Buffer.from([18]) },
+      { id: 0x61, bytes: Buffer.from('04d2', 'hex') },
+    ];
+    const [report] = positions(sent(locationReport, locationOf({ extras })));
+    expect(report?.position).toMatchObject({ batteryPercent: 18, externalVoltage: 12.34 });
+  });
+
   it('knows a terminal by its canonical number, and shows it as it was sent', () => {
     const phone = `00000000${imei}`;
     const [report] = positions(sent(locationReport, locationOf(), { phone, edition: '2019' }));

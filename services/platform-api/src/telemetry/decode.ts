@@ -7,6 +7,7 @@ import {
   type LocationReport,
   locationBatch,
   locationReport,
+  readPower,
   terminalKey,
   tryDecodeBody,
 } from '@fleet/jt808';
@@ -53,8 +54,6 @@ export type Decoded = DecodedReport | DecodedHeartbeat;
 
 /** Status bits of 0x0200 (JT/T 808-2013 table 25). */
 const status = { ignition: 1 << 0, fix: 1 << 1 } as const;
-/** Voltage as many vendors send it, though no standard has it: unknown here. */
-const unknown = null;
 
 /** The positions of one stored report, or its heartbeat; `onFault` hears of what can not be read, which is passed over. */
 export function decodeReport(report: TelemetryReport, onFault: (fault: string) => void): Decoded[] {
@@ -117,8 +116,7 @@ function fromTerminal(
       ignition: (location.status & status.ignition) !== 0,
       odometerKm: mileage?.mileageKm ?? null,
       fuelL: fuel?.fuelL ?? null,
-      batteryPercent: unknown,
-      externalVoltage: unknown,
+      ...readPower(extras),
       source: 'jt808',
     },
   };

@@ -1,0 +1,37 @@
+import { cameraTimeOf } from './camera-clock.ts';
+import { type Recording, type RecordingForm, recordingOf } from './recordings.ts';
+
+/** How a terminal records: without a pause, in files of one length, on a disk of limited size. */
+export interface RecorderOptions extends RecordingForm {
+  /** Files of each camera that are on the disk at the start. */
+  count: number;
+  /** How long a file stays on the disk. */
+  retentionMs: number;
+  startedAt: Date;
+}
+
+/** Keeps the recordings of cameras that record all the time: a ring, as on the disk of a real terminal. */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #fileMs: number;
+  #index = 0;
+  #nextMs: number;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#fileMs = options.seconds * 1000;
+    this.#nextMs = Math.floor(options.startedAt.getTime() / 1000) * 1000 - options.count * this.#fileMs;
+  }
+
+  /** Appends the files that are complete at `nowMs`, and removes those older than the retention. */
+  update(recordings: Recording[], nowMs: number): void {
+    for (; this.#nextMs + this.#fileMs <= nowMs; this.#nextMs += this.#fileMs) {
+      for (const channel of this.#options.channels)
+        recordings.push(recordingOf(this.#options, channel, this.#index, this.#nextMs));
+      this.#index += 1;
+    }
+    const oldest = cameraTimeOf(nowMs - this.#options.retentionMs, this.#options.zoneMinutes);
+    const kept = recordings.findIndex(({ endTime }) => endTime > oldest);
+    recordings.splice(0, kept < 0 ? recordings.length : kept);
+  }
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { DeviceAsker } from '@fleet/bus';
+import { type AacFormat, DEFAULT_AAC } from '@fleet/jt1078';
+import type { Logger } from '@fleet/service-kit';
+import { type Redis, readDevice, readTerminalProfile, type TerminalProfile } from '@fleet/storage';
+
+/** Viewers wait for the sound meanwhile. */
+const queryTimeoutMs = 3_000;
+/** A terminal that does not reply to 0x9003 is not queried for every stream. */
+const retryIntervalMs = 3_600_000;
+const maxUnanswered = 10_000;
+
+const noProfile: TerminalProfile = { model: null, audio: null };
+
+/** Settings by model or canonical terminal number, from MODEL=rate/channels entries separated by commas. */
+export function parseAacFormats(text: string | undefined): ReadonlyMap<string, AacFormat> {
+  const formats = new Map<string, AacFormat>();
+  for (const entry of text?.split(',') ?? []) {
+    const [name = '', format = ''] = entry.split('=');
+    const [sampleRate, channels] = format.split('/').map(Number);
+    const key = /^\d{12}$|^\d{20}$/.test(name) ? name.replace(/^0+/, '') : name;
+    formats.set(key, { sampleRate: sampleRate ?? DEFAULT_AAC.sampleRate, channels: channels ?? DEFAULT_AAC.channels });
+  }
+  return formats;
+}
+
+/** Finds the form of AAC without ADTS: by the setting, by an earlier 0x1003, or by a query of the terminal (0x9003). */
+export class AacFormats {
+  readonly #redis: Redis;
+  readonly #asker: DeviceAsker;
+  readonly #configured: ReadonlyMap<string, AacFormat>;
+  readonly #log: Logger;
+  readonly #searches = new Map<string, Promise<AacFormat>>();
+  /** Times of the last queries without a usable reply. */
+  readonly #unanswered = new Map<string, number>();
+
+  constructor(options: {
+    redis: Redis;
+    asker: DeviceAsker;
+    configured: ReadonlyMap<string, AacFormat>;
+    log: Logger;
+  }) {
+    this.#redis = options.redis;
+    this.#asker = options.asker;
+    this.#configured = options.configured;
+    this.#log = options.log;
+  }
+
+  /** Returns the form of a terminal's AAC, 8 kHz mono when nothing is known. Streams that begin together share a query. */
+  find(imei: string): Promise<AacFormat> {
+    const running = this.#searches.get(imei);
+    if (running !== undefined) return running;
+    const search = this.#search(imei).finally(() => this.#searches.delete(imei));
+    this.#searches.set(imei, search);
+    return search;
+  }
+
+  async #search(imei: string): Promise<AacFormat> {
+    const known = this.#formatIn(imei, await this.#profile(imei));
+    if (known !== null) return known;
+    const queriedAtMs = this.#unanswered.get(imei);
+    if (queriedAtMs !== undefined && performance.now() - queriedAtMs < retryIntervalMs) return DEFAULT_AAC;
+    await this.#query(imei);
+    const reported = this.#formatIn(imei, await this.#profile(imei));
+    if (reported !== null) {
+      this.#unanswered.delete(imei);
+      return reported;
+    }
+    if (this.#unanswered.size >= maxUnanswered) this.#unanswered.clear();
+    this.#unanswered.set(imei, performance.now());
+    this.#log.info({ imei, ...DEFAULT_AAC }, 'the form of AAC without ADTS is unknown: assuming the usual one');
+    return DEFAULT_AAC;
+  }
+
+  #formatIn(imei: string, { model, audio }: TerminalProfile): AacFormat | null {
+    const configured = this.#configured.get(imei) ?? (model === null ? undefined : this.#configured.get(model));
+    if (configured !== undefined) return configured;
+    return audio === null ? null : { sampleRate: audio.sampleRate, channels: Math.min(2, audio.channels) };
+  }
+
+  async #profile(imei: string): Promise<TerminalProfile> {
+    try {
+      return await readTerminalProfile(this.#redis, imei);
+    } catch (error) {
+      this.#log.warn({ err: error, imei }, 'could not read the profile of a terminal');
+      return noProfile;
+    }
+  }
+
+  /** The gateway stores the reply in the terminal's profile. */
+  async #query(imei: string): Promise<void> {
+    const correlationId = randomUUID();
+    const outcome = await this.#asker.ask({
+      imei,
+      command: { kind: 'queryAvAttributes' },
+      correlationId,
+      timeoutMs: queryTimeoutMs,
+      isClaimed: async (number) => (await readDevice(this.#redis, number)) !== null,
+    });
+    this.#log.info({ imei, correlationId, outcome: outcome.kind }, 'queried the audio attributes of a terminal');
+  }
+}
