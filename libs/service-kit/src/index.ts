@@ -30,6 +30,7 @@ export { developmentEncryptionKey, Encryption } from './encryption.ts';
 export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './errors.ts';
 export { writeJson } from './exact-json.ts';
 export { type FilePath, signFilePath, verifyFilePath } from './file-signature.ts';
+export { finiteNumber } from './finite-number.ts';
 export { type IdempotencyStore, type KeptAnswer, type KeptRequest, onlyOnce } from './idempotency.ts';
 export { expectedVersion, otherVersion, requireVersion, versionMismatch } from './if-match.ts';
 export { parseJsonBody } from './json-body.ts';
