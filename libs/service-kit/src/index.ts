@@ -7,7 +7,16 @@ export {
 } from './address-guard.ts';
 export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
 export { isAddressAllowed, isNetwork } from './allowed-address.ts';
-export { type ApiOptions, apiError, apiErrors, contextOf, createApi, createApp, rawBodyOf } from './api.ts';
+export {
+  type ApiOptions,
+  apiError,
+  apiErrors,
+  contextOf,
+  createApi,
+  createApp,
+  type ReceivedRequest,
+  rawBodyOf,
+} from './api.ts';
 export {
   type ClipFormat,
   type ClipPath,
