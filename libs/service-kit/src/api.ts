@@ -12,12 +12,27 @@ import type { TObject, TSchema } from 'typebox';
 import { compressResponses } from './compress.ts';
 import { AppError } from './errors.ts';
 import { writeJson } from './exact-json.ts';
-import { readBytes, readJsonBody } from './json-body.ts';
+import { parseJsonBody, readBytes, readJsonBytes } from './json-body.ts';
 import { isLastResponse, sendLastResponse } from './last-response.ts';
 import { type Logger, shownUrl } from './log.ts';
 import { Reply, type RequestContext, type Route } from './route.ts';
 import { sendTagged } from './static-content.ts';
 import { compileBody, compileParameters } from './validate.ts';
+
+/** The checked parts of a request. */
+export interface RequestInput {
+  readonly query: unknown;
+  readonly params: unknown;
+  readonly body: unknown;
+}
+
+/** A request before its handler runs. */
+export interface ReceivedRequest {
+  /** Undefined where a check failed: the handler then throws its error. */
+  readonly input: RequestInput | undefined;
+  /** Reads the body as it was sent. */
+  readonly readBytes: () => Promise<Buffer>;
+}
 
 /** What an API is made of, beside its routes. */
 export interface ApiOptions {
@@ -28,17 +43,13 @@ export interface ApiOptions {
   /** Runs after the request has its id and before its parameters are checked: credentials, rate limits. It throws an AppError to refuse. */
   readonly guard?: (route: Route, context: RequestContext) => Promise<void>;
   /** Runs after the parameters have been checked: limits that count by a parameter, such as the device. */
-  readonly admit?: (
-    route: Route,
-    input: { query: unknown; params: unknown; body: unknown },
-    context: RequestContext,
-  ) => Promise<void>;
+  readonly admit?: (route: Route, input: RequestInput, context: RequestContext) => Promise<void>;
   /** Compiles the check of bodies in the place of `compileBody`. */
   readonly compileBody?: (schema: TSchema) => (raw: unknown, context: RequestContext) => unknown;
-  /** Runs around the handler, once the input has been checked and admitted: idempotency, what all answers have in common. */
+  /** Runs around the handler, and around the error of an input that failed a check: idempotency, what all responses have in common. */
   readonly around?: (
     route: Route,
-    input: { query: unknown; params: unknown; body: unknown },
+    received: ReceivedRequest,
     context: RequestContext,
     handle: () => Promise<unknown>,
   ) => Promise<unknown>;
@@ -202,15 +213,23 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
   };
   const handle: RequestHandler = async (request, response) => {
     const context = contextOf(request, response, options.log);
-    const params = parseParams?.(request.params) ?? {};
-    const query = parseQuery?.(request.query) ?? {};
-    const body = await readBody(request, context);
+    let reading: Promise<Buffer> | undefined;
+    const readSent = (): Promise<Buffer> => (reading ??= readSentBody(request));
+    const checked = await settled(async () => {
+      const params = parseParams?.(request.params) ?? {};
+      const query = parseQuery?.(request.query) ?? {};
+      return { params, query, body: await parseSent(readSent, context) };
+    });
     const work = async (): Promise<unknown> => {
-      await options.admit?.(route, { query, params, body }, context);
-      const handleIt = (): Promise<unknown> => route.handle({ query, params, body, context });
+      const handleIt = async (): Promise<unknown> => {
+        if ('error' in checked) throw checked.error;
+        await options.admit?.(route, checked.value, context);
+        return route.handle({ ...checked.value, context });
+      };
+      const input = 'error' in checked ? undefined : checked.value;
       return options.around === undefined
         ? handleIt()
-        : options.around(route, { query, params, body }, context, handleIt);
+        : options.around(route, { input, readBytes: readSent }, context, handleIt);
     };
     const result = await withLimit(work(), route.limitMs, context);
     if (response.headersSent || result === undefined) return;
@@ -223,21 +242,31 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
   const bodyLimitBytes = route.bodyLimitBytes ?? options.bodyLimitBytes;
   // The check of our own looks at known fields alone: others are ignored, however deep they are.
   const maxDepth = options.compileBody === undefined ? Number.POSITIVE_INFINITY : undefined;
-  const readBody = async (request: Request, context: RequestContext): Promise<unknown> => {
-    if (route.readBody === undefined) return parseBody && parseBody(await requiredBody(request), context);
-    const bytes = await readBytes(request, bodyLimitBytes);
+  // Content-Type is not looked at: clients often leave it out for JSON.
+  const readSentBody = (request: Request): Promise<Buffer> =>
+    route.readBody === undefined ? readJsonBytes(request, bodyLimitBytes) : readBytes(request, bodyLimitBytes);
+  const parseSent = async (readSent: () => Promise<Buffer>, context: RequestContext): Promise<unknown> => {
+    if (route.readBody === undefined) return parseBody && parseBody(jsonOf(await readSent()), context);
+    const bytes = await readSent();
     rawBodies.set(context, bytes);
     const value = await route.readBody(bytes, context);
     return parseBody === undefined ? value : parseBody(value, context);
   };
-  // Content-Type is not looked at: clients often leave it out for JSON.
-  const requiredBody = async (request: Request): Promise<unknown> => {
-    const value = await readJsonBody(request, bodyLimitBytes, maxDepth);
-    if (value !== undefined) return value;
+  const jsonOf = (bytes: Buffer): unknown => {
+    if (bytes.length > 0) return parseJsonBody(bytes, maxDepth);
     if (route.bodyIsOptional === true) return {};
     throw new AppError('validation_failed', 'A JSON body is required.');
   };
   return [guard, handle];
+}
+
+/** Runs `run`, and returns its error in place of throwing it. */
+async function settled<T>(run: () => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
+  try {
+    return { value: await run() };
+  } catch (error) {
+    return { error };
+  }
 }
 
 function pathParser(schema: TObject, hidesBadPaths: boolean): (raw: Readonly<Record<string, unknown>>) => unknown {

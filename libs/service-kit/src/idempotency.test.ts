@@ -35,7 +35,7 @@ class Memory implements IdempotencyStore {
 }
 
 const run = (store: IdempotencyStore, handle: () => Promise<unknown>): Promise<unknown> =>
-  onlyOnce(store, { caller: 'user:1', body: { name: 'a' } }, context, handle);
+  onlyOnce(store, { caller: 'user:1', body: () => ({ name: 'a' }) }, context, handle);
 
 describe('an answer that can not be kept', () => {
   it('reaches its caller all the same, and what was done is not done again at once', async () => {

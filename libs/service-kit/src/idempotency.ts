@@ -40,13 +40,20 @@ const secretFields = new Set([
   'otpauth_url',
 ]);
 
+/** Whose key it is, and the body of its request. */
+export interface KeyScope {
+  readonly caller: string;
+  /** Returns the body: checked, or as text where it failed a check. Called only where there is a key. */
+  readonly body: () => unknown;
+}
+
 /**
  * Runs a request that creates or charges once for each `Idempotency-Key` (platform-contract.md, section 1.6): a repetition gets the first answer, with another
  * body 422; one that comes while the first runs waits for it, and is 409 after ten seconds. Failures of ours (5xx) and 429 are not kept.
  */
 export async function onlyOnce(
   store: IdempotencyStore,
-  scope: { readonly caller: string; readonly body: unknown },
+  scope: KeyScope,
   context: RequestContext,
   handle: () => Promise<unknown>,
 ): Promise<unknown> {
@@ -57,7 +64,7 @@ export async function onlyOnce(
   const { method, baseUrl, path } = context.request;
   const id = sha256(JSON.stringify([scope.caller, method, `${baseUrl}${path}`, key]));
   // A body may hold a password, which a hash of the body alone would tell to whoever reads the store and guesses. The key, which is kept nowhere, is guessed by nobody.
-  const bodyText = JSON.stringify(scope.body) ?? '';
+  const bodyText = JSON.stringify(await scope.body()) ?? '';
   const bodySha256 = createHmac('sha256', key).update(bodyText).digest('hex');
   const isSameBody = (kept: string): boolean => kept === bodySha256 || kept === sha256(bodyText);
   const untilMs = performance.now() + waitLimitMs;

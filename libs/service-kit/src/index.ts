@@ -7,7 +7,16 @@ export {
 } from './address-guard.ts';
 export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
 export { isAddressAllowed, isNetwork } from './allowed-address.ts';
-export { type ApiOptions, apiError, apiErrors, contextOf, createApi, createApp, rawBodyOf } from './api.ts';
+export {
+  type ApiOptions,
+  apiError,
+  apiErrors,
+  contextOf,
+  createApi,
+  createApp,
+  type ReceivedRequest,
+  rawBodyOf,
+} from './api.ts';
 export {
   type ClipFormat,
   type ClipPath,
@@ -30,6 +39,7 @@ export { developmentEncryptionKey, Encryption } from './encryption.ts';
 export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './errors.ts';
 export { writeJson } from './exact-json.ts';
 export { type FilePath, signFilePath, verifyFilePath } from './file-signature.ts';
+export { finiteNumber } from './finite-number.ts';
 export { type IdempotencyStore, type KeptAnswer, type KeptRequest, onlyOnce } from './idempotency.ts';
 export { expectedVersion, otherVersion, requireVersion, versionMismatch } from './if-match.ts';
 export { parseJsonBody } from './json-body.ts';

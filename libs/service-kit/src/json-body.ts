@@ -6,12 +6,11 @@ const shownKeyLength = 100;
 /** Nothing of ours is as deep as this, and what walks over a value has a frame of the stack for each level. */
 const usualMaxDepth = 64;
 
-/** Reads a JSON body; undefined when there is none. `maxDepth` is for those who look at what they know alone. */
-export async function readJsonBody(request: IncomingMessage, limitBytes: number, maxDepth?: number): Promise<unknown> {
+/** Reads the bytes of a JSON body, which `parseJsonBody` parses. */
+export async function readJsonBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
   if (!/^(utf-?8|us-ascii)$/i.test(charset)) throw notPlain();
-  const bytes = await readBytes(request, limitBytes);
-  return bytes.length === 0 ? undefined : parseJsonBody(bytes, maxDepth);
+  return readBytes(request, limitBytes);
 }
 
 /**

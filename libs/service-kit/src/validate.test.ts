@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import { Type } from 'typebox';
 import { AppError } from './errors.ts';
 import { compileBody, compileParameters } from './validate.ts';
@@ -96,8 +97,28 @@ describe('compileParameters', () => {
     expect(() => query({ id: 'a', word: 'long' })).toThrow('The query parameter word is too long with 4 letters.');
   });
 
-  it.each(['', '1e1', '01.5', '1.', '.5', '+1', 'NaN', 'Infinity', '0x1'])('does not take %j for a number', (ratio) => {
-    expect(() => query({ id: 'a', ratio })).toThrow(/query parameter ratio/);
+  it.each(['', '01.5', '1.', '.5', '+1', '1e', '1e+', '1 ', 'NaN', 'Infinity', '-Infinity', '1e400', '0x1', '1,5'])(
+    'does not take %j for a number',
+    (ratio) => {
+      expect(() => query({ id: 'a', ratio })).toThrow(/query parameter ratio/);
+    },
+  );
+
+  it.each(['0.30000000000000004', '1e-7', '1E+3', '1.5e-300', '-1.0259699999999998', '123456789012345678901234567890'])(
+    'takes %j for a number',
+    (ratio) => {
+      expect(query({ id: 'a', ratio })).toMatchObject({ ratio: Number(ratio) });
+    },
+  );
+
+  it('takes every finite number as JSON writes it', () => {
+    const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
+    fc.assert(
+      fc.property(finite, (value) => {
+        const { ratio } = query({ id: 'a', ratio: JSON.stringify(value) }) as { ratio: number };
+        expect(ratio === value).toBe(true);
+      }),
+    );
   });
 
   it('takes a negative zero for a number, such as a longitude', () => {

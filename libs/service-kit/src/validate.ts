@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import { AppError, type ErrorDetail } from './errors.ts';
+import { finiteNumber } from './finite-number.ts';
 import { lazyCheck, type SchemaCheck } from './lazy-check.ts';
 
 // verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity.
@@ -58,8 +59,8 @@ function negativeZero(schema: BodySchema, value: unknown, path: readonly string[
 }
 
 /**
- * Compiles a check for query or path parameters: text becomes integers and booleans by the schema's type alone, numbers in the one
- * way in which they are written (no `1e2`, `01`, `-0`, blanks), a parameter given twice is refused, unknown ones are left out. An integer of the format `uint64` is a bigint, exact up to 2^64 - 1.
+ * Compiles a check for query or path parameters: text becomes integers, numbers and booleans by the schema's type alone. An integer has one spelling (no `1e2`, `1.0`, `+1`, `01`, `-0`);
+ * a number is any finite JSON number. A parameter given twice is refused, unknown ones are left out. An integer of the format `uint64` is a bigint, exact up to 2^64 - 1.
  */
 export function compileParameters(
   schema: TObject,
@@ -107,7 +108,7 @@ const checkable = (schema: ParameterSchema): unknown => (isUint64(schema) ? { is
 function fromText(schema: ParameterSchema, text: string): unknown {
   if (isUint64(schema)) return /^(0|[1-9]\d{0,19})$/.test(text) && BigInt(text) <= uint64Max ? BigInt(text) : text;
   if (schema.type === 'integer') return /^(0|-?[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
-  if (schema.type === 'number') return /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/.test(text) ? Number(text) : text;
+  if (schema.type === 'number') return finiteNumber(text) ?? text;
   if (schema.type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   return text;
 }

@@ -92,7 +92,8 @@ function headersOf(route: Route): Record<string, HeaderInfo> {
     ...(asPlatformRoute(route).isIdempotent
       ? {
           'Idempotency-Key': {
-            description: 'Does the request once: a repetition with the same key gets the first answer, for 24 hours.',
+            description:
+              'Does the request once: a repetition with the same key and body gets the first response below 500, for 24 hours.',
             schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' }),
           },
         }

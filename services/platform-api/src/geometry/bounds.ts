@@ -1,3 +1,4 @@
+import { finiteNumber } from '@fleet/service-kit';
 import { degreeM, nearLongitude, normalLongitude, type Position, radians } from './positions.ts';
 
 /** A rectangle. Across the date line `maxLng` lies beyond 180, so that it is never below `minLng`. */
@@ -63,10 +64,9 @@ const rounded = (value: number): number => Math.round(value * 1e7) / 1e7;
 
 /** Reads `min_lat,min_lng,max_lat,max_lng`; null when it is none. */
 export function readBbox(text: string): Bounds | null {
-  const parts = text.split(',');
-  const isNumber = (part: string): boolean => /^\s*-?\d{1,3}(\.\d{1,15})?\s*$/.test(part);
-  if (parts.length !== 4 || !parts.every(isNumber)) return null;
-  const [minLat = 0, minLng = 0, maxLat = 0, maxLng = 0] = parts.map(Number);
+  const parts = text.split(',').map((part) => finiteNumber(part.trim()));
+  if (parts.length !== 4 || parts.includes(undefined)) return null;
+  const [minLat = 0, minLng = 0, maxLat = 0, maxLng = 0] = parts;
   const isOnEarth = minLat >= -90 && maxLat <= 90 && Math.abs(minLng) <= 180 && Math.abs(maxLng) <= 180;
   if (!isOnEarth || minLat > maxLat) return null;
   return { minLat, minLng, maxLat, maxLng: maxLng < minLng ? maxLng + 360 : maxLng };

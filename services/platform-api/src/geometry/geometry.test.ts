@@ -207,6 +207,41 @@ describe('rings', () => {
     expect(ringFault(ring)).toContain(fault);
   });
 
+  it('refuses corners on one line whose decimals have no exact double', () => {
+    const line: Position[] = [
+      [10, 20],
+      [10.01, 20.01],
+      [10.02, 20.02],
+    ];
+    expect(ringFault(line)).toContain('area above zero');
+    const decimals = fc.integer({ min: 4, max: 9 });
+    const step = fc.tuple(fc.integer({ min: -500, max: 500 }), fc.integer({ min: -500, max: 500 }));
+    const times = fc.uniqueArray(fc.integer({ min: -100, max: 100 }), { minLength: 3, maxLength: 12 });
+    fc.assert(
+      fc.property(position(80), decimals, step, times, ([latitude, longitude], digits, [north, east], multiples) => {
+        // Whole numbers of the last digit: the corners are on one line exactly, until they are doubles.
+        const scale = 10 ** digits;
+        const [startLat, startLng] = [Math.round(latitude * scale), Math.round((longitude / 180) * 100 * scale)];
+        const ring = multiples.map(
+          (times): Position => [(startLat + times * north) / scale, (startLng + times * east) / scale],
+        );
+        expect(ringFault(ring)).not.toBeNull();
+      }),
+    );
+  });
+
+  it('accepts a parking space of 2 m by 5 m anywhere, however it is turned', () => {
+    const turned = fc.tuple(position(80), number(0, 360));
+    fc.assert(
+      fc.property(turned, ([corner, bearing]) => {
+        const along = destination(corner, bearing, 5);
+        const ring = [corner, along, destination(along, bearing + 90, 2), destination(corner, bearing + 90, 2)];
+        expect(ringFault(ring)).toBeNull();
+        expect(areaM2(ring)).toBeCloseTo(10, 1);
+      }),
+    );
+  });
+
   it('refuses a ring around a pole, whose inside nobody can tell', () => {
     const around: Position[] = [-150, -60, 30, 120].map((lng) => [80, lng]);
     expect(ringFault(around)).toContain('pole');
@@ -336,6 +371,8 @@ describe('bounds', () => {
     ]);
     expect(bboxOf(bounds)).toEqual([-1, 179, 1, -179]);
     expect(readBbox('-1,179,1,-179')).toEqual(bounds);
+    expect(readBbox(' -1 , 179e0, 1.0, -179')).toEqual(bounds);
+    expect(readBbox('-1e-7,0.30000000000000004,1,2')).toMatchObject({ minLat: -1e-7, minLng: 0.1 + 0.2 });
     expect(isWithin([0, 180], bounds)).toBe(true);
     expect(isWithin([0, -179.5], bounds)).toBe(true);
     expect(isWithin([0, 178], bounds)).toBe(false);
@@ -351,7 +388,9 @@ describe('bounds', () => {
     'a,b,c,d',
     '1,2,3,NaN',
     '1,,3,4',
-    '1e1,2,3,4',
+    '1e,2,3,4',
+    '1.,2,3,4',
+    '01,2,3,4',
   ])('refuses %j', (text) => {
     expect(readBbox(text)).toBeNull();
   });

@@ -18,13 +18,31 @@ export function ringFault(corners: readonly Position[]): string | null {
   if (Math.abs(start[1] - end[1]) > 180) return 'must not go around a pole';
   if (hasRepeatedCorner(ring)) return 'must not pass through the same corner twice';
   if (crossesItself(ring)) return 'must not cross or touch itself';
-  // Corners on one line: robust, as it needs no area below which a ring counts as none.
-  const [a, b] = [ring[0] as Position, ring[1] as Position];
-  if (ring.every((c) => orient2d(a[0], a[1], b[0], b[1], c[0], c[1]) === 0)) return 'must have an area above zero';
-  return areaM2(corners) > 0 ? null : 'must have an area above zero';
+  return isFlat(ring) || areaM2(corners) === 0 ? 'must have an area above zero' : null;
 }
 
-/** A tenth of a millimetre: what is closer together is one place. */
+/** A tenth of a millimetre, in degrees. */
+const gridDegrees = 1e-9;
+
+/**
+ * Returns true for a ring that encloses nothing but rounding. Corners on one line are rarely exactly on it, as most decimals
+ * have no exact double, so the area is compared with what a strip one grid step wide has along the same outline.
+ */
+function isFlat(ring: readonly Position[]): boolean {
+  const [origin] = ring as [Position];
+  let doubleArea = 0;
+  let outline = 0;
+  for (const [at, [latitude, longitude]] of ring.entries()) {
+    const [nextLatitude, nextLongitude] = ring[(at + 1) % ring.length] as Position;
+    // Offsets from a corner: products of whole degrees would lose the digits that count.
+    doubleArea +=
+      (longitude - origin[1]) * (nextLatitude - origin[0]) - (nextLongitude - origin[1]) * (latitude - origin[0]);
+    outline += Math.hypot(nextLatitude - latitude, nextLongitude - longitude);
+  }
+  return Math.abs(doubleArea) / 2 <= gridDegrees * outline;
+}
+
+/** What is closer together than the grid is one place. */
 const onGrid = ([latitude, longitude]: Position): Position => [
   Math.round(latitude * 1e9) / 1e9,
   Math.round(longitude * 1e9) / 1e9,

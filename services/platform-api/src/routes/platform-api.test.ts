@@ -387,6 +387,39 @@ describe('Idempotency-Key', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
+  it.each([
+    ['a field that is not valid', { name: '' }],
+    ['a field that is missing', {}],
+    ['a body that is no object', [1]],
+    ['a body that is not JSON', '{"name":'],
+    ['no body', ''],
+  ])('keeps the 400 of %s', async (_what, body) => {
+    const headers = { 'idempotency-key': newKey() };
+    const first = await post(body, headers);
+    expect(first.status).toBe(400);
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    const again = await post(body, headers);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body).toEqual({ ...first.body, request_id: expect.any(String) });
+    const before = created;
+    expect((await post({ name: 'mended' }, headers)).body).toMatchObject({
+      status: 422,
+      code: 'idempotency_key_reused',
+    });
+    expect(created).toBe(before);
+    // A key without a kept response runs as the first one.
+    expect((await post({ name: 'mended' }, { 'idempotency-key': newKey() })).status).toBe(201);
+  });
+
+  it('does not keep what says nothing of the body: one too large, or in another encoding', async () => {
+    const headers = { 'idempotency-key': newKey() };
+    expect((await post({ name: 'x', note: 'x'.repeat(1024 * 1024) }, headers)).status).toBe(413);
+    expect((await post({ name: 'x' }, { ...headers, 'content-encoding': 'gzip' })).status).toBe(415);
+    const served = await post({ name: 'x' }, headers);
+    expect(served.status).toBe(201);
+    expect(served.headers.get('idempotent-replayed')).toBeNull();
+  });
+
   it('is forgotten after a day, and when its request died', async () => {
     const headers = { 'idempotency-key': newKey() };
     const first = await post({ name: 'x' }, headers);

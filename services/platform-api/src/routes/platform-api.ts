@@ -6,6 +6,7 @@ import {
   ignoredFieldsOf,
   type Logger,
   onlyOnce,
+  type ReceivedRequest,
   Reply,
   type RequestContext,
   type Route,
@@ -36,13 +37,17 @@ export const platformApi = ({ log, routes, idempotency, admit }: ApiParts): Rout
     compileBody: compilePlatformBody,
     hidesBadPaths: true,
     guard: (route, context) => admit(asPlatformRoute(route), context),
-    around: async (route, { body }, context, handle) => {
+    around: async (route, received, context, handle) => {
       const answer = asPlatformRoute(route).isIdempotent
-        ? onlyOnce(idempotency, { caller: callerNameOf(context), body }, context, handle)
+        ? onlyOnce(idempotency, { caller: callerNameOf(context), body: () => bodyOf(received) }, context, handle)
         : handle();
       return withMeta(await answer.catch(unavailable), context);
     },
   });
+
+/** The checked body, so that its spelling does not count; where a check failed, the text that was sent. */
+const bodyOf = async ({ input, readBytes }: ReceivedRequest): Promise<unknown> =>
+  input === undefined ? (await readBytes()).toString('latin1') : input.body;
 
 const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
 

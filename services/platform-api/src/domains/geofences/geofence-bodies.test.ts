@@ -62,6 +62,18 @@ describe('bodies of geofences', () => {
       '/coordinates',
     ],
     [
+      'no area, with decimals that have no exact double',
+      {
+        name: 'X',
+        coordinates: [
+          [10, 20],
+          [10.01, 20.01],
+          [10.02, 20.02],
+        ],
+      },
+      '/coordinates',
+    ],
+    [
       'three numbers',
       {
         name: 'X',

@@ -132,6 +132,8 @@ describe('toll gates', () => {
     expect(await names('latitude=22.526&longitude=114.045')).toEqual(['Binhe West', 'Shennan', 'Binhe East']);
     expect(await names('latitude=22.526&longitude=114.045&radius_km=1')).toEqual(['Binhe West']);
     expect(await names('latitude=22.526&longitude=114.045&query=binhe&limit=1&offset=1')).toEqual(['Binhe East']);
+    expect(await names('latitude=22.525999999999996&longitude=114.04500000000002&radius_km=1')).toEqual(['Binhe West']);
+    expect(await names('latitude=1e-7&longitude=-1.0259699999999998')).toEqual([]);
     expect(await names('bbox=31,121,32,122')).toEqual(['Pudong']);
     expect(await names('bbox=-10,170,10,-170')).toEqual([]);
   });

@@ -144,9 +144,13 @@ function ownCandidate(own: OwnPlace, text: string, contained: number, places: Bu
   };
 }
 
+/** Two numbers; programs print small ones with an exponent. */
+const positionPair =
+  /^\s*(-?\d{1,2}(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*[,;\s]\s*(-?\d{1,3}(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*$/;
+
 /** Text that is a position itself: `latitude,longitude` or a full Plus Code. */
 function exactPlace(text: string): FoundPlace | null {
-  const pair = /^\s*(-?\d{1,2}(?:\.\d+)?)\s*[,;\s]\s*(-?\d{1,3}(?:\.\d+)?)\s*$/.exec(text);
+  const pair = positionPair.exec(text);
   const given: Position | null = pair === null ? null : [Number(pair[1]), Number(pair[2])];
   const isPair = given !== null && Math.abs(given[0]) <= 90 && Math.abs(given[1]) <= 180;
   const position = isPair ? given : positionOfPlusCode(text);
