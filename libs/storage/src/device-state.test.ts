@@ -9,6 +9,7 @@ import {
   keepGatewayAlive,
   readDevice,
   readDevices,
+  readLastSeenMs,
   releaseDevice,
 } from './device-state.ts';
 import { openRedis, type Redis } from './redis.ts';
@@ -104,6 +105,19 @@ describe('device state in Redis', () => {
     expect((await readDevice(redis, imei))?.sessionId).toBe(next.sessionId);
     await release(next);
     expect(await redis.exists(`device:${imei}`)).toBe(0);
+  });
+
+  it('returns the last-seen time of a terminal after its session, which never moves back', async () => {
+    const state = session();
+    expect(await readLastSeenMs(redis, imei)).toBeNull();
+    await claimDevice(redis, imei, state);
+    expect(await readLastSeenMs(redis, imei)).toBe(state.lastSeenMs);
+    await releaseDevice(redis, imei, state.sessionId, state.lastSeenMs + 4_000);
+    expect(await readLastSeenMs(redis, imei)).toBe(state.lastSeenMs + 4_000);
+    await claimDevice(redis, imei, state);
+    await release(state);
+    expect(await readLastSeenMs(redis, imei)).toBe(state.lastSeenMs + 4_000);
+    expect(await redis.pTTL(`device-seen:${imei}`)).toBeGreaterThan(0);
   });
 
   it('shows no device of a gateway that is dead, and shows it again when the gateway lives', async () => {

@@ -17,17 +17,28 @@ export interface DeviceState {
 }
 
 const deviceKey = (imei: string): string => `device:${imei}`;
+const seenKey = (imei: string): string => `device-seen:${imei}`;
 const gatewayKey = (podId: string): string => `gateway:${podId}`;
 
 /** A gateway that has not said for this long that it lives is dead, and its devices with it. */
 export const gatewayTtlMs = 10_000;
 /** Upper bound of a state that nobody deletes: its pod's own key decides much earlier. */
 const deviceTtlMs = 24 * 3600 * 1000;
+/** How long the last-seen time of a terminal outlives its session. */
+export const seenTtlMs = 400 * 24 * 3600 * 1000;
 /** Keys in one round trip. */
 const readAtOnce = 500;
 
-// KEYS 1 device. ARGV 1 state without generation, 2 known generation or 0, 3 ttl. Answers {generation, previous state or ''}; generation 0: refused.
-const claimScript = `
+/** Lua function that saves a last-seen time, which never moves back. */
+const saveSeen = `
+local function saveSeen(key, seenMs, ttlMs)
+  local known = tonumber(redis.call('GET', key) or '0')
+  if tonumber(seenMs) > known then redis.call('SET', key, string.format('%.0f', tonumber(seenMs)), 'PX', ttlMs) end
+end`;
+
+// KEYS 1 device, 2 last seen. ARGV 1 state without generation, 2 known generation or 0, 3 ttl, 4 ttl of last seen.
+// Returns {generation, previous state or ''}; generation 0: refused.
+const claimScript = `${saveSeen}
 local current = redis.call('GET', KEYS[1])
 local known = current and cjson.decode(current)
 local generation = tonumber(ARGV[2])
@@ -42,12 +53,14 @@ if current then
   previous = current
 end
 local state = cjson.decode(ARGV[1])
+saveSeen(KEYS[2], state.lastSeenMs, ARGV[4])
 state.generation = generation
 redis.call('SET', KEYS[1], cjson.encode(state), 'PX', ARGV[3])
 return {string.format('%.0f', generation), previous}`;
 
-// KEYS 1 device. ARGV 1 session id. Deletes the state when it is this session's.
-const releaseScript = `
+// KEYS 1 device, 2 last seen. ARGV 1 session id, 2 when it was last heard, 3 ttl of that. Deletes the state when it is this session's.
+const releaseScript = `${saveSeen}
+saveSeen(KEYS[2], ARGV[2], ARGV[3])
 local current = redis.call('GET', KEYS[1])
 if current and cjson.decode(current).sessionId == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
@@ -64,8 +77,8 @@ export async function claimDevice(
   generation = 0,
 ): Promise<{ generation: number; previous: DeviceState | undefined }> {
   const answer = (await redis.eval(claimScript, {
-    keys: [deviceKey(imei)],
-    arguments: [JSON.stringify(state), String(generation), String(deviceTtlMs)],
+    keys: [deviceKey(imei), seenKey(imei)],
+    arguments: [JSON.stringify(state), String(generation), String(deviceTtlMs), String(seenTtlMs)],
   })) as [string, string];
   return {
     generation: Number(answer[0]),
@@ -73,9 +86,18 @@ export async function claimDevice(
   };
 }
 
-/** Takes a session out of Redis, unless a newer one has replaced it. */
-export async function releaseDevice(redis: Redis, imei: string, sessionId: string): Promise<void> {
-  await redis.eval(releaseScript, { keys: [deviceKey(imei)], arguments: [sessionId] });
+/** Removes a session from Redis, unless a newer one has replaced it. The last-seen time of the terminal stays. */
+export async function releaseDevice(redis: Redis, imei: string, sessionId: string, lastSeenMs = 0): Promise<void> {
+  await redis.eval(releaseScript, {
+    keys: [deviceKey(imei), seenKey(imei)],
+    arguments: [sessionId, String(lastSeenMs), String(seenTtlMs)],
+  });
+}
+
+/** Returns when a terminal was last heard in any of its sessions, or null if that is not known. */
+export async function readLastSeenMs(redis: Redis, imei: string): Promise<number | null> {
+  const text = await redis.get(seenKey(imei));
+  return text === null ? null : Number(text);
 }
 
 /**

@@ -6,6 +6,7 @@ export {
   keepGatewayAlive,
   readDevice,
   readDevices,
+  readLastSeenMs,
   releaseDevice,
 } from './device-state.ts';
 export { findByIds } from './find-by-ids.ts';

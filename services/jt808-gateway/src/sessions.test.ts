@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { deviceCommandSubject, findDevice, headerNames, headers, type Outcome, serve } from '@fleet/bus';
-import { readDevice } from '@fleet/storage';
+import { readDevice, readLastSeenMs } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, until } from './testing/harness.ts';
@@ -105,6 +105,20 @@ describe('a terminal that connects again', () => {
     const next = await young.next(0x8001, (frame) => frame.body.readUInt16BE(0) === serial && frame.body[3] === 2);
     // One serial answered the authentication.
     expect((next.serial - last.serial) & 0xffff).toBe(2);
+  });
+});
+
+describe('a terminal that disconnects', () => {
+  it('leaves behind when it was last heard', async () => {
+    const phone = freePhone();
+    const terminal = await login(first, phone);
+    const announcedMs = (await readDevice(caller.redis, keyOf(phone)))?.lastSeenMs ?? 0;
+    await until(() => Date.now() > announcedMs, 'the clock has moved on');
+    const sentAtMs = Date.now();
+    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+    terminal.close();
+    await until(async () => (await readDevice(caller.redis, keyOf(phone))) === null, 'its session has ended');
+    expect(await readLastSeenMs(caller.redis, keyOf(phone))).toBeGreaterThanOrEqual(sentAtMs);
   });
 });
 

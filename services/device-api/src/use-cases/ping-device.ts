@@ -1,28 +1,55 @@
 import { AppError } from '@fleet/service-kit';
-import { type DeviceState, readDevice } from '@fleet/storage';
+import { type DeviceState, readDevice, readLastSeenMs } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import { answerOf } from '../domain/outcome.ts';
 import { within } from '../domain/within.ts';
 import { type AskDeps, askDevice, stateLimitMs } from './ask-device.ts';
 
-/** The session of a device, with the round trip of a harmless query where that is wanted; null when the device is not connected. */
+/** What a ping reports of a device. */
+export interface PingResult {
+  readonly connected: boolean;
+  /** When the device was last heard, in this session or in an earlier one. */
+  readonly lastSeenMs: number | null;
+  readonly onlineSinceMs: number | null;
+  /** Round trip of a harmless query, when one was requested. */
+  readonly rttMs: number | null;
+}
+
+/** Returns the session of a device, with the round trip of a harmless query if `isDeep`. */
 export async function pingDevice(
   deps: AskDeps,
   request: { imei: string; isDeep: boolean },
   context: CommandContext,
-): Promise<(DeviceState & { readonly rttMs: number | null }) | null> {
-  const device = await readState(deps, request.imei);
-  if (device === null || !request.isDeep) return device && { ...device, rttMs: null };
+): Promise<PingResult> {
+  const { device, lastSeenMs } = await readState(deps, request.imei);
+  if (device === null) return disconnected(lastSeenMs);
+  const { onlineSinceMs } = device;
+  if (!request.isDeep) return { connected: true, lastSeenMs, onlineSinceMs, rttMs: null };
   const startedAtMs = performance.now();
   const outcome = await askDevice(deps, request.imei, { kind: 'wakeUp' }, context);
-  if (outcome.kind === 'notConnected') return null;
+  if (outcome.kind === 'notConnected') return disconnected(lastSeenMs);
   answerOf(outcome);
-  return { ...device, lastSeenMs: Date.now(), rttMs: Math.round(performance.now() - startedAtMs) };
+  const rttMs = Math.round(performance.now() - startedAtMs);
+  return { connected: true, lastSeenMs: Date.now(), onlineSinceMs, rttMs };
 }
 
-async function readState(deps: Pick<Deps, 'redis'>, imei: string): Promise<DeviceState | null> {
+const disconnected = (lastSeenMs: number | null): PingResult => ({
+  connected: false,
+  lastSeenMs,
+  onlineSinceMs: null,
+  rttMs: null,
+});
+
+interface KnownState {
+  readonly device: DeviceState | null;
+  readonly lastSeenMs: number | null;
+}
+
+async function readState({ redis }: Pick<Deps, 'redis'>, imei: string): Promise<KnownState> {
   try {
-    return await within(stateLimitMs, readDevice(deps.redis, imei));
+    const reads = Promise.all([readDevice(redis, imei), readLastSeenMs(redis, imei)]);
+    const [device, seenMs] = await within(stateLimitMs, reads);
+    return { device, lastSeenMs: device?.lastSeenMs ?? seenMs };
   } catch (cause) {
     throw new AppError('unavailable', 'The state of the device can not be read at the moment.', { cause });
   }

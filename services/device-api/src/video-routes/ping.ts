@@ -13,14 +13,14 @@ const response = Type.Object(
   {
     imei: Type.String({ description: 'As the caller wrote it.' }),
     connected: Type.Boolean({ description: 'Whether the device has a session.' }),
-    last_seen: time('When the device was last heard.'),
+    last_seen: time('When the device was last heard; a device that is not connected keeps it.'),
     connected_since: time('When its session began.'),
     rtt_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'Round trip of the link test.' }),
   },
   { title: 'PingResponse', additionalProperties: false },
 );
 
-const shownTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+const shownTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 export const ping = (deps: Deps) =>
   defineRoute({
@@ -48,10 +48,10 @@ export const ping = (deps: Deps) =>
       );
       return {
         imei: params.imei,
-        connected: found !== null,
-        last_seen: shownTime(found?.lastSeenMs),
-        connected_since: shownTime(found?.onlineSinceMs),
-        rtt_ms: found?.rttMs ?? null,
+        connected: found.connected,
+        last_seen: shownTime(found.lastSeenMs),
+        connected_since: shownTime(found.onlineSinceMs),
+        rtt_ms: found.rttMs,
       };
     },
   });

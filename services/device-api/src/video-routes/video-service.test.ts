@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Outcome, serve, verifyKey } from '@fleet/bus';
+import { releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { openMediaPod, streaming } from '../testing/media-pod.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
@@ -137,6 +138,15 @@ describe('GET /:imei/ping', () => {
     const absent = { imei, connected: false, last_seen: null, connected_since: null, rtt_ms: null };
     expect((await video.get(`/${imei}/ping`)).body).toEqual(absent);
     expect((await video.get(`/${imei}/ping?deep=true`)).body).toEqual(absent);
+  });
+
+  it('keeps the last-seen time of a device after a disconnect', async () => {
+    const imei = await device();
+    const seenMs = Date.now() + 5_000;
+    await releaseDevice(world.redis, imei, imei, seenMs);
+    const absent = { imei, connected: false, last_seen: new Date(seenMs).toISOString(), connected_since: null };
+    expect((await video.get(`/${imei}/ping`)).body).toMatchObject(absent);
+    expect((await video.get(`/${imei}/ping?deep=true`)).body).toMatchObject(absent);
   });
 
   it('measures the round trip when it goes deep, and is 504 when nothing comes back', async () => {

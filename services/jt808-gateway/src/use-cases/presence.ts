@@ -64,7 +64,8 @@ export class Presence {
 
   release(session: Session): void {
     this.#background('release', async () => {
-      await this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id));
+      const { receivedAtMs } = session.connection;
+      await this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id, receivedAtMs));
       this.#tell(session.device.imei, false);
     });
   }

@@ -55,6 +55,8 @@ function counts(record: UploadRecord, { code, receivedAtMs }: UploadResult): boo
 async function findUpload(records: UploadRecords, result: UploadResult): Promise<UploadRecord | null> {
   const { imei, commandSerialNo, receivedAtMs } = result;
   const ageMs = Date.now() - receivedAtMs;
+  // Before the list: a reservation that is accepted between the two reads would be in neither.
+  const reservation = await records.findReservation(imei);
   // Serials repeat: what was said before an upload was asked for (it may be read once more) is about an earlier one.
   const uploads = (await records.listOf(imei)).filter(({ createdAtMs }) => createdAtMs <= receivedAtMs + clockSkewMs);
   const isActive = ({ status }: UploadRecord): boolean => status === 'uploading' || status === 'paused';
@@ -66,7 +68,6 @@ async function findUpload(records: UploadRecords, result: UploadResult): Promise
     if (only.reservedUntilMs > Date.now() && ageMs < serialDelayMs) throw new RetryLater(retryMs);
     return only;
   }
-  const reservation = await records.findReservation(imei);
   if (reservation !== null && reservation.createdAtMs <= receivedAtMs + clockSkewMs) throw new RetryLater(retryMs);
   return uploads.find((record) => record.commandSerialNo === commandSerialNo) ?? null;
 }

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { RetryLater } from '@fleet/bus';
+import { createLogger } from '@fleet/service-kit';
+import { type Database, newReservation, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { applyResult } from './apply-result.ts';
+import { Settler } from './settler.ts';
+
+// A real database on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const commandSerialNo = 7;
+
+/** Accepts a reservation right after one of the reads that look for the upload of a 0x1206. */
+class RacingRecords extends UploadRecords {
+  readonly #accepted: UploadRecord;
+  readonly #after: 'listOf' | 'findReservation';
+
+  constructor(database: Database, accepted: UploadRecord, after: 'listOf' | 'findReservation') {
+    super(database);
+    this.#accepted = accepted;
+    this.#after = after;
+  }
+
+  override async listOf(imei: string): Promise<UploadRecord[]> {
+    const found = await super.listOf(imei);
+    await this.#accept('listOf');
+    return found;
+  }
+
+  override async findReservation(imei: string): Promise<UploadRecord | null> {
+    const found = await super.findReservation(imei);
+    await this.#accept('findReservation');
+    return found;
+  }
+
+  async #accept(read: 'listOf' | 'findReservation'): Promise<void> {
+    if (read === this.#after) await this.transition(this.#accepted._id, ['reserved'], 'uploading', { commandSerialNo });
+  }
+}
+
+let database: Database;
+beforeAll(() => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/apply_result_${randomBytes(6).toString('hex')}`;
+  database = openDatabase(url.href, { appName: 'apply-result-test' });
+});
+afterAll(async () => {
+  await database.db.dropDatabase();
+  await database.close();
+});
+
+async function reserved(): Promise<UploadRecord> {
+  const imei = String(1 + Math.trunc(Math.random() * 1e11));
+  const kind = { mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' };
+  const record = newReservation(
+    { imei, channel: 1, startMs: 0, endMs: 60_000, ...kind },
+    {
+      shownImei: imei,
+      askedImei: imei,
+      cameraUtcOffset: '+08:00',
+      reservedUntilMs: Date.now() + 60_000,
+      mobileNetwork: true,
+    },
+  );
+  await new UploadRecords(database).reserve(record);
+  return record;
+}
+
+/** A settler that decides and publishes nowhere. */
+const settlerOf = (records: UploadRecords): Settler =>
+  new Settler({
+    records,
+    bus: { nc: { isClosed: () => true }, isUp: () => true },
+    publisher: {
+      publish: (_subject: string, _data: unknown, done: (isStored: boolean) => void) => {
+        done(true);
+        return true;
+      },
+    },
+    patience: { silenceMs: 60_000, patienceMs: 60_000, pausedMs: 60_000, unconfirmedMs: 60_000 },
+    metrics: { settled: { inc: () => undefined } },
+    log: createLogger('apply-result-test', 'silent'),
+    listedBytes: async () => null,
+    removeSuperseded: async () => undefined,
+  } as unknown as ConstructorParameters<typeof Settler>[0]);
+
+describe('a 0x1206 right behind the reply to its 0x9206', () => {
+  it.each(['listOf', 'findReservation'] as const)(
+    'fails the upload that is accepted right after the read %s',
+    async (after) => {
+      const reservation = await reserved();
+      const records = new RacingRecords(database, reservation, after);
+      const result = { imei: reservation.clip.imei, commandSerialNo, code: 1, receivedAtMs: Date.now() };
+      const parts = { records, settler: settlerOf(records) };
+      // As the consumer does: a result that asks for a later attempt is delivered again.
+      const outcome = await applyResult(parts, result).catch((error: unknown) => {
+        if (!(error instanceof RetryLater)) throw error;
+        return applyResult(parts, result);
+      });
+      expect(outcome).toBe('applied');
+      expect((await records.find(reservation._id))?.status).toBe('failed');
+    },
+  );
+});
