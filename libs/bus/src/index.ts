@@ -19,6 +19,14 @@ export {
   serve,
 } from './contract.ts';
 export {
+  type ClassifiedCommand,
+  defaultCommandLevel,
+  isCriticalCommand,
+  levelAllows,
+  type PartnerCommandLevel,
+  partnerCommandLevels,
+} from './critical-commands.ts';
+export {
   commandSent,
   commandSentSubject,
   type DeviceAnswer,

@@ -62,11 +62,20 @@ const partnerCommand = {
   address: Type.String({ maxLength: 64 }),
 };
 
-/** Asks platform-api whether a partner may command a device; a command that is admitted is noted in the audit log. */
+/** Requests platform-api's decision on a command of a partner to a device; the decision is recorded in the audit log. */
 export const admitPartnerCommand = defineRequest({
   subject: 'platform-api.admit-partner-command',
-  request: Type.Object({ ...partnerCommand, proNo: Type.Integer() }),
-  reply: Type.Object({ isAdmitted: Type.Boolean() }),
+  request: Type.Object({
+    ...partnerCommand,
+    proNo: Type.Integer(),
+    /** By `isCriticalCommand`; without it the command counts as critical. */
+    isCritical: Type.Optional(Type.Boolean()),
+  }),
+  reply: Type.Object({
+    isAdmitted: Type.Boolean(),
+    /** The device is the partner's to command, but the partner's `command_level` does not allow this command. */
+    isAboveLevel: Type.Optional(Type.Boolean()),
+  }),
 });
 
 /** Puts a partner's command into the queue of a device that is not connected; null where the device has no queue. */

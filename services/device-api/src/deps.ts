@@ -31,6 +31,8 @@ export interface CommandContext {
   readonly log: Logger;
   /** Set by a caller that repeats the command after a restart; for use cases that are one command to the terminal. */
   readonly command?: CommandName | undefined;
+  /** False where the caller was admitted for a command that is not critical: a critical one is then refused before it is sent. */
+  readonly mayBeCritical?: boolean | undefined;
   /** On this process's monotonic clock (`performance.now()`). */
   readonly deadlineAtMs: number;
 }

@@ -18,6 +18,10 @@ export const notConnected = (): AppError => new AppError('device_not_connected',
 
 export const timedOut = (): AppError => new AppError('device_timeout', 'The device did not reply in time.');
 
+/** Returns the error for a partner's command that the partner's `command_level` does not allow. */
+export const aboveCommandLevel = (): AppError =>
+  new AppError('permission_denied', "The partner's command_level does not allow this command.");
+
 /**
  * The only place where the end of a command becomes a status: answered 200, not connected 404, timed out 504, unreadable 502, refused 400 (500 when the
  * fault is ours), busy 429, broker away 503.

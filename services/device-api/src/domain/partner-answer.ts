@@ -20,6 +20,9 @@ export function partnerCodeOf({ code, status }: AppError): { code: number; isOfD
     case 'state_conflict':
     case 'quota_exceeded':
       return { code: partnerCodes.refused, isOfDevice: true };
+    // Nothing was sent: the token is right, so 1004 would mislead.
+    case 'permission_denied':
+      return { code: partnerCodes.refused, isOfDevice: false };
     default:
       return { code: codeOfStatus(status), isOfDevice: false };
   }

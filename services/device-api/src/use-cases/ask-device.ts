@@ -1,7 +1,16 @@
-import { askPartner, BusError, call, type DeviceCommand, findPartnerChannel, type Outcome } from '@fleet/bus';
+import {
+  askPartner,
+  BusError,
+  call,
+  type DeviceCommand,
+  findPartnerChannel,
+  isCriticalCommand,
+  type Outcome,
+} from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { readDevice } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
+import { aboveCommandLevel } from '../domain/outcome.ts';
 import { within } from '../domain/within.ts';
 
 /** State that takes longer than this to read is as good as unreadable. */
@@ -16,12 +25,14 @@ export type AskDeps = Pick<Deps, 'asker' | 'bus' | 'redis' | 'stopped'>;
  * Sends one command to a device and waits for its end, within what is left of the wait since the request arrived. A device without a session may be one that
  * came in through a partner: then that partner's server is asked, by platform-api.
  */
-export function askDevice(
+export async function askDevice(
   deps: AskDeps,
   imei: string,
   command: DeviceCommand,
   context: CommandContext,
 ): Promise<Outcome> {
+  // Every command to a device passes here: nothing gets to it that its caller was not admitted for.
+  if (context.mayBeCritical === false && isCriticalCommand(command)) throw aboveCommandLevel();
   return unlessStopped(deps.stopped, askSession(deps, imei, command, context));
 }
 

@@ -1,4 +1,4 @@
-import { partnerCommandNumbers as proNos } from '@fleet/bus';
+import { isCriticalCommand, partnerCommandNumbers as proNos } from '@fleet/bus';
 import { cameraShootResponse, tryDecodeBody } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
 import type { CommandContext, Deps } from '../deps.ts';
@@ -24,6 +24,8 @@ export type InstructionResult = { readonly result: string } & Readonly<Record<st
 export interface ReadyInstruction {
   run(context: CommandContext): Promise<InstructionResult>;
   readonly queued: { readonly type: string; readonly params: Record<string, unknown> } | null;
+  /** True where the partner needs the level `critical`; absent for what never does. */
+  readonly isCritical?: boolean;
 }
 
 type Maker = (deps: Deps, instruction: Instruction, offset: UtcOffset) => ReadyInstruction;
@@ -36,6 +38,7 @@ const text: Maker = (deps, { imei, content }) => {
   return {
     run: async (context) => shown(await sendText(deps, wanted, context)),
     queued: { type: 'text', params: { text: wanted.text } },
+    isCritical: isCriticalCommand({ kind: 'sendText', text: wanted.text }),
   };
 };
 
@@ -48,6 +51,7 @@ const setParameters: Maker = (deps, { imei, content }) => {
       type: 'set_parameters',
       params: { parameters: parameters.map(({ id, valueHex }) => ({ id, value_hex: valueHex })) },
     },
+    isCritical: isCriticalCommand({ kind: 'setParameters', parameters }),
   };
 };
 
@@ -56,6 +60,7 @@ const control: Maker = (deps, { imei, content }) => {
   return {
     run: async (context) => shown(await sendControlCommand(deps, { imei, command, parameters }, context)),
     queued: { type: 'control', params: { command, parameters } },
+    isCritical: isCriticalCommand({ kind: 'terminalControl', command }),
   };
 };
 

@@ -23,6 +23,8 @@ export const permissions = {
   /** Users, API keys, configuration, audit log, clearing of data. */
   administration: ['superadmin', 'owner', 'admin'],
   billing: ['superadmin', 'owner'],
+  /** What partners may send to terminals. */
+  partnerCommandLevels: ['superadmin', 'owner'],
   /** The own account, by its owner; any, by the operator's staff. */
   accountDeletion: ['superadmin', 'owner'],
   /** Accounts of customers. */

@@ -45,6 +45,8 @@ export interface Command extends AccountRecord {
   /** JSON: what the terminal answered beside its result. */
   readonly answer: string | null;
   readonly createdBy: number;
+  /** The partner that sent it; absent for a command of a user. */
+  readonly partnerId?: number;
   readonly sentAt: Date | null;
   readonly completedAt: Date | null;
   readonly expiresAt: Date;

@@ -75,6 +75,7 @@ interface ToQueue {
   readonly type: CommandType;
   readonly params: Record<string, unknown>;
   readonly createdBy: number;
+  readonly partnerId?: number;
   readonly priority?: number | undefined;
   readonly ttlSeconds?: number | undefined;
 }
@@ -83,17 +84,17 @@ interface ToQueue {
 export async function queueForVehicle(
   deps: Pick<Parts, 'bus' | 'config' | 'database' | 'records'>,
   vehicle: Vehicle,
-  { type, params, createdBy }: Pick<ToQueue, 'type' | 'params' | 'createdBy'>,
+  { type, params, ...sender }: Pick<ToQueue, 'type' | 'params' | 'createdBy' | 'partnerId'>,
 ): Promise<Command> {
   const read = readParams(type, params);
   await checkSubscriptions(deps, { accountId: vehicle.accountId }, [vehicle._id]);
-  return enqueue(deps, vehicle, { type, params: read, createdBy });
+  return enqueue(deps, vehicle, { type, params: read, ...sender });
 }
 
 async function enqueue(
   deps: Pick<Parts, 'bus' | 'database' | 'records'>,
   { _id: vehicleId, accountId, imei, recordedImei }: Vehicle,
-  { type, params, createdBy, priority = defaultPriority, ttlSeconds = defaultTtlSeconds }: ToQueue,
+  { type, params, priority = defaultPriority, ttlSeconds = defaultTtlSeconds, ...sender }: ToQueue,
 ): Promise<Command> {
   if (imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
   const scope = { accountId };
@@ -108,7 +109,7 @@ async function enqueue(
     params: JSON.stringify(params),
     priority,
     maxAttempts: maxAttemptsOf(type),
-    createdBy,
+    ...sender,
     expiresAt: new Date(Date.now() + ttlSeconds * 1000),
   };
   const command = await insertWithin(

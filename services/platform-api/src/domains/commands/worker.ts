@@ -3,6 +3,7 @@ import { commandQueued, commandSent, listenFor } from '@fleet/bus';
 import { readDevices } from '@fleet/storage';
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
+import { mayStillSend } from '../partners/command-level.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { type Ending, isRepeatable } from './rules.ts';
 import type { Command, Flight } from './schema.ts';
@@ -219,7 +220,7 @@ export class CommandWorker {
     const isReachable = isConnected || (await this.#parts.partnerChannels.reachable([imei])).has(imei);
     const command = await this.#queue.next(imei, new Date(), isReachable ? undefined : ['wakeup']);
     if (command === null) return false;
-    if (await this.#isOfFormer(command)) {
+    if ((await this.#isOfFormer(command)) || !(await mayStillSend(this.#parts.records, command))) {
       if (await this.#queue.cancel(command, command._id)) this.#tell(command._id);
       return true;
     }

@@ -15,6 +15,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { stepOf, totpCode } from '../auth/totp.ts';
+import type { Partner } from './schema.ts';
 
 jest.setTimeout(60_000);
 
@@ -219,8 +221,13 @@ describe('the server of a partner', () => {
 describe('a partner that commands our terminals', () => {
   const verify = (token: string, address = '192.0.2.1') =>
     call(world.bus, verifyPartner, { tokenSha256: hash(token), address }, options);
-  const admit = (partnerId: number, imei: string, accountId = world.ours.accountId) =>
-    call(world.bus, admitPartnerCommand, { partnerId, accountId, imei, proNo: 33_536, address: '192.0.2.1' }, options);
+  const admit = (partnerId: number, imei: string, accountId = world.ours.accountId, isCritical = false) =>
+    call(
+      world.bus,
+      admitPartnerCommand,
+      { partnerId, accountId, imei, proNo: 33_536, address: '192.0.2.1', isCritical },
+      options,
+    );
 
   it('is known by its token, from where it may come', async () => {
     const { id, token } = await partner({ ip_allowlist: ['192.0.2.0/24'] });
@@ -277,5 +284,132 @@ describe('a partner that commands our terminals', () => {
     await expect(callUseCase(world.bus, queuePartnerCommand, bad, options)).rejects.toMatchObject({
       code: 'validation_failed',
     });
+  });
+
+  const refused = { isAdmitted: false, isAboveLevel: true };
+  const sent = { isAdmitted: true };
+
+  it.each([
+    ['none', refused, refused],
+    ['standard', sent, refused],
+    ['critical', sent, sent],
+  ])('may command by its level %s, which each decision is recorded with', async (level, standard, critical) => {
+    const { id } = await partner({ command_level: level });
+    const imei = newImei();
+    await vehicle(imei);
+    const { accountId } = world.ours;
+    expect(await admit(id, imei)).toEqual(standard);
+    expect(await admit(id, imei, accountId, true)).toEqual(critical);
+    const { items } = await owner.get('/api/audit-log?limit=200');
+    const isOfDevice = ({ detail }: Data): boolean => (detail as { imei?: string }).imei === imei;
+    const recorded = items.filter((entry) => String(entry['action']).startsWith('partners.') && isOfDevice(entry));
+    const actionOf = ({ isAdmitted }: { isAdmitted: boolean }) =>
+      isAdmitted ? 'partners.command' : 'partners.command_refused';
+    // The last is the first of the list.
+    expect(recorded.map(({ action }) => action)).toEqual([actionOf(critical), actionOf(standard)]);
+  });
+
+  it('may not send critical commands where device-api does not say what the command is', async () => {
+    const { id: partnerId } = await partner({});
+    const imei = newImei();
+    await vehicle(imei);
+    const unclassified = { partnerId, accountId: world.ours.accountId, imei, proNo: 33_536, address: '192.0.2.1' };
+    expect(await call(world.bus, admitPartnerCommand, unclassified, options)).toEqual(refused);
+  });
+
+  const waiting: [type: string, params: Record<string, unknown>, isCritical: boolean][] = [
+    ['text', { text: 'Hello' }, false],
+    ['text', { text: 'RESET#' }, true],
+    ['control', { command: 4 }, false],
+    ['control', { command: 5 }, true],
+    ['set_parameters', { parameters: [{ id: 1, value: 30 }] }, false],
+    ['set_parameters', { parameters: [{ id: 0x13, value: 'evil.example' }] }, true],
+    ['raw', { message_id: '0x8105', body_hex: '05' }, true],
+    ['capture', { channel: 1 }, false],
+  ];
+
+  it.each(waiting)('queues %s %j by its level', async (type, params, isCritical) => {
+    const imei = newImei();
+    const { id: vehicleId } = await vehicle(imei);
+    const queue = async (level: string): Promise<unknown> => {
+      const { id: partnerId } = await partner({ command_level: level });
+      const who = { partnerId, accountId: world.ours.accountId, address: '192.0.2.1' };
+      const wanted = { ...who, imei, type, params };
+      return callUseCase(world.bus, queuePartnerCommand, wanted, options).then(
+        () => 'queued',
+        (error: { code?: string }) => error.code,
+      );
+    };
+    expect(await queue('none')).toBe('permission_denied');
+    expect(await queue('standard')).toBe(isCritical ? 'permission_denied' : 'queued');
+    expect(await queue('critical')).toBe('queued');
+    const { items } = await owner.get(`/api/vehicles/${vehicleId}/commands`);
+    expect(items).toHaveLength(isCritical ? 1 : 2);
+  });
+
+  it.each(['lowered', 'deleted'])('has its queued commands canceled once it is %s', async (change) => {
+    const made = await partner({ command_level: 'critical', command_url: `${hubUrl}/waiting` });
+    const imei = newImei();
+    const { id: vehicleId } = await vehicle(imei);
+    const who = { partnerId: made.id, accountId: world.ours.accountId, address: '192.0.2.1' };
+    const reset = { type: 'control', params: { command: 5 } };
+    const { commandId } = await callUseCase(world.bus, queuePartnerCommand, { ...who, imei, ...reset }, options);
+    const path = `/api/vehicles/${vehicleId}/commands/${commandId}`;
+    expect((await owner.get(path)).data).toMatchObject({ status: 'queued' });
+    if (change === 'lowered') await owner.put(`/api/partners/${made.id}`, { command_level: 'standard' });
+    else await owner.delete(`/api/partners/${made.id}`);
+    // The device is reachable from here on, by the server of a partner.
+    await pushed(imei, String((await partner({ command_url: `${hubUrl}/reached` }))['token']));
+    await until(async () => (await owner.get(path)).data['status'] === 'canceled');
+    expect(formsOf(imei)).toEqual([]);
+  });
+});
+
+describe('the command level of a partner', () => {
+  it('is standard without a word, and on records of before there were levels', async () => {
+    const made = await partner({});
+    expect(made).toMatchObject({ command_level: 'standard' });
+    const records = world.deps.database.collection<Partner>('partners');
+    await records.updateOne({ _id: made.id }, { $unset: { commandLevel: '' } });
+    expect((await owner.get(`/api/partners/${made.id}`)).data).toMatchObject({ command_level: 'standard' });
+  });
+
+  it('is changed by an owner alone', async () => {
+    const admin = world.as(await world.user('admin'));
+    const { id } = await partner({});
+    const path = `/api/partners/${id}`;
+    const denied = { status: 403, body: { code: 'permission_denied' } };
+    for (const level of ['none', 'critical']) {
+      expect(await admin.put(path, { command_level: level })).toMatchObject(denied);
+      expect(await admin.post('/api/partners', { name: 'Hub', command_level: level })).toMatchObject(denied);
+    }
+    expect(await admin.put(path, { name: 'Renamed', command_level: 'standard' })).toMatchObject({ status: 200 });
+    expect(await owner.put(path, { command_level: 'everything' })).toMatchObject({ status: 400 });
+    expect((await owner.put(path, { command_level: 'critical' })).data).toMatchObject({ command_level: 'critical' });
+    expect((await admin.put(path, { name: 'Again' })).data).toMatchObject({ command_level: 'critical' });
+    const { items } = await owner.get('/api/audit-log?action=partners.update&limit=200');
+    expect(items).toContainEqual(
+      expect.objectContaining({ target: { type: 'partners', id }, detail: { command_level: 'critical' } }),
+    );
+  });
+
+  it('needs the second factor of an owner who has one', async () => {
+    const careful = await world.user('owner');
+    const client = world.as(careful);
+    const prepared = await client.post('/api/auth/totp');
+    const secret = String(prepared.data['secret']);
+    // The code of the step before counts until this step ends.
+    await until(() => Date.now() % 30_000 < 20_000);
+    const step = stepOf(new Date());
+    expect(await client.post('/api/auth/totp', { code: totpCode(secret, step - 1) })).toMatchObject({ status: 200 });
+    const { id } = await partner({});
+    const change = (more: object) => client.put(`/api/partners/${id}`, { command_level: 'critical', ...more });
+    const required = { status: 401, body: { code: 'two_factor_required' } };
+    expect(await change({})).toMatchObject(required);
+    expect(await change({ code: '000000' })).toMatchObject(required);
+    expect(await client.post('/api/partners', { name: 'Hub', command_level: 'none' })).toMatchObject(required);
+    expect((await owner.get(`/api/partners/${id}`)).data).toMatchObject({ command_level: 'standard' });
+    expect(await client.put(`/api/partners/${id}`, { name: 'Renamed' })).toMatchObject({ status: 200 });
+    expect((await change({ code: totpCode(secret, step) })).data).toMatchObject({ command_level: 'critical' });
   });
 });

@@ -2,6 +2,8 @@ import {
   admitPartnerCommand,
   askPartner,
   findPartnerChannel,
+  levelAllows,
+  type PartnerCommandLevel,
   queuePartnerCommand,
   serve,
   serveUseCase,
@@ -10,10 +12,11 @@ import {
 import { AppError, type Running } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
 import { audit } from '../audit/use-cases.ts';
-import { commandTypes } from '../commands/params.ts';
+import { commandTypes, readParams } from '../commands/params.ts';
 import { queueForVehicle } from '../commands/use-cases.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { recordedDevice } from './channels.ts';
+import { commandLevelOf, isCriticalForPartner } from './command-level.ts';
 import { mayCommand } from './rules.ts';
 import { partnersIn } from './store.ts';
 import { partnerOfHash } from './use-cases.ts';
@@ -41,17 +44,26 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
       const { _id: partnerId, accountId } = partner;
       return { valid: true as const, partnerId, accountId };
     }),
-    serve(deps.bus, admitPartnerCommand, options, async ({ proNo, ...command }) => {
-      const isAdmitted = await isAllowed(deps, command);
-      if (isAdmitted) await noted(deps, command, 'partners.command', { imei: command.imei, pro_no: proNo });
-      return { isAdmitted };
-    }),
+    serve(deps.bus, admitPartnerCommand, options, ({ proNo, isCritical = true, ...command }) =>
+      admit(deps, command, { proNo, isCritical }),
+    ),
     serveUseCase(deps.bus, queuePartnerCommand, options, async ({ type: name, params, ...command }) => {
       const type = commandTypes.find((each) => each === name);
       if (type === undefined) throw new AppError('validation_failed', `There is no command ${name}.`);
-      const vehicle = (await isAllowed(deps, command)) ? await vehicleByImei(deps.records, command.imei) : null;
-      if (vehicle === null || vehicle.accountId !== command.accountId) return { commandId: null };
-      const { commandId } = await queueForVehicle(deps, vehicle, { type, params, createdBy: vehicle.ownerUserId });
+      const level = await levelFor(deps, command);
+      const vehicle = level === null ? null : await vehicleByImei(deps.records, command.imei);
+      if (level === null || vehicle === null || vehicle.accountId !== command.accountId) return { commandId: null };
+      if (!levelAllows(level, isCriticalForPartner(type, readParams(type, params)))) {
+        await noted(deps, command, 'partners.command_refused', { imei: command.imei, type, command_level: level });
+        throw new AppError('permission_denied', "The partner's command_level does not allow this command.");
+      }
+      const { partnerId } = command;
+      const { commandId } = await queueForVehicle(deps, vehicle, {
+        type,
+        params,
+        createdBy: vehicle.ownerUserId,
+        partnerId,
+      });
       await noted(deps, command, 'partners.queue_command', { imei: command.imei, type, command_id: commandId });
       return { commandId };
     }),
@@ -65,12 +77,32 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
   ];
 }
 
-/** A partner commands devices of its own account alone, whose numbers begin as its record says. */
-async function isAllowed({ records }: Parts, { partnerId, accountId, imei }: PartnerCommand): Promise<boolean> {
+/** Decides on a command of a partner, and records the decision in the audit log. */
+async function admit(
+  deps: Parts,
+  command: PartnerCommand,
+  { proNo, isCritical }: { readonly proNo: number; readonly isCritical: boolean },
+): Promise<{ isAdmitted: boolean; isAboveLevel?: boolean }> {
+  const level = await levelFor(deps, command);
+  if (level === null) return { isAdmitted: false };
+  const detail = { imei: command.imei, pro_no: proNo };
+  if (levelAllows(level, isCritical)) {
+    await noted(deps, command, 'partners.command', detail);
+    return { isAdmitted: true };
+  }
+  await noted(deps, command, 'partners.command_refused', { ...detail, command_level: level });
+  return { isAdmitted: false, isAboveLevel: true };
+}
+
+/** Returns what a partner may send to a device: null for one of another account, or whose number does not begin as its record says. */
+async function levelFor(
+  { records }: Parts,
+  { partnerId, accountId, imei }: PartnerCommand,
+): Promise<PartnerCommandLevel | null> {
   const partner = await partnersIn(records).find({ accountId }, partnerId);
   const device = await recordedDevice({ records }, imei);
-  if (partner === null || device?.accountId !== accountId) return false;
-  return mayCommand(partner.imeiPrefixes, imei, device.recordedImei);
+  if (partner === null || device?.accountId !== accountId) return null;
+  return mayCommand(partner.imeiPrefixes, imei, device.recordedImei) ? commandLevelOf(partner) : null;
 }
 
 const noted = (deps: Parts, { accountId, partnerId, address }: PartnerCommand, action: string, detail: object) =>

@@ -14,6 +14,7 @@ import type { Deps } from '../../deps.ts';
 import { sortingOf } from '../../fields.ts';
 import { readJsonOrForm } from '../../http/forms.ts';
 import { idParams, shownRecord } from '../../schemas.ts';
+import { commandLevelOf } from './command-level.ts';
 import { pushHeartbeats, pushPositions } from './ingest.ts';
 import { vendorError } from './rules.ts';
 import {
@@ -39,8 +40,12 @@ const shownPartner = (partner: Partner) => ({
   ip_allowlist: [...partner.ipAllowlist],
   token_hint: partner.hint,
   command_url: partner.commandUrl ?? null,
+  command_level: commandLevelOf(partner),
   has_command_token: typeof partner.sealedCommandToken === 'string',
 });
+
+const unauthorized =
+  'No valid credentials; `two_factor_required` where `command_level` changes without a right `code`.';
 
 const managePartners = (deps: Deps): PlatformRoute[] => [
   platformRoute({
@@ -72,7 +77,10 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     body: createPartnerBody,
     response: oneOf(partnerWithToken),
     otherSuccesses: { 201: 'Created; `Location` is the path of the partner.' },
-    errors: { 409: 'The account has as many partners as it may have.' },
+    errors: {
+      401: unauthorized,
+      409: 'The account has as many partners as it may have.',
+    },
     handle: async ({ body, context }) => {
       const { partner, token } = await createPartner(deps, callerOf(context), body);
       return new Reply(
@@ -106,7 +114,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: updatePartnerBody,
     response: oneOf(partnerShown),
-    errors: otherVersion,
+    errors: { ...otherVersion, 401: unauthorized },
     handle: async ({ params, body, context }) => ({
       data: shownPartner(await updatePartner(deps, callerOf(context), params.id, body, expectedVersion(context))),
     }),

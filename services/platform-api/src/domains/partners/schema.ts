@@ -1,6 +1,7 @@
+import { type PartnerCommandLevel, partnerCommandLevels } from '@fleet/bus';
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, text } from '../../fields.ts';
+import { clearable, oneOfWords, text } from '../../fields.ts';
 import { nullable, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
@@ -18,6 +19,8 @@ export interface Partner extends AccountRecord {
   readonly commandUrl?: string | null;
   /** Token for that server, sealed. */
   readonly sealedCommandToken?: string | null;
+  /** What it may send to the account's terminals; absent on earlier records: `standard`. */
+  readonly commandLevel?: PartnerCommandLevel;
 }
 
 const numberPrefixes = Type.Array(Type.String({ pattern: '^\\d{1,20}$' }), { maxItems: 100 });
@@ -33,12 +36,27 @@ const commandUrl = Type.String({
 });
 const commandToken = text(1, 256, { description: 'Token for that server; never shown.' });
 
+const commandLevel = oneOfWords(partnerCommandLevels, {
+  description:
+    'What the partner may send to terminals. `standard`: all but firmware, server changes, factory resets, the parameters and texts that amount to them. Default: `standard`. Only an owner may change it.',
+});
+const levelChange = {
+  command_level: Type.Optional(commandLevel),
+  code: Type.Optional(
+    Type.String({
+      maxLength: 20,
+      description: 'Of the authenticator app, to change `command_level`, where the owner has one.',
+    }),
+  ),
+};
+
 export const createPartnerBody = Type.Object({
   name: text(1, 100),
   imei_prefixes: Type.Optional(numberPrefixes),
   ip_allowlist: Type.Optional(networks),
   command_url: Type.Optional(commandUrl),
   command_token: Type.Optional(commandToken),
+  ...levelChange,
 });
 export type CreatePartnerBody = Static<typeof createPartnerBody>;
 
@@ -49,6 +67,7 @@ export const updatePartnerBody = Type.Object({
   ip_allowlist: Type.Optional(networks),
   command_url: Type.Optional(clearable(commandUrl)),
   command_token: Type.Optional(clearable(commandToken)),
+  ...levelChange,
 });
 export type UpdatePartnerBody = Static<typeof updatePartnerBody>;
 
@@ -62,6 +81,7 @@ const shownFields = {
   token_hint: Type.String({ description: 'Last 4 characters of the token.' }),
   command_url: nullable(Type.String()),
   has_command_token: Type.Boolean(),
+  command_level: commandLevel,
 };
 export const partnerShown = Type.Object(shownFields, { title: 'Partner' });
 export const partnerWithToken = Type.Object(

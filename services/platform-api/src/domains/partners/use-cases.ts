@@ -1,3 +1,4 @@
+import { defaultCommandLevel } from '@fleet/bus';
 import {
   AppError,
   invalid,
@@ -15,6 +16,7 @@ import { insertWithin } from '../../store/limits.ts';
 import type { Records } from '../../store/records.ts';
 import { isLetIn } from '../accounts/standing.ts';
 import { audit } from '../audit/use-cases.ts';
+import { authorizeLevelChange, commandLevelOf } from './command-level.ts';
 import { PartnerDevices } from './devices-store.ts';
 import { commandAddress, partnerGuard } from './partner-hub.ts';
 import { commandTokenPurpose, newToken, tokenHash } from './rules.ts';
@@ -22,21 +24,24 @@ import type { CreatePartnerBody, Partner, UpdatePartnerBody } from './schema.ts'
 import { findPartnerByToken, partnersIn } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log'>;
-type MakeParts = Parts & Pick<Deps, 'config' | 'encryption'>;
+type MakeParts = Parts & Pick<Deps, 'config' | 'database' | 'encryption'>;
 
 const maxPartners = 100;
 
 /** Makes a partner; its token is seen here alone. */
 export async function createPartner(
-  deps: MakeParts & Pick<Deps, 'database'>,
+  deps: MakeParts,
   caller: Caller,
   body: CreatePartnerBody,
 ): Promise<{ partner: Partner; token: string }> {
   const { name, imei_prefixes: imeiPrefixes = [], ip_allowlist: ipAllowlist = [] } = body;
   checkNetworks(ipAllowlist);
+  const { command_level: commandLevel = defaultCommandLevel } = body;
+  await authorizeLevelChange(deps, caller, { from: defaultCommandLevel, to: commandLevel }, body.code);
   const channel = await channelOf(deps, caller, body, { commandUrl: null, sealedCommandToken: null });
   const token = newToken();
-  const fields = { name, imeiPrefixes, ipAllowlist, tokenSha256: tokenHash(token), hint: token.slice(-4), ...channel };
+  const credentials = { tokenSha256: tokenHash(token), hint: token.slice(-4) };
+  const fields = { name, imeiPrefixes, ipAllowlist, ...credentials, ...channel, commandLevel };
   const partner = await insertWithin(
     deps.database,
     {
@@ -47,7 +52,7 @@ export async function createPartner(
     () => partnersIn(deps.records).count(caller),
     () => partnersIn(deps.records).insert(caller, fields),
   );
-  await audit(deps, caller, 'partners.create', { type: 'partners', id: partner._id });
+  await audit(deps, caller, 'partners.create', { type: 'partners', id: partner._id }, { command_level: commandLevel });
   return { partner, token };
 }
 
@@ -66,13 +71,17 @@ export async function updatePartner(
   expectedVersion?: number,
 ): Promise<Partner> {
   const before = await readPartner(deps, caller, id);
-  const { name, imei_prefixes: imeiPrefixes, ip_allowlist: ipAllowlist } = body;
+  const { name, imei_prefixes: imeiPrefixes, ip_allowlist: ipAllowlist, command_level: commandLevel } = body;
   checkNetworks(ipAllowlist ?? []);
-  const change = { ...given({ name, imeiPrefixes, ipAllowlist }), ...(await channelOf(deps, caller, body, before)) };
+  const channel = await channelOf(deps, caller, body, before);
+  await authorizeLevelChange(deps, caller, { from: commandLevelOf(before), to: commandLevel }, body.code);
+  const change = { ...given({ name, imeiPrefixes, ipAllowlist, commandLevel }), ...channel };
   const partner = await partnersIn(deps.records).update(caller, id, change, expectedVersion);
   if (partner === null) throw notFound(id);
   deps.partnerChannels.forget();
-  await audit(deps, caller, 'partners.update', { type: 'partners', id });
+  const level = commandLevelOf(partner);
+  const detail = level === commandLevelOf(before) ? {} : { command_level: level };
+  await audit(deps, caller, 'partners.update', { type: 'partners', id }, detail);
   return partner;
 }
 

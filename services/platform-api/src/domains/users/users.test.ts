@@ -30,6 +30,7 @@ describe('roles', () => {
     video: 'yes no yes yes yes yes no',
     administration: 'yes no yes yes no no no',
     billing: 'yes no yes no no no no',
+    partnerCommandLevels: 'yes no yes no no no no',
     accountDeletion: 'yes no yes no no no no',
     accounts: 'yes yes no no no no no',
   };

@@ -1,0 +1,69 @@
+import {
+  type ClassifiedCommand,
+  defaultCommandLevel,
+  isCriticalCommand,
+  levelAllows,
+  type PartnerCommandLevel,
+} from '@fleet/bus';
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import { may } from '../../access/roles.ts';
+import type { Deps } from '../../deps.ts';
+import type { Records } from '../../store/records.ts';
+import { Attempts } from '../auth/attempts.ts';
+import { passSecondFactor } from '../auth/log-in.ts';
+import type { CommandType, ParamsOf } from '../commands/params.ts';
+import type { Command } from '../commands/schema.ts';
+import { findUser } from '../users/use-cases.ts';
+import type { Partner } from './schema.ts';
+import { partnersIn } from './store.ts';
+
+/** What a partner may send to terminals. */
+export const commandLevelOf = ({ commandLevel = defaultCommandLevel }: Pick<Partner, 'commandLevel'>) => commandLevel;
+
+/** Requires an owner for another level, with a code of the authenticator app where the owner has one. */
+export async function authorizeLevelChange(
+  deps: Pick<Deps, 'records' | 'database' | 'encryption'>,
+  caller: Caller,
+  change: { readonly from: PartnerCommandLevel; readonly to: PartnerCommandLevel | undefined },
+  code: string | undefined,
+): Promise<void> {
+  if (change.to === undefined || change.to === change.from) return;
+  if (!may(caller.role, 'partnerCommandLevels'))
+    throw new AppError('permission_denied', 'Only an owner of the account may change command_level.');
+  const user = await findUser(deps.records, caller, caller.userId);
+  if (user === null) throw new AppError('permission_denied', 'Only a user of the account may change command_level.');
+  // Guessing codes is limited as it is at the log-in.
+  const attempts = await Attempts.begin(deps, `two-factor of user ${caller.userId}`);
+  await passSecondFactor(deps, user, code, attempts);
+  await attempts.succeeded();
+}
+
+/** True for a queued command that a partner may send only with the level `critical`. */
+export const isCriticalForPartner = (type: CommandType, params: Readonly<Record<string, unknown>>): boolean =>
+  isCriticalCommand(classify(type, params));
+
+function classify(type: CommandType, params: Readonly<Record<string, unknown>>): ClassifiedCommand {
+  switch (type) {
+    case 'control':
+      return { kind: 'terminalControl', command: (params as ParamsOf<'control'>).command };
+    case 'text':
+      return { kind: 'sendText', text: (params as ParamsOf<'text'>).text };
+    case 'set_parameters':
+      return { kind: 'setParameters', parameters: (params as ParamsOf<'set_parameters'>).parameters };
+    case 'raw':
+      return { kind: 'raw' };
+    default:
+      return { kind: 'wakeUp' };
+  }
+}
+
+/** False for a queued command of a partner whose level has been lowered, or that has been deleted, since the command was queued. */
+export async function mayStillSend(records: Records, command: Command): Promise<boolean> {
+  const { partnerId, accountId, type, params } = command;
+  if (partnerId === undefined) return true;
+  const partner = await partnersIn(records).find({ accountId }, partnerId);
+  if (partner === null) return false;
+  const isCritical = isCriticalForPartner(type, JSON.parse(params) as Record<string, unknown>);
+  return levelAllows(commandLevelOf(partner), isCritical);
+}
