@@ -68,12 +68,12 @@ export class AddressGuard {
   /** The URL, or what is wrong with it. */
   #parse(text: string): URL | string {
     const { allowHttp } = this.#options;
-    if (text.length > maxUrlLength) return `must NOT have more than ${maxUrlLength} characters`;
+    if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
     if (!URL.canParse(text)) return 'must be a URL';
     const url = new URL(text);
     if (url.protocol !== 'https:' && !(allowHttp && url.protocol === 'http:')) return 'must be an https URL';
-    if (url.username !== '' || url.password !== '') return 'must NOT have a user name or a password';
-    if (text.includes('#')) return 'must NOT have a fragment';
+    if (url.username !== '' || url.password !== '') return 'must not have a user name or a password';
+    if (text.includes('#')) return 'must not have a fragment';
     const port = url.port === '' ? (url.protocol === 'https:' ? httpsPort : httpPort) : Number(url.port);
     if (port !== httpsPort && port < firstFreePort && !(allowHttp && port === httpPort))
       return 'must have the port 443 or one from 1024 to 65535';

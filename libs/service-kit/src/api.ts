@@ -16,8 +16,9 @@ import { parseJsonBody, readBytes, readJsonBytes } from './json-body.ts';
 import { isLastResponse, sendLastResponse } from './last-response.ts';
 import { type Logger, shownUrl } from './log.ts';
 import { Reply, type RequestContext, type Route } from './route.ts';
+import { sentNamesOf } from './sent-names.ts';
 import { sendTagged } from './static-content.ts';
-import { compileBody, compileParameters } from './validate.ts';
+import { compileBody, compileParameters, type DescribeFaults } from './validate.ts';
 
 /** The checked parts of a request. */
 export interface RequestInput {
@@ -46,6 +47,8 @@ export interface ApiOptions {
   readonly admit?: (route: Route, input: RequestInput, context: RequestContext) => Promise<void>;
   /** Compiles the check of bodies in the place of `compileBody`. */
   readonly compileBody?: (schema: TSchema) => (raw: unknown, context: RequestContext) => unknown;
+  /** Describes faults of parameters in place of the validator's words. */
+  readonly describeFaults?: DescribeFaults;
   /** Runs around the handler, and around the error of an input that failed a check: idempotency, what all responses have in common. */
   readonly around?: (
     route: Route,
@@ -202,7 +205,7 @@ export function contextOf(request: Request, response: Response, log: Logger): Re
 }
 
 function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
-  const parseQuery = route.query && compileParameters(route.query, 'query');
+  const parseQuery = route.query && compileParameters(route.query, 'query', options.describeFaults);
   const parseParams = route.params && pathParser(route.params, options.hidesBadPaths === true);
   const parseBody = route.body && (options.compileBody ?? compileBody)(route.body);
   const guard: RequestHandler = async (request, response, next) => {
@@ -217,7 +220,7 @@ function routeHandlers(route: Route, options: ApiOptions): RequestHandler[] {
     const readSent = (): Promise<Buffer> => (reading ??= readSentBody(request));
     const checked = await settled(async () => {
       const params = parseParams?.(request.params) ?? {};
-      const query = parseQuery?.(request.query) ?? {};
+      const query = parseQuery?.(request.query, sentNamesOf(context)) ?? {};
       return { params, query, body: await parseSent(readSent, context) };
     });
     const work = async (): Promise<unknown> => {

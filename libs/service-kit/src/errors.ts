@@ -10,6 +10,7 @@ export const errorCodes = {
   token_missing: 401,
   token_invalid: 401,
   token_expired: 401,
+  invalid_credentials: 401,
   signature_invalid: 401,
   two_factor_required: 401,
   share_password: 401,

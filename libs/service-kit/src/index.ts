@@ -62,10 +62,12 @@ export {
   sortParameter,
 } from './paging.ts';
 export { pipeUpstream, type Upstream, upstreamUnreachable } from './pipe-upstream.ts';
+export { plainFaults } from './plain-faults.ts';
 export { compilePlatformBody, ignoredFieldsOf, invalid } from './platform-body.ts';
 export { type Rate, RateLimits } from './rate-limits.ts';
 export type { ResolvedAddress } from './resolve-host.ts';
 export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
+export { SentNames, sentNamesOf } from './sent-names.ts';
 export { ShortCache } from './short-cache.ts';
 export { type SignatureVerdict, signQuery, verifyQuery } from './signed-query.ts';
 export { sendTagged, staticContent, staticDocument } from './static-content.ts';

@@ -219,7 +219,7 @@ class Schemas {
     const { title: name, ...rest } = schema as { title?: unknown };
     const shown: Record<string, unknown> = {};
     for (const [key, part] of Object.entries(rest)) {
-      if (key === 'errorMessage' || key === 'alias') continue;
+      if (key === 'errorMessage' || key === 'alias' || key === 'trim') continue;
       shown[key] = key === 'properties' ? this.eachPublished(part) : values.has(key) ? part : this.published(part);
     }
     if (Array.isArray(shown['required']))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Type } from 'typebox';
 import { pageEnvelope, pagingQuery, readPaging, readSorting, sortParameter } from './paging.ts';
+import { plainFaults } from './plain-faults.ts';
 import { compileParameters } from './validate.ts';
 
 const parse = compileParameters(Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name']) }), 'query');
@@ -19,6 +20,20 @@ describe('paging (platform-contract.md, section 1.5)', () => {
     for (const limit of ['0', '-1', 'ten', '1.5']) expect(() => paging({ limit })).toThrow(/parameter limit/);
     for (const page of ['0', '-1']) expect(() => paging({ page })).toThrow(/parameter page/);
     expect(() => paging({ offset: '-1' })).toThrow(/parameter offset/);
+  });
+
+  it('names the range of an offset or page that is too large, and takes every smaller one', () => {
+    const parsePlain = compileParameters(Type.Object(pagingQuery), 'query', plainFaults);
+    expect(() => parsePlain({ offset: '1000000000000000' })).toThrow(
+      'The query parameter offset must be an integer from 0 to 999999999999999.',
+    );
+    expect(() => parsePlain({ page: '99999999999999999999' })).toThrow(
+      'The query parameter page must be an integer from 1 to 999999999999999.',
+    );
+    expect(() => parsePlain({ offset: '-1' })).toThrow('The query parameter offset must be from 0 to 999999999999999.');
+    const last = paging({ limit: '200', page: '999999999999999' });
+    expect(Number.isSafeInteger(last.offset)).toBe(true);
+    expect(last.page).toBe(999_999_999_999_999);
   });
 
   it('tells what was applied; a page past the end is empty', () => {

@@ -5,13 +5,28 @@ import { AppError } from './errors.ts';
 export const defaultPageSize = 50;
 export const maxPageSize = 200;
 
+/** The largest integer of a query: an offset or page above it is 400, one below it and past the end is an empty page. */
+const maxPosition = 999_999_999_999_999;
+
 /** Query parameters of every paged list: `limit` and `offset`, or `page` in the place of `offset`. */
 export const pagingQuery = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, description: `Items of a page, at most ${maxPageSize}.`, default: defaultPageSize }),
   ),
-  offset: Type.Optional(Type.Integer({ minimum: 0, description: 'Items to leave out at the start; 0 without it.' })),
-  page: Type.Optional(Type.Integer({ minimum: 1, description: 'Page from 1, in the place of offset.' })),
+  offset: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: maxPosition,
+      description: 'Items to leave out at the start; 0 without it. Past the end the page is empty.',
+    }),
+  ),
+  page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maxPosition,
+      description: 'Page from 1, in the place of offset. Past the end it is empty.',
+    }),
+  ),
 };
 
 /** The part of a list that was asked for. */
@@ -31,7 +46,8 @@ export function readPaging(query: {
   const limit = Math.min(query.limit ?? defaultPageSize, maxPageSize);
   if (query.page !== undefined && query.offset !== undefined)
     throw new AppError('conflicting_parameters', 'The parameters page and offset exclude each other.');
-  if (query.page !== undefined) return { limit, offset: (query.page - 1) * limit, page: query.page };
+  if (query.page !== undefined)
+    return { limit, offset: Math.min((query.page - 1) * limit, maxPosition), page: query.page };
   const offset = query.offset ?? 0;
   return { limit, offset, page: Math.floor(offset / limit) + 1 };
 }

@@ -10,6 +10,7 @@ const contextWith = (headers: Record<string, string> = {}): RequestContext =>
 const body = Type.Object({
   name: Type.String({ minLength: 1 }),
   phoneNumber: Type.Optional(Type.String({ alias: 'phone_number' })),
+  note: Type.Optional(Type.String({ minLength: 1, trim: true })),
   contact: Type.Optional(Type.Union([Type.Object({ name: Type.String() }), Type.Null()])),
   points: Type.Optional(Type.Array(Type.Object({ lat: Type.Number() }))),
   attributes: Type.Optional(Type.Object({}, { additionalProperties: true })),
@@ -72,17 +73,37 @@ describe('bodies of the Platform API (platform-contract.md, section 1.1)', () =>
     });
   });
 
+  it('names a field as it was sent', () => {
+    expect(refusalOf({ name: 'a', phone_number: 7 })).toMatchObject({
+      message: 'The field phone_number must be a string.',
+      details: [{ path: '/phone_number', message: 'must be a string' }],
+    });
+    expect(refusalOf({ name: 'a', phoneNumber: 7 })).toMatchObject({
+      message: 'The field phoneNumber must be a string.',
+      details: [{ path: '/phoneNumber', message: 'must be a string' }],
+    });
+  });
+
+  it('trims text whose schema says so, before the check', () => {
+    expect(parse({ name: 'a', note: ' \u00a0b c\n', contact: { name: ' d ' } }, contextWith())).toEqual({
+      name: 'a',
+      note: 'b c',
+      contact: { name: ' d ' },
+    });
+    expect(refusalOf({ name: 'a', note: ' \t' })).toMatchObject({ message: 'The field note must not be empty.' });
+  });
+
   it('names every fault, twenty at most', () => {
     expect(refusalOf({ phoneNumber: 7, points: [{ lat: 'x' }] })).toMatchObject({
       code: 'validation_failed',
       message: 'The field name is missing.',
       details: [
         { path: '/name', message: 'is missing' },
-        { path: '/phoneNumber', message: 'must be string' },
-        { path: '/points/0/lat', message: 'must be number' },
+        { path: '/phoneNumber', message: 'must be a string' },
+        { path: '/points/0/lat', message: 'must be a number' },
       ],
     });
     expect(refusalOf({ name: 'a', points: Array.from({ length: 30 }, () => ({})) }).details).toHaveLength(20);
-    expect(refusalOf([]).message).toBe('The body must be object.');
+    expect(refusalOf([]).message).toBe('The body must be an object.');
   });
 });

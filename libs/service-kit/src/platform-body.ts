@@ -3,8 +3,10 @@ import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { AppError, type ErrorDetail } from './errors.ts';
 import { lazyCheck } from './lazy-check.ts';
+import { plainFaults } from './plain-faults.ts';
 import type { RequestContext } from './route.ts';
-import { faultOf, maxDetails } from './validate.ts';
+import { type SentNames, sentNamesOf } from './sent-names.ts';
+import { maxDetails } from './validate.ts';
 
 const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, strictNumbers: true, verbose: true });
 addFormats.default(ajv);
@@ -17,8 +19,17 @@ type Schema = TSchema & {
   readOnly?: boolean;
   /** Another spelling of the name that is accepted too: the interface writes some names in camelCase. */
   alias?: string;
+  /** True for text whose blanks at the ends do not count: they are removed before the check. */
+  trim?: boolean;
   additionalProperties?: unknown;
 };
+
+/** What is found while a body is read. */
+interface Found {
+  /** JSON pointers to fields beside the known ones. */
+  readonly unknown: string[];
+  readonly names: SentNames;
+}
 
 const ignored = new WeakMap<RequestContext, readonly string[]>();
 
@@ -27,17 +38,18 @@ export const ignoredFieldsOf = (context: RequestContext): readonly string[] => i
 
 /**
  * Compiles the check of a Platform API body (platform-contract.md, sections 1.1 and 1.4): `data` as the only key is unwrapped; other spellings of a name are
- * taken; unknown and read-only fields are left out and remembered for `meta.ignored_fields`, or refused with `X-Strict-Body: true`; every fault is a detail.
+ * taken; text is trimmed where its schema says so; unknown and read-only fields are left out and remembered for `meta.ignored_fields`, or refused with `X-Strict-Body: true`; every fault is a detail.
  */
 export function compilePlatformBody(schema: TSchema): (raw: unknown, context: RequestContext) => unknown {
   const check = lazyCheck(ajv, schema);
   return (raw, context) => {
     const unknown: string[] = [];
-    const value = known(schema, unwrap(raw, schema), '', unknown);
+    const names = sentNamesOf(context);
+    const value = known(schema, unwrap(raw, schema), '', { unknown, names });
     if (unknown.length > 0 && context.request.get('x-strict-body') === 'true') throw unknownFields(unknown);
     ignored.set(context, unknown);
     if (check(value)) return value;
-    throw invalid((check.errors ?? []).map(faultOf));
+    throw names.error(invalid(plainFaults(check.errors ?? [])));
   };
 }
 
@@ -60,29 +72,32 @@ function unwrap(raw: unknown, schema: Schema): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A copy with the known fields alone, under their own names. */
-function known(schema: Schema | undefined, value: unknown, path: string, unknown: string[]): unknown {
+/** Copies a value with the known fields alone, under their own names. */
+function known(schema: Schema | undefined, value: unknown, path: string, found: Found): unknown {
+  if (typeof value === 'string') return partOf(schema, 'trim')?.trim === true ? value.trim() : value;
   const items = partOf(schema, 'items')?.items;
   if (Array.isArray(value))
-    return value.map((item: unknown, at): unknown => known(items, item, `${path}/${at}`, unknown));
+    return value.map((item: unknown, at): unknown => known(items, item, `${path}/${at}`, found));
   const object = partOf(schema, 'properties');
   if (!isObject(value) || object?.properties === undefined) return value;
   const left = new Map(Object.entries(value));
   const copy: Record<string, unknown> = {};
   for (const [name, part] of Object.entries(object.properties)) {
     if (part.readOnly === true) continue;
+    if (part.alias !== undefined && !left.has(name) && left.has(part.alias))
+      found.names.add(`${path}/${name}`, part.alias);
     const given = takeEither(left, name, part.alias, path);
-    if (given !== undefined) copy[name] = known(part, given, `${path}/${name}`, unknown);
+    if (given !== undefined) copy[name] = known(part, given, `${path}/${name}`, found);
   }
   for (const [name, given] of left) {
     if (object.additionalProperties !== undefined && object.additionalProperties !== false) copy[name] = given;
-    else unknown.push(`${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+    else found.unknown.push(`${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
   }
   return copy;
 }
 
-/** The schema itself, or the one of its alternatives, that says what an object or a list holds. */
-const partOf = (schema: Schema | undefined, keyword: 'items' | 'properties'): Schema | undefined =>
+/** The schema itself, or the one of its alternatives, that has a keyword. */
+const partOf = (schema: Schema | undefined, keyword: 'items' | 'properties' | 'trim'): Schema | undefined =>
   schema?.[keyword] === undefined ? schema?.anyOf?.find((part) => part[keyword] !== undefined) : schema;
 
 function takeEither(left: Map<string, unknown>, name: string, alias: string | undefined, path: string): unknown {

@@ -3,7 +3,9 @@ import addFormats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
 import { AppError, type ErrorDetail } from './errors.ts';
 import { finiteNumber } from './finite-number.ts';
-import { lazyCheck, type SchemaCheck } from './lazy-check.ts';
+import { lazyCheck } from './lazy-check.ts';
+import { ownMessage } from './plain-faults.ts';
+import { SentNames } from './sent-names.ts';
 
 // verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity.
 const options = { useDefaults: true, strict: false, strictNumbers: true, verbose: true } as const;
@@ -23,13 +25,13 @@ parameterAjv.addKeyword({
 });
 for (const each of [ajv, parameterAjv]) each.addFormat('uint64', true);
 
-/** Compiles a check that fills in defaults and answers the value, or throws a 400 whose sentence names the faulty part. */
-export function compileBody(schema: TSchema): (value: unknown) => unknown {
+/** Compiles a check that fills in defaults and returns the value, or throws a 400 whose sentence names the faulty part. */
+export function compileBody(schema: TSchema, describe: DescribeFaults = faultsOf): (value: unknown) => unknown {
   const check = lazyCheck(ajv, schema);
   return (value) => {
     if (!check(value)) {
-      const details = (check.errors ?? []).map(faultOf);
-      throw new AppError('validation_failed', sentence('The body', 'body field', firstError(check)), { details });
+      const details = describe(check.errors ?? []);
+      throw new AppError('validation_failed', sentence('The body', 'body field', details[0]), { details });
     }
     const name = negativeZero(schema, value);
     if (name === undefined) return value;
@@ -65,29 +67,31 @@ function negativeZero(schema: BodySchema, value: unknown, path: readonly string[
 export function compileParameters(
   schema: TObject,
   kind: 'query' | 'path',
-): (raw: Readonly<Record<string, unknown>>) => unknown {
+  describe: DescribeFaults = faultsOf,
+): (raw: Readonly<Record<string, unknown>>, names?: SentNames) => unknown {
   const properties = Object.entries(schema.properties as Record<string, ParameterSchema>);
   const check = lazyCheck(parameterAjv, {
     ...schema,
     properties: Object.fromEntries(properties.map(([name, property]) => [name, checkable(property)])),
   });
-  return (raw) => {
+  return (raw, names = new SentNames()) => {
     const value: Record<string, unknown> = {};
     for (const [name, property] of properties) {
       const text = eitherOf(raw, name, property.alias);
+      if (property.alias !== undefined && raw[name] === undefined && text !== undefined)
+        names.add(`/${name}`, property.alias);
       if (text === undefined) {
         // Ajv fills in all other defaults.
         if (isUint64(property) && property.default !== undefined) value[name] = BigInt(property.default as number);
         continue;
       }
-      if (typeof text !== 'string')
-        throw new AppError('validation_failed', `The ${kind} parameter ${name} is given more than once.`);
+      if (typeof text !== 'string') throw names.error(givenTwice(kind, name));
       value[name] = fromText(property, text);
     }
     if (check(value)) return value;
-    throw new AppError('validation_failed', sentence('The request', `${kind} parameter`, firstError(check)), {
-      details: (check.errors ?? []).slice(0, maxDetails).map(faultOf),
-    });
+    const details = describe(check.errors ?? []);
+    const message = sentence('The request', `${kind} parameter`, details[0]);
+    throw names.error(new AppError('validation_failed', message, { details: details.slice(0, maxDetails) }));
   };
 }
 
@@ -97,9 +101,16 @@ type ParameterSchema = TSchema & { type?: string; format?: string; default?: unk
 function eitherOf(raw: Readonly<Record<string, unknown>>, name: string, alias: string | undefined): unknown {
   const [value, other] = [raw[name], alias === undefined ? undefined : raw[alias]];
   if (value !== undefined && other !== undefined && value !== other)
-    throw new AppError('conflicting_parameters', `The parameters ${name} and ${alias} say different things.`);
+    throw new AppError('conflicting_parameters', `The parameters ${name} and ${alias} say different things.`, {
+      details: [{ path: `/${name}`, message: `differs from ${alias}` }],
+    });
   return value ?? other;
 }
+
+const givenTwice = (kind: string, name: string): AppError =>
+  new AppError('validation_failed', `The ${kind} parameter ${name} is given more than once.`, {
+    details: [{ path: `/${name}`, message: 'is given more than once' }],
+  });
 
 const isUint64 = (schema: ParameterSchema): boolean => schema.type === 'integer' && schema.format === 'uint64';
 
@@ -113,26 +124,22 @@ function fromText(schema: ParameterSchema, text: string): unknown {
   return text;
 }
 
-const firstError = (check: SchemaCheck): ErrorObject | undefined => check.errors?.[0];
-
-function sentence(whole: string, part: string, error: ErrorObject | undefined): string {
-  if (error === undefined) return `${whole} is invalid.`;
-  const { path, message } = faultOf(error);
-  const name = path.slice(1).replaceAll('/', '.');
-  return `${name === '' ? whole : `The ${part} ${name}`} ${message}.`;
+function sentence(whole: string, part: string, fault: ErrorDetail | undefined): string {
+  if (fault === undefined) return `${whole} is invalid.`;
+  const name = fault.path.slice(1).replaceAll('/', '.');
+  return `${name === '' ? whole : `The ${part} ${name}`} ${fault.message}.`;
 }
 
-/** Where a fault is and what it is, in words for the caller. */
-export function faultOf(error: ErrorObject): ErrorDetail {
+/** Returns the faults that errors of the validator stand for. */
+export type DescribeFaults = (errors: readonly ErrorObject[]) => ErrorDetail[];
+
+/** Describes faults in the words of the validator: those of the Device API. */
+const faultsOf: DescribeFaults = (errors) => errors.map(faultOf);
+
+function faultOf(error: ErrorObject): ErrorDetail {
   if (error.keyword === 'required')
     return { path: `${error.instancePath}/${String(error.params['missingProperty'])}`, message: 'is missing' };
   const allowed = error.params['allowedValues'] as readonly unknown[] | undefined;
   const list = allowed === undefined ? '' : ` (${allowed.map(String).join(', ')})`;
-  return { path: error.instancePath, message: describedBy(error) ?? `${error.message ?? 'is invalid'}${list}` };
-}
-
-/** The schema's own words, which may depend on what was given. */
-function describedBy({ parentSchema, data }: ErrorObject): string | undefined {
-  const { errorMessage } = (parentSchema ?? {}) as { errorMessage?: string | ((value: unknown) => string | undefined) };
-  return typeof errorMessage === 'function' ? errorMessage(data) : errorMessage;
+  return { path: error.instancePath, message: ownMessage(error) ?? `${error.message ?? 'is invalid'}${list}` };
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type BadValue, badQueryValues, badValues } from './testing/bad-values.ts';
 import { type Operation, operationsOf, readDocument, resolved } from './testing/document.ts';
+import { fieldsNamedTwice, wordsOfValidator } from './testing/plain-words.ts';
 import { type Answer, type Client, PlatformWorld } from './testing/platform-world.ts';
 
 // Every operation with every fault, on a machine that may be busy.
@@ -28,7 +29,16 @@ const inPath = /\{(\w+)\}/g;
 const pathOf = ({ path }: Operation, id = '999999999'): string =>
   path.replaceAll(inPath, (_all, name: string) => (name === 'slug' && id === '999999999' ? 'x'.repeat(22) : id));
 
-function ask({ method }: Operation, path: string, body?: unknown): Promise<Answer> {
+/** Sends a request; a 400 must be in plain words and name each field once. */
+async function ask(operation: Operation, path: string, body?: unknown): Promise<Answer> {
+  const answer = await send(operation, path, body);
+  const { error, details = [] } = answer.status === 400 ? faultOf(answer) : { error: '' };
+  expect({ path, words: wordsOfValidator(error, details) }).toEqual({ path, words: [] });
+  expect({ path, twice: fieldsNamedTwice(details) }).toEqual({ path, twice: [] });
+  return answer;
+}
+
+function send({ method }: Operation, path: string, body: unknown): Promise<Answer> {
   if (method === 'get') return client.get(path);
   return method === 'delete' ? client.delete(path, {}, body) : client[method](path, body);
 }
@@ -36,7 +46,8 @@ function ask({ method }: Operation, path: string, body?: unknown): Promise<Answe
 interface Fault {
   readonly status: number;
   readonly code: string;
-  readonly details?: readonly { readonly path: string }[];
+  readonly error: string;
+  readonly details?: readonly { readonly path: string; readonly message: string }[];
 }
 const faultOf = ({ body }: Answer) => body as Fault;
 const placesOf = (answer: Answer): string[] => (faultOf(answer).details ?? []).map(({ path }) => path);

@@ -34,21 +34,42 @@ export const oneOfWords = <const T extends readonly string[]>(
 /** A list of ids; each counts once. */
 export const idList = (maxItems = 10_000) => Type.Array(recordId, { maxItems });
 
+const hasNul = 'must not have the NUL character';
+
 /** Text without the NUL character, which databases do not store. */
 export const text = (minLength: number, maxLength: number, more: { description?: string } = {}) =>
-  Type.String({ minLength, maxLength, pattern: '^[^\\u0000]*$', ...more });
+  Type.String({ minLength, maxLength, pattern: '^[^\\u0000]*$', errorMessage: { pattern: hasNul }, ...more });
+
+/** Text that people read, such as a name or a note: blanks at its ends are removed, and what has nothing else is empty. */
+export const trimmedText = (
+  minLength: number,
+  maxLength: number,
+  more: { description?: string; examples?: string[] } = {},
+) =>
+  Type.String({
+    minLength,
+    maxLength,
+    pattern: minLength === 0 ? '^[^\\u0000]*$' : '^\\s*[^\\s\\u0000][^\\u0000]*$',
+    errorMessage: { pattern: (given: unknown) => (String(given).trim() === '' ? 'must not be empty' : hasNul) },
+    trim: true,
+    ...more,
+  });
 
 /** What the parameter `query` of a list may hold. */
 export const searchText = (fields: string) =>
   Type.Optional(text(0, 200, { description: `Case-insensitive part of ${fields}.` }));
 
 /** A colour as pages show it. */
-export const color = Type.String({ pattern: '^#[0-9A-Fa-f]{6}$', examples: ['#1976D2'] });
+export const color = Type.String({
+  pattern: '^#[0-9A-Fa-f]{6}$',
+  errorMessage: 'must be a colour such as #1976D2',
+  examples: ['#1976D2'],
+});
 
 export const email = Type.String({ format: 'email', maxLength: 254 });
 
 /** As the caller writes it; `phoneAt` reads it. */
-export const phone = text(1, 40, { description: 'E.164 with +; spaces, dashes and brackets are left out.' });
+export const phone = trimmedText(1, 40, { description: 'E.164 with +; spaces, dashes and brackets are left out.' });
 
 /** E.164 of what a caller wrote at a field, or 400. */
 export function phoneAt(path: string, given: string): string {

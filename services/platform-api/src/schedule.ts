@@ -11,9 +11,14 @@ const fields = {
     maxItems: 7,
     description: '1 Monday to 7 Sunday: the days on which it begins.',
   }),
-  from: Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', examples: ['22:00'] }),
+  from: Type.String({
+    pattern: '^([01]\\d|2[0-3]):[0-5]\\d$',
+    errorMessage: 'must be a time of day from 00:00 to 23:59',
+    examples: ['22:00'],
+  }),
   to: Type.String({
     pattern: '^(([01]\\d|2[0-3]):[0-5]\\d|24:00)$',
+    errorMessage: 'must be a time of day from 00:00 to 24:00',
     description: 'Before `from`: on the next day.',
     examples: ['06:00'],
   }),

@@ -6,10 +6,12 @@ import {
   ignoredFieldsOf,
   type Logger,
   onlyOnce,
+  plainFaults,
   type ReceivedRequest,
   Reply,
   type RequestContext,
   type Route,
+  sentNamesOf,
 } from '@fleet/service-kit';
 import { isDatabaseAway } from '@fleet/storage';
 import type { Router } from 'express';
@@ -35,15 +37,22 @@ export const platformApi = ({ log, routes, idempotency, admit }: ApiParts): Rout
     routes,
     bodyLimitBytes,
     compileBody: compilePlatformBody,
+    describeFaults: plainFaults,
     hidesBadPaths: true,
     guard: (route, context) => admit(asPlatformRoute(route), context),
     around: async (route, received, context, handle) => {
+      const handleNamed = () => handle().catch((error: unknown) => withSentNames(error, context));
       const answer = asPlatformRoute(route).isIdempotent
-        ? onlyOnce(idempotency, { caller: callerNameOf(context), body: () => bodyOf(received) }, context, handle)
-        : handle();
+        ? onlyOnce(idempotency, { caller: callerNameOf(context), body: () => bodyOf(received) }, context, handleNamed)
+        : handleNamed();
       return withMeta(await answer.catch(unavailable), context);
     },
   });
+
+/** Throws an error with the names of fields as the caller wrote them. */
+function withSentNames(error: unknown, context: RequestContext): never {
+  throw error instanceof AppError ? sentNamesOf(context).error(error) : error;
+}
 
 /** The checked body, so that its spelling does not count; where a check failed, the text that was sent. */
 const bodyOf = async ({ input, readBytes }: ReceivedRequest): Promise<unknown> =>

@@ -15,6 +15,7 @@ import { Type } from 'typebox';
 import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
+import { trimmedText } from '../../fields.ts';
 import { idParams, nameOf, nullable } from '../../schemas.ts';
 import { matching } from '../../store/account-records.ts';
 import { sendInvitation } from '../auth/passwords.ts';
@@ -29,8 +30,8 @@ const access = { permission: 'accounts' } as const;
 
 /** Where a company is, as it says. */
 const place = {
-  city: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', examples: ['Kochi'] }))),
-  country: Type.Optional(nullable(Type.String({ minLength: 2, maxLength: 100, pattern: '\\S', examples: ['India'] }))),
+  city: Type.Optional(nullable(trimmedText(1, 100, { examples: ['Kochi'] }))),
+  country: Type.Optional(nullable(trimmedText(2, 100, { examples: ['India'] }))),
 };
 
 const openBody = Type.Object({

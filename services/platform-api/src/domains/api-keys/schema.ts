@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { trimmedText } from '../../fields.ts';
 import { nameOf, nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
@@ -31,7 +32,7 @@ export interface ApiKey extends AccountRecord {
 const scope = nameOf(keyScopes);
 
 export const createKeyBody = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),
+  name: trimmedText(1, 100),
   scopes: Type.Optional(
     Type.Array(scope, { minItems: 1, uniqueItems: true, description: 'Without it all but `ingest`.' }),
   ),

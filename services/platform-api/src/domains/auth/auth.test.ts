@@ -133,7 +133,7 @@ describe('POST /api/auth/login', () => {
       await login(invited.email),
     ];
     const bodies = answers.map(({ body }) => ({ ...(body as object), request_id: '' }));
-    expect(bodies[0]).toMatchObject({ status: 401, code: 'token_invalid' });
+    expect(bodies[0]).toMatchObject({ status: 401, code: 'invalid_credentials' });
     for (const body of bodies) expect(body).toEqual(bodies[0]);
   });
 
@@ -219,7 +219,7 @@ describe('one-time codes', () => {
     const code = await send(phone);
     const answer = await verify(phone.replace('+91', '+91 '), code);
     expect(answer.data).toMatchObject({ ...tokenSet, user: { id: user.id } });
-    expect((await verify(phone, code)).body).toMatchObject({ status: 401, code: 'token_invalid' });
+    expect((await verify(phone, code)).body).toMatchObject({ status: 401, code: 'invalid_credentials' });
   });
 
   it('answers the same for a number that nobody has, and sends nothing', async () => {
@@ -430,7 +430,7 @@ describe('two-factor log-in', () => {
     expect((await login(user.email)).body).toMatchObject({ status: 401, code: 'two_factor_required' });
     expect((await login(user.email, testPassword, { code: first })).status).toBe(401);
     expect((await login(user.email, 'wrong password', { code: codeOf(secret) })).body).toMatchObject({
-      code: 'token_invalid',
+      code: 'invalid_credentials',
     });
     const second = codeOf(secret);
     expect((await login(user.email, testPassword, { code: second })).status).toBe(200);

@@ -10,7 +10,8 @@ import { checkSecondFactor } from './two-factor.ts';
 type Parts = Pick<Deps, 'records' | 'database' | 'bus' | 'tokens' | 'encryption' | 'limits' | 'log' | 'background'>;
 
 /** The refusal of a log-in: the same for an unknown identifier, a wrong password and a disabled user. */
-export const wrongLogIn = (): AppError => new AppError('token_invalid', 'The identifier or the password is wrong.');
+export const wrongLogIn = (): AppError =>
+  new AppError('invalid_credentials', 'The identifier or the password is wrong.');
 
 /** Log-in with a password, and with a time-based code where the user has turned that on. */
 export async function logIn(

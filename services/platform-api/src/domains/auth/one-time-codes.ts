@@ -60,9 +60,10 @@ export async function verifyCode(
   const user = await findByPhone(deps.records, phoneNumber);
   const isRight = sent !== null && isSame(deps.encryption.open(sent.sealedCode, purposeOf(phoneNumber)), given.code);
   if (sent === null || user === null || user.disabled || !isRight)
-    throw new AppError('token_invalid', 'The code is wrong, used, or no longer valid.');
+    throw new AppError('invalid_credentials', 'The code is wrong, used, or no longer valid.');
   await passSecondFactor(deps, user, given.totpCode, attempts);
-  if (!(await useUpCode(deps.database, sent))) throw new AppError('token_invalid', 'The code has just been used.');
+  if (!(await useUpCode(deps.database, sent)))
+    throw new AppError('invalid_credentials', 'The code has just been used.');
   await attempts.succeeded();
   await notePhoneVerified(deps.records, user._id, phoneNumber);
   return logUserIn(deps, user, 'code', context);

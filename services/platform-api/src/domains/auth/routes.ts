@@ -45,7 +45,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'login',
     summary: 'Log in with a password',
     description:
-      'Five failures lock an identifier for 15 minutes. 401 `two_factor_required` where a `code` of the authenticator app is due.',
+      'Five failures lock an identifier for 15 minutes. 401 `invalid_credentials` where identifier and password do not match, `two_factor_required` where a `code` of the authenticator app is due.',
     tags,
     access: open,
     bucket: 'login',

@@ -2,7 +2,11 @@ import { Type } from 'typebox';
 import { email, password, personName, phoneNumber } from '../users/fields.ts';
 import { maxPasswordLength } from '../users/passwords.ts';
 
-const code = Type.String({ pattern: '^\\d{6}$', examples: ['123456'] });
+const code = Type.String({
+  pattern: '^\\d{6}$',
+  errorMessage: 'must be a code of 6 digits',
+  examples: ['123456'],
+});
 
 export const registerBody = Type.Object({
   name: personName,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { oneOfWords, text } from '../../fields.ts';
+import { oneOfWords, text, trimmedText } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
@@ -69,12 +69,17 @@ export type SubscriptionShown = Static<typeof subscriptionShown>;
 const gatewayId = text(1, 255);
 
 export const createOrderBody = Type.Object({
-  plan: text(1, 60, { description: 'Key of a plan: GET /api/subscriptions/plans lists them.' }),
+  plan: trimmedText(1, 60, { description: 'Key of a plan: GET /api/subscriptions/plans lists them.' }),
   vehicle_ids: Type.Array(recordId, { minItems: 1, maxItems: 500 }),
   months: Type.Unsafe<number>({ type: 'integer', enum: [...monthChoices] }),
-  coupon: Type.Optional(text(1, 60)),
+  coupon: Type.Optional(trimmedText(1, 60)),
   currency: Type.Optional(
-    Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217. Default: that of the plan file.', examples: ['USD'] }),
+    Type.String({
+      pattern: '^[A-Z]{3}$',
+      errorMessage: 'must be a currency code of 3 capital letters, such as USD',
+      description: 'ISO 4217. Default: that of the plan file.',
+      examples: ['USD'],
+    }),
   ),
 });
 export type CreateOrderBody = Static<typeof createOrderBody>;

@@ -1,5 +1,5 @@
 import { makeParameter } from '@fleet/jt808';
-import { AppError, compileBody, invalid } from '@fleet/service-kit';
+import { AppError, compileBody, invalid, plainFaults } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 
 /** What a command of each type takes: the fields of the Device API, with its defaults. */
@@ -10,11 +10,19 @@ const channel = byte();
 const time = Type.String({
   format: 'date-time',
   pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt][0-9:.]+([Zz]|[+-]\\d\\d:\\d\\d)$',
+  errorMessage: 'must be an RFC 3339 date-time, such as 2026-01-31T08:15:30Z',
 });
-const host = Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._:-]{1,253}$' }));
+const host = Type.Optional(
+  Type.String({ pattern: '^[A-Za-z0-9._:-]{1,253}$', errorMessage: 'must be a host name or an IP address' }),
+);
 const port = Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 }));
 const flag = Type.Boolean({ default: true });
-const hexBytes = (maxBytes: number) => Type.String({ pattern: '^([0-9A-Fa-f]{2})*$', maxLength: 2 * maxBytes });
+const hexBytes = (maxBytes: number) =>
+  Type.String({
+    pattern: '^([0-9A-Fa-f]{2})*$',
+    maxLength: 2 * maxBytes,
+    errorMessage: { pattern: 'must be bytes of two hex digits each' },
+  });
 const parameterId = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
 const clip = {
   channel,
@@ -88,7 +96,10 @@ export const paramsOf = {
   locate: Type.Object({}),
   vehicle_control: Type.Object({ doors: Type.Unsafe<'lock' | 'unlock'>({ type: 'string', enum: ['lock', 'unlock'] }) }),
   raw: Type.Object({
-    message_id: Type.String({ pattern: '^0x[89][0-9A-Fa-f]{3}$' }),
+    message_id: Type.String({
+      pattern: '^0x[89][0-9A-Fa-f]{3}$',
+      errorMessage: 'must be a message id of the platform, from 0x8000 to 0x9fff',
+    }),
     body_hex: Type.Optional(hexBytes(16_384)),
   }),
 };
@@ -102,7 +113,7 @@ export type ParamsOf<T extends CommandType> = Static<(typeof paramsOf)[T]>;
 export const commandTypes = Object.keys(paramsOf) as readonly CommandType[];
 
 const checks = Object.fromEntries(
-  Object.entries(paramsOf).map(([type, schema]) => [type, compileBody(schema)]),
+  Object.entries(paramsOf).map(([type, schema]) => [type, compileBody(schema, plainFaults)]),
 ) as Readonly<Record<CommandType, (value: unknown) => unknown>>;
 
 /** Messages that belong to the session itself: sent at a wrong time they would end it. */

@@ -150,7 +150,7 @@ describe('parameters', () => {
       'set_parameters',
       { parameters: [{ id: -1 }] },
       '/params/parameters/0/id',
-      'The field params.parameters.0.id must be >= 0.',
+      'The field params.parameters.0.id must be from 0 to 4294967295.',
     ],
   ])('%s %j: the fault is told where it is', (type, params, path, message) => {
     const details = [expect.objectContaining({ path })];

@@ -69,7 +69,13 @@ export const extractBody = Type.Object({
     Type.String({ maxLength: 100_000, description: 'What was read elsewhere: text, MRZ lines, or a PDF417 barcode.' }),
   ),
   document_type: Type.Optional(oneOfWords(['auto', ...documentTypes], { description: 'Default: auto.' })),
-  country: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2,3}$', description: 'ISO 3166 code.' })),
+  country: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z]{2,3}$',
+      errorMessage: 'must be a country code of 2 or 3 letters, such as IN',
+      description: 'ISO 3166 code.',
+    }),
+  ),
   store: Type.Optional(Type.Boolean({ description: 'Keep the file, encrypted. Default: false.' })),
 });
 export type ExtractBody = Static<typeof extractBody>;

@@ -33,7 +33,7 @@ export const driverChange = (body: DriverBody): Change<Driver> =>
     address: body.address,
     photoUrl: body.photo_url,
     notes: body.notes,
-    licenseNumber: trimmed(body.license_number, '/license_number'),
+    licenseNumber: body.license_number,
     licenseClass: body.license_class,
     licenseCountry: body.license_country,
     licenseIssueDate: body.license_issue_date,
@@ -41,7 +41,7 @@ export const driverChange = (body: DriverBody): Change<Driver> =>
     dateOfBirth: body.date_of_birth,
     bloodGroup: body.blood_group,
     emergencyContact: contactOf(body.emergency_contact),
-    cardNumber: trimmed(body.card_number, '/card_number'),
+    cardNumber: body.card_number,
     status: body.status,
     attributes: body.attributes === undefined ? undefined : storedAttributes(body.attributes),
   });
@@ -59,13 +59,6 @@ export function checkDates(
 }
 
 const isText = (value: string | null | undefined): value is string => typeof value === 'string';
-
-/** Blanks around a number make no other number. */
-function trimmed(value: string | null | undefined, path: string): string | null | undefined {
-  if (!isText(value)) return value;
-  if (value.trim() === '') throw invalid([{ path, message: 'must not be blank' }]);
-  return value.trim();
-}
 
 const phoneOf = (value: string | null | undefined, path: string): string | null | undefined =>
   isText(value) ? phoneAt(path, value) : value;

@@ -1,6 +1,6 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, clearable, email, idList, oneOfWords, phone, searchText, text } from '../../fields.ts';
+import { attributes, clearable, email, idList, oneOfWords, phone, searchText, trimmedText } from '../../fields.ts';
 import { date, nullable, recordId, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
@@ -38,32 +38,42 @@ export interface Driver extends AccountRecord {
   readonly attributes: string;
 }
 
-const emergencyContact = Type.Object({ name: text(1, 100), phone_number: phone });
-const bloodGroup = Type.String({ pattern: '^(A|B|AB|O)[+-]$', examples: ['AB-'] });
-const webAddress = Type.String({ format: 'uri', pattern: '^https?://', maxLength: 2048 });
+const emergencyContact = Type.Object({ name: trimmedText(1, 100), phone_number: phone });
+const bloodGroup = Type.String({
+  pattern: '^(A|B|AB|O)[+-]$',
+  errorMessage: 'must be a blood group such as AB-',
+  examples: ['AB-'],
+});
+const isAddress = 'must be an address that begins with http:// or https://';
+const webAddress = Type.String({
+  format: 'uri',
+  pattern: '^https?://',
+  maxLength: 2048,
+  errorMessage: { format: isAddress, pattern: isAddress },
+});
 
 const details = {
   phone_number: Type.Optional(clearable(phone)),
   email: Type.Optional(clearable(email)),
-  address: Type.Optional(clearable(text(0, 500))),
+  address: Type.Optional(clearable(trimmedText(0, 500))),
   photo_url: Type.Optional(clearable(webAddress)),
-  notes: Type.Optional(clearable(text(0, 2000))),
-  license_number: Type.Optional(clearable(text(1, 60, { description: 'Unique in the account.' }))),
-  license_class: Type.Optional(clearable(text(1, 40))),
-  license_country: Type.Optional(clearable(text(1, 60))),
+  notes: Type.Optional(clearable(trimmedText(0, 2000))),
+  license_number: Type.Optional(clearable(trimmedText(1, 60, { description: 'Unique in the account.' }))),
+  license_class: Type.Optional(clearable(trimmedText(1, 40))),
+  license_country: Type.Optional(clearable(trimmedText(1, 60))),
   license_issue_date: Type.Optional(clearable(date)),
   license_expiry_date: Type.Optional(clearable(date)),
   date_of_birth: Type.Optional(clearable(date)),
   blood_group: Type.Optional(clearable(bloodGroup)),
   emergency_contact: Type.Optional(clearable(emergencyContact)),
   card_number: Type.Optional(
-    clearable(text(1, 60, { description: 'As the terminal reports it (0x0702, RFID); unique in the account.' })),
+    clearable(trimmedText(1, 60, { description: 'As the terminal reports it (0x0702, RFID); unique in the account.' })),
   ),
   vehicle_ids: Type.Optional(idList(1_000)),
   status: Type.Optional(oneOfWords(driverStatuses)),
   attributes: Type.Optional(attributes),
 };
-const name = text(1, 100);
+const name = trimmedText(1, 100);
 
 export const createDriverBody = Type.Object({ name, ...details });
 export const updateDriverBody = Type.Object({ name: Type.Optional(name), ...details });

@@ -180,6 +180,11 @@ describe('geocoding without providers', () => {
     expect(await status(`vehicleId=${id}&address=qqxxzz%2077`)).toBe(404);
     expect(await status(`vehicleId=${id}`)).toBe(400);
     expect(await status(`vehicleId=${id}&latitude=10`)).toBe(400);
+    for (const name of ['vehicleId', 'vehicle_id'])
+      expect((await owner.get(`${base}/generate-route?${name}=x&${to}`)).body).toMatchObject({
+        error: `The query parameter ${name} must be an integer of at least 1.`,
+        details: [{ path: `/${name}`, message: 'must be an integer of at least 1' }],
+      });
     expect(await status(`vehicleId=${id}&${to}&address=Nairobi`)).toBe(400);
     expect(await status(`vehicleId=${id}&vehicle_id=${silent}&${to}`)).toBe(400);
     expect(await status(`vehicleId=${id}&${to}&alternatives=3`)).toBe(400);
@@ -187,11 +192,20 @@ describe('geocoding without providers', () => {
     expect(await status(to)).toBe(400);
   });
 
+  it.each(['0.30000000000000004', '1e-7', '-1.0259699999999998', '1e1'])(
+    'takes %s, as programs print it, for a latitude',
+    async (latitude) => {
+      expect(await owner.get(`${base}/reverse-geocode?latitude=${latitude}&longitude=20`)).toMatchObject({
+        status: 200,
+      });
+    },
+  );
+
   it.each([
     'reverse-geocode',
     'reverse-geocode?latitude=1',
     'reverse-geocode?latitude=91&longitude=0',
-    'reverse-geocode?latitude=1e1&longitude=0',
+    'reverse-geocode?latitude=1e&longitude=0',
     'reverse-geocode?latitude=1&longitude=181',
     'reverse-geocode?latitude=1&longitude=1&language=e%20n',
     'geocode',

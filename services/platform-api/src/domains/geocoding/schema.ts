@@ -18,6 +18,7 @@ export const reverseQuery = Type.Object({
   language: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$',
+      errorMessage: 'must be a language tag such as en',
       description: 'Language of the address, such as `en`; providers have not all of them.',
     }),
   ),
@@ -31,7 +32,11 @@ export const geocodeQuery = Type.Object({
   }),
   ...bias,
   country: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z]{2}$', description: 'Only in this country, ISO 3166, such as `IN`.' }),
+    Type.String({
+      pattern: '^[A-Za-z]{2}$',
+      errorMessage: 'must be a country code of 2 letters, such as IN',
+      description: 'Only in this country, ISO 3166, such as `IN`.',
+    }),
   ),
   limit,
 });

@@ -27,6 +27,11 @@ const ringOf = (corners: number): number[][] =>
 const lineOf = (points: number): number[][] => Array.from({ length: points }, (_unused, at) => [10, 20 + at / 1_000]);
 
 describe('bodies of geofences', () => {
+  it('have a name and a description without blanks at their ends', async () => {
+    const body = { name: ' North gate ', description: '\n by the river ', coordinates: square };
+    expect((await owner.post(path, body)).data).toMatchObject({ name: 'North gate', description: 'by the river' });
+  });
+
   it('take coordinates in either order', async () => {
     const given = square.map(([latitude, longitude]) => [longitude, latitude]);
     const made = await owner.post(path, { name: 'L', coordinate_order: 'lnglat', coordinates: given });
@@ -46,6 +51,7 @@ describe('bodies of geofences', () => {
   it.each([
     ['no name', { coordinates: square }, '/name'],
     ['an empty name', { name: '', coordinates: square }, '/name'],
+    ['a name of blanks', { name: ' \t ', coordinates: square }, '/name'],
     ['no coordinates', { name: 'X' }, '/coordinates'],
     ['two corners', { name: 'X', coordinates: square.slice(0, 2) }, '/coordinates'],
     ['a bow tie', { name: 'X', coordinates: [square[0], square[2], square[1], square[3]] }, '/coordinates'],

@@ -1,7 +1,7 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { bboxParameter } from '../../coordinates.ts';
-import { attributes, clearable, color, idList, oneOfWords, searchText, text } from '../../fields.ts';
+import { attributes, clearable, color, idList, oneOfWords, searchText, trimmedText } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { clearableSchedule, type Schedule, schedule } from '../../schedule.ts';
 import { nullable, recordId, recordShape } from '../../schemas.ts';
@@ -63,7 +63,7 @@ const details = {
     clearable(Type.Number({ minimum: 10, maximum: 5_000, description: 'Of a corridor, half on each side.' })),
   ),
   color: Type.Optional(clearable(color)),
-  description: Type.Optional(clearable(text(0, 1000))),
+  description: Type.Optional(clearable(trimmedText(0, 1000))),
   notify_on: Type.Optional(
     Type.Array(oneOfWords(geofenceEvents), { maxItems: 20, description: 'Default: enter and exit.' }),
   ),
@@ -81,7 +81,7 @@ const details = {
   ),
   attributes: Type.Optional(attributes),
 };
-const name = text(1, 100);
+const name = trimmedText(1, 100);
 
 export const createGeofenceBody = Type.Object({ name, coordinates, ...details });
 export const updateGeofenceBody = Type.Object({

@@ -125,6 +125,13 @@ describe('mining devices', () => {
     expect(await list(owner, body)).toMatchObject({ status: 400 });
   });
 
+  it('names a filter that is not known, and those that are', async () => {
+    expect((await list(owner, { filters: { colour: 'red' } })).body).toMatchObject({
+      error: expect.stringMatching(/^The field filters\.colour is not a known field: there are status, site, /),
+      details: [{ path: '/filters/colour', message: expect.any(String) }],
+    });
+  });
+
   it("keeps another account's device as it is", async () => {
     const { data } = await owner.post(path, { imei: newImei(), site: 'Ours' });
     expect(await stranger.put(`${path}/${data.id}`, { site: 'Theirs' })).toMatchObject({ status: 404 });

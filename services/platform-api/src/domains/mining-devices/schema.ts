@@ -1,6 +1,6 @@
 import { sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, clearable, oneOfWords, text } from '../../fields.ts';
+import { attributes, clearable, oneOfWords, text, trimmedText } from '../../fields.ts';
 import { nullable, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 import { locationShown } from '../realtime/shown.ts';
@@ -55,16 +55,17 @@ export interface MiningDevice extends AccountRecord {
 }
 
 const fields = {
-  vehicle_no: Type.Optional(clearable(text(1, 40))),
-  permit_no: Type.Optional(clearable(text(1, 60))),
-  site: Type.Optional(clearable(text(1, 100))),
-  owner_name: Type.Optional(clearable(text(1, 100))),
+  vehicle_no: Type.Optional(clearable(trimmedText(1, 40))),
+  permit_no: Type.Optional(clearable(trimmedText(1, 60))),
+  site: Type.Optional(clearable(trimmedText(1, 100))),
+  owner_name: Type.Optional(clearable(trimmedText(1, 100))),
   status: Type.Optional(oneOfWords(miningStatuses, { description: 'Default: pending.' })),
   attributes: Type.Optional(attributes),
 };
 
 const terminalNumber = Type.String({
   pattern: '^(\\d{12}|\\d{15}|\\d{20})$',
+  errorMessage: 'must be a terminal number of 12, 15 or 20 digits',
   description: 'Terminal number of 12, 15 or 20 digits; unique among mining devices.',
   examples: ['868120303960832'],
 });

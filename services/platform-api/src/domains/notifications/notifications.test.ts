@@ -181,6 +181,7 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
     expect(typesIn(await list(from))).toEqual(['ignition_on', 'geofence', 'sos']);
     expect(typesIn(await list(`${from}&to=${Date.parse('2026-01-31T18:30:00Z')}`))).toEqual(['sos']);
     expect(typesIn(await list(`${from}&type=sos,%20geofence`))).toEqual(['geofence', 'sos']);
+    expect(typesIn(await list(`${from}&notification_type=sos`))).toEqual(['sos']);
     expect(typesIn(await list(`${from}&severity=info`))).toEqual(['ignition_on']);
     const page = await list(`${from}&limit=1&offset=1`);
     expect(typesIn(page)).toEqual(['geofence']);
@@ -192,6 +193,16 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
       status: 400,
       code: 'bad_date',
     });
+  });
+
+  it.each(['type', 'notification_type'])('refuses an unknown type in %s, and names it', async (name) => {
+    for (const path of [`${base}/vehicle-notifications/${vehicleId}?${name}=sos,nonsense`, `${base}?${name}=nonsense`])
+      expect((await owner.get(path)).body).toMatchObject({
+        status: 400,
+        code: 'validation_failed',
+        error: `The query parameter ${name} must name notification types; "nonsense" is none.`,
+        details: [{ path: `/${name}`, message: 'must name notification types; "nonsense" is none' }],
+      });
   });
 
   it('refuses other wrong parameters', async () => {

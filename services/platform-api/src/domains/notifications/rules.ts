@@ -15,6 +15,16 @@ export function requireKnownTypes(types: readonly string[], path: string): void 
   if (faults.length > 0) throw invalid(faults);
 }
 
+/** 400 for a filter of a list that names a type which does not exist: nothing found would look like nothing that happened. */
+export function requireKnownFilter(types: readonly string[]): void {
+  const unknown = types.find((type) => kindOf(type) === undefined);
+  if (unknown === undefined) return;
+  const message = `must name notification types; ${JSON.stringify(unknown)} is none`;
+  throw new AppError('validation_failed', `The query parameter type ${message}.`, {
+    details: [{ path: '/type', message }],
+  });
+}
+
 const unknownType = (type: string, path: string): ErrorDetail => ({
   path,
   message: `is no notification type: ${JSON.stringify(type)}`,

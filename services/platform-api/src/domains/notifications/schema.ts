@@ -1,6 +1,6 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, clearable, oneOfWords, text } from '../../fields.ts';
+import { attributes, clearable, oneOfWords, text, trimmedText } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 import { timeParameter } from '../../times.ts';
@@ -87,7 +87,12 @@ export const typeShown = Type.Object(
 const filters = {
   ...pagingQuery,
   sort: sortParameter(['id', 'timestamp'], { default: '-timestamp' }),
-  type: Type.Optional(text(1, 2_000, { description: 'Types, separated by commas, such as `sos,overspeed`.' })),
+  type: Type.Optional(
+    Type.Unsafe<string>({
+      ...text(1, 2_000, { description: 'Notification types, separated by commas, such as `sos,overspeed`.' }),
+      alias: 'notification_type',
+    }),
+  ),
   severity: Type.Optional(oneOfWords(severities)),
   from: Type.Optional(timeParameter),
   to: Type.Optional(timeParameter),
@@ -132,7 +137,7 @@ export const notificationShown = Type.Object(
 );
 export type NotificationShown = Static<typeof notificationShown>;
 
-export const acknowledgeBody = Type.Object({ note: Type.Optional(clearable(text(0, 1_000))) });
+export const acknowledgeBody = Type.Object({ note: Type.Optional(clearable(trimmedText(0, 1_000))) });
 
 export const preferencesBody = Type.Object({
   notification_types: Type.Array(Type.String({ maxLength: 100 }), {
@@ -154,9 +159,7 @@ export const preferencesShown = Type.Object(
 );
 
 export const pushTokenBody = Type.Object({
-  push_token: Type.String({
-    maxLength: 4_096,
-    pattern: '^[^\\u0000]*$',
+  push_token: text(0, 4_096, {
     description: 'Empty: no push messages any more, to the device that device_id names or to all of the user.',
   }),
   platform: Type.Optional(clearable(oneOfWords(pushPlatforms))),

@@ -11,7 +11,7 @@ import { urlsFor } from '../media/urls.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
 import { fittingAttributes } from './content.ts';
-import { dayAt, readRecordDate, windowOfDay } from './rules.ts';
+import { dayAt, readRecordDate, requireKnownFilter, windowOfDay } from './rules.ts';
 import type { ListQuery, Notification, NotificationShown, VehicleListQuery } from './schema.ts';
 import { shownTo } from './shown.ts';
 import {
@@ -184,6 +184,7 @@ function filtersOf({ type, severity }: { type?: string; severity?: string }): Co
     ?.split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
+  requireKnownFilter(types ?? []);
   return {
     ...(types === undefined ? {} : { type: { $in: types } }),
     ...(severity === undefined ? {} : { severity }),

@@ -1,7 +1,7 @@
 import { type PartnerCommandLevel, partnerCommandLevels } from '@fleet/bus';
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, oneOfWords, text } from '../../fields.ts';
+import { clearable, oneOfWords, text, trimmedText } from '../../fields.ts';
 import { nullable, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
@@ -23,8 +23,10 @@ export interface Partner extends AccountRecord {
   readonly commandLevel?: PartnerCommandLevel;
 }
 
-const numberPrefixes = Type.Array(Type.String({ pattern: '^\\d{1,20}$' }), { maxItems: 100 });
-const networks = Type.Array(text(1, 64), {
+const numberPrefixes = Type.Array(Type.String({ pattern: '^\\d{1,20}$', errorMessage: 'must be 1 to 20 digits' }), {
+  maxItems: 100,
+});
+const networks = Type.Array(trimmedText(1, 64), {
   maxItems: 100,
   description: 'Addresses or networks; every address without it.',
 });
@@ -51,7 +53,7 @@ const levelChange = {
 };
 
 export const createPartnerBody = Type.Object({
-  name: text(1, 100),
+  name: trimmedText(1, 100),
   imei_prefixes: Type.Optional(numberPrefixes),
   ip_allowlist: Type.Optional(networks),
   command_url: Type.Optional(commandUrl),
@@ -62,7 +64,7 @@ export type CreatePartnerBody = Static<typeof createPartnerBody>;
 
 /** Another `command_url` has no token until one is given; the partner's own token stays. */
 export const updatePartnerBody = Type.Object({
-  name: Type.Optional(text(1, 100)),
+  name: Type.Optional(trimmedText(1, 100)),
   imei_prefixes: Type.Optional(numberPrefixes),
   ip_allowlist: Type.Optional(networks),
   command_url: Type.Optional(clearable(commandUrl)),

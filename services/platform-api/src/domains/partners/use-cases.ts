@@ -114,7 +114,7 @@ async function channelOf(
 }
 
 async function checkAddress(deps: Pick<Deps, 'config'>, url: string): Promise<void> {
-  if (url.includes('?')) throw invalid([{ path: '/command_url', message: 'must NOT have a query' }]);
+  if (url.includes('?')) throw invalid([{ path: '/command_url', message: 'must not have a query' }]);
   const verdict = await partnerGuard(deps.config).check(commandAddress(url));
   if (verdict.kind !== 'allowed') throw invalid([{ path: '/command_url', message: verdict.reason }]);
 }

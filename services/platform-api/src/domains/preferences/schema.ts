@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { clearable, oneOfWords, text } from '../../fields.ts';
+import { clearable, oneOfWords, trimmedText } from '../../fields.ts';
 import { nullable, recordId, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
@@ -14,7 +14,11 @@ export interface StoredConfig extends AccountRecord {
   readonly json: string;
 }
 
-const clock = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', examples: ['22:00'] });
+const clock = Type.String({
+  pattern: '^([01]\\d|2[0-3]):[0-5]\\d$',
+  errorMessage: 'must be a time of day from 00:00 to 23:59',
+  examples: ['22:00'],
+});
 const quietHours = Type.Object({ from: clock, to: clock });
 
 /** Objects are written as alternatives, so that null is taken and unknown fields inside are found. */
@@ -26,7 +30,7 @@ const center = Type.Object({
 });
 
 const mapFields = {
-  style: text(1, 100),
+  style: trimmedText(1, 100),
   center: orNull(center),
   zoom: Type.Number({ minimum: 0, maximum: 24 }),
   follow: Type.Boolean(),
@@ -45,12 +49,16 @@ const videoFields = {
   audio: Type.Boolean(),
 };
 const plainFields = {
-  language: Type.String({ pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$', examples: ['en', 'pt-BR'] }),
-  timezone: text(1, 60, { description: 'IANA name, such as Asia/Kolkata.' }),
+  language: Type.String({
+    pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$',
+    errorMessage: 'must be a language tag such as en or pt-BR',
+    examples: ['en', 'pt-BR'],
+  }),
+  timezone: trimmedText(1, 60, { description: 'IANA name, such as Asia/Kolkata.' }),
   distance_unit: oneOfWords(['km', 'mi']),
   speed_unit: oneOfWords(['kmh', 'mph', 'kn']),
   volume_unit: oneOfWords(['l', 'gal']),
-  date_format: text(1, 30),
+  date_format: trimmedText(1, 30),
   time_format: oneOfWords(['24h', '12h']),
   theme: oneOfWords(['system', 'light', 'dark']),
 };
@@ -90,13 +98,14 @@ export type Preferences = Static<typeof preferencesValues>;
 
 const provider = Type.String({
   pattern: '^[a-z0-9_-]{1,40}$',
+  errorMessage: 'must be 1 to 40 lower-case letters, digits, hyphens or underscores',
   description: 'One that the installation has configured.',
 });
 const types = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500 });
 const smsFields = {
   enabled: Type.Boolean(),
   provider,
-  sender_id: clearable(text(1, 20)),
+  sender_id: clearable(trimmedText(1, 20)),
   notification_types: types,
   daily_limit: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
   quiet_hours: orNull(quietHours),

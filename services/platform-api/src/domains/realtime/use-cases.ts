@@ -111,7 +111,7 @@ function listed(list: string, name: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  if (parts.length > maxListed) throw badList(name, `must NOT list more than ${maxListed}`);
+  if (parts.length > maxListed) throw badList(name, `must not list more than ${maxListed}`);
   return parts;
 }
 

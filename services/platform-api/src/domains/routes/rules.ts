@@ -100,7 +100,7 @@ export function isDrawnAgain(body: RouteBody, known: StoredRoute): boolean {
 
 /** A route leads from one waypoint to another, or has none. */
 export function checkWaypoints({ waypoints }: RouteBody): void {
-  if (waypoints?.length === 1) throw invalid([{ path: '/waypoints', message: 'must NOT have fewer than 2 items' }]);
+  if (waypoints?.length === 1) throw invalid([{ path: '/waypoints', message: 'must have no items, or at least 2' }]);
 }
 
 /** The waypoints to draw a path through; 400 when there are none. */

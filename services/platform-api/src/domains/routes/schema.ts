@@ -1,6 +1,6 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, color, idList, oneOfWords, searchText, text } from '../../fields.ts';
+import { clearable, color, idList, oneOfWords, searchText, text, trimmedText } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { type Profile, profiles } from '../../maps/providers.ts';
 import { clearableSchedule, type Schedule, schedule } from '../../schedule.ts';
@@ -53,13 +53,13 @@ const pair = Type.Array(Type.Number(), { minItems: 2, maxItems: 2, examples: [[2
 const waypoint = Type.Object({
   lat: latitude,
   lng: longitude,
-  name: Type.Optional(clearable(text(0, 100))),
+  name: Type.Optional(clearable(trimmedText(0, 100))),
   radius_m: Type.Optional(Type.Integer({ minimum: 10, maximum: 5_000, description: 'Default: 50.' })),
   stop_seconds: Type.Optional(clearable(Type.Integer({ minimum: 0, maximum: 86_400 }))),
 });
 
 const details = {
-  description: Type.Optional(clearable(text(0, 1000))),
+  description: Type.Optional(clearable(trimmedText(0, 1000))),
   color: Type.Optional(clearable(color)),
   waypoints: Type.Optional(
     Type.Array(waypoint, {
@@ -92,7 +92,7 @@ const details = {
   speed_limit_kmh: Type.Optional(clearable(Type.Integer({ minimum: 5, maximum: 200 }))),
   active: Type.Optional(Type.Boolean({ description: 'Default: true.' })),
 };
-const name = text(1, 100);
+const name = trimmedText(1, 100);
 
 export const createRouteBody = Type.Object({ name, ...details });
 export const updateRouteBody = Type.Object({ name: Type.Optional(name), ...details });

@@ -1,6 +1,6 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, oneOfWords, text } from '../../fields.ts';
+import { clearable, oneOfWords, text, trimmedText } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 import { vehicleStates } from '../realtime/schema.ts';
@@ -45,13 +45,13 @@ export const maxLiveLinks = 50;
 const destination = Type.Object({
   latitude: Type.Number({ minimum: -90, maximum: 90 }),
   longitude: Type.Number({ minimum: -180, maximum: 180 }),
-  name: Type.Optional(clearable(text(0, 200))),
+  name: Type.Optional(clearable(trimmedText(0, 200))),
 });
 
 export const createBody = Type.Object({
   vehicle_id: recordId,
   expires_in_hours: Type.Integer({ minimum: 1, maximum: 720, default: 24 }),
-  label: Type.Optional(clearable(text(0, 100))),
+  label: Type.Optional(clearable(trimmedText(0, 100))),
   permissions: Type.Optional(Type.Array(oneOfWords(linkPermissions), { minItems: 1, maxItems: 10 })),
   history_minutes: Type.Integer({
     minimum: 0,

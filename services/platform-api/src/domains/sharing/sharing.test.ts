@@ -73,6 +73,16 @@ describe('sharing', () => {
       expect(snake?.status).toBe(200);
     });
 
+    it.each(['phoneNumber', 'phone_number'])('names %s as the caller wrote it', async (name) => {
+      const wrong = [7, '', 'nonsense', ...(name === 'phoneNumber' ? [null] : [])];
+      for (const value of wrong)
+        expect((await owner?.post('/api/vehicle/search-user-for-share', { [name]: value }))?.body).toMatchObject({
+          status: 400,
+          error: expect.stringContaining(`The field ${name} must`),
+          details: [{ path: `/${name}`, message: expect.any(String) }],
+        });
+    });
+
     it('finds nobody by a part, nor a disabled user, nor the caller', async () => {
       expect((await search(newPhone()))?.body).toMatchObject({ status: 404, code: 'user_not_found' });
       expect((await search(guestPhone.slice(0, -1)))?.status).toBe(400);
@@ -176,8 +186,8 @@ describe('sharing', () => {
     });
 
     it.each([
-      ['/secondary_user', { secondaryUser: 'me' }],
-      ['/secondary_user', { secondaryUser: 0 }],
+      ['/secondaryUser', { secondaryUser: 'me' }],
+      ['/secondaryUser', { secondaryUser: 0 }],
       ['/vehicles', { vehicles: [] }],
       ['/vehicles', { vehicles: Array.from({ length: 201 }, (_unused, i) => i + 1) }],
       ['/vehicles/0', { vehicles: ['1'] }],

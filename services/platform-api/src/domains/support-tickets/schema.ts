@@ -1,6 +1,6 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, oneOfWords, searchText, text } from '../../fields.ts';
+import { clearable, oneOfWords, searchText, trimmedText } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 
@@ -26,8 +26,8 @@ export interface SupportTicket extends AccountRecord {
 }
 
 const fields = {
-  subject: text(1, 200),
-  message: text(1, 10_000),
+  subject: trimmedText(1, 200),
+  message: trimmedText(1, 10_000),
   vehicle_id: Type.Optional(clearable(recordId)),
   priority: Type.Optional(oneOfWords(ticketPriorities, { description: 'Default: normal.' })),
 };

@@ -1,9 +1,15 @@
 import { Type } from 'typebox';
+import { trimmedText } from '../../fields.ts';
 import { maxPasswordLength, minPasswordLength } from './passwords.ts';
 
 /** Fields of bodies that say who somebody is. */
-export const personName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
-export const email = Type.String({ maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$', examples: ['ann@fleet.example'] });
+export const personName = trimmedText(1, 100);
+export const email = Type.String({
+  maxLength: 254,
+  pattern: '^[^@\\s]+@[^@\\s]+$',
+  errorMessage: { pattern: 'must be an email address' },
+  examples: ['ann@fleet.example'],
+});
 export const phoneNumber = Type.String({
   maxLength: 40,
   description: 'International, E.164; spaces, dashes and brackets do not count.',
@@ -18,6 +24,7 @@ export const timezone = Type.String({
 });
 export const language = Type.String({
   pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$',
+  errorMessage: { pattern: 'must be a language tag such as en-IN' },
   maxLength: 35,
   description: 'BCP 47.',
   examples: ['en-IN'],

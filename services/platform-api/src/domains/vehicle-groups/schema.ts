@@ -1,6 +1,6 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, color, oneOfWords, searchText, text } from '../../fields.ts';
+import { clearable, color, oneOfWords, searchText, trimmedText } from '../../fields.ts';
 import { nullable, recordId, recordShape } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 import { vehicleStates } from '../realtime/schema.ts';
@@ -23,14 +23,14 @@ const item = Type.Union([recordId, Type.Object({ id: recordId })]);
 const items = Type.Array(item, { maxItems: 10_000, description: 'Ids; an item may also be { "id": n }.' });
 
 const details = {
-  description: Type.Optional(clearable(text(0, 1000))),
+  description: Type.Optional(clearable(trimmedText(0, 1000))),
   color: Type.Optional(clearable(color)),
   parent_group: Type.Optional(clearable(recordId)),
   vehicles: Type.Optional(items),
   geofences: Type.Optional(items),
   drivers: Type.Optional(items),
 };
-const name = text(1, 100, { description: 'Unique among the groups of the same parent.' });
+const name = trimmedText(1, 100, { description: 'Unique among the groups of the same parent.' });
 
 export const createGroupBody = Type.Object({ name, ...details });
 export const updateGroupBody = Type.Object({

@@ -86,7 +86,7 @@ function checkedImei(number: string | null): string | null {
 function checkedYear(year: number | null | undefined, now: Date): number | null | undefined {
   const latest = now.getUTCFullYear() + 1;
   if (year === null || year === undefined || year <= latest) return year;
-  throw invalid([{ path: '/year', message: `must be <= ${latest}` }]);
+  throw invalid([{ path: '/year', message: `must be at most ${latest}` }]);
 }
 
 /** True for IANA names alone: Intl takes offsets such as +05:30 too. */

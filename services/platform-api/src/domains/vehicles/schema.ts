@@ -1,6 +1,6 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, clearable, oneOfWords, searchText, text } from '../../fields.ts';
+import { attributes, clearable, oneOfWords, searchText, text, trimmedText } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 import type { AccountRecord } from '../../store/account-records.ts';
 import { subscriptionShown } from '../billing/schema.ts';
@@ -71,40 +71,44 @@ export const cameraUtcOffsetPattern = '^([+-](0\\d|1[01]):[0-5]\\d|[+-]12:00|\\+
 
 const channel = Type.Object({
   channel_id: Type.Integer({ minimum: 1, maximum: 37 }),
-  name: Type.Optional(text(0, 100)),
+  name: Type.Optional(trimmedText(0, 100)),
   enabled: Type.Optional(Type.Boolean()),
   has_audio: Type.Optional(Type.Boolean()),
 });
 
 /** What POST and PUT take beside the vehicle's number. */
 const details = {
-  name: Type.Optional(clearable(text(0, 100, { description: 'Default: the vehicle number.' }))),
+  name: Type.Optional(clearable(trimmedText(0, 100, { description: 'Default: the vehicle number.' }))),
   imei: Type.Optional(
     clearable(
       Type.String({
         pattern: '^(\\d{12}|\\d{15}|\\d{20})$',
+        errorMessage: 'must be a terminal number of 12, 15 or 20 digits',
         description: 'Terminal number: 12 or 20 digits, 15 for devices of partners.',
         examples: ['013800138000'],
       }),
     ),
   ),
   vehicle_type: Type.Optional(clearable(oneOfWords(vehicleTypes, { description: 'Default: other.' }))),
-  make: Type.Optional(clearable(text(1, 60))),
-  model: Type.Optional(clearable(text(1, 60))),
+  make: Type.Optional(clearable(trimmedText(1, 60))),
+  model: Type.Optional(clearable(trimmedText(1, 60))),
   year: Type.Optional(clearable(Type.Integer({ minimum: 1900, maximum: 2200, description: 'Next year at most.' }))),
-  color: Type.Optional(clearable(text(1, 40))),
-  vin: Type.Optional(clearable(Type.String({ pattern: '^[A-Za-z0-9]{11,17}$' }))),
+  color: Type.Optional(clearable(trimmedText(1, 40))),
+  vin: Type.Optional(
+    clearable(Type.String({ pattern: '^[A-Za-z0-9]{11,17}$', errorMessage: 'must be 11 to 17 letters and digits' })),
+  ),
   fuel_type: Type.Optional(clearable(oneOfWords(fuelTypes))),
   tank_capacity_l: Type.Optional(clearable(Type.Number({ minimum: 1, maximum: 100_000 }))),
   speed_limit_kmh: Type.Optional(clearable(Type.Integer({ minimum: 10, maximum: 200 }))),
   odometer_km: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000_000 })),
   timezone: Type.Optional(
-    clearable(text(1, 60, { description: "IANA name, such as Asia/Kolkata. Default: the account's." })),
+    clearable(trimmedText(1, 60, { description: "IANA name, such as Asia/Kolkata. Default: the account's." })),
   ),
   camera_utc_offset: Type.Optional(
     clearable(
       Type.String({
         pattern: cameraUtcOffsetPattern,
+        errorMessage: 'must be an offset from -12:00 to +14:00, such as +08:00',
         description: "The terminal's own clock. Default: +08:00.",
         examples: ['+08:00'],
       }),
@@ -118,7 +122,7 @@ const details = {
   attributes: Type.Optional(attributes),
 };
 
-const vehicleNo = text(1, 20, { description: 'Kept in upper case without spaces; unique in the account.' });
+const vehicleNo = trimmedText(1, 20, { description: 'Kept in upper case without spaces; unique in the account.' });
 
 export const createVehicleBody = Type.Object({ vehicle_no: vehicleNo, ...details });
 export const updateVehicleBody = Type.Object({ vehicle_no: Type.Optional(vehicleNo), ...details });

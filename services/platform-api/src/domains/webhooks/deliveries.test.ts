@@ -110,6 +110,11 @@ describe('deliveries', () => {
       (await client.get(`${at}/deliveries?${query}`)).items.map((item) => item['delivery_id']);
     expect(await found('status=failed')).toEqual([first]);
     expect(await found('type=geofence')).toEqual([second]);
+    expect(await found('notification_type=geofence')).toEqual([second]);
+    expect((await client.get(`${at}/deliveries?notification_type=nonsense`)).body).toMatchObject({
+      status: 400,
+      details: [{ path: '/notification_type', message: 'must name notification types; "nonsense" is none' }],
+    });
     expect(await found('imei=00000000013800138000')).toEqual([second, first]);
     expect(await found('imei=1')).toEqual([]);
     expect(await found('to=2026-01-31T09:00:00Z')).toEqual([first]);

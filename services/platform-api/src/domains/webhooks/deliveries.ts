@@ -10,7 +10,7 @@ import {
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readMoment } from '../../times.ts';
-import { requireKnownType } from '../notifications/rules.ts';
+import { requireKnownFilter, requireKnownType } from '../notifications/rules.ts';
 import { type ListDeliveriesQuery, type ReplayBody, replayedStatuses, type TestBody } from './delivery-schema.ts';
 import { statusOf } from './rules.ts';
 import { webhookRecordsOf } from './store.ts';
@@ -33,6 +33,7 @@ export async function listDeliveries(
 ): Promise<PageItems<DeliverySummary>> {
   await getWebhook(deps, caller, id);
   const { status, type, imei, from, to } = query;
+  if (type !== undefined) requireKnownFilter([type]);
   const filter = {
     status,
     type,

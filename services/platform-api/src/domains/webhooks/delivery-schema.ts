@@ -13,9 +13,18 @@ export const listDeliveriesQuery = Type.Object({
   ...pagingQuery,
   sort: sortParameter(['id', 'created_at']),
   status: Type.Optional(oneOfWords(deliveryStatuses)),
-  type: Type.Optional(text(1, 100, { description: 'A notification type, such as `sos`.' })),
+  type: Type.Optional(
+    Type.Unsafe<string>({
+      ...text(1, 100, { description: 'A notification type, such as `sos`.' }),
+      alias: 'notification_type',
+    }),
+  ),
   imei: Type.Optional(
-    Type.String({ pattern: '^\\d{1,20}$', description: 'Terminal number, with or without leading zeros.' }),
+    Type.String({
+      pattern: '^\\d{1,20}$',
+      errorMessage: 'must be a terminal number of 1 to 20 digits',
+      description: 'Terminal number, with or without leading zeros.',
+    }),
   ),
   from: Type.Optional(timeParameter),
   to: Type.Optional(timeParameter),

@@ -1,6 +1,6 @@
 import type { WebhookRecord } from '@fleet/storage';
 import { type Static, Type } from 'typebox';
-import { clearable, idList, text } from '../../fields.ts';
+import { clearable, idList, trimmedText } from '../../fields.ts';
 import { nullable, recordId, recordShape, time } from '../../schemas.ts';
 
 /** Where a user wants to be told of notifications. */
@@ -14,10 +14,11 @@ const secret = Type.String({
   minLength: 8,
   maxLength: 128,
   pattern: '^[\\x21-\\x7e]*$',
+  errorMessage: { pattern: 'must have visible ASCII characters only' },
   description: 'Visible ASCII; sent as X-Webhook-Secret. Made here when absent.',
 });
 const options = {
-  name: Type.Optional(clearable(text(0, 100))),
+  name: Type.Optional(clearable(trimmedText(0, 100))),
   notification_types: Type.Optional(
     Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500, description: 'Empty: all.' }),
   ),
@@ -25,7 +26,12 @@ const options = {
   headers: Type.Optional(
     Type.Unsafe<Record<string, string>>({
       type: 'object',
-      additionalProperties: { type: 'string', maxLength: 1_000, pattern: '^[\\x20-\\x7e]*$' },
+      additionalProperties: {
+        type: 'string',
+        maxLength: 1_000,
+        pattern: '^[\\x20-\\x7e]*$',
+        errorMessage: { pattern: 'must have printable ASCII characters only' },
+      },
       maxProperties: 10,
       description: 'Headers that are sent beside the platform’s own.',
     }),
