@@ -54,6 +54,24 @@ describe('live video', () => {
     expect(shareOfTone(sound, clip.spec.toneHz * 2)).toBeLessThan(0.1);
   }, 60_000);
 
+  it('plays AAC without ADTS at the rate and channels that the terminal reports', async () => {
+    const terminal = await world.terminal({
+      look: { audio: 'aac-raw' },
+      camera: { video: 'h264', audio: 'aac-raw' },
+    });
+    const clip = await terminal.options.clips?.(1, 'main');
+    if (clip === undefined) throw new Error('the terminal has no camera');
+    await startLive(terminal);
+    const viewer = watch(terminal);
+    await until('three seconds of pictures', () => viewer.pictures.length >= 45);
+    viewer.leave();
+    expect(viewer.header).toEqual({ video: true, audio: true });
+    const sound = await soundOf(viewer.bytes);
+    expect(sound.length).toBeGreaterThan(2 * 8000);
+    expect(shareOfTone(sound, clip.spec.toneHz)).toBeGreaterThan(0.8);
+    expect(terminal.received(0x9003)).toHaveLength(1);
+  }, 60_000);
+
   it('answers "already streaming" without disturbing the camera', async () => {
     const terminal = await world.terminal();
     await startLive(terminal);

@@ -76,7 +76,7 @@ All:
   --help              this text
 fleet and terminal:
   --channels N        cameras of each terminal (2)            --interval T       a location each T (10s)
-  --video h264|h265   --audio g711a|g711u|g726|adpcm|aac|none
+  --video h264|h265   --audio g711a|g711u|g726|adpcm|aac|aac-raw|none
   --media-host H      stream to H whatever the platform names
   --recordings N      recordings of a minute on each camera's disk at the start (60); from then
                       on it records, and keeps a day. 0: no recordings
@@ -200,7 +200,7 @@ function cameraOptions(values: Values): CameraOptions {
   return {
     channels: whole(values, 'channels', 2, [0, 16]),
     video: oneOf(values, 'video', 'h264', ['h264', 'h265']),
-    audio: oneOf(values, 'audio', 'g711a', ['g711a', 'g711u', 'g726', 'adpcm', 'aac', 'none']),
+    audio: oneOf(values, 'audio', 'g711a', ['g711a', 'g711u', 'g726', 'adpcm', 'aac', 'aac-raw', 'none']),
     cacheDir: values['cache-dir'] ?? defaultCacheDir(),
     mediaHost: values['media-host'],
     recordings: whole(values, 'recordings', 60, [0, 20_000]),

@@ -165,6 +165,17 @@ describe('AAC without ADTS', () => {
     await configured.stop();
   });
 
+  it('is queried for again with the next stream when the terminal was not connected', async () => {
+    const imei = randomImei();
+    const before = await watch(imei, 1);
+    expect(before.audio[0]?.body.toString('hex')).toBe('af001588');
+    const gateway = fakeGateway(world.bus, imei, async ({ command }) => {
+      if (command.kind === 'queryAvAttributes') await saveTerminalAudio(world.redis, imei, audio);
+    });
+    expect(await soundOf(await watch(imei, 2))).toMatchObject(stereo);
+    await gateway.stop();
+  });
+
   it('is taken for 8 kHz mono when the terminal does not reply, and is not queried again', async () => {
     const imei = randomImei();
     const gateway = fakeGateway(world.bus, imei);

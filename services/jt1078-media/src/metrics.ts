@@ -4,12 +4,20 @@ import type { StreamRegistry } from './domain/stream-registry.ts';
 import type { IngestCounters } from './ingest/camera-connection.ts';
 import type { Transcoders } from './transcode/transcoders.ts';
 
-type TotalName = 'packets' | 'bytes' | 'lostPackets' | 'brokenFrames' | 'droppedTags' | 'reconnects';
+type TotalName =
+  | 'packets'
+  | 'bytes'
+  | 'lostPackets'
+  | 'repeatedPackets'
+  | 'brokenFrames'
+  | 'droppedTags'
+  | 'reconnects';
 
 const TOTALS: Readonly<Record<TotalName, [name: string, help: string]>> = {
   packets: ['media_packets_total', 'JT/T 1078 packets taken'],
   bytes: ['media_received_bytes_total', 'bytes of JT/T 1078 packets taken'],
   lostPackets: ['media_lost_packets_total', 'packets missing by their sequence'],
+  repeatedPackets: ['media_repeated_packets_total', 'packets dropped because they had come before'],
   brokenFrames: ['media_broken_frames_total', 'frames dropped because a part was missing'],
   droppedTags: ['media_dropped_frames_total', 'frames that slow viewers did not get'],
   reconnects: ['media_camera_reconnects_total', 'connections that took a running stream over'],

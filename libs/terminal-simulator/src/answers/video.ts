@@ -1,4 +1,5 @@
 import {
+  audioSampleRates,
   avAttributesResponse,
   fileUploadControl,
   fileUploadRequest,
@@ -91,10 +92,15 @@ export const videoHandlers: Handlers = {
   ...Object.fromEntries([0x9301, 0x9302, 0x9303, 0x9304, 0x9305, 0x9306].map((messageId) => [messageId, acceptOnly])),
   ...handle(queryAvAttributes, (_body, _message, terminal) => {
     const { camera, channels, edition } = terminal.options;
+    const {
+      payloadType = PayloadType.G711A,
+      channels: audioChannels = 1,
+      sampleRate = 8000,
+    } = audioForm(camera.audio) ?? {};
     const attributes = {
-      audioCodec: audioForm(camera.audio)?.payloadType ?? PayloadType.G711A,
-      audioChannels: 1,
-      audioSampleRate: 0, // every clip has 8 kHz
+      audioCodec: payloadType,
+      audioChannels,
+      audioSampleRate: audioSampleRates.indexOf(sampleRate),
       audioBitDepth: 1,
       audioFrameLength: 320,
       audioOutput: 1,

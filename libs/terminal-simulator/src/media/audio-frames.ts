@@ -5,6 +5,7 @@ import type { AudioCodec, ClipSpec } from './clip-spec.ts';
 export interface AudioForm {
   payloadType: number;
   sampleRate: number;
+  channels: number;
   /** ffmpeg output arguments. */
   output: readonly string[];
   /** Bytes of one frame as ffmpeg gives it; null when frames say their own length (ADTS). */
@@ -16,6 +17,7 @@ const FORMS: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioForm>> = {
   g711a: {
     payloadType: PayloadType.G711A,
     sampleRate: 8000,
+    channels: 1,
     output: ['-f', 'alaw'],
     frameBytes: 320,
     frameMs: 40,
@@ -23,6 +25,7 @@ const FORMS: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioForm>> = {
   g711u: {
     payloadType: PayloadType.G711U,
     sampleRate: 8000,
+    channels: 1,
     output: ['-f', 'mulaw'],
     frameBytes: 320,
     frameMs: 40,
@@ -30,6 +33,7 @@ const FORMS: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioForm>> = {
   g726: {
     payloadType: PayloadType.G726,
     sampleRate: 8000,
+    channels: 1,
     output: ['-c:a', 'g726le', '-code_size', '4', '-f', 'g726le'],
     frameBytes: 160,
     frameMs: 40,
@@ -37,6 +41,7 @@ const FORMS: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioForm>> = {
   adpcm: {
     payloadType: PayloadType.ADPCMA,
     sampleRate: 8000,
+    channels: 1,
     output: ['-f', 's16le'],
     frameBytes: 640,
     frameMs: 40,
@@ -44,9 +49,19 @@ const FORMS: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioForm>> = {
   aac: {
     payloadType: PayloadType.AAC,
     sampleRate: 8000,
+    channels: 1,
     output: ['-c:a', 'aac', '-b:a', '24k', '-f', 'adts'],
     frameBytes: null,
     frameMs: 128,
+  },
+  // What some cameras send: no ADTS, so that rate and channels stand in 0x1003 alone.
+  'aac-raw': {
+    payloadType: PayloadType.AAC,
+    sampleRate: 44_100,
+    channels: 2,
+    output: ['-c:a', 'aac', '-b:a', '64k', '-f', 'adts'],
+    frameBytes: null,
+    frameMs: 1_024_000 / 44_100,
   },
 };
 
@@ -63,8 +78,11 @@ export function audioInput(spec: ClipSpec, form: AudioForm): string[] {
 
 /** ffmpeg output arguments for a clip's sound. */
 export function audioOutput(form: AudioForm): string[] {
-  return ['-ac', '1', '-ar', String(form.sampleRate), ...form.output];
+  return ['-ac', String(form.channels), '-ar', String(form.sampleRate), ...form.output];
 }
+
+/** ADTS without a checksum. */
+const ADTS_HEADER_BYTES = 7;
 
 /** ADTS frames, header included: what PT 19 carries. */
 export function splitAdts(stream: Buffer): Buffer[] {
@@ -97,5 +115,6 @@ export function audioFrames(raw: Buffer, spec: ClipSpec, form: AudioForm): Buffe
     const encoder = new AdpcmEncoder({ hisiliconHeader: true });
     return cut.map((frame) => encoder.encode(samples(frame)));
   }
+  if (spec.audio === 'aac-raw') return cut.map((frame) => frame.subarray(ADTS_HEADER_BYTES));
   return spec.hisiliconHeader ? cut.map((frame) => addHisiliconHeader(frame)) : cut;
 }

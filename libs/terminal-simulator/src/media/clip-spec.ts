@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 /** Video codecs that a simulated camera can send. */
 export type VideoCodec = 'h264' | 'h265';
 
-/** Audio codecs that a simulated camera can send; `adpcm` is IMA ADPCM (PT 26). */
-export type AudioCodec = 'g711a' | 'g711u' | 'g726' | 'adpcm' | 'aac' | 'none';
+/** Audio codecs that a simulated camera can send; `adpcm` is IMA ADPCM (PT 26), `aac-raw` is AAC without ADTS, 44.1 kHz stereo. */
+export type AudioCodec = 'g711a' | 'g711u' | 'g726' | 'adpcm' | 'aac' | 'aac-raw' | 'none';
 
 /** What a camera sees: a short moving picture with a number drawn into it, and a tone. It is sent in a loop. */
 export interface ClipSpec {

@@ -12,6 +12,7 @@ const AUDIO_INPUT: Partial<Record<AudioCodec, readonly string[]>> = {
   g726: ['-f', 'g726le', '-code_size', '4', '-ar', '8000', '-ac', '1'],
   adpcm: ['-f', 's16le', '-ar', '8000', '-ac', '1'],
   aac: ['-f', 'aac'],
+  'aac-raw': ['-f', 'aac'],
 };
 
 /** Smallest MP4 box: length and type. */

@@ -53,6 +53,7 @@ export interface StreamCounters {
   packets: number;
   bytes: number;
   lostPackets: number;
+  repeatedPackets: number;
   brokenFrames: number;
   droppedTags: number;
   reconnects: number;
@@ -75,6 +76,7 @@ export class MediaStream {
     packets: 0,
     bytes: 0,
     lostPackets: 0,
+    repeatedPackets: 0,
     brokenFrames: 0,
     droppedTags: 0,
     reconnects: 0,

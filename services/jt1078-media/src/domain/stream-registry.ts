@@ -34,6 +34,7 @@ export class StreamRegistry {
     packets: 0,
     bytes: 0,
     lostPackets: 0,
+    repeatedPackets: 0,
     brokenFrames: 0,
     droppedTags: 0,
     reconnects: 0,

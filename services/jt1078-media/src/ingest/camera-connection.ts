@@ -62,6 +62,7 @@ export class CameraConnection implements CameraLink {
   #last: Channel | null = null;
   #nowMs = performance.now();
   #lost = 0;
+  #repeated = 0;
   #broken = 0;
   #isClosed = false;
   #closeTimer: NodeJS.Timeout | undefined;
@@ -257,10 +258,12 @@ export class CameraConnection implements CameraLink {
   }
 
   #countLosses(stream: MediaStream): void {
-    const { lostPackets, brokenFrames } = this.#assembler.counters;
+    const { lostPackets, repeatedPackets, brokenFrames } = this.#assembler.counters;
     stream.counters.lostPackets += lostPackets - this.#lost;
+    stream.counters.repeatedPackets += repeatedPackets - this.#repeated;
     stream.counters.brokenFrames += brokenFrames - this.#broken;
     this.#lost = lostPackets;
+    this.#repeated = repeatedPackets;
     this.#broken = brokenFrames;
   }
 }

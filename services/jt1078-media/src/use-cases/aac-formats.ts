@@ -60,14 +60,13 @@ export class AacFormats {
     if (known !== null) return known;
     const queriedAtMs = this.#unanswered.get(imei);
     if (queriedAtMs !== undefined && performance.now() - queriedAtMs < retryIntervalMs) return DEFAULT_AAC;
-    await this.#query(imei);
+    const wasDelivered = await this.#query(imei);
     const reported = this.#formatIn(imei, await this.#profile(imei));
     if (reported !== null) {
       this.#unanswered.delete(imei);
       return reported;
     }
-    if (this.#unanswered.size >= maxUnanswered) this.#unanswered.clear();
-    this.#unanswered.set(imei, performance.now());
+    if (wasDelivered) this.#suspendQueries(imei);
     this.#log.info({ imei, ...DEFAULT_AAC }, 'the form of AAC without ADTS is unknown: assuming the usual one');
     return DEFAULT_AAC;
   }
@@ -87,8 +86,13 @@ export class AacFormats {
     }
   }
 
-  /** The gateway stores the reply in the terminal's profile. */
-  async #query(imei: string): Promise<void> {
+  #suspendQueries(imei: string): void {
+    if (this.#unanswered.size >= maxUnanswered) this.#unanswered.clear();
+    this.#unanswered.set(imei, performance.now());
+  }
+
+  /** Queries the terminal; the gateway stores the reply in its profile. False when the query may not have reached it. */
+  async #query(imei: string): Promise<boolean> {
     const correlationId = randomUUID();
     const outcome = await this.#asker.ask({
       imei,
@@ -98,5 +102,6 @@ export class AacFormats {
       isClaimed: async (number) => (await readDevice(this.#redis, number)) !== null,
     });
     this.#log.info({ imei, correlationId, outcome: outcome.kind }, 'queried the audio attributes of a terminal');
+    return outcome.kind === 'answered' || outcome.kind === 'unreadable' || outcome.kind === 'timedOut';
   }
 }
