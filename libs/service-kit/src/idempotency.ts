@@ -28,7 +28,7 @@ const waitLimitMs = 10_000;
 const pollEveryMs = 100;
 const keyShape = /^[\x20-\x7e]{1,255}$/;
 
-/** Fields that no store keeps: a replay has null there. */
+/** Fields that no store keeps: a replay has null there. With a dot: a field of the object that has the first name. */
 const secretFields = new Set([
   'key',
   'secret',
@@ -38,6 +38,8 @@ const secretFields = new Set([
   'password',
   'client_secret',
   'otpauth_url',
+  // It has the token in it.
+  'invitation.url',
 ]);
 
 /** Whose key it is, and the body of its request. */
@@ -118,11 +120,12 @@ function replay({ status, body, headers }: KeptAnswer): Reply {
   throw new AppError(code, message, { headers: shown, details });
 }
 
-function withoutSecrets(value: unknown): unknown {
+function withoutSecrets(value: unknown, parent = ''): unknown {
   if (value instanceof Date || typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, parent));
+  const isSecret = (name: string): boolean => secretFields.has(name) || secretFields.has(`${parent}.${name}`);
   return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [name, secretFields.has(name) ? null : withoutSecrets(part)]),
+    Object.entries(value).map(([name, part]) => [name, isSecret(name) ? null : withoutSecrets(part, name)]),
   );
 }
 

@@ -29,6 +29,7 @@ export function startApi(deps: Deps, lifecycle: Lifecycle, parts: ApiRoleParts):
   serveBus(deps, lifecycle);
   const commands = new CommandWorker(deps, workerTimes(deps.config));
   lifecycle.onStop('command queue', () => commands.stop());
+  deps.mails.start();
   if (!parts.isSweeping) return;
   const sweeper = new Sweeper(deps, parts.hasFirstRecords);
   lifecycle.onStop('sweeps', () => sweeper.stop());

@@ -9,6 +9,7 @@ import {
 import { checkMediaSettings, mediaSettings } from './domains/media/settings.ts';
 import { partnerSettings } from './domains/partners/settings.ts';
 import { attachmentSettings } from './events/attachment-settings.ts';
+import { mailSettings, readSmtpServer } from './mail/settings.ts';
 import { checkMapSettings, mapSettings } from './maps/settings.ts';
 import { ruleSettings } from './rules/settings.ts';
 import { checkSenderSettings, senderSettings } from './senders/settings.ts';
@@ -116,7 +117,7 @@ export const schema = envSchema({
     // A provider's key may stand in it.
     secret: true,
     pattern: '^https?://[^\\s]+$',
-    description: 'where mails are posted as JSON {to, subject, text}; they go to the log when absent',
+    description: 'where mails are posted as JSON {to, subject, text}; without it and without SMTP they go to the log',
   },
   MAIL_TOKEN: {
     type: 'string',
@@ -125,6 +126,7 @@ export const schema = envSchema({
     pattern: '^[\\x21-\\x7e]+$',
     description: 'sent to that provider as Authorization: Bearer',
   },
+  ...mailSettings,
   SMS_URL: {
     type: 'string',
     optional: true,
@@ -302,6 +304,7 @@ export const schema = envSchema({
   RATE_LIMIT_USER_SEARCH_PER_MINUTE: { ...count, default: 10, description: 'searches of a user for sharing' },
   RATE_LIMIT_SHARE_LINK_PER_MINUTE: { ...count, default: 60, description: 'share links resolved for an address' },
   RATE_LIMIT_PARTNER_PER_SECOND: { ...count, default: 100, description: 'requests of a partner token' },
+  RATE_LIMIT_TEST_MAIL_PER_HOUR: { ...count, default: 10, description: 'test mails of an account' },
   RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: { ...count, default: 10, description: 'tests and manual retries of a webhook' },
   RATE_LIMIT_CAPTURE_PER_MINUTE: { ...count, default: 6, description: 'media captures of a vehicle' },
   RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands to one device, as in device-api' },
@@ -316,6 +319,8 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     throw new ConfigError('ENCRYPTION_KEY has its development value: set one of your own.');
   checkMapSettings(config);
   checkSenderSettings(config);
+  if (readSmtpServer(config) !== null && config.MAIL_URL !== undefined)
+    throw new ConfigError('Set MAIL_URL or a mail server (SMTP_URL, SMTP_HOST), not both.');
   checkMediaSettings(config);
   return config;
 }

@@ -11,6 +11,7 @@ import type { Notifications } from './domains/notifications/raise.ts';
 import type { PartnerChannels } from './domains/partners/channels.ts';
 import type { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import type { SigningKeys } from './domains/signing-keys/signing-keys.ts';
+import type { MailQueue } from './mail/queue.ts';
 import type { MapServices } from './maps/map-services.ts';
 import type { Messages } from './providers/messages.ts';
 import type { PlatformMessages } from './senders/platform-messages.ts';
@@ -35,6 +36,8 @@ export interface Deps {
   readonly billing: Billing;
   /** Mails and SMS to people; SMS go by SMS_PROVIDER. */
   readonly messages: PlatformMessages;
+  /** Mails to users that must not be lost: invitations, links to a new password. */
+  readonly mails: MailQueue;
   /** What goes on behind answers. */
   readonly background: Background;
   /** The installation's own sender, whatever SMS_PROVIDER is. */

@@ -78,6 +78,8 @@ const refusedAtHome: Readonly<Record<string, readonly number[]>> = {
   getBillingPage: [401],
   takeGatewayEvent: [401],
   verifyPayment: [409],
+  // The user of the sample has a password.
+  inviteUserAgain: [409],
   // The account is that of a customer, which its owner or the operator deletes.
   deleteAccount: [404],
 };

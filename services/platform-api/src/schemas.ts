@@ -14,8 +14,8 @@ export const vehicleIdParams = Type.Object({ vehicleId: recordId });
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** One of some names. */
-export const nameOf = <const T extends string>(names: readonly T[]) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...names] });
+export const nameOf = <const T extends string>(names: readonly T[], more: { readonly description?: string } = {}) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...names], ...more });
 
 /** A moment as answers show it, RFC 3339 in UTC. */
 export const time = Type.String({ format: 'date-time', examples: ['2026-01-31T08:15:30.000Z'] });

@@ -31,6 +31,7 @@ import { PartnerTelemetry } from './domains/partners/telemetry.ts';
 import { SigningKeys } from './domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { announceChanges } from './events/record-changes.ts';
+import { MailQueue } from './mail/queue.ts';
 import { MapServices } from './maps/map-services.ts';
 import { type Messages, messagesOf } from './providers/messages.ts';
 import { platformError } from './routes/errors.ts';
@@ -182,6 +183,8 @@ function makeDeps(
   const maps = new MapServices(config, { log, redis });
   lifecycle.onStop('map providers', () => maps.stop());
   const encryption = new Encryption(config.ENCRYPTION_KEY);
+  const mails = new MailQueue({ database: parts.database, encryption, log, messages: parts.ownMessages });
+  lifecycle.onStop('mail queue', () => mails.stop());
   const partnerChannels = new PartnerChannels({ ...parts, config, encryption, log });
   lifecycle.onStop('partner channels', () => partnerChannels.stop());
   const signingKeys = new SigningKeys({ database: parts.database, encryption, log });
@@ -192,6 +195,7 @@ function makeDeps(
     log,
     ...parts,
     messages,
+    mails,
     background,
     asker,
     billing,

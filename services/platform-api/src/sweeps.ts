@@ -18,6 +18,7 @@ import { removeEndedShares } from './domains/sharing/use-cases.ts';
 import { eraseUsers } from './domains/users/erasure.ts';
 import { endDeletedVehicles } from './domains/vehicles/deleted.ts';
 import { raiseDocumentExpiry } from './events/document-expiry.ts';
+import { removeOldMails } from './mail/store.ts';
 import { onVehicleDeleted } from './on-vehicle-deleted.ts';
 import { sweepSends } from './senders/sent-log.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
@@ -46,6 +47,7 @@ const hourMs = 60 * minuteMs;
 /** One line for each sweep; what it does in a domain is one of its use-cases. */
 export const sweeps: readonly Sweep[] = [
   { name: 'log-in', everyMs: hourMs, run: ({ database }) => sweepAuth(database) },
+  { name: 'mails', everyMs: hourMs, run: (deps) => removeOldMails(deps) },
   { name: 'sessions', everyMs: hourMs, run: ({ records }) => sweepSessions(records) },
   { name: 'kept addresses', everyMs: hourMs, run: ({ database }) => sweepAddresses(database) },
   { name: 'idempotency keys', everyMs: hourMs, run: ({ database }) => new IdempotencyKeys(database).sweep() },

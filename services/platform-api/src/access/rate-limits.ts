@@ -14,6 +14,7 @@ export type Bucket =
   | 'shareLink'
   | 'partner'
   | 'webhookTest'
+  | 'testMail'
   | 'capture'
   | 'command';
 
@@ -52,6 +53,7 @@ const ratesOf = (config: Config): Record<Exclude<Bucket, 'command'>, Rate> => ({
   shareLink: minute(config.RATE_LIMIT_SHARE_LINK_PER_MINUTE),
   partner: { burst: config.RATE_LIMIT_PARTNER_PER_SECOND, perSecond: config.RATE_LIMIT_PARTNER_PER_SECOND },
   webhookTest: minute(config.RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE),
+  testMail: { burst: config.RATE_LIMIT_TEST_MAIL_PER_HOUR, perSecond: config.RATE_LIMIT_TEST_MAIL_PER_HOUR / 3600 },
   capture: minute(config.RATE_LIMIT_CAPTURE_PER_MINUTE),
 });
 

@@ -13,6 +13,8 @@ export interface TakenText {
 /** Brings messages to people; answers the provider's name of a text message where there is one, and throws where the provider did not take it. */
 export interface PlatformMessages {
   send(message: Message): Promise<TakenText | null>;
+  /** False where messages of a kind only go to the log. */
+  delivers(kind: Message['kind']): boolean;
 }
 
 /** What the platform itself has to say (codes, answers to text messages): texts by the provider of the installation where it has one, all else by its own sender. */
@@ -25,7 +27,8 @@ export function platformMessages(
     await own.send(message);
     return null;
   };
-  if (settings.SMS_PROVIDER === 'log') return { send: sendOwn, stop: () => undefined };
+  const delivers = (kind: Message['kind']): boolean => own.delivers?.(kind) ?? true;
+  if (settings.SMS_PROVIDER === 'log') return { send: sendOwn, delivers, stop: () => undefined };
   const sms = smsProviderOf(settings, own, options);
   return {
     send: async (message) => {
@@ -33,6 +36,7 @@ export function platformMessages(
       const id = await sms.send({ to: message.to, from: null, text: message.text });
       return id !== null && isSmsProvider(sms.name) ? { provider: sms.name, id } : null;
     },
+    delivers: (kind) => kind === 'sms' || delivers(kind),
     stop: () => sms.stop(),
   };
 }

@@ -19,6 +19,7 @@ export const accountData: Readonly<Record<string, Ending>> = {
   sessions: 'in time',
   api_keys: 'in time',
   reset_tokens: 'at once',
+  mails: 'at once',
   audit_log: { without: { ip: null, detail: {} } },
   vehicles: 'at once',
   // Until all that went on with them has ended.

@@ -107,6 +107,9 @@ export const indexes: readonly Index[] = [
   { collection: 'documents', keys: { accountId: 1, _id: -1 } },
   { collection: 'log_in_failures', keys: { expiresAt: 1 } },
   { collection: 'one_time_codes', keys: { expiresAt: 1 } },
+  { collection: 'mails', keys: { status: 1, nextAt: 1 } },
+  { collection: 'mails', keys: { userId: 1 } },
+  { collection: 'mails', keys: { accountId: 1 } },
   { collection: 'reset_tokens', keys: { expiresAt: 1 } },
   { collection: 'reset_tokens', keys: { userId: 1 } },
 ];

@@ -106,7 +106,11 @@ export class PlatformWorld {
     this.nats = nats;
   }
 
-  static async open(env: Record<string, string> = {}): Promise<PlatformWorld> {
+  /** `hasProviders`: messages go where the settings say, and not into `sent`. */
+  static async open(
+    env: Record<string, string> = {},
+    { hasProviders = false }: { readonly hasProviders?: boolean } = {},
+  ): Promise<PlatformWorld> {
     const nats = await (await ServerProcess.nats()).start();
     const database = new URL(testEnv('MONGODB_URL'));
     database.pathname = `/platform_world_${randomBytes(6).toString('hex')}`;
@@ -117,7 +121,8 @@ export class PlatformWorld {
     const config = loadConfig({ HTTP_PORT: '0', MONGODB_URL: database.href, ...urls, ...roles, ...limits, ...env });
     const sent: Message[] = [];
     const messages = { send: async (message: Message) => void sent.push(message) };
-    const service = await create(config, { log: silent, messages, isSweeping: false });
+    const overrides = hasProviders ? {} : { messages };
+    const service = await create(config, { log: silent, ...overrides, isSweeping: false });
     const isReady = async () => (await fetch(`http://127.0.0.1:${service.httpPort}/readyz`)).status === 200;
     await until(isReady);
     await until(() => service.deps.redis.isReady);
@@ -190,6 +195,7 @@ const limitNames = [
   'SHARE_LINK_PER_MINUTE',
   'PARTNER_PER_SECOND',
   'WEBHOOK_TEST_PER_MINUTE',
+  'TEST_MAIL_PER_HOUR',
   'CAPTURE_PER_MINUTE',
   'COMMANDS_PER_MINUTE',
   'COMMANDS_BURST',

@@ -18,12 +18,13 @@ import type { Deps } from '../../deps.ts';
 import { trimmedText } from '../../fields.ts';
 import { idParams, nameOf, nullable } from '../../schemas.ts';
 import { matching } from '../../store/account-records.ts';
-import { sendInvitation } from '../auth/passwords.ts';
+import { type Invitation, sendInvitation } from '../auth/passwords.ts';
 import { email, password, personName, phoneNumber, timezone } from '../users/fields.ts';
 import { deleteAccount } from './deletion.ts';
 import { editAccount, listBelow, openCustomerAccount, visibleAccount } from './manage.ts';
 import { type Account, accountStatuses } from './schema.ts';
-import { accountSchema, shownAccount } from './shown.ts';
+import { accountSchema, openedAccountSchema, shownAccount } from './shown.ts';
+import { sendTestMail, testMailSchema } from './test-mail.ts';
 
 const tags = ['Accounts'];
 const access = { permission: 'accounts' } as const;
@@ -69,17 +70,28 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: openBody,
-    response: oneOf(accountSchema),
+    response: oneOf(openedAccountSchema),
     otherSuccesses: { 201: 'Created; `Location` is the path of the account.' },
     errors: { 409: 'The e-mail or phone number is taken, or too many dealers stand above one another.' },
     handle: async ({ body, context }) => {
       const { account, user } = await openCustomerAccount(deps, callerOf(context), body);
-      if (user.passwordHash === null)
-        void sendInvitation(deps, user).catch((error: unknown) =>
-          deps.log.error({ err: error, userId: user._id }, 'an invitation could not be sent'),
-        );
-      return new Reply(201, { data: shownAccount(account) }, { Location: `/api/accounts/${account._id}` });
+      const invited: { invitation?: Invitation } =
+        user.passwordHash === null ? { invitation: await sendInvitation(deps, user) } : {};
+      const data = { ...shownAccount(account), ...invited };
+      return new Reply(201, { data }, { Location: `/api/accounts/${account._id}` });
     },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/account/test-mail',
+    operationId: 'sendTestMail',
+    summary: 'Send a test mail to the own address',
+    description: 'Tried once, at once. Ten an hour for each account.',
+    tags,
+    access: { permission: 'administration' },
+    response: oneOf(testMailSchema),
+    errors: { 409: 'The caller has no e-mail address.' },
+    handle: async ({ context }) => ({ data: await sendTestMail(deps, callerOf(context), context) }),
   }),
   platformRoute({
     method: 'get',

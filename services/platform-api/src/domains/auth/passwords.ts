@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Deps } from '../../deps.ts';
+import type { Mail, MailStatus } from '../../mail/queue.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeSessionsOf } from '../sessions/use-cases.ts';
 import { hashPassword } from '../users/passwords.ts';
@@ -14,7 +15,7 @@ const hourMs = 3_600_000;
 const resetMs = hourMs;
 const invitationMs = 7 * 24 * hourMs;
 
-type Parts = Pick<Deps, 'records' | 'database' | 'messages' | 'config' | 'bus' | 'log'>;
+type Parts = Pick<Deps, 'records' | 'database' | 'messages' | 'mails' | 'config' | 'bus' | 'log'>;
 type ForgotParts = Parts & Pick<Deps, 'limits'>;
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
@@ -31,14 +32,24 @@ async function newResetLink(deps: Parts, user: User, lifetimeMs: number): Promis
   return { token, url: `${deps.config.PUBLIC_BASE_URL}/reset-password?token=${token}` };
 }
 
-async function tell(deps: Parts, user: User, subject: string, text: string): Promise<void> {
-  if (user.email !== null) await deps.messages.send({ kind: 'mail', to: user.email, subject, text });
-  else await deps.messages.send({ kind: 'sms', to: user.phoneNumber ?? '', text });
+type Letter = Pick<Mail, 'purpose' | 'subject' | 'text' | 'lifetimeMs'>;
+
+/** Sends a message to a user: by mail where there is an address, else by SMS, which is tried once. */
+async function notify(deps: Parts, user: User, letter: Letter): Promise<MailStatus> {
+  const { _id: userId, accountId, email, phoneNumber } = user;
+  if (email !== null) return deps.mails.send({ accountId, userId, to: email, ...letter });
+  await deps.messages.send({ kind: 'sms', to: phoneNumber ?? '', text: letter.text });
+  return deps.messages.delivers('sms') ? 'sent' : 'not_configured';
 }
 
 /** What was sent to a user to set a password with is worth nothing any more: there is another password, or what was sent went to an address that is not the user's. */
-export const endResetTokens = ({ database }: Pick<Deps, 'database'>, { _id }: Pick<User, '_id'>): Promise<void> =>
-  removeResetTokens(database, _id);
+export async function endResetTokens(
+  { database, mails }: Pick<Deps, 'database' | 'mails'>,
+  { _id }: Pick<User, '_id'>,
+): Promise<void> {
+  await removeResetTokens(database, _id);
+  await mails.cancel(_id);
+}
 
 const isAsBefore = (before: User, now: User | null): boolean =>
   now?.email === before.email && now.phoneNumber === before.phoneNumber && now.passwordHash === before.passwordHash;
@@ -53,17 +64,40 @@ export async function forgotPassword(deps: ForgotParts, identifier: string, cont
     const { url } = await newResetLink(deps, user, resetMs);
     // Who changes the address or the password ends all tokens, and may have done so just before there was this one.
     if (!isAsBefore(user, await findUser(deps.records, user, user._id))) return endResetTokens(deps, user);
-    await tell(deps, user, 'Set a new password', `Set a new password within an hour: ${url}`);
+    const text = `Set a new password within an hour: ${url}`;
+    await notify(deps, user, { purpose: 'password_reset', subject: 'Set a new password', text, lifetimeMs: resetMs });
   };
   // Not waited for, so that the time tells nothing.
   void send().catch((error: unknown) => context.log.warn({ err: error }, 'a link to a new password was not sent'));
 }
 
-/** Sends a new user what opens the setting of the first password, valid for seven days. */
-export async function sendInvitation(deps: Parts, user: User): Promise<void> {
-  const { url } = await newResetLink(deps, user, invitationMs);
+/** What became of an invitation; `url` where the inviter has to pass it on. */
+export interface Invitation {
+  readonly status: MailStatus;
+  readonly url?: string;
+}
+
+/** Sends a new user what opens the setting of the first password, valid for seven days. The user is on record already: a failure is part of the result. */
+export async function sendInvitation(deps: Parts, user: User): Promise<Invitation> {
+  try {
+    const { url } = await newResetLink(deps, user, invitationMs);
+    const status = await sendLink(deps, user, url);
+    return status === 'failed' || status === 'not_configured' ? { status, url } : { status };
+  } catch (error) {
+    deps.log.error({ err: error, userId: user._id }, 'a link for an invitation could not be created');
+    return { status: 'failed' };
+  }
+}
+
+async function sendLink(deps: Parts, user: User, url: string): Promise<MailStatus> {
   const text = `You are invited to the fleet platform. Choose a password within seven days: ${url}`;
-  await tell(deps, user, 'Your invitation to the fleet platform', text);
+  const subject = 'Your invitation to the fleet platform';
+  try {
+    return await notify(deps, user, { purpose: 'invitation', subject, text, lifetimeMs: invitationMs });
+  } catch (error) {
+    deps.log.error({ err: error, userId: user._id }, 'an invitation could not be sent');
+    return 'failed';
+  }
 }
 
 /** Sets the password of the user whose token this is, and ends all sessions. */

@@ -40,7 +40,8 @@ export interface GivenChange extends GivenUser {
 
 const refuse = (message: string): AppError => new AppError('permission_denied', message);
 
-function checkMayGive(caller: Caller, role: Role): void {
+/** Throws unless the caller's role may give a role, and so manage users who have it. */
+export function checkMayGive(caller: Caller, role: Role): void {
   if (!givenBy[caller.role].includes(role)) throw refuse(`The role ${caller.role} can not give the role ${role}.`);
 }
 
@@ -78,7 +79,7 @@ const ownFields = new Set(['name', 'language', 'timezone', 'password', 'current_
  * owner since.
  */
 export const editUser = (
-  deps: Parts & Pick<Deps, 'database'>,
+  deps: Parts & Pick<Deps, 'database' | 'mails'>,
   caller: Caller,
   id: number,
   given: GivenChange,
@@ -87,7 +88,7 @@ export const editUser = (
   writeToVersion(expectedVersion, () => editUserOnce(deps, caller, id, given, expectedVersion));
 
 async function editUserOnce(
-  deps: Parts & Pick<Deps, 'database'>,
+  deps: Parts & Pick<Deps, 'database' | 'mails'>,
   caller: Caller,
   id: number,
   given: GivenChange,
@@ -211,6 +212,7 @@ export async function removeUser(
   });
   if (user === null) return null;
   await revokeSessionsOf(deps, user);
+  await deps.mails.cancel(id);
   const heir = await firstOwner(deps.records, caller);
   if (heir !== null) for (const passOn of userRemovals) await passOn(deps, user, heir);
   await planErasure(deps, user);

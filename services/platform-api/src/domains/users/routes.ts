@@ -18,11 +18,12 @@ import { roles } from '../../access/roles.ts';
 import type { Deps } from '../../deps.ts';
 import { idParams, nameOf, nullable } from '../../schemas.ts';
 import { matching } from '../../store/account-records.ts';
-import { sendInvitation } from '../auth/passwords.ts';
+import { type Invitation, sendInvitation } from '../auth/passwords.ts';
 import { email, language, password, personName, phoneNumber, timezone } from './fields.ts';
+import { inviteAgain } from './invite-again.ts';
 import { editUser, listUsers, makeUser, removeUser } from './manage.ts';
 import type { User } from './schema.ts';
-import { shownUser, userSchema } from './shown.ts';
+import { createdUserSchema, shownUser, userSchema } from './shown.ts';
 import { findUser } from './use-cases.ts';
 
 const tags = ['Users'];
@@ -119,7 +120,7 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: createBody,
-    response: oneOf(userSchema),
+    response: oneOf(createdUserSchema),
     otherSuccesses: { 201: 'Created; `Location` is the path of the user.' },
     errors: { 409: 'The e-mail or phone number is taken.' },
     handle: async ({ body, context }) => created(deps, await makeUser(deps, callerOf(context), body)),
@@ -133,11 +134,27 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: Type.Object({ email, role: nameOf(roles), name: Type.Optional(personName) }),
-    response: oneOf(userSchema),
-    otherSuccesses: { 201: 'Created, and invited.' },
+    response: oneOf(createdUserSchema),
+    otherSuccesses: { 201: 'Created; `invitation` says whether the invitation was sent.' },
     errors: { 409: 'The e-mail is taken.' },
     handle: async ({ body, context }) =>
       created(deps, await makeUser(deps, callerOf(context), { ...body, name: body.name ?? body.email })),
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/users/:id/invite',
+    operationId: 'inviteUserAgain',
+    summary: 'Send another invitation to a user who has not accepted one',
+    description: 'The invitations before are no longer valid. Five an hour for each user.',
+    tags,
+    access,
+    params: idParams,
+    response: oneOf(createdUserSchema),
+    errors: { 409: 'The user has a password, has logged in, or is disabled.' },
+    handle: async ({ params, context }) => {
+      const { user, invitation } = await inviteAgain(deps, callerOf(context), params.id, context);
+      return { data: { ...shownUser(user), invitation } };
+    },
   }),
   platformRoute({
     method: 'put',
@@ -169,9 +186,7 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
 ];
 
 async function created(deps: Deps, user: User): Promise<Reply> {
-  if (user.passwordHash === null)
-    void sendInvitation(deps, user).catch((error: unknown) =>
-      deps.log.error({ err: error, userId: user._id }, 'an invitation could not be sent'),
-    );
-  return new Reply(201, { data: shownUser(user) }, { Location: `/api/users/${user._id}` });
+  const invited: { invitation?: Invitation } =
+    user.passwordHash === null ? { invitation: await sendInvitation(deps, user) } : {};
+  return new Reply(201, { data: { ...shownUser(user), ...invited } }, { Location: `/api/users/${user._id}` });
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { roles } from '../../access/roles.ts';
 import { nameOf, nullable, recordId, recordShape, shownRecord, shownTime, time } from '../../schemas.ts';
+import { invitationSchema } from '../auth/invitation-schema.ts';
 import type { User } from './schema.ts';
 
 /** A user as answers show it (platform-contract.md, section 27). */
@@ -20,6 +21,12 @@ export const userFields = {
 };
 
 export const userSchema = Type.Object(userFields, { title: 'User' });
+
+/** A user who was created, with the invitation where one was sent. */
+export const createdUserSchema = Type.Object(
+  { ...userFields, invitation: Type.Optional(invitationSchema) },
+  { title: 'CreatedUser' },
+);
 
 export const shownUser = (user: User): Static<typeof userSchema> => ({
   ...shownRecord(user),

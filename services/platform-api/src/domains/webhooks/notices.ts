@@ -9,7 +9,9 @@ import type { Webhook } from './schema.ts';
 import { anyWebhook } from './store.ts';
 
 /** What the owner of a webhook is told by. */
-export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'messages' | 'redis' | 'log'>;
+export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'log'> & {
+  readonly messages: Pick<Deps['messages'], 'send'>;
+};
 
 /** What is to be told. */
 export type Notice = Static<typeof tellOfWebhook.request>;

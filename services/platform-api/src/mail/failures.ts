@@ -1,0 +1,67 @@
+import { MessageRefused } from '../providers/message.ts';
+
+/** Why a mail was not sent, as an administrator is shown it: without what the server wrote, which belongs to the operator. */
+export const mailFailureReasons = [
+  'connection_failed',
+  'tls_failed',
+  'authentication_failed',
+  'temporary_failure',
+  'refused',
+  'outcome_unknown',
+  'expired',
+] as const;
+export type MailFailureReason = (typeof mailFailureReasons)[number];
+
+/** The mail server did not take a mail now: it can be sent again later. */
+export class MailDeferred extends Error {
+  override readonly name = 'MailDeferred';
+  readonly reason: MailFailureReason;
+  constructor(reason: MailFailureReason, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+/** The connection was lost after the mail had been handed over, before the server's reply: sent again, it might arrive twice. */
+export class MailOutcomeUnknown extends MessageRefused {}
+
+export function reasonOf(error: unknown): MailFailureReason {
+  if (error instanceof MailOutcomeUnknown) return 'outcome_unknown';
+  if (error instanceof MessageRefused) return 'refused';
+  return error instanceof MailDeferred ? error.reason : 'temporary_failure';
+}
+
+/** What nodemailer's connection says of an error. */
+interface SmtpFailure {
+  readonly code?: string;
+  readonly command?: string;
+  readonly responseCode?: number;
+}
+
+/** Replies to the envelope that mean the log-in, which the operator can put right. */
+const authenticationCodes = new Set([530, 534, 535, 538]);
+const envelopeCommands = new Set(['MAIL FROM', 'RCPT TO', 'DATA']);
+
+/** Classifies a failure of an SMTP connection; `isHandedOver` once the server may have the mail. The server's text stays out: it may name the recipient. */
+export function classifySmtpFailure(error: unknown, isHandedOver: boolean): Error {
+  const { code = '', command = '', responseCode } = error as SmtpFailure;
+  const described = `the mail server did not take a mail: ${[code, command, responseCode].filter(Boolean).join(' ')}`;
+  if (responseCode !== undefined) {
+    const isAuthentication = code === 'EAUTH' || authenticationCodes.has(responseCode);
+    if (isAuthentication) return new MailDeferred('authentication_failed', described);
+    // A refusal of the connection or of TLS concerns the server, not this mail.
+    if (responseCode >= 500 && envelopeCommands.has(command)) return new MessageRefused(described);
+    return new MailDeferred(code === 'ETLS' ? 'tls_failed' : 'temporary_failure', described);
+  }
+  if (isHandedOver) return new MailOutcomeUnknown(described);
+  if (code === 'EENVELOPE' || code === 'EMESSAGE') return new MessageRefused(described);
+  if (code === 'EAUTH') return new MailDeferred('authentication_failed', described);
+  if (code === 'ETLS' || isCertificateFailure(error)) return new MailDeferred('tls_failed', described, error);
+  return new MailDeferred('connection_failed', described, error);
+}
+
+/** Node reports certificates that it does not trust by many codes; all of them name the certificate, TLS or OpenSSL. */
+const isCertificateFailure = (error: unknown): boolean => {
+  const { code, originalCode = code } = error as { code?: string; originalCode?: string };
+  return /CERT|SSL|TLS|SELF_SIGNED|LEAF_SIGNATURE/.test(originalCode ?? '');
+};
