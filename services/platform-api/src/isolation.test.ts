@@ -3,6 +3,7 @@ import { compileBody } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { may, type Permission } from './access/roles.ts';
 import { declaredRoutes } from './api-document.ts';
+import type { AuditEntry } from './domains/audit/schema.ts';
 import { standInForDispatcher } from './testing/dispatcher-stub.ts';
 import { type Operation, operationsOf, readDocument, type Schema, undescribed } from './testing/document.ts';
 import { type MediaPod, mediaPodId, openMediaPod } from './testing/media-pod.ts';
@@ -29,6 +30,7 @@ const bodies: Known['bodies'] = {
   resetPassword: () => ({ token: 'x'.repeat(43), password: testPassword }),
   refresh: ({ refreshToken }) => ({ refresh_token: refreshToken }),
   startTwoFactor: () => ({ code: undefined }),
+  updateDashcamMedia: () => ({ protected: false }),
   endTwoFactor: () => ({ code: '000000' }),
   createUser: () => ({ name: 'New', email: `${newWord()}@fleet.example`, role: 'viewer' }),
   inviteUser: () => ({ email: `${newWord()}@fleet.example`, role: 'viewer' }),
@@ -82,6 +84,24 @@ const refusedAtHome: Readonly<Record<string, readonly number[]>> = {
   inviteUserAgain: [409],
   // The account is that of a customer, which its owner or the operator deletes.
   deleteAccount: [404],
+};
+
+/** Operations that leave no entry in the audit log, and why. */
+const notAudited: Readonly<Record<string, string>> = {
+  sendOneTimeCode: 'changes nothing but the code itself',
+  forgotPassword: 'changes nothing; the reset that follows is audited',
+  refresh: 'continues a session, whose log-in is audited',
+  startTwoFactor: 'prepares a secret; the confirmation that turns it on is audited',
+  snapToRoad: 'reads',
+  searchUserForShare: 'reads',
+  listMiningDevices: 'reads',
+  updatePushToken: 'registers an app for push messages at each of its starts',
+  extractDocument: 'stores nothing unless `store` is set; a document that is stored is audited',
+  pushPartnerHeartbeats: 'telemetry of a partner',
+  pushPartnerPositions: 'telemetry of a partner',
+  receiveSms: 'stored in the chat log',
+  receiveVoice: 'stored in the chat log',
+  replyToSupportTicket: 'the ticket names the author of each reply',
 };
 
 const newWord = (): string => `N${randomBytes(6).toString('hex')}`;
@@ -333,11 +353,30 @@ const order = ({ method, operationId }: Operation): number =>
           ? 0
           : 1;
 
+const auditLog = () => world.records.collection<AuditEntry>('audit_log');
+
+async function newestEntryId(): Promise<number> {
+  const [newest] = await auditLog().find({}).sort({ _id: -1 }).limit(1).toArray();
+  return newest?._id ?? 0;
+}
+
+/** Returns the actions of all accounts that stand in the audit log after an entry. */
+const actionsSince = async (id: number): Promise<string[]> =>
+  (
+    await auditLog()
+      .find({ _id: { $gt: id } })
+      .toArray()
+  ).map(({ action }) => action);
+
 describe('the same requests of the tenant itself', () => {
+  /** What each operation that changes something, and was carried out, has left in the audit log. */
+  const actions = new Map<string, string[]>();
+
   it.each(named.toSorted(([, a], [, b]) => order(a) - order(b)))('%s is exercised', async (_name, operation) => {
     const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
     const takesKeys = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
     const headers: Record<string, string> = takesKeys ? { 'idempotency-key': 'the same of both' } : {};
+    const newestEntry = await newestEntryId();
     const answer = await send(clientFor(operation, theirs), operation, sample, headers);
     const allowed = refusedAtHome[operation.operationId] ?? [200, 201, 202];
     expect({ status: answer.status, body: answer.body }).toEqual({
@@ -345,10 +384,16 @@ describe('the same requests of the tenant itself', () => {
       body: answer.body,
     });
     expectDescribed(operation, answer);
+    if (operation.method !== 'get' && answer.status < 300)
+      actions.set(operation.operationId, await actionsSince(newestEntry));
     if (!takesKeys || credentialsOf(operation) === 'none') return;
     // What was answered there is nobody else's.
     const again = await send(clientFor(operation, ours), operation, sample, headers);
     expect(again.headers.get('idempotent-replayed')).toBeNull();
     expectNothingOf(theirs, again);
+  });
+  it('leave an entry in the audit log for each change, but for those that are listed', () => {
+    const withoutEntry = [...actions].filter(([, each]) => each.length === 0).map(([operationId]) => operationId);
+    expect(withoutEntry.toSorted()).toEqual(Object.keys(notAudited).toSorted());
   });
 });

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { create, type PlatformApi } from '../../service.ts';
 import { sweepTurn } from '../../store/sweep-turn.ts';
-import { PlatformWorld } from '../../testing/platform-world.ts';
+import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { wayOf } from '../../testing/tenant-data.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
@@ -201,5 +202,63 @@ describe('what the Device API tells the audit log', () => {
     }
     expect(await sweepEntries(world.records, sweepTurn(1, running))).toBeNull();
     expect((await entriesOf(imei)).map(({ detail }) => detail['days'])).toEqual([364]);
+  });
+});
+
+describe('the audit log of changes by users', () => {
+  let world: PlatformWorld;
+  let owner: Client;
+  beforeAll(async () => {
+    world = await PlatformWorld.open();
+    owner = world.as(world.ours.owner);
+  });
+  afterAll(() => world.close());
+
+  const entriesAfter = async (id: number): Promise<Data[]> =>
+    (await owner.get('/api/audit-log?sort=id&limit=200')).items.filter((entry) => entry.id > id);
+  const newestId = async (): Promise<number> => (await owner.get('/api/audit-log?limit=1')).items[0]?.id ?? 0;
+
+  const circle = { type: 'circle', coordinates: [[22.5, 114]], radius_m: 100 };
+  it.each([
+    ['drivers', 'drivers', { name: 'Ann Secret', phone_number: '+14155550123' }, { fields: ['name', 'phone_number'] }],
+    ['geofences', 'geofences', { name: 'Yard', ...circle }, { name: 'Yard' }],
+    ['routes', 'routes', { name: 'Tour', ...wayOf }, { name: 'Tour' }],
+    ['vehicle-groups', 'vehicle_groups', { name: 'North' }, { name: 'North' }],
+  ])('has one entry for each change of %s, with the names of what changed', async (path, type, body, created) => {
+    const before = await newestId();
+    const { id } = (await owner.post(`/api/${path}`, body)).data;
+    const change = { name: 'Other', description: 'Secret' };
+    const fields = path === 'drivers' ? { name: 'Other' } : change;
+    expect((await owner.put(`/api/${path}/${id}`, fields)).status).toBe(200);
+    expect((await owner.delete(`/api/${path}/${id}`)).status).toBe(200);
+    const by = { user_id: world.ours.owner.id, target: { type, id } };
+    const entries = await entriesAfter(before);
+    expect(entries).toMatchObject([
+      { ...by, action: `${path}.create`, detail: created },
+      { ...by, action: `${path}.update`, detail: { fields: Object.keys(fields) } },
+      { ...by, action: `${path}.delete` },
+    ]);
+    expect(JSON.stringify(entries)).not.toMatch(/Secret|5550123/);
+  });
+
+  it('has an entry for each change of preferences, by the user who changed them', async () => {
+    const viewer = await world.user('viewer');
+    const vehicle = (await owner.post('/api/vehicles', { vehicle_no: `P${newImei()}` })).data;
+    const before = await newestId();
+    expect((await world.as(viewer).put('/api/user-preferences/me', { language: 'es' })).status).toBe(200);
+    const path = `/api/notifications/update-preferences/${vehicle.id}`;
+    expect((await owner.post(path, { notification_types: ['sos'] })).status).toBe(200);
+    expect(await entriesAfter(before)).toMatchObject([
+      { user_id: viewer.id, action: 'user_preferences.update', detail: { parts: ['language'] } },
+      { user_id: world.ours.owner.id, action: 'notification_preferences.update', target: { id: vehicle.id } },
+    ]);
+  });
+
+  it('has no entry for a change that is refused', async () => {
+    const before = await newestId();
+    const { id } = (await owner.post('/api/vehicle-groups', { name: 'Refused' })).data;
+    expect((await owner.put(`/api/vehicle-groups/${id}`, { name: 'Late' }, { 'if-match': '"99"' })).status).toBe(412);
+    expect((await owner.put('/api/drivers/999999', { name: 'Nobody' })).status).toBe(404);
+    expect(await entriesAfter(before)).toMatchObject([{ action: 'vehicle-groups.create' }]);
   });
 });

@@ -3,10 +3,19 @@ import { callerOf } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../deps.ts';
 import { readJsonOrForm } from '../../http/forms.ts';
-import { silentTwiml, spokenTwiml } from './rules.ts';
-import { anyBody, chatMessageShown, listChatQuery, smsAnswer, smsQuery, voiceAnswer, voiceQuery } from './schema.ts';
+import {
+  anyBody,
+  chatMessageShown,
+  listChatQuery,
+  type Provider,
+  smsAnswer,
+  smsQuery,
+  voiceAnswer,
+  voiceQuery,
+} from './schema.ts';
 import { shownMessage } from './shown.ts';
 import { listMessages, receiveCall, receiveSms, requireSignature } from './use-cases.ts';
+import { ncco, plivoXml, silentTwiml, spokenTwiml, type VoiceReply } from './voice-replies.ts';
 
 const tags = ['Chat log'];
 
@@ -14,7 +23,7 @@ const receiver = {
   method: 'post',
   tags,
   description:
-    'Takes JSON or a form with the signature of the provider over it, or both platform headers with a key of the scope `ingest`. Twilio is answered in TwiML.',
+    'Takes JSON or a form with the signature of the provider over it, or both platform headers with a key of the scope `ingest`. Replies are in the format of the provider: TwiML for Twilio; in calls XML for Plivo and an NCCO for Vonage.',
   access: { credentials: 'either', permission: 'fleet', scope: 'ingest' },
   body: anyBody,
   bodyTypes: ['application/json', 'application/x-www-form-urlencoded'],
@@ -22,9 +31,30 @@ const receiver = {
   contentType: ['application/json', 'text/xml'],
 } as const;
 
-/** Twilio reads TwiML alone. */
-const sendTwiml = ({ response }: RequestContext, twiml: string): void =>
-  void response.status(200).type('text/xml').send(twiml);
+const sendXml = ({ response }: RequestContext, xml: string): void =>
+  void response.status(200).type('text/xml').send(xml);
+
+/** Replies to a call in the format that its provider carries out. */
+function replyToCall(
+  { config }: Pick<Deps, 'config'>,
+  provider: Provider,
+  reply: VoiceReply,
+  context: RequestContext,
+): unknown {
+  // The rest of the talk comes to the address of this request.
+  const url = config.PUBLIC_BASE_URL + context.request.originalUrl;
+  switch (provider) {
+    case 'twilio':
+      return sendXml(context, spokenTwiml(reply));
+    case 'plivo':
+      return sendXml(context, plivoXml(reply, url));
+    case 'vonage':
+      return ncco(reply, url);
+    case 'vapi':
+    case 'generic':
+      return reply;
+  }
+}
 
 export const chatLogRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
@@ -37,7 +67,7 @@ export const chatLogRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ query: { provider = 'generic' }, body, context }) => {
       await requireSignature(deps, provider, context);
       await receiveSms(deps, provider, body, context);
-      return provider === 'twilio' ? sendTwiml(context, silentTwiml) : { ok: true };
+      return provider === 'twilio' ? sendXml(context, silentTwiml) : { ok: true };
     },
   }),
   platformRoute({
@@ -49,8 +79,7 @@ export const chatLogRoutes = (deps: Deps): PlatformRoute[] => [
     response: voiceAnswer,
     handle: async ({ query: { provider = 'generic' }, body, context }) => {
       await requireSignature(deps, provider, context);
-      const answer = await receiveCall(deps, provider, body, context);
-      return provider === 'twilio' ? sendTwiml(context, spokenTwiml(answer)) : answer;
+      return replyToCall(deps, provider, await receiveCall(deps, provider, body, context), context);
     },
   }),
   platformRoute({

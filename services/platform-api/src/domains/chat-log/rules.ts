@@ -37,24 +37,3 @@ export function namedVehicle<T extends { readonly vehicleNo: string; readonly na
 
 /** What is said to everybody who is not known: nothing about any vehicle. */
 export const unknownCaller = 'Sorry, this number is not registered with us. Goodbye.';
-
-const escapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
-const said = (text: string): string =>
-  `<Say>${text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? '')}</Say>`;
-
-const response = (content: string): string =>
-  `<?xml version="1.0" encoding="UTF-8"?>${content === '' ? '<Response/>' : `<Response>${content}</Response>`}`;
-
-/** The answer to a text message, in TwiML: nothing. */
-export const silentTwiml = response('');
-
-/** What is said in a call, in TwiML. One that goes on listens while it speaks; what it hears comes to the same address. */
-export const spokenTwiml = ({ reply, end }: { readonly reply: string; readonly end: boolean }): string =>
-  response(end ? said(reply) : `<Gather input="speech">${said(reply)}</Gather>`);

@@ -54,7 +54,7 @@ export const anyBody = Type.Unsafe<Record<string, unknown>>({
 });
 
 export const smsAnswer = Type.Object({ ok: Type.Boolean() }, { title: 'MessageTaken' });
-export const voiceAnswer = Type.Object(
+const voiceReply = Type.Object(
   {
     reply: Type.String(),
     end: Type.Boolean(),
@@ -62,6 +62,11 @@ export const voiceAnswer = Type.Object(
   },
   { title: 'VoiceReply' },
 );
+const nccoAction = Type.Object(
+  { action: oneOfWords(['talk', 'input']) },
+  { title: 'NccoAction', additionalProperties: true, description: 'Action of a Call Control Object, for Vonage.' },
+);
+export const voiceAnswer = Type.Union([voiceReply, Type.Array(nccoAction)]);
 
 export const listChatQuery = Type.Object({
   ...pagingQuery,

@@ -81,6 +81,7 @@ export async function createDriver(
   checkDates(fields);
   await checkVehicles(deps, caller, body.vehicle_ids);
   const driver = await driversIn(deps.records).insert(caller, fields);
+  await audit(deps, caller, 'drivers.create', { type: 'drivers', id: driver._id }, { fields: Object.keys(body) });
   await setVehicles(deps, caller, driver._id, body.vehicle_ids);
   return withVehicles(deps, driver);
 }
@@ -97,6 +98,7 @@ export async function updateDriver(
   await checkVehicles(deps, caller, body.vehicle_ids);
   const driver = await write(deps, caller, id, change, expectedVersion);
   if (driver === null) return null;
+  await audit(deps, caller, 'drivers.update', { type: 'drivers', id }, { fields: Object.keys(body) });
   await setVehicles(deps, caller, id, body.vehicle_ids);
   return withVehicles(deps, driver);
 }

@@ -91,6 +91,7 @@ export async function createGeofence(
     () => geofences.count(caller),
     () => geofences.insert(caller, fields),
   );
+  await audit(deps, caller, 'geofences.create', { type: 'geofences', id: made._id }, { name: made.name });
   return shownOne(deps, made);
 }
 
@@ -110,7 +111,9 @@ export const updateGeofence = (
     // What was checked together is written to the version that was read.
     const version = expectedVersion ?? (isCheckedWhole(body) ? known.version : undefined);
     const geofence = await geofences.update(caller, id, change, version);
-    return geofence === null ? null : shownOne(deps, geofence);
+    if (geofence === null) return null;
+    await audit(deps, caller, 'geofences.update', { type: 'geofences', id }, { fields: Object.keys(body) });
+    return shownOne(deps, geofence);
   });
 
 const isCheckedWhole = (body: GeofenceBody): boolean =>

@@ -57,23 +57,27 @@ export async function readMiningDevice({ records }: Parts, caller: Caller, id: n
 }
 
 export async function createMiningDevice(
-  { records }: Parts,
+  deps: Parts,
   caller: Caller,
   body: Static<typeof createMiningDeviceBody>,
 ): Promise<MiningDevice> {
   const fields = { ...deviceDefaults, ...deviceChange(body), imei: keyOf(body.imei), recordedImei: body.imei };
-  return devicesIn(records).insert(caller, fields);
+  const device = await devicesIn(deps.records).insert(caller, fields);
+  const target = { type: 'mining_devices', id: device._id };
+  await audit(deps, caller, 'mining_devices.create', target, { imei: device.imei });
+  return device;
 }
 
 export async function updateMiningDevice(
-  { records }: Parts,
+  deps: Parts,
   caller: Caller,
   id: number,
   body: MiningDeviceBody,
   expectedVersion: number | undefined,
 ): Promise<MiningDevice> {
-  const device = await devicesIn(records).update(caller, id, deviceChange(body), expectedVersion);
+  const device = await devicesIn(deps.records).update(caller, id, deviceChange(body), expectedVersion);
   if (device === null) throw notFound(id);
+  await audit(deps, caller, 'mining_devices.update', { type: 'mining_devices', id }, { fields: Object.keys(body) });
   return device;
 }
 

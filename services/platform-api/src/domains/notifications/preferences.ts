@@ -1,6 +1,7 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { audit } from '../audit/use-cases.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { defaultTypes, requireKnownTypes } from './rules.ts';
 import { type NotifyChannel, notifyChannels, type PreferencesBody } from './schema.ts';
@@ -50,7 +51,7 @@ export async function readPreferences(deps: Store, caller: Caller, vehicleId: nu
 
 /** Sets the caller's choice for a vehicle: the complete set. */
 export async function writePreferences(
-  deps: Store,
+  deps: Pick<Deps, 'records' | 'log'>,
   caller: Caller,
   vehicleId: number,
   body: PreferencesBody,
@@ -64,6 +65,8 @@ export async function writePreferences(
     channels: notifyChannels.filter((channel) => (body.channels ?? before.channels).includes(channel)),
   };
   await put(deps, caller, { pair, userId: caller.userId, vehicleId, ...wanted });
+  const target = { type: 'vehicles', id: vehicleId };
+  await audit(deps, caller, 'notification_preferences.update', target, { fields: Object.keys(body) });
   return { ...wanted, isDefault: false };
 }
 

@@ -79,7 +79,7 @@ export async function knownPreferences(
 
 /** Sets some of a user's preferences; what is not named stays, also inside of a part. */
 export async function writePreferences(
-  deps: Store,
+  deps: Pick<Deps, 'records' | 'log'>,
   caller: Caller,
   body: PreferencesBody,
   expectedVersion: number | undefined,
@@ -94,7 +94,10 @@ export async function writePreferences(
     const changed = await updatePreferences(deps.records, record, JSON.stringify(stored), version);
     return changed && { record: changed, values };
   };
-  return withLatest(() => readPreferences(deps, caller), write, expectedVersion);
+  const written = await withLatest(() => readPreferences(deps, caller), write, expectedVersion);
+  const target = { type: 'user_preferences', id: written.record._id };
+  await audit(deps, caller, 'user_preferences.update', target, { parts: Object.keys(body) });
+  return written;
 }
 
 export async function readConfig(deps: Pick<Deps, 'records' | 'config'>, scope: Scope): Promise<AccountConfig> {

@@ -5,6 +5,7 @@ import { requireAll, sortingOf } from '../../fields.ts';
 import { progressOf, type RouteState, routeRule } from '../../rules/routes/route-rule.ts';
 import type { Scope } from '../../store/account-records.ts';
 import { readStatesOfRedis } from '../../telemetry/states.ts';
+import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import { namedTo, ownVehicle, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
@@ -32,6 +33,7 @@ export async function linkRoutes(
   await checkBoth(deps, caller, vehicleId, ids);
   const where = { _id: { $in: [...ids] }, vehicleIds: { $ne: vehicleId } };
   await routesIn(deps.records).updateMany(caller, where, { $addToSet: { vehicleIds: vehicleId } });
+  await audit(deps, caller, 'routes.link', { type: 'vehicles', id: vehicleId }, { route_ids: ids });
   // Deleted meanwhile: what unlinks it has not seen these links.
   if ((await ownVehicleIds(deps, caller, [vehicleId])).length === 0) {
     await dropVehicleFromRoutes(deps, caller, vehicleId);
@@ -50,6 +52,7 @@ export async function unlinkRoutes(
   await checkBoth(deps, caller, vehicleId, ids);
   const where = { _id: { $in: [...ids] }, vehicleIds: vehicleId };
   await routesIn(deps.records).updateMany(caller, where, { $pull: { vehicleIds: vehicleId } });
+  await audit(deps, caller, 'routes.unlink', { type: 'vehicles', id: vehicleId }, { route_ids: ids });
   return linksOf(deps, caller, vehicleId);
 }
 

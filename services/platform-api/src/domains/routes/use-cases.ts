@@ -70,7 +70,9 @@ export async function createRoute(
   const line = givenLine(body);
   const path =
     line === null ? await drawn(deps, drawnThrough(fields.waypoints), fields.profile) : pathOf(line, 'client');
-  return shownRoute(await routesIn(deps.records).insert(caller, { ...fields, ...path }));
+  const route = await routesIn(deps.records).insert(caller, { ...fields, ...path });
+  await audit(deps, caller, 'routes.create', { type: 'routes', id: route._id }, { name: route.name });
+  return shownRoute(route);
 }
 
 async function drawn({ maps }: Parts, waypoints: readonly Position[], profile: Profile): Promise<Path> {
@@ -95,7 +97,9 @@ export const updateRoute = (
     const { change, isOfPath } = await checkedChange(deps, body, known);
     // A path is of the waypoints and the profile with which it was drawn: it is written to the version that was read.
     const route = await routes.update(caller, id, change, expectedVersion ?? (isOfPath ? known.version : undefined));
-    return route === null ? null : shownRoute(route);
+    if (route === null) return null;
+    await audit(deps, caller, 'routes.update', { type: 'routes', id }, { fields: Object.keys(body) });
+    return shownRoute(route);
   });
 
 async function checkedChange(

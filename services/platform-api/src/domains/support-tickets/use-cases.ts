@@ -56,7 +56,9 @@ export async function createTicket(
 ): Promise<SupportTicket> {
   if (vehicleId !== null) await visibleVehicle(deps, caller, vehicleId);
   const fields = { subject, message, vehicleId, priority, status: 'open' as const, createdBy: caller.userId };
-  return ticketsIn(deps.records).insert(caller, { ...fields, replies: [] });
+  const ticket = await ticketsIn(deps.records).insert(caller, { ...fields, replies: [] });
+  await audit(deps, caller, 'support_tickets.create', { type: 'support_tickets', id: ticket._id });
+  return ticket;
 }
 
 export async function updateTicket(
@@ -68,8 +70,10 @@ export async function updateTicket(
 ): Promise<SupportTicket> {
   await readTicket(deps, caller, id);
   if (typeof vehicleId === 'number') await visibleVehicle(deps, caller, vehicleId);
-  const ticket = await ticketsIn(deps.records).update(caller, id, given({ ...body, vehicleId }), expectedVersion);
+  const change = given({ ...body, vehicleId });
+  const ticket = await ticketsIn(deps.records).update(caller, id, change, expectedVersion);
   if (ticket === null) throw notFound(id);
+  await audit(deps, caller, 'support_tickets.update', { type: 'support_tickets', id }, { fields: Object.keys(change) });
   return ticket;
 }
 

@@ -27,7 +27,11 @@ export const createGroup = async (
   deps: Parts,
   caller: Caller,
   body: GroupBody & { name: string },
-): Promise<GroupShown> => shownAgain(deps, caller, await recordGroup(deps, caller, body));
+): Promise<GroupShown> => {
+  const id = await recordGroup(deps, caller, body);
+  await audit(deps, caller, 'vehicle-groups.create', { type: 'vehicle_groups', id }, { name: body.name });
+  return shownAgain(deps, caller, id);
+};
 
 /** Puts a group on record; its id. */
 export async function recordGroup(deps: Store, scope: Scope, body: GroupBody & { name: string }): Promise<number> {
@@ -81,6 +85,7 @@ export async function updateGroup(
     ? write(deps, caller, id, change, expectedVersion)
     : inTree(deps, caller, move));
   if (group === null) return null;
+  await audit(deps, caller, 'vehicle-groups.update', { type: 'vehicle_groups', id }, { fields: Object.keys(body) });
   await changeMembers(deps, caller, id, links);
   await dropGone(deps, caller, id, links);
   return shownAgain(deps, caller, id);
