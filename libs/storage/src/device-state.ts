@@ -18,15 +18,21 @@ export interface DeviceState {
 
 const deviceKey = (imei: string): string => `device:${imei}`;
 const gatewayKey = (podId: string): string => `gateway:${podId}`;
+/** Exists while a terminal that its gateway disconnected may come back. */
+const returningKey = (imei: string): string => `device-returning:${imei}`;
+/** Outlives the gateway: the age of its last heartbeat says when the gateway died. */
+const lastHeartbeatKey = (podId: string): string => `gateway-heartbeat:${podId}`;
 
 /** A gateway that has not said for this long that it lives is dead, and its devices with it. */
 export const gatewayTtlMs = 10_000;
+/** How long it is remembered that a gateway died or disconnected a terminal; longer than any caller waits. */
+const returnTtlMs = 150_000;
 /** Upper bound of a state that nobody deletes: its pod's own key decides much earlier. */
 const deviceTtlMs = 24 * 3600 * 1000;
 /** Keys in one round trip. */
 const readAtOnce = 500;
 
-// KEYS 1 device. ARGV 1 state without generation, 2 known generation or 0, 3 ttl. Answers {generation, previous state or ''}; generation 0: refused.
+// KEYS 1 device, 2 returning. ARGV 1 state without generation, 2 known generation or 0, 3 ttl. Answers {generation, previous state or ''}; generation 0: refused.
 const claimScript = `
 local current = redis.call('GET', KEYS[1])
 local known = current and cjson.decode(current)
@@ -44,13 +50,15 @@ end
 local state = cjson.decode(ARGV[1])
 state.generation = generation
 redis.call('SET', KEYS[1], cjson.encode(state), 'PX', ARGV[3])
+redis.call('DEL', KEYS[2])
 return {string.format('%.0f', generation), previous}`;
 
-// KEYS 1 device. ARGV 1 session id. Deletes the state when it is this session's.
+// KEYS 1 device, 2 returning. ARGV 1 session id, 2 ttl of the second key or 0. Deletes the state when it is this session's.
 const releaseScript = `
 local current = redis.call('GET', KEYS[1])
-if current and cjson.decode(current).sessionId == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`;
+if not current or cjson.decode(current).sessionId ~= ARGV[1] then return 0 end
+if ARGV[2] == '0' then redis.call('DEL', KEYS[2]) else redis.call('SET', KEYS[2], '1', 'PX', ARGV[2]) end
+return redis.call('DEL', KEYS[1])`;
 
 /**
  * Puts a session into Redis. `generation` 0 asks for a new one (a terminal has just authenticated); a known one re-announces (Redis was emptied, or the
@@ -64,7 +72,7 @@ export async function claimDevice(
   generation = 0,
 ): Promise<{ generation: number; previous: DeviceState | undefined }> {
   const answer = (await redis.eval(claimScript, {
-    keys: [deviceKey(imei)],
+    keys: [deviceKey(imei), returningKey(imei)],
     arguments: [JSON.stringify(state), String(generation), String(deviceTtlMs)],
   })) as [string, string];
   return {
@@ -73,9 +81,17 @@ export async function claimDevice(
   };
 }
 
-/** Takes a session out of Redis, unless a newer one has replaced it. */
-export async function releaseDevice(redis: Redis, imei: string, sessionId: string): Promise<void> {
-  await redis.eval(releaseScript, { keys: [deviceKey(imei)], arguments: [sessionId] });
+/** Takes a session out of Redis, unless a newer one has replaced it. `isReturning`: the gateway ended it, so that the terminal connects again. */
+export async function releaseDevice(
+  redis: Redis,
+  imei: string,
+  sessionId: string,
+  { isReturning = false }: { isReturning?: boolean } = {},
+): Promise<void> {
+  await redis.eval(releaseScript, {
+    keys: [deviceKey(imei), returningKey(imei)],
+    arguments: [sessionId, isReturning ? String(returnTtlMs) : '0'],
+  });
 }
 
 /**
@@ -83,10 +99,11 @@ export async function releaseDevice(redis: Redis, imei: string, sessionId: strin
  * when all sessions have to be announced again.
  */
 export async function keepGatewayAlive(redis: Redis, podId: string): Promise<boolean> {
-  const previous = await redis.set(gatewayKey(podId), String(Date.now()), {
-    expiration: { type: 'PX', value: gatewayTtlMs },
-    GET: true,
-  });
+  const now = String(Date.now());
+  const [previous] = await Promise.all([
+    redis.set(gatewayKey(podId), now, { expiration: { type: 'PX', value: gatewayTtlMs }, GET: true }),
+    redis.set(lastHeartbeatKey(podId), now, { expiration: { type: 'PX', value: returnTtlMs } }),
+  ]);
   return previous !== null;
 }
 
@@ -102,6 +119,24 @@ export async function readDevice(redis: Redis, imei: string): Promise<DeviceStat
   const state = JSON.parse(text) as DeviceState;
   return (await redis.exists(gatewayKey(state.podId))) === 1 ? state : null;
 }
+
+/**
+ * Returns true for a terminal that has a session, or that lost it with its gateway within the last `withinMs`: that one is expected to connect again. A terminal whose
+ * session ended by itself is not expected. Throws when Redis can not be read.
+ */
+export async function isDeviceExpected(redis: Redis, imei: string, withinMs: number): Promise<boolean> {
+  const [text, returningTtlMs] = await Promise.all([redis.get(deviceKey(imei)), redis.pTTL(returningKey(imei))]);
+  if (text === null) return isYoung(returningTtlMs, withinMs);
+  const { podId } = JSON.parse(text) as DeviceState;
+  const [isAlive, heartbeatTtlMs] = await Promise.all([
+    redis.exists(gatewayKey(podId)),
+    redis.pTTL(lastHeartbeatKey(podId)),
+  ]);
+  return isAlive === 1 || isYoung(heartbeatTtlMs, withinMs);
+}
+
+/** The age of a key by what is left of its time to live, which is negative without the key. */
+const isYoung = (ttlMs: number, withinMs: number): boolean => ttlMs >= 0 && returnTtlMs - ttlMs <= withinMs;
 
 /** The sessions of many terminals, by canonical number; those without a session on a gateway that lives are left out. */
 export async function readDevices(redis: Redis, imeis: readonly string[]): Promise<Map<string, DeviceState>> {

@@ -62,9 +62,10 @@ export class Presence {
     }
   }
 
-  release(session: Session): void {
+  /** Removes a session that has ended. `isReturning`: this pod ended it, so that the terminal connects to the next one. */
+  release(session: Session, options: { isReturning?: boolean } = {}): void {
     this.#background('release', async () => {
-      await this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id));
+      await this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id, options));
       this.#tell(session.device.imei, false);
     });
   }
