@@ -51,6 +51,8 @@ export interface Gateway extends Running {
   readonly httpPort: number;
   /** Name of this process in Redis and on the bus: new with every start, so that a restart does not revive the sessions of its predecessor. */
   readonly podId: string;
+  /** At the stop, waits for commands in flight no longer. */
+  hurry(): void;
 }
 
 /** Starts the service; several may run in one process. */
@@ -87,14 +89,30 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
       makeStreams().catch((error: unknown) => log.warn({ err: error }, 'the streams could not be looked after'));
     });
 
-    const listener = await startGateway({ config, log, name, lifecycle, metrics, bus: opened, redis });
+    const hurry = new AbortController();
+    const listener = await startGateway({
+      config,
+      log,
+      name,
+      lifecycle,
+      metrics,
+      bus: opened,
+      redis,
+      hurry: hurry.signal,
+    });
     const ping = servePing(opened, 'jt808-gateway', {
       onError: (error) => log.error({ err: error }, 'a bus request failed'),
       isWorking: () => !lifecycle.isStopping,
     });
     lifecycle.onStop('ping', () => ping.stop());
     log.info({ jt808Port: listener.port, httpPort: http.port, podId: name }, 'started');
-    return { jt808Port: listener.port, httpPort: http.port, podId: name, stop: () => lifecycle.stop() };
+    return {
+      jt808Port: listener.port,
+      httpPort: http.port,
+      podId: name,
+      stop: () => lifecycle.stop(),
+      hurry: () => hurry.abort(),
+    };
   } catch (error) {
     await lifecycle.stop();
     throw error;
@@ -109,10 +127,12 @@ interface Parts {
   readonly metrics: GatewayMetrics;
   readonly bus: Bus;
   readonly redis: Redis;
+  /** Aborted when the stop waits for commands no longer. */
+  readonly hurry: AbortSignal;
 }
 
 /** Wires what stands between the sockets and the bus, and listens. */
-async function startGateway({ config, log, name, lifecycle, metrics, bus, redis }: Parts): Promise<Listener> {
+async function startGateway({ config, log, name, lifecycle, metrics, bus, redis, hurry }: Parts): Promise<Listener> {
   const devices = new Devices();
   const gate = new RedisGate(redis);
   const registrations = new Registrations(redis, gate);
@@ -234,6 +254,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
       commandServer,
       commandsMs: config.DRAIN_COMMANDS_MS,
       spreadMs: config.DRAIN_SPREAD_MS,
+      hurry,
       log,
     }),
   );
