@@ -227,6 +227,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis,
   const transfers = setInterval(() => pollTransfers(reassembler, devices, metrics), 1_000);
   lifecycle.onStop('transfers', () => clearInterval(transfers));
   const faults = new LogLimit(5);
+  const floods = new LogLimit(5);
   const listener = new Listener({
     host: config.HOST,
     port: config.JT808_PORT,
@@ -239,6 +240,13 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis,
     metrics,
     onFrame: (connection, frame) => frames.take(connection, frame),
     onClose: (connection) => sessions.leave(connection),
+    onGarbage: ({ remoteAddress, session, splitter }) => {
+      if (floods.allows())
+        log.warn(
+          { remoteAddress, imei: session?.device.imei, dropped: splitter.dropped },
+          'a connection that sends nothing but garbage is closed',
+        );
+    },
     onError: (connection, error) => {
       if (faults.allows()) log.error({ err: error, imei: connection.session?.device.imei }, 'a frame failed');
     },
