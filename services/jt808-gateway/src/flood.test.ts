@@ -57,7 +57,9 @@ function flood(port: number, frame: Buffer): { done: Promise<number> } {
 describe('a connection that floods the gateway', () => {
   it.each(floods)('with frames %s is closed, and a neighbour is acknowledged within a second', async (_what, spoil) => {
     const healthy = await RawTerminal.login(gateway.jt808Port, freePhone());
-    const frame = spoil(Buffer.from(encodeFrame({ messageId: 0x0200, phone: freePhone(), body: healthy.location() })));
+    const frame = spoil(
+      Buffer.from(encodeFrame({ messageId: 0x0200, phone: freePhone(), serial: 1, body: healthy.location() })),
+    );
     const waits: number[] = [];
     const { done } = flood(gateway.jt808Port, frame);
     const flooding = { isOver: false };
