@@ -47,6 +47,12 @@ describe('what the services are started with', () => {
     expect(envOf('device-api', { DEVICE_REPLY_TIMEOUT_MS: '500' })['DEVICE_REPLY_TIMEOUT_MS']).toBe('500');
   });
 
+  it('leaves a gateway that is replaced its whole time for commands, and hurries it when everything stops', () => {
+    const gateway = serviceSpecs(contextOf({})).find(({ name }) => name === 'jt808-gateway');
+    expect(gateway?.env['DRAIN_COMMANDS_MS']).toBeUndefined();
+    expect(gateway?.hurryAfterMs).toBeLessThan(10_000);
+  });
+
   it('gives secrets only to those that need them', () => {
     expect(envOf('jt808-gateway')['GATEWAY_AUTH_SECRET']).toBe('g');
     expect(envOf('device-api')['GATEWAY_AUTH_SECRET']).toBeUndefined();

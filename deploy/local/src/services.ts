@@ -28,7 +28,11 @@ interface ServicePlan {
   /** Whether partners or terminals reach it by themselves; the others stay on loopback behind the proxy. */
   isPublic: boolean;
   env: Record<string, string>;
+  hurryAfterMs?: number;
 }
+
+/** Somebody waits for Ctrl-C: a device that sleeps does not hold it up for as long as a gateway that is replaced waits for it. */
+const gatewayHurryAfterMs = 3_000;
 
 /** Whether the Device API asks for a key: off on loopback, as the services decide for themselves when nothing is set. */
 export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
@@ -65,9 +69,8 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       env: {
         JT808_PORT: String(ports.jt808),
         GATEWAY_AUTH_SECRET: secrets.gatewayAuthSecret,
-        // Somebody waits at the terminal for Ctrl-C: a device that sleeps does not hold it up for 90 seconds.
-        DRAIN_COMMANDS_MS: options.env['DRAIN_COMMANDS_MS'] ?? '3000',
       },
+      hurryAfterMs: gatewayHurryAfterMs,
     },
     {
       name: 'jt1078-media',
@@ -181,6 +184,7 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
     logFile: join(logDir, `${plan.name}.log`),
     isReady: () => answersOk(`${bases[plan.name]}/readyz`),
     readyTimeoutMs,
+    ...(plan.hurryAfterMs === undefined ? {} : { hurryAfterMs: plan.hurryAfterMs }),
   }));
 }
 

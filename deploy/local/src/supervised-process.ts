@@ -16,6 +16,8 @@ export interface ProcessSpec {
   /** Asked again and again after the start, until true. */
   isReady: () => Promise<boolean>;
   readyTimeoutMs: number;
+  /** At the stop, the time after which a second SIGTERM asks it to wait for nothing more. */
+  hurryAfterMs?: number;
 }
 
 export interface ProcessHooks {
@@ -99,7 +101,7 @@ export class SupervisedProcess {
     if (this.#endReason !== undefined) this.#scheduleRestart(this.#endReason);
   }
 
-  /** Ends it and everything it has started: SIGTERM, then SIGKILL after the grace. */
+  /** Ends it and everything it has started: SIGTERM, a second one where the program takes it, then SIGKILL after the grace. */
   async stop(graceMs: number): Promise<void> {
     this.#phase = 'stopping';
     clearTimeout(this.#restartTimer);
@@ -108,8 +110,11 @@ export class SupervisedProcess {
     const processGroup = child.pid;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.kill('SIGTERM');
+    const { hurryAfterMs } = this.spec;
+    const hurry = hurryAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGTERM'), hurryAfterMs);
     const killer = setTimeout(() => signalGroup(processGroup, 'SIGKILL'), graceMs);
     await ended;
+    clearTimeout(hurry);
     clearTimeout(killer);
   }
 

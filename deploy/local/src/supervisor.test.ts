@@ -142,6 +142,21 @@ describe('Supervisor', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
+  it('sends a second SIGTERM to a child that takes it, long before the grace is over', async () => {
+    const waiting = child('waiting', 1);
+    const body = `
+      import { writeFileSync } from 'node:fs';
+      let signals = 0;
+      process.on('SIGTERM', () => { signals += 1; if (signals === 2) { writeFileSync(${JSON.stringify(at('hurried'))}, ''); process.exit(0); } });
+      writeFileSync(${JSON.stringify(at('waiting.up'))}, '');
+      setInterval(() => {}, 1000);`;
+    writeFileSync(at('waiting.mjs'), body);
+    create({ graceMs: 60_000 });
+    await supervisor.start([{ ...waiting, hurryAfterMs: 100 }]);
+    await supervisor.stop();
+    expect(existsSync(at('hurried'))).toBe(true);
+  });
+
   it('ends what a child has started itself, also when the child is killed', async () => {
     const running = create();
     const body = `

@@ -162,6 +162,40 @@ describe('a command to a terminal', () => {
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
+  it('waits for a claimed terminal as long as its asker is set to, and reaches the gateway that it comes back to', async () => {
+    const imei = newImei();
+    const patient = new DeviceAsker(callerBus, { returnWaitMs: 30_000 });
+    const startedAt = performance.now();
+    const asked = patient.ask({
+      imei,
+      command: wakeUp,
+      correlationId: 'test',
+      timeoutMs: 40_000,
+      isClaimed: async () => true,
+    });
+    await until(() => performance.now() - startedAt > 5_500);
+    const { server } = await gateway(imei, async () => answerWith(3));
+    expect(await asked).toEqual(answerWith(3));
+    await server.stop();
+    patient.stop();
+  });
+
+  it('ends as notConnected when its time is over before a claimed terminal has come back', async () => {
+    expect(await ask(newImei(), { timeoutMs: 1_000, isClaimed: async () => true })).toEqual({ kind: 'notConnected' });
+  });
+
+  it('is sent again to the next session where the first gateway had lost it', async () => {
+    const imei = newImei();
+    const seen: boolean[] = [];
+    const { server } = await gateway(imei, async ({ isReAsk }) => {
+      seen.push(isReAsk);
+      return seen.length === 1 ? { kind: 'notConnected' } : answerWith(4);
+    });
+    expect(await ask(imei, { isClaimed: async () => true })).toEqual(answerWith(4));
+    expect(seen).toEqual([false, false]);
+    await server.stop();
+  });
+
   it('times out, having asked again with the same Command-Id, marked as a repetition, and less time', async () => {
     const imei = newImei();
     const { messages, end } = await raw(imei, () => undefined);

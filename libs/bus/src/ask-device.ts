@@ -6,8 +6,10 @@ import { checkOutcome, type DeviceCommand, deviceCommandSubject, type Outcome } 
 
 /** How often an unanswered command is asked again: a reply that was made while the broker was away is lost without a trace. */
 const reAskEveryMs = 3_000;
-/** After a broker restart a caller may be back before the gateway: a device that a live gateway claims is asked for this long. */
-const claimedRetryForMs = 5_000;
+/** A terminal may come back after a restart of the broker or of its gateway: a claimed one is retried for this long by default. */
+const defaultReturnWaitMs = 5_000;
+/** State that can not be read says nothing about the terminal: a caller waits no longer than this for it. */
+const unknownStateWaitMs = 5_000;
 const claimedRetryEveryMs = 200;
 /** New commands fail at once when the broker has been away for this long. */
 const brokerAwayAfterMs = 2_000;
@@ -22,20 +24,29 @@ export interface DeviceAsk {
   readonly name?: CommandName | undefined;
   /** What is left of the wait for the device. */
   readonly timeoutMs: number;
-  /** True when a live gateway holds a session of the terminal, by the state in Redis; asked only after "no responders". */
+  /**
+   * Returns true when a session of the terminal exists or is expected, by the state in Redis. Called only when no gateway has taken the command.
+   */
   readonly isClaimed: (imei: string) => Promise<boolean>;
+}
+
+export interface DeviceAskerOptions {
+  /** How long a command waits for a terminal that is claimed and that no gateway holds. */
+  readonly returnWaitMs?: number;
 }
 
 /** Asks terminals and joins the answers: one reply subscription for a process. */
 export class DeviceAsker {
   readonly #bus: Bus;
+  readonly #returnWaitMs: number;
   readonly #prefix: string;
   readonly #subscription: Subscription;
   readonly #pending = new Map<string, PendingAsk>();
   readonly #offReconnect: () => void;
 
-  constructor(bus: Bus) {
+  constructor(bus: Bus, { returnWaitMs = defaultReturnWaitMs }: DeviceAskerOptions = {}) {
     this.#bus = bus;
+    this.#returnWaitMs = returnWaitMs;
     this.#prefix = createInbox();
     // Compiled before the first reply: a slow first answer counts as the device's.
     checkOutcome.compile();
@@ -58,9 +69,16 @@ export class DeviceAsker {
     // One command may be asked twice at a time, by a caller that has come back: each ask has its own replies.
     const askId = randomBytes(16).toString('hex');
     return new Promise((resolve) => {
-      const pending = new PendingAsk(this.#bus, `${this.#prefix}.${askId}`, ask.name?.id ?? askId, ask, (outcome) => {
-        this.#pending.delete(askId);
-        resolve(outcome);
+      const pending = new PendingAsk({
+        bus: this.#bus,
+        returnWaitMs: this.#returnWaitMs,
+        replyPrefix: `${this.#prefix}.${askId}`,
+        commandId: ask.name?.id ?? askId,
+        ask,
+        done: (outcome) => {
+          this.#pending.delete(askId);
+          resolve(outcome);
+        },
       });
       this.#pending.set(askId, pending);
       pending.start();
@@ -79,13 +97,23 @@ export class DeviceAsker {
     const [askId = '', askNo = ''] = message.subject.slice(this.#prefix.length + 1).split('.');
     const pending = this.#pending.get(askId);
     if (pending === undefined) return;
-    if (message.data.length === 0 && message.headers?.code === 503) pending.onNoResponders(Number(askNo));
-    else pending.onReply(message.data);
+    if (message.data.length === 0 && message.headers?.code === 503) pending.onNotTaken(Number(askNo));
+    else pending.onReply(Number(askNo), message.data);
   }
+}
+
+interface PendingAskOptions {
+  readonly bus: Bus;
+  readonly returnWaitMs: number;
+  readonly replyPrefix: string;
+  readonly commandId: string;
+  readonly ask: DeviceAsk;
+  readonly done: (outcome: Outcome) => void;
 }
 
 class PendingAsk {
   readonly #bus: Bus;
+  readonly #returnWaitMs: number;
   readonly #replyPrefix: string;
   readonly #commandId: string;
   readonly #ask: DeviceAsk;
@@ -95,15 +123,18 @@ class PendingAsk {
   readonly #uncertain = new Set<number>();
   #asks = 0;
   #finished = false;
-  #isClaimedTimeOver = false;
+  #isReturnTimeOver = false;
+  #isUnknownTimeOver = false;
   #deadline: NodeJS.Timeout | undefined;
   #reAsk: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   #giveUp: NodeJS.Timeout | undefined;
-  #claimedLimit: NodeJS.Timeout | undefined;
+  #returnLimit: NodeJS.Timeout | undefined;
+  #unknownLimit: NodeJS.Timeout | undefined;
 
-  constructor(bus: Bus, replyPrefix: string, commandId: string, ask: DeviceAsk, done: (outcome: Outcome) => void) {
+  constructor({ bus, returnWaitMs, replyPrefix, commandId, ask, done }: PendingAskOptions) {
     this.#bus = bus;
+    this.#returnWaitMs = returnWaitMs;
     this.#replyPrefix = replyPrefix;
     this.#commandId = commandId;
     this.#ask = ask;
@@ -113,7 +144,7 @@ class PendingAsk {
   }
 
   start(): void {
-    this.#deadline = setTimeout(() => this.finish({ kind: 'timedOut' }), this.#ask.timeoutMs);
+    this.#deadline = setTimeout(() => this.#onDeadline(), this.#ask.timeoutMs);
     this.#reAsk = setInterval(() => this.send(), reAskEveryMs);
     this.send();
     // An outage has just begun: what is not sent before it has lasted too long is not worth the whole wait.
@@ -153,7 +184,7 @@ class PendingAsk {
     return head;
   }
 
-  onReply(data: Uint8Array): void {
+  onReply(askNo: number, data: Uint8Array): void {
     let reply: unknown;
     try {
       reply = decodeJson(data);
@@ -161,23 +192,35 @@ class PendingAsk {
       // Not JSON: reported below as what it is.
       reply = undefined;
     }
-    if (checkOutcome(reply)) this.finish(reply as Outcome);
-    else this.finish({ kind: 'unreadable', detail: 'The gateway sent a reply that is not an outcome.' });
+    if (!checkOutcome(reply))
+      this.finish({ kind: 'unreadable', detail: 'The gateway sent a reply that is not an outcome.' });
+    // The session ended as the command arrived: nothing was written, and the next session can have it.
+    else if ((reply as Outcome).kind === 'notConnected') {
+      this.#uncertain.clear();
+      this.onNotTaken(askNo);
+    } else this.finish(reply as Outcome);
   }
 
-  onNoResponders(askNo: number): void {
+  /** No gateway has taken one of the requests. */
+  onNotTaken(askNo: number): void {
+    if (this.#finished) return;
     this.#uncertain.delete(askNo);
     // Another ask may have reached a gateway that died since: the device's answer can still come by its next session.
     if (this.#uncertain.size > 0) return;
-    if (this.#isClaimedTimeOver) {
+    if (this.#isReturnTimeOver) {
       this.finish({ kind: 'notConnected' });
       return;
     }
-    this.#claimedLimit ??= setTimeout(() => this.#onClaimedLimit(), claimedRetryForMs);
+    this.#returnLimit ??= setTimeout(() => this.#onReturnLimit(), this.#returnWaitMs);
+    this.#unknownLimit ??= setTimeout(() => this.#onUnknownLimit(), Math.min(unknownStateWaitMs, this.#returnWaitMs));
     this.#ask.isClaimed(this.#ask.imei).then(
-      (claimed) => this.#retryIf(claimed),
-      // State that can not be read says nothing against the device: ask on.
-      () => this.#retryIf(true),
+      (claimed) => {
+        clearTimeout(this.#unknownLimit);
+        this.#isUnknownTimeOver = false;
+        this.#unknownLimit = undefined;
+        this.#retryIf(claimed);
+      },
+      () => this.#retryIf(!this.#isUnknownTimeOver),
     );
   }
 
@@ -188,13 +231,25 @@ class PendingAsk {
     clearInterval(this.#reAsk);
     clearTimeout(this.#retry);
     clearTimeout(this.#giveUp);
-    clearTimeout(this.#claimedLimit);
+    clearTimeout(this.#returnLimit);
+    clearTimeout(this.#unknownLimit);
     this.#done(outcome);
   }
 
-  /** Also ends a look at the state that never answers. */
-  #onClaimedLimit(): void {
-    this.#isClaimedTimeOver = true;
+  /** What never reached a gateway was not sent: the terminal has not come back. */
+  #onDeadline(): void {
+    const isCertain = this.#asks > 0 && this.#uncertain.size === 0;
+    this.finish({ kind: isCertain ? 'notConnected' : 'timedOut' });
+  }
+
+  #onReturnLimit(): void {
+    this.#isReturnTimeOver = true;
+    if (this.#uncertain.size === 0) this.finish({ kind: 'notConnected' });
+  }
+
+  /** Also ends a read of the state that never ends. */
+  #onUnknownLimit(): void {
+    this.#isUnknownTimeOver = true;
     if (this.#uncertain.size === 0) this.finish({ kind: 'notConnected' });
   }
 

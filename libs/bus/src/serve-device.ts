@@ -165,7 +165,10 @@ export class DeviceCommandServer {
 
   async #run(entry: Entry, command: IncomingCommand): Promise<void> {
     try {
-      this.#answer(entry, await this.#handler(command));
+      const outcome = await this.#handler(command);
+      this.#answer(entry, outcome);
+      // Nothing was written: the terminal's next session here can still have the command.
+      if (outcome.kind === 'notConnected') this.#entries.delete(`${command.imei}/${command.commandId}`);
     } catch (error) {
       this.#onError(error, 'command handler');
       this.#answer(entry, { kind: 'refused', detail: 'The gateway failed.', isOurFault: true });

@@ -6,6 +6,8 @@ import type { Logger } from './log.ts';
 /** Something that runs until it is stopped. */
 export interface Running {
   stop(): Promise<void>;
+  /** Ends what a stop waits for, as far as nothing is lost by it. */
+  hurry?(): void;
 }
 
 interface Step {
@@ -81,7 +83,7 @@ function storeCompiledCode(): void {
 }
 
 /**
- * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT (and when a launcher's IPC channel closes), and exits.
+ * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT (and when a launcher's IPC channel closes), and exits. A second signal hurries the stop.
  * A start that fails is one log line and exit code 1.
  */
 export async function runService(log: Logger, start: () => Promise<Running>): Promise<void> {
@@ -91,7 +93,10 @@ export async function runService(log: Logger, start: () => Promise<Running>): Pr
   let running: Running | undefined;
   let stopRequested: string | undefined;
   const stop = (reason: string): void => {
-    if (stopRequested !== undefined) return;
+    if (stopRequested !== undefined) {
+      running?.hurry?.();
+      return;
+    }
     stopRequested = reason;
     log.info({ reason }, 'stopping');
     if (running !== undefined) void finish(running);

@@ -6,6 +6,7 @@ import {
   type DeviceState,
   forgetGateway,
   gatewayTtlMs,
+  isDeviceExpected,
   keepGatewayAlive,
   readDevice,
   readDevices,
@@ -53,6 +54,45 @@ describe('device state in Redis', () => {
     expect(await readDevice(redis, imei)).toEqual({ ...state, generation });
     await release(state);
     expect(await readDevice(redis, imei)).toBeNull();
+  });
+
+  describe('of a terminal that may come back', () => {
+    const withinMs = 60_000;
+    const isExpected = () => isDeviceExpected(redis, imei, withinMs);
+
+    it('is expected while it has a session, and no longer once that has ended by itself', async () => {
+      const state = session();
+      expect(await isExpected()).toBe(false);
+      await claimDevice(redis, imei, state);
+      expect(await isExpected()).toBe(true);
+      await release(state);
+      expect(await isExpected()).toBe(false);
+    });
+
+    it('is expected after its gateway has died, for the given time', async () => {
+      const podId = randomUUID();
+      await keepGatewayAlive(redis, podId);
+      await claimDevice(redis, imei, session(podId));
+      await redis.del(`gateway:${podId}`);
+      expect(await readDevice(redis, imei)).toBeNull();
+      expect(await isExpected()).toBe(true);
+      // The gateway was last alive 100 seconds ago.
+      await redis.pExpire(`gateway-heartbeat:${podId}`, 50_000);
+      expect(await isExpected()).toBe(false);
+    });
+
+    it('is expected after its gateway has disconnected it, until a later session ends by itself', async () => {
+      const state = session();
+      await claimDevice(redis, imei, state);
+      await releaseDevice(redis, imei, state.sessionId, { isReturning: true });
+      expect(await readDevice(redis, imei)).toBeNull();
+      expect(await isExpected()).toBe(true);
+      expect(await isDeviceExpected(redis, imei, -1)).toBe(false);
+      const next = session(pods[1]);
+      await claimDevice(redis, imei, next);
+      await release(next);
+      expect(await isExpected()).toBe(false);
+    });
   });
 
   it('lets a new session replace another, and names the one to be told', async () => {
@@ -112,7 +152,7 @@ describe('device state in Redis', () => {
     expect(await readLastSeenMs(redis, imei)).toBeNull();
     await claimDevice(redis, imei, state);
     expect(await readLastSeenMs(redis, imei)).toBe(state.lastSeenMs);
-    await releaseDevice(redis, imei, state.sessionId, state.lastSeenMs + 4_000);
+    await releaseDevice(redis, imei, state.sessionId, { lastSeenMs: state.lastSeenMs + 4_000 });
     expect(await readLastSeenMs(redis, imei)).toBe(state.lastSeenMs + 4_000);
     await claimDevice(redis, imei, state);
     await release(state);

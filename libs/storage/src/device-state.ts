@@ -19,9 +19,15 @@ export interface DeviceState {
 const deviceKey = (imei: string): string => `device:${imei}`;
 const seenKey = (imei: string): string => `device-seen:${imei}`;
 const gatewayKey = (podId: string): string => `gateway:${podId}`;
+/** Exists while a terminal that its gateway disconnected may come back. */
+const returningKey = (imei: string): string => `device-returning:${imei}`;
+/** Outlives the gateway: the age of its last heartbeat says when the gateway died. */
+const lastHeartbeatKey = (podId: string): string => `gateway-heartbeat:${podId}`;
 
 /** A gateway that has not said for this long that it lives is dead, and its devices with it. */
 export const gatewayTtlMs = 10_000;
+/** How long it is remembered that a gateway died or disconnected a terminal; longer than any caller waits. */
+const returnTtlMs = 150_000;
 /** Upper bound of a state that nobody deletes: its pod's own key decides much earlier. */
 const deviceTtlMs = 24 * 3600 * 1000;
 /** How long the last-seen time of a terminal outlives its session. */
@@ -36,7 +42,7 @@ local function saveSeen(key, seenMs, ttlMs)
   if tonumber(seenMs) > known then redis.call('SET', key, string.format('%.0f', tonumber(seenMs)), 'PX', ttlMs) end
 end`;
 
-// KEYS 1 device, 2 last seen. ARGV 1 state without generation, 2 known generation or 0, 3 ttl, 4 ttl of last seen.
+// KEYS 1 device, 2 returning, 3 last seen. ARGV 1 state without generation, 2 known generation or 0, 3 ttl, 4 ttl of last seen.
 // Returns {generation, previous state or ''}; generation 0: refused.
 const claimScript = `${saveSeen}
 local current = redis.call('GET', KEYS[1])
@@ -53,17 +59,20 @@ if current then
   previous = current
 end
 local state = cjson.decode(ARGV[1])
-saveSeen(KEYS[2], state.lastSeenMs, ARGV[4])
+saveSeen(KEYS[3], state.lastSeenMs, ARGV[4])
 state.generation = generation
 redis.call('SET', KEYS[1], cjson.encode(state), 'PX', ARGV[3])
+redis.call('DEL', KEYS[2])
 return {string.format('%.0f', generation), previous}`;
 
-// KEYS 1 device, 2 last seen. ARGV 1 session id, 2 when it was last heard, 3 ttl of that. Deletes the state when it is this session's.
+// KEYS 1 device, 2 returning, 3 last seen. ARGV 1 session id, 2 ttl of the second key or 0, 3 when it was last heard, 4 ttl of that.
+// Deletes the state when it is this session's.
 const releaseScript = `${saveSeen}
-saveSeen(KEYS[2], ARGV[2], ARGV[3])
+saveSeen(KEYS[3], ARGV[3], ARGV[4])
 local current = redis.call('GET', KEYS[1])
-if current and cjson.decode(current).sessionId == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`;
+if not current or cjson.decode(current).sessionId ~= ARGV[1] then return 0 end
+if ARGV[2] == '0' then redis.call('DEL', KEYS[2]) else redis.call('SET', KEYS[2], '1', 'PX', ARGV[2]) end
+return redis.call('DEL', KEYS[1])`;
 
 /**
  * Puts a session into Redis. `generation` 0 asks for a new one (a terminal has just authenticated); a known one re-announces (Redis was emptied, or the
@@ -77,7 +86,7 @@ export async function claimDevice(
   generation = 0,
 ): Promise<{ generation: number; previous: DeviceState | undefined }> {
   const answer = (await redis.eval(claimScript, {
-    keys: [deviceKey(imei), seenKey(imei)],
+    keys: [deviceKey(imei), returningKey(imei), seenKey(imei)],
     arguments: [JSON.stringify(state), String(generation), String(deviceTtlMs), String(seenTtlMs)],
   })) as [string, string];
   return {
@@ -86,11 +95,25 @@ export async function claimDevice(
   };
 }
 
+/** How a session ended. */
+export interface SessionEnd {
+  /** When the terminal was last heard. */
+  readonly lastSeenMs?: number;
+  /** True when the gateway ended the session, so that the terminal connects again. */
+  readonly isReturning?: boolean;
+}
+
 /** Removes a session from Redis, unless a newer one has replaced it. The last-seen time of the terminal stays. */
-export async function releaseDevice(redis: Redis, imei: string, sessionId: string, lastSeenMs = 0): Promise<void> {
+export async function releaseDevice(
+  redis: Redis,
+  imei: string,
+  sessionId: string,
+  { lastSeenMs = 0, isReturning = false }: SessionEnd = {},
+): Promise<void> {
+  const returningMs = isReturning ? returnTtlMs : 0;
   await redis.eval(releaseScript, {
-    keys: [deviceKey(imei), seenKey(imei)],
-    arguments: [sessionId, String(lastSeenMs), String(seenTtlMs)],
+    keys: [deviceKey(imei), returningKey(imei), seenKey(imei)],
+    arguments: [sessionId, String(returningMs), String(lastSeenMs), String(seenTtlMs)],
   });
 }
 
@@ -105,10 +128,11 @@ export async function readLastSeenMs(redis: Redis, imei: string): Promise<number
  * when all sessions have to be announced again.
  */
 export async function keepGatewayAlive(redis: Redis, podId: string): Promise<boolean> {
-  const previous = await redis.set(gatewayKey(podId), String(Date.now()), {
-    expiration: { type: 'PX', value: gatewayTtlMs },
-    GET: true,
-  });
+  const now = String(Date.now());
+  const [previous] = await Promise.all([
+    redis.set(gatewayKey(podId), now, { expiration: { type: 'PX', value: gatewayTtlMs }, GET: true }),
+    redis.set(lastHeartbeatKey(podId), now, { expiration: { type: 'PX', value: returnTtlMs } }),
+  ]);
   return previous !== null;
 }
 
@@ -124,6 +148,24 @@ export async function readDevice(redis: Redis, imei: string): Promise<DeviceStat
   const state = JSON.parse(text) as DeviceState;
   return (await redis.exists(gatewayKey(state.podId))) === 1 ? state : null;
 }
+
+/**
+ * Returns true for a terminal that has a session, or that lost it with its gateway within the last `withinMs`: that one is expected to connect again. A terminal whose
+ * session ended by itself is not expected. Throws when Redis can not be read.
+ */
+export async function isDeviceExpected(redis: Redis, imei: string, withinMs: number): Promise<boolean> {
+  const [text, returningTtlMs] = await Promise.all([redis.get(deviceKey(imei)), redis.pTTL(returningKey(imei))]);
+  if (text === null) return isYoung(returningTtlMs, withinMs);
+  const { podId } = JSON.parse(text) as DeviceState;
+  const [isAlive, heartbeatTtlMs] = await Promise.all([
+    redis.exists(gatewayKey(podId)),
+    redis.pTTL(lastHeartbeatKey(podId)),
+  ]);
+  return isAlive === 1 || isYoung(heartbeatTtlMs, withinMs);
+}
+
+/** The age of a key by what is left of its time to live, which is negative without the key. */
+const isYoung = (ttlMs: number, withinMs: number): boolean => ttlMs >= 0 && returnTtlMs - ttlMs <= withinMs;
 
 /** The sessions of many terminals, by canonical number; those without a session on a gateway that lives are left out. */
 export async function readDevices(redis: Redis, imeis: readonly string[]): Promise<Map<string, DeviceState>> {

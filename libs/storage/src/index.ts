@@ -3,6 +3,7 @@ export {
   type DeviceState,
   forgetGateway,
   gatewayTtlMs,
+  isDeviceExpected,
   keepGatewayAlive,
   readDevice,
   readDevices,

@@ -53,6 +53,14 @@ export const configSchema = envSchema({
     description: 'addresses or networks, separated by commas, whose X-Forwarded-For is believed',
   },
   DEVICE_REPLY_TIMEOUT_MS: { ...durationMs, default: 90_000, description: 'wait for a device; then 504' },
+  DEVICE_RETURN_WAIT_MS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 90_000,
+    default: 60_000,
+    description:
+      'wait for a device whose gateway has stopped or died to connect again; then 404. Covers a restart and the redial of the device',
+  },
   UPLOAD_CONTROL_TIMEOUT_MS: {
     ...durationMs,
     default: 15_000,

@@ -56,7 +56,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   lifecycle.onStop('redis', () => redis.destroy());
   const bus = await openBus(config.NATS_URL, { name, log });
   lifecycle.onStop('bus', () => bus.close());
-  const asker = new DeviceAsker(bus);
+  const asker = new DeviceAsker(bus, { returnWaitMs: config.DEVICE_RETURN_WAIT_MS });
   lifecycle.onStop('asker', () => asker.stop());
   const keys = new KeyCache(bus, log);
   lifecycle.onStop('keys', () => keys.stop());

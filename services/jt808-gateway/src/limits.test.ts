@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { openRedis, type Redis, readDevice } from '@fleet/storage';
+import { isDeviceExpected, openRedis, type Redis, readDevice } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { Gateway } from './service.ts';
@@ -189,25 +189,45 @@ describe('two pods without Redis', () => {
 });
 
 describe('a stop', () => {
-  it('finishes commands in flight, stores reports and leaves nothing in Redis', async () => {
-    const gateway = await startGateway({ DRAIN_SPREAD_MS: '100' });
+  it('serves all terminals until commands in flight have ended, stores reports and expects the terminals back', async () => {
+    const gateway = await startGateway({ DRAIN_SPREAD_MS: '100', DRAIN_COMMANDS_MS: '60000' });
     const busy = await login(gateway);
     const idle = await login(gateway);
     const asked = caller.ask(keyOf(busy.phone), startLive);
     const frame = await busy.next(0x9101);
+    const stopping = gateway.stop();
+    const isDraining = async (): Promise<boolean> => {
+      const ready = await fetch(`http://127.0.0.1:${gateway.httpPort}/readyz`);
+      await ready.arrayBuffer();
+      return ready.status === 503;
+    };
+    await until(isDraining, 'the gateway drains');
     const serial = idle.send(0x0200, idle.location());
     expect(await idle.result(serial, 0x0200)).toBe(0);
-    const stopping = gateway.stop();
-    await idle.closed();
-    expect(busy.isClosed).toBe(false);
-    const ready = await fetch(`http://127.0.0.1:${gateway.httpPort}/readyz`);
-    expect(ready.status).toBe(503);
-    await ready.arrayBuffer();
+    const late = caller.ask(keyOf(idle.phone), startLive);
+    idle.answer(await idle.next(0x9101));
+    expect(await late).toMatchObject({ kind: 'answered' });
+    expect([busy.isClosed, idle.isClosed]).toEqual([false, false]);
     busy.answer(frame);
     expect(await asked).toMatchObject({ kind: 'answered' });
-    await busy.closed();
+    await Promise.all([busy.closed(), idle.closed()]);
     await stopping;
     expect(await caller.redis.exists(`gateway:${gateway.podId}`)).toBe(0);
-    for (const { phone } of [busy, idle]) expect(await caller.redis.exists(`device:${keyOf(phone)}`)).toBe(0);
+    for (const { phone } of [busy, idle]) {
+      expect(await readDevice(caller.redis, keyOf(phone))).toBeNull();
+      expect(await isDeviceExpected(caller.redis, keyOf(phone), 60_000)).toBe(true);
+    }
+  });
+
+  it('waits for no command any longer once it is hurried', async () => {
+    const gateway = await startGateway({ DRAIN_COMMANDS_MS: '90000' });
+    const silent = await login(gateway);
+    const asked = caller.ask(keyOf(silent.phone), startLive, 2_000);
+    await silent.next(0x9101);
+    const stopping = gateway.stop();
+    gateway.hurry();
+    await silent.closed();
+    await stopping;
+    expect(await asked).toEqual({ kind: 'timedOut' });
   });
 });

@@ -52,6 +52,8 @@ export interface Gateway extends Running {
   readonly httpPort: number;
   /** Name of this process in Redis and on the bus: new with every start, so that a restart does not revive the sessions of its predecessor. */
   readonly podId: string;
+  /** At the stop, waits for commands in flight no longer. */
+  hurry(): void;
 }
 
 /** Starts the service; several may run in one process. */
@@ -88,14 +90,30 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
       makeStreams().catch((error: unknown) => log.warn({ err: error }, 'the streams could not be looked after'));
     });
 
-    const listener = await startGateway({ config, log, name, lifecycle, metrics, bus: opened, redis });
+    const hurry = new AbortController();
+    const listener = await startGateway({
+      config,
+      log,
+      name,
+      lifecycle,
+      metrics,
+      bus: opened,
+      redis,
+      hurry: hurry.signal,
+    });
     const ping = servePing(opened, 'jt808-gateway', {
       onError: (error) => log.error({ err: error }, 'a bus request failed'),
       isWorking: () => !lifecycle.isStopping,
     });
     lifecycle.onStop('ping', () => ping.stop());
     log.info({ jt808Port: listener.port, httpPort: http.port, podId: name }, 'started');
-    return { jt808Port: listener.port, httpPort: http.port, podId: name, stop: () => lifecycle.stop() };
+    return {
+      jt808Port: listener.port,
+      httpPort: http.port,
+      podId: name,
+      stop: () => lifecycle.stop(),
+      hurry: () => hurry.abort(),
+    };
   } catch (error) {
     await lifecycle.stop();
     throw error;
@@ -110,10 +128,12 @@ interface Parts {
   readonly metrics: GatewayMetrics;
   readonly bus: Bus;
   readonly redis: Redis;
+  /** Aborted when the stop waits for commands no longer. */
+  readonly hurry: AbortSignal;
 }
 
 /** Wires what stands between the sockets and the bus, and listens. */
-async function startGateway({ config, log, name, lifecycle, metrics, bus, redis }: Parts): Promise<Listener> {
+async function startGateway({ config, log, name, lifecycle, metrics, bus, redis, hurry }: Parts): Promise<Listener> {
   const devices = new Devices();
   const gate = new RedisGate(redis);
   const registrations = new Registrations(redis, gate);
@@ -214,6 +234,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
   const transfers = setInterval(() => pollTransfers(reassembler, devices, metrics), 1_000);
   lifecycle.onStop('transfers', () => clearInterval(transfers));
   const faults = new LogLimit(5);
+  const floods = new LogLimit(5);
   const listener = new Listener({
     host: config.HOST,
     port: config.JT808_PORT,
@@ -226,6 +247,13 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
     metrics,
     onFrame: (connection, frame) => frames.take(connection, frame),
     onClose: (connection) => sessions.leave(connection),
+    onGarbage: ({ remoteAddress, session, splitter }) => {
+      if (floods.allows())
+        log.warn(
+          { remoteAddress, imei: session?.device.imei, dropped: splitter.dropped },
+          'a connection that sends nothing but garbage is closed',
+        );
+    },
     onError: (connection, error) => {
       if (faults.allows()) log.error({ err: error, imei: connection.session?.device.imei }, 'a frame failed');
     },
@@ -241,6 +269,7 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis 
       commandServer,
       commandsMs: config.DRAIN_COMMANDS_MS,
       spreadMs: config.DRAIN_SPREAD_MS,
+      hurry,
       log,
     }),
   );

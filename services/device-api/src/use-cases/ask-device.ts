@@ -8,7 +8,7 @@ import {
   type Outcome,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import { readDevice } from '@fleet/storage';
+import { isDeviceExpected } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import { aboveCommandLevel } from '../domain/outcome.ts';
 import { within } from '../domain/within.ts';
@@ -19,7 +19,7 @@ export const stateLimitMs = 2_000;
 const lookLimitMs = 2_500;
 
 /** What asking a device takes. */
-export type AskDeps = Pick<Deps, 'asker' | 'bus' | 'redis' | 'stopped'>;
+export type AskDeps = Pick<Deps, 'asker' | 'bus' | 'config' | 'redis' | 'stopped'>;
 
 /**
  * Sends one command to a device and waits for its end, within what is left of the wait since the request arrived. A device without a session may be one that
@@ -50,7 +50,8 @@ async function askSession(
     correlationId: context.correlationId,
     name: context.command,
     timeoutMs,
-    isClaimed: async (claimed) => (await within(stateLimitMs, readDevice(deps.redis, claimed))) !== null,
+    isClaimed: (claimed) =>
+      within(stateLimitMs, isDeviceExpected(deps.redis, claimed, deps.config.DEVICE_RETURN_WAIT_MS)),
   });
   return outcome.kind === 'notConnected' ? askPartnerOf(deps, imei, command, context) : outcome;
 }

@@ -15,7 +15,7 @@ export interface ControlLive {
 
 /** Controls a live stream (0x9102). The command is sent whether or not the channel streams: the device answers what it makes of it. */
 export async function controlLive(
-  deps: Pick<Deps, 'asker' | 'bus' | 'redis' | 'stopped'>,
+  deps: Pick<Deps, 'asker' | 'bus' | 'config' | 'redis' | 'stopped'>,
   wanted: ControlLive,
   context: CommandContext,
 ): Promise<GeneralAnswer> {

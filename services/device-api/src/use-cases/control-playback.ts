@@ -19,7 +19,7 @@ export interface ControlPlayback {
   readonly seekMs?: number | undefined;
 }
 
-type ControlDeps = Pick<Deps, 'asker' | 'bus' | 'clocks' | 'redis' | 'stopped'>;
+type ControlDeps = Pick<Deps, 'asker' | 'bus' | 'clocks' | 'config' | 'redis' | 'stopped'>;
 
 /** The camera is not kept waiting for a warning that is only of use before it acts. */
 const warnLimitMs = 300;

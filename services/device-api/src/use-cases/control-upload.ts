@@ -10,7 +10,7 @@ import { askDevice } from './ask-device.ts';
 import { removeFiles } from './delete-upload.ts';
 import { findUpload } from './find-upload.ts';
 
-type ControlDeps = Pick<Deps, 'asker' | 'bus' | 'redis' | 'stopped' | 'uploads'>;
+type ControlDeps = Pick<Deps, 'asker' | 'bus' | 'config' | 'redis' | 'stopped' | 'uploads'>;
 
 export interface ControlUpload {
   readonly uploadId: string;

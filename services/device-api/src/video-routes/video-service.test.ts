@@ -143,7 +143,7 @@ describe('GET /:imei/ping', () => {
   it('keeps the last-seen time of a device after a disconnect', async () => {
     const imei = await device();
     const seenMs = Date.now() + 5_000;
-    await releaseDevice(world.redis, imei, imei, seenMs);
+    await releaseDevice(world.redis, imei, imei, { lastSeenMs: seenMs });
     const absent = { imei, connected: false, last_seen: new Date(seenMs).toISOString(), connected_since: null };
     expect((await video.get(`/${imei}/ping`)).body).toMatchObject(absent);
     expect((await video.get(`/${imei}/ping?deep=true`)).body).toMatchObject(absent);

@@ -86,6 +86,11 @@ export class PendingCommands {
     return this.#commands.length;
   }
 
+  /** The commands without an outcome at this moment. */
+  list(): PendingCommand[] {
+    return this.#commands.slice();
+  }
+
   find(commandId: string): PendingCommand | undefined {
     return this.#commands.find((command) => command.commandId === commandId);
   }

@@ -102,6 +102,7 @@ export class FrameHandler {
 
   #refuse(connection: Connection, frame: Frame, result: number, reason: string): void {
     this.#o.metrics.refused.inc({ reason });
+    connection.refusedFrames += 1;
     // Never acknowledge an acknowledgement.
     if (frame.messageId !== 0x0001) connection.reply(frame.address(), frame.serial, frame.messageId, result);
   }
@@ -159,6 +160,7 @@ export class FrameHandler {
       return;
     }
     this.#o.metrics.dropped.inc({ kind: 'badBody' });
+    session.connection.refusedFrames += 1;
     this.#reopen(session, frame);
     this.#reply(session, frame, Result.incorrect);
   }

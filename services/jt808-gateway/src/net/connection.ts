@@ -9,6 +9,7 @@ import {
 } from '@fleet/jt808';
 import type { Session } from '../domain/device.ts';
 import { SerialCounter } from '../domain/serial-counter.ts';
+import { GarbageMeter } from './garbage-meter.ts';
 
 /** What all connections of a listener share. */
 export interface ConnectionOptions {
@@ -17,6 +18,8 @@ export interface ConnectionOptions {
   readonly trustActualLength: boolean;
   readonly onFrame: (connection: Connection, frame: Frame) => void;
   readonly onClose: (connection: Connection) => void;
+  /** Called before a connection is closed that sends nothing but garbage. */
+  readonly onGarbage: (connection: Connection) => void;
   readonly onError: (connection: Connection, error: unknown) => void;
 }
 
@@ -30,9 +33,16 @@ export type CloseReason =
   | 'fenced'
   | 'tooManyAttempts'
   | 'addressLimit'
+  | 'garbage'
   | 'drain'
   | 'stop'
   | 'error';
+
+/** Most bytes of one connection in a turn of the event loop: a flood is read in slices, between which the others have their turns. */
+const sliceBytes = 16_384;
+/** With so many messages on their way to JetStream a connection is not read from. */
+const maxUnstored = 512;
+const unstoredPollMs = 10;
 
 const scratch = Buffer.allocUnsafeSlow(GENERAL_REPLY_MAX_BYTES);
 
@@ -61,6 +71,8 @@ export class Connection {
   registration: Buffer | null = null;
   /** Acknowledgements that wait for JetStream. */
   unstored = 0;
+  /** Frames that were refused. */
+  refusedFrames = 0;
   closeReason: CloseReason = 'peer';
   readonly splitter: FrameSplitter;
   readonly #options: ConnectionOptions;
@@ -68,6 +80,10 @@ export class Connection {
   #held: Frame[] | null = null;
   #outbox: Buffer[] | null = null;
   #isReading = false;
+  /** What is left of a large read; null while reads are handled at once. */
+  #backlog: Buffer | null = null;
+  #frames = 0;
+  readonly #garbage = new GarbageMeter();
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.socket = socket;
@@ -123,7 +139,7 @@ export class Connection {
         return;
       }
     }
-    if (this.isOpen) this.socket.resume();
+    this.#resume();
   }
 
   /** Closes at once; what was not sent is lost. */
@@ -145,9 +161,55 @@ export class Connection {
   #read(chunk: Buffer): void {
     this.readAtMs = performance.now();
     this.receivedAtMs = Date.now();
+    const isSmall = chunk.length <= sliceBytes && this.unstored <= maxUnstored;
+    if (isSmall) this.#handle(chunk);
+    if (isSmall && this.#garbage.delayMs === 0) return;
+    this.socket.pause();
+    this.#backlog = isSmall ? chunk.subarray(chunk.length) : chunk;
+    if (isSmall) this.#handleBacklogIn(this.#garbage.delayMs);
+    else this.#handleBacklog();
+  }
+
+  /** Handles a slice of a large read, lets other connections have a turn, and goes on. */
+  #handleBacklog(): void {
+    const backlog = this.#backlog;
+    if (backlog === null || !this.isOpen) return;
+    if (this.unstored > maxUnstored) {
+      this.#handleBacklogIn(unstoredPollMs);
+      return;
+    }
+    if (backlog.length === 0) {
+      this.#backlog = null;
+      this.#resume();
+      return;
+    }
+    this.#handle(backlog.subarray(0, sliceBytes));
+    this.#backlog = backlog.subarray(sliceBytes);
+    this.#handleBacklogIn(this.#garbage.delayMs);
+  }
+
+  #handleBacklogIn(delayMs: number): void {
+    if (delayMs === 0) setImmediate(() => this.#handleBacklog());
+    else setTimeout(() => this.#handleBacklog(), delayMs);
+  }
+
+  #resume(): void {
+    if (this.isOpen && this.#held === null && this.#backlog === null) this.socket.resume();
+  }
+
+  #handle(chunk: Buffer): void {
     this.#isReading = true;
     this.splitter.push(chunk, this.#onFrame);
     this.#isReading = false;
+    this.#flushOutbox();
+    this.#garbage.count(chunk.length, this.#frames - this.refusedFrames);
+    if (this.#garbage.isOver && this.isOpen) {
+      this.#options.onGarbage(this);
+      this.close('garbage');
+    }
+  }
+
+  #flushOutbox(): void {
     const outbox = this.#outbox;
     if (outbox === null) return;
     this.#outbox = null;
@@ -155,6 +217,7 @@ export class Connection {
   }
 
   #take(frame: Frame): void {
+    this.#frames += 1;
     if (this.#held !== null) {
       this.#held.push(frame);
       return;

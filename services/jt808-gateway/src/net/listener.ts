@@ -15,6 +15,7 @@ export interface ListenerOptions {
   readonly metrics: GatewayMetrics;
   readonly onFrame: (connection: Connection, frame: Frame) => void;
   readonly onClose: (connection: Connection) => void;
+  readonly onGarbage: (connection: Connection) => void;
   readonly onError: (connection: Connection, error: unknown) => void;
 }
 

@@ -62,10 +62,11 @@ export class Presence {
     }
   }
 
-  release(session: Session): void {
+  /** Removes a session that has ended. `isReturning`: this pod ended it, so that the terminal connects to the next one. */
+  release(session: Session, options: { isReturning?: boolean } = {}): void {
     this.#background('release', async () => {
-      const { receivedAtMs } = session.connection;
-      await this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id, receivedAtMs));
+      const end = { ...options, lastSeenMs: session.connection.receivedAtMs };
+      await this.#o.gate.run(() => releaseDevice(this.#o.redis, session.device.imei, session.id, end));
       this.#tell(session.device.imei, false);
     });
   }

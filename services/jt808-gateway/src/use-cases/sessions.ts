@@ -109,7 +109,7 @@ export class Sessions {
     this.#o.commandServer.close(device.imei);
     device.pending.sessionLost();
     void this.#o.presence().saveSerial(session, true);
-    this.#o.presence().release(session);
+    this.#o.presence().release(session, { isReturning: isStopReason(connection.closeReason) });
     this.#o.devices.forgetIfIdle(device);
     this.#o.log.debug({ imei: device.imei, reason: connection.closeReason }, 'session ended');
   }
@@ -138,3 +138,5 @@ export class Sessions {
     this.leave(connection);
   }
 }
+
+const isStopReason = (reason: CloseReason): boolean => reason === 'drain' || reason === 'stop';

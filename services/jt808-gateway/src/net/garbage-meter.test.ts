@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { GarbageMeter } from './garbage-meter.ts';
+
+const windowBytes = 65_536;
+
+describe('GarbageMeter', () => {
+  it('slows a connection down with each window without a good frame, then finds it to be over', () => {
+    const meter = new GarbageMeter();
+    const delays: number[] = [];
+    while (!meter.isOver) {
+      meter.count(windowBytes, 3);
+      delays.push(meter.delayMs);
+    }
+    // The first window has the three good frames.
+    expect(delays.slice(0, 4)).toEqual([0, 10, 20, 30]);
+    expect(delays).toHaveLength(17);
+  });
+
+  it('forgives all garbage with a good frame, and lets small reads through', () => {
+    const meter = new GarbageMeter();
+    for (let window = 0; window < 15; window += 1) meter.count(windowBytes, 0);
+    for (let read = 0; read < 64; read += 1) meter.count(1_024, 1);
+    expect([meter.isOver, meter.delayMs]).toEqual([false, 0]);
+    for (let read = 0; read < 63; read += 1) meter.count(1_024, 1);
+    expect(meter.delayMs).toBe(0);
+  });
+});

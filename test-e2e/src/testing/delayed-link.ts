@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A network that delays every packet, both ways. */
+export interface DelayedLink {
+  readonly port: number;
+  stop(): void;
+}
+
+/** Opens a port whose connections go to `target`, each read `delayMs` late and in order. */
+export async function openDelayedLink(target: { host: string; port: number }, delayMs: number): Promise<DelayedLink> {
+  const sockets = new Set<Socket>();
+  const timers = new Set<NodeJS.Timeout>();
+  const later = (work: () => void): void => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      work();
+    }, delayMs);
+    timers.add(timer);
+  };
+  const carry = (from: Socket, to: Socket): void => {
+    sockets.add(from);
+    from.on('data', (chunk: Buffer) => later(() => to.write(chunk)));
+    from.on('end', () => later(() => to.end()));
+    from.on('error', () => to.destroy());
+  };
+  const server = createServer({ noDelay: true }, (near) => {
+    const far = connect({ ...target, noDelay: true });
+    carry(near, far);
+    carry(far, near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () => {
+      server.close();
+      for (const timer of timers) clearTimeout(timer);
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
