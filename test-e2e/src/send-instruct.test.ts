@@ -305,6 +305,33 @@ describe("a partner's client", () => {
     );
   });
 
+  it('may send critical commands only at the level critical', async () => {
+    const other = await terminalOf();
+    const away = newPhone();
+    await vehicle(away);
+    const critical = [
+      [33_029, { command: 5 }],
+      [33_027, { '19': 'evil.example' }],
+      [33_536, 'SERVER,0,evil.example,7000,0#'],
+    ] as const;
+    const before = [terminalControl, setParameters, textMessage].map(({ id }) => other.received(id).length);
+    for (const imei of [other.phone, away])
+      for (const [proNo, content] of critical)
+        expect(await send(imei, proNo, content, { offlineFlag: 'true' })).toMatchObject({
+          status: 403,
+          body: { code: 302 },
+        });
+    const partner = await made('/partners', { name: 'Trusted', command_level: 'critical' });
+    const trusted = { token: String(partner['token']) };
+    expect(await send(other.phone, 33_536, 'SERVER,0,good.example,7000,0#', trusted)).toMatchObject(success);
+    const after = [terminalControl, setParameters, textMessage].map(({ id }) => other.received(id).length);
+    expect(after).toEqual([before[0], before[1], (before[2] ?? 0) + 1]);
+    const { body } = await platform('GET', '/audit-log?action=partners.command_refused&limit=200', undefined);
+    const numbers = [other.phone, away].map((phone) => phone.replace(/^0+/, ''));
+    const refused = (body.data as unknown as { detail: { imei: string } }[]).map(({ detail }) => detail.imei);
+    expect([refused.length, new Set(refused)]).toEqual([6, new Set(numbers)]);
+  });
+
   it('is written down in the audit log', async () => {
     const { body } = await platform('GET', '/audit-log?action=partners.command&limit=200', undefined);
     expect(body.data).toContainEqual(

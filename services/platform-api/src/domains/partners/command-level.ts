@@ -53,8 +53,28 @@ function classify(type: CommandType, params: Readonly<Record<string, unknown>>):
       return { kind: 'setParameters', parameters: (params as ParamsOf<'set_parameters'>).parameters };
     case 'raw':
       return { kind: 'raw' };
-    default:
+    case 'wakeup':
       return { kind: 'wakeUp' };
+    case 'live_start':
+      return { kind: 'startLive' };
+    case 'live_stop':
+      return { kind: 'controlLive' };
+    case 'capture':
+      return { kind: 'takePictures' };
+    case 'upload':
+      return { kind: 'requestUpload' };
+    case 'resource_list':
+      return { kind: 'listRecordings' };
+    case 'query_parameters':
+      return { kind: 'queryParameters' };
+    case 'query_attributes':
+      return { kind: 'queryAttributes' };
+    case 'locate':
+      return { kind: 'queryLocation' };
+    case 'vehicle_control':
+      return { kind: 'controlDoors' };
+    default:
+      return type satisfies never;
   }
 }
 
