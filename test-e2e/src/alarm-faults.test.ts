@@ -7,8 +7,10 @@ import { selfSigned } from '../../libs/service-kit/src/testing/certificate.ts';
 import { AlarmReceiver } from './testing/alarm-receiver.ts';
 import { AlarmedVehicle, type AlarmTold, inOrder, places, toldBy, wordAlarms } from './testing/alarmed-vehicle.ts';
 import { healthy, kill, restarted } from './testing/faults.ts';
+import { type Call, countStatuses, Fleet } from './testing/fleet.ts';
 import { PlatformClient, type Shown } from './testing/platform-client.ts';
 import { SeededRandom } from './testing/seeded-random.ts';
+import { locationName, storedLocations } from './testing/stored-locations.ts';
 import { until } from './testing/until.ts';
 import { type OwnWorld, startWorld } from './testing/world.ts';
 
@@ -27,17 +29,30 @@ const processes = [
   'mongodb',
   'jt808-gateway',
 ] as const;
-const rounds = campaignSize({ what: 'kills of each process', normal: 2, setting: 'ALARM_FAULTS_ROUNDS' });
+/** Those that no alarm goes through: killed in every second round. */
+const others = ['device-api', 'jt1078-media', 'upload-ftp', 'reverse-proxy'] as const;
+/** 112 rounds are 1,008 kills. */
+const rounds = campaignSize({
+  what: 'rounds of kills of all processes',
+  normal: 2,
+  long: 112,
+  setting: 'ALARM_FAULTS_ROUNDS',
+});
+/** Terminals that take commands. Each takes a command of each number once, as the number travels as the channel. */
+const commanded = { terminals: 20, commands: 250 } as const;
 const vehicles = { word: 8, sos: 4, items: 4 } as const;
 /** Terminals that only report, and how often. */
 const background = { terminals: 100, intervalMs: 2_000 } as const;
 const recoveryMs = 240_000;
+
+const startedAtMs = Date.now();
 
 let receiver: AlarmReceiver;
 let world: OwnWorld;
 let client: PlatformClient;
 let load: LightFleet;
 let fleet: Record<keyof typeof vehicles, AlarmedVehicle[]>;
+let commandFleet: Fleet;
 /** Whether something is killed still. */
 const kills = { areOver: false };
 
@@ -47,6 +62,8 @@ beforeAll(async () => {
     ...receiver.settings,
     RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
     RATE_LIMIT_PLATFORM_BURST: '10000',
+    DEVICE_REPLY_TIMEOUT_MS: '20000',
+    REQUEST_LIMIT_MS: '25000',
     WEBHOOK_RETRY_WAITS_MS: '1000,1000,1000,2000,2000,5000,5000,5000',
   });
   client = await PlatformClient.logIn(world);
@@ -66,6 +83,7 @@ beforeAll(async () => {
   // The first fix says on which side of the edge it stands.
   await Promise.all(fleet.items.map((vehicle) => vehicle.report()));
   load = await startLoad();
+  commandFleet = await Fleet.start(world, commanded.terminals, { reportIntervalMs: 1_000 });
 }, 300_000);
 
 afterAll(async () => {
@@ -129,9 +147,10 @@ async function raiseItems(vehicle: AlarmedVehicle, random: SeededRandom): Promis
 }
 
 /** Kills all, some of them as soon as another comes back, some before that. */
-async function killRound(random: SeededRandom): Promise<void> {
+async function killRound(random: SeededRandom, round: number): Promise<void> {
   const killed = new Map<string, number>();
-  for (const name of random.shuffled(processes)) {
+  const names: readonly string[] = round % 2 === 1 ? [...processes, ...others] : processes;
+  for (const name of random.shuffled(names)) {
     await until(`${name} to run`, () => world.product.runtime.processes[name] !== undefined, recoveryMs);
     killed.set(name, kill(world, name));
     const [isHealed, waitMs] = [random.next() < 0.4, random.between(100, 4_000)];
@@ -158,9 +177,44 @@ async function killAll(): Promise<void> {
   process.stdout.write(`ALARM_FAULTS_SEED=${seed}\n`);
   try {
     const random = new SeededRandom(seed);
-    for (let round = 1; round <= rounds; round += 1) await killRound(random);
+    for (let round = 1; round <= rounds; round += 1) await killRound(random, round);
   } finally {
     kills.areOver = true;
+  }
+}
+
+/** Sends commands as long as something is killed, and returns how they ended. */
+async function sendCommands(random: SeededRandom): Promise<Call[]> {
+  const calls: Promise<Call>[] = [];
+  for (let sent = 0; !kills.areOver && sent < commanded.terminals * commanded.commands; sent += 1) {
+    const terminal = commandFleet.terminals[sent % commanded.terminals];
+    if (terminal === undefined) throw new Error('no terminal takes commands');
+    calls.push(commandFleet.callOne(terminal, 1 + Math.floor(sent / commanded.terminals)));
+    await pause(random, 100, 900);
+  }
+  return Promise.all(calls);
+}
+
+/** Commands that were sent twice, or whose answer does not fit what the terminal got. */
+const wrongCommands = (calls: readonly Call[]): object[] =>
+  calls
+    .map((call) => ({ phone: call.phone, no: call.no, status: call.status, frames: call.frames() }))
+    .filter(({ status, frames }) => frames > 1 || (status === 200 && frames === 0) || (status === 404 && frames > 0));
+
+/** Compares the locations that a vehicle's terminal was acknowledged with its history, once that has them all or is late. */
+async function compareLocations(
+  vehicle: AlarmedVehicle,
+): Promise<{ acknowledged: number; lost: string[]; twice: number }> {
+  const acknowledged = vehicle.terminal.acknowledgedReports.map(locationName);
+  const window = { fromMs: startedAtMs - 600_000, toMs: Date.now() + 600_000 };
+  const limitMs = performance.now() + recoveryMs;
+  for (;;) {
+    const names = await storedLocations(client, vehicle.id, window);
+    const stored = new Set(names);
+    const lost = acknowledged.filter((name) => !stored.has(name));
+    if (lost.length === 0 || performance.now() > limitMs)
+      return { acknowledged: acknowledged.length, lost, twice: names.length - stored.size };
+    await sleep(1_000);
   }
 }
 
@@ -205,8 +259,8 @@ function summary(ids: ReadonlySet<number>, reported: number): string {
   );
 }
 
-describe('alarms while every process is killed twice', () => {
-  it('become one notification each, and at least one delivery with one id', async () => {
+describe('alarms, locations and commands while processes are killed', () => {
+  it('become one notification each with one delivery id, one point of the history each, and one frame each', async () => {
     let last = seed;
     const each = (name: keyof typeof vehicles, script: typeof raiseBits): Promise<void>[] =>
       fleet[name].map((vehicle) => {
@@ -214,6 +268,8 @@ describe('alarms while every process is killed twice', () => {
         return script(vehicle, new SeededRandom(last));
       });
     const reportedBefore = load.counters.reportsAcknowledged;
+    last += 1;
+    const commands = sendCommands(new SeededRandom(last));
     await Promise.all([killAll(), ...each('word', raiseBits), ...each('sos', pressSos), ...each('items', raiseItems)]);
     await until('the others to be online again', () => load.counters.online === background.terminals, recoveryMs);
     const reported = load.counters.reportsAcknowledged - reportedBefore;
@@ -224,6 +280,13 @@ describe('alarms while every process is killed twice', () => {
     const isDelivered = (): boolean => [...ids].every((id) => receiver.notificationIds.has(id));
     await until('a delivery of every notification', isDelivered, recoveryMs);
     process.stdout.write(summary(ids, reported));
+    const calls = await commands;
+    expect(wrongCommands(calls)).toEqual([]);
+    const locations = await Promise.all(allVehicles().map(compareLocations));
+    const acknowledged = locations.reduce((sum, compared) => sum + compared.acknowledged, 0);
+    process.stdout.write(`commands by status ${JSON.stringify(countStatuses(calls))}, ${acknowledged} locations\n`);
+    expect(locations.filter(({ lost, twice }) => lost.length > 0 || twice > 0)).toEqual([]);
+    expect(countStatuses(calls)[200]).toBeGreaterThan(0);
     // Nothing has been added meanwhile, and some alarms were folded.
     const notifications = await listed();
     const expected = allVehicles().flatMap((vehicle) => vehicle.expected());

@@ -43,7 +43,15 @@ export async function restarted(
 
 /** Waits until every component says that it works. */
 export async function healthy(world: World, limitMs: number = restartLimitMs): Promise<void> {
-  await until('the product to be healthy again', async () => (await world.get('/health')).status === 200, limitMs);
+  const isHealthy = async (): Promise<boolean> => {
+    try {
+      return (await world.get('/health')).status === 200;
+    } catch {
+      // The proxy is away.
+      return false;
+    }
+  };
+  await until('the product to be healthy again', isHealthy, limitMs);
 }
 
 /** A server that takes a port and resets whoever dials it; undefined while the port is another's. */
