@@ -8,7 +8,14 @@ import type { RequestContext } from './route.ts';
 import { type SentNames, sentNamesOf } from './sent-names.ts';
 import { maxDetails } from './validate.ts';
 
-const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, strictNumbers: true, verbose: true });
+const ajv = new Ajv({
+  allErrors: true,
+  useDefaults: true,
+  strict: false,
+  strictNumbers: true,
+  verbose: true,
+  validateSchema: false,
+});
 addFormats.default(ajv);
 
 type Schema = TSchema & {

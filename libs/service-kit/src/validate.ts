@@ -7,8 +7,15 @@ import { lazyCheck } from './lazy-check.ts';
 import { ownMessage } from './plain-faults.ts';
 import { SentNames } from './sent-names.ts';
 
-// verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity.
-const options = { useDefaults: true, strict: false, strictNumbers: true, verbose: true } as const;
+// verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity. validateSchema: tests check the schemas
+// themselves (compileSchemas), as that takes half of the time to compile one.
+const options = {
+  useDefaults: true,
+  strict: false,
+  strictNumbers: true,
+  verbose: true,
+  validateSchema: false,
+} as const;
 const ajv = new Ajv({ ...options, allErrors: false });
 addFormats.default(ajv);
 /** Of parameters every fault is told. */

@@ -1,14 +1,18 @@
+import { Ajv } from 'ajv';
 import type { TSchema } from 'typebox';
 import { AppError } from '../errors.ts';
 import type { RequestContext, Route } from '../route.ts';
 import { compileBody, compileParameters } from '../validate.ts';
 
-/** Compiles the schemas of a route, which the service does at its first request; throws where one is not valid. */
+const ajv = new Ajv({ strict: false });
+
+/** Compiles the schemas of a route, which the service does at its first request. Throws where one is not valid by the meta-schema. */
 export function compileSchemas(
   { query, params, body }: Route,
   compile: (schema: TSchema) => (raw: unknown, context: RequestContext) => unknown = compileBody,
 ): void {
   const context = {} as RequestContext;
+  for (const schema of [query, params, body]) if (schema !== undefined) void ajv.validateSchema(schema, true);
   if (query !== undefined) ignoreRefusal(() => compileParameters(query, 'query')({}));
   if (params !== undefined) ignoreRefusal(() => compileParameters(params, 'path')({}));
   if (body !== undefined) ignoreRefusal(() => compile(body)({}, context));
