@@ -46,6 +46,7 @@ export {
 export {
   type Clip,
   clipKey,
+  isExternalUpload,
   newReservation,
   type Reservation,
   type UploadedFile,
