@@ -13,6 +13,8 @@ const status = Type.Union([
   Type.Literal('failed'),
   Type.Literal('cancelled'),
 ]);
+/** The clip goes to an FTP server that is not ours. */
+const external = Type.Boolean();
 const podId = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** Asks any upload-ftp pod for a credential: it is stored (hashed) with the reservation, and works for that upload alone. */
@@ -66,6 +68,7 @@ export const uploadChanged = defineAnnouncement({
     filesize: Type.Integer({ minimum: 0 }),
     filename: Type.Union([Type.String(), Type.Null()]),
     atMs: Type.Integer({ minimum: 0 }),
+    external: Type.Optional(external),
   }),
 });
 
@@ -85,6 +88,7 @@ const upload = Type.Object({
   status,
   /** null until the camera starts sending the file. */
   filename: Type.Union([Type.String(), Type.Null()]),
+  external: Type.Optional(external),
 });
 
 /** What device-api does about uploads; a part of `deviceApi`. */

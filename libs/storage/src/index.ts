@@ -54,6 +54,7 @@ export {
 export {
   type Clip,
   clipKey,
+  isExternalUpload,
   newReservation,
   type Reservation,
   type UploadedFile,

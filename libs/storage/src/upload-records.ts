@@ -62,6 +62,8 @@ export interface UploadRecord {
   /** The upload-ftp pod that has the files, and where its HTTP side is reached; pod `any` once they are in object storage. */
   readonly server: { readonly podId: string; readonly httpUrl: string } | null;
   readonly files: readonly UploadedFile[];
+  /** The camera was sent to an FTP server that is not ours; absent otherwise. */
+  readonly external?: boolean;
   /** Sum of the files' bytes. */
   readonly filesize: number;
   /** Newest file that has bytes, or the first to be opened. */
@@ -130,6 +132,10 @@ export function newReservation(clip: Clip, reservation: Reservation): UploadReco
     changedAtMs: nowMs,
   };
 }
+
+/** Returns whether the clip goes to an FTP server that is not ours. A file that arrives here shows that the server is ours under another name. */
+export const isExternalUpload = ({ external, files }: Pick<UploadRecord, 'external' | 'files'>): boolean =>
+  external === true && files.length === 0;
 
 /** FTP user name of an upload: letters and digits only, as cameras need it. */
 export const uploadUserName = (uploadId: string): string => `u${uploadId}`;

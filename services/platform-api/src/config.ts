@@ -302,6 +302,11 @@ export const schema = envSchema({
   },
   RATE_LIMIT_EXTRACTION_PER_MINUTE: { ...count, default: 10, description: 'documents extracted for a user' },
   RATE_LIMIT_USER_SEARCH_PER_MINUTE: { ...count, default: 10, description: 'searches of a user for sharing' },
+  RATE_LIMIT_DEVICE_LOOKUP_PER_MINUTE: {
+    ...count,
+    default: 10,
+    description: 'look-ups of a terminal without a vehicle by a user',
+  },
   RATE_LIMIT_SHARE_LINK_PER_MINUTE: { ...count, default: 60, description: 'share links resolved for an address' },
   RATE_LIMIT_PARTNER_PER_SECOND: { ...count, default: 100, description: 'requests of a partner token' },
   RATE_LIMIT_TEST_MAIL_PER_HOUR: { ...count, default: 10, description: 'test mails of an account' },

@@ -84,6 +84,9 @@ const refusedAtHome: Readonly<Record<string, readonly number[]>> = {
   inviteUserAgain: [409],
   // The account is that of a customer, which its owner or the operator deletes.
   deleteAccount: [404],
+  // There are several accounts, and their terminals all belong to vehicles.
+  listUnassignedDevices: [403],
+  lookUpUnassignedDevice: [404],
 };
 
 /** Operations that leave no entry in the audit log, and why. */

@@ -25,10 +25,13 @@ const pathOf = (path: string): string =>
 const routes = declaredRoutes().filter(({ access }) => access.credentials !== 'none' && access.credentials !== 'key');
 const ordered = routes.toSorted((a, b) => Number(a.operationId === 'logout') - Number(b.operationId === 'logout'));
 
+/** Roles that a route refuses although they have its permission: the installation has several accounts here. */
+const refusedBesides: Readonly<Record<string, readonly Role[]>> = { listUnassignedDevices: ['owner', 'admin'] };
+
 describe('roles and routes', () => {
   it.each(ordered.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s is open to the roles of its permission, and to no other',
-    async (_name, { method, path, access }) => {
+    async (_name, { method, path, access, operationId }) => {
       const refused: Role[] = [];
       for (const [role, { token }] of users) {
         const client = world.with({ authorization: `Bearer ${token}`, 'x-api-key': apiKey });
@@ -39,7 +42,8 @@ describe('roles and routes', () => {
         expect([url, role, status]).not.toEqual([url, role, 401]);
         if (status === 403) refused.push(role);
       }
-      const allowed: readonly Role[] = permissions[access.permission];
+      const besides = refusedBesides[operationId] ?? [];
+      const allowed = permissions[access.permission].filter((role) => !besides.includes(role));
       expect(refused).toEqual(roles.filter((role) => !allowed.includes(role)));
     },
   );

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { saveUnassigned } from './domains/unassigned-devices/store.ts';
 import { type Operation, operationsOf, readDocument } from './testing/document.ts';
 import { type Answer, type Data, PlatformWorld, type TestUser } from './testing/platform-world.ts';
 import { sampleOf } from './testing/samples.ts';
@@ -14,6 +15,7 @@ const lists = operationsOf(document).filter(isPaged);
 
 let world: PlatformWorld;
 let data: TenantData;
+let operator: TestUser;
 
 type Stored = Record<string, unknown> & { readonly _id: number | string };
 
@@ -108,18 +110,25 @@ async function fill(): Promise<void> {
   };
   const words = { name: 'Gate', highway: null, city: 'Kochi', state: 'Kerala', country: 'India' };
   const rest = { operator: null, direction: null, effectiveFrom: null, key: 'gate' };
+  for (const [at, step] of steps.entries()) {
+    const seenAt = new Date(Date.now() - step * hourMs - at);
+    await saveUnassigned(world.records, `${9_000 + at}`, seenAt, {});
+  }
   await copied('toll_gates', { ...gate, ...words, ...rest, _id: 0 });
 }
 
 beforeAll(async () => {
   world = await PlatformWorld.open();
   data = await makeTenantData(world, world.ours, 'MARK');
+  operator = await world.user('superadmin');
   await fill();
 });
 afterAll(() => world?.close());
 
-const userFor = ({ path }: Operation): TestUser =>
-  path.startsWith('/api/accounts') || path.startsWith('/api/dealers') ? data.dealer : data.tenant.owner;
+const userFor = ({ path }: Operation): TestUser => {
+  if (path === '/api/unassigned-devices') return operator;
+  return path.startsWith('/api/accounts') || path.startsWith('/api/dealers') ? data.dealer : data.tenant.owner;
+};
 
 // Not of today, which may end between two requests.
 const queries = { listVehicleNotifications: () => ({ from: '0' }) };

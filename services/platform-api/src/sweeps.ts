@@ -15,6 +15,7 @@ import { removeOldNotifications } from './domains/notifications/retention.ts';
 import { sweepPositions } from './domains/positions/retention.ts';
 import { sweepSessions } from './domains/sessions/use-cases.ts';
 import { removeEndedShares } from './domains/sharing/use-cases.ts';
+import { sweepUnassigned } from './domains/unassigned-devices/use-cases.ts';
 import { eraseUsers } from './domains/users/erasure.ts';
 import { endDeletedVehicles } from './domains/vehicles/deleted.ts';
 import { raiseDocumentExpiry } from './events/document-expiry.ts';
@@ -75,6 +76,7 @@ export const sweeps: readonly Sweep[] = [
   { name: 'positions', everyMs: hourMs, takeTurn: (deps, turn) => sweepPositions(deps, turn) },
   { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => sweepFormerDrivers(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
+  { name: 'terminals without a vehicle', everyMs: 5 * minuteMs, run: (deps) => sweepUnassigned(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => sweepOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
   { name: 'deleted accounts', everyMs: minuteMs, run: (deps) => sweepDeletedAccounts(deps) },

@@ -199,6 +199,15 @@ describe('0x1206', () => {
   });
 });
 
+describe('0x1206 of an upload to another FTP server', () => {
+  it('alone completes it, and the next clip of the camera can be requested', async () => {
+    const upload = await world.granted({ external: true });
+    await world.tells(upload.imei, upload.serial, 0);
+    expect(await ended(upload)).toMatchObject({ status: 'completed', external: true, filesize: 0, filename: null });
+    await until(() => world.records.takeCamera(upload.imei, 'f'.repeat(24), Date.now() + 60_000));
+  });
+});
+
 describe('without 0x1206', () => {
   it('a clean close and QUIT complete it after its time', async () => {
     const upload = await uploaded({ 'a.mp4': 1_000 });

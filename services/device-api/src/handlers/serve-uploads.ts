@@ -1,4 +1,5 @@
 import { type BusContext, deviceApi, serveUseCase } from '@fleet/bus';
+import { isExternalUpload } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import type { VisibleUpload } from '../domain/upload.ts';
 import { controlUpload } from '../use-cases/control-upload.ts';
@@ -40,4 +41,5 @@ const toldUpload = (upload: VisibleUpload) => ({
   filesize: upload.filesize,
   status: upload.status,
   filename: upload.filename,
+  ...(isExternalUpload(upload) ? { external: true } : {}),
 });

@@ -1,5 +1,5 @@
 import type { Route } from '@fleet/service-kit';
-import { uploadStatuses } from '@fleet/storage';
+import { isExternalUpload, uploadStatuses } from '@fleet/storage';
 import { Type } from 'typebox';
 import { shownTime } from '../domain/camera-time.ts';
 import type { VisibleUpload } from '../domain/upload.ts';
@@ -39,6 +39,12 @@ export const uploadedVideo = Type.Object(
     filename: Type.Optional(
       Type.Union([Type.String(), Type.Null()], { description: 'Absent until the camera starts sending the file.' }),
     ),
+    external: Type.Optional(
+      Type.Boolean({
+        description:
+          "True when the camera was sent to an FTP server that is not ours: there is no file here, and the camera's word alone ends the upload. Absent otherwise.",
+      }),
+    ),
   },
   { title: 'UploadedVideo', additionalProperties: false },
 );
@@ -53,6 +59,7 @@ export const shownUpload = (upload: VisibleUpload) => ({
   filesize: upload.filesize,
   status: upload.status,
   ...(upload.filename === null ? {} : { filename: upload.filename }),
+  ...(isExternalUpload(upload) ? { external: true } : {}),
 });
 
 /** The same as an item of a list, which shows numbers as the terminals send them. */

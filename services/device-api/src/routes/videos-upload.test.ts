@@ -74,6 +74,26 @@ describe('what the camera is told', () => {
   });
 });
 
+describe("an upload to somebody else's FTP server", () => {
+  it.each([
+    ['another host', '&host=ftp.partner.example', true],
+    ['another port', '&port=21', true],
+    ['our own address', `&host=${ftpServer.host.toUpperCase()}&port=${ftpServer.port}`, false],
+    ['no address', '', false],
+  ])('is marked as external: %s', async (_what, more, isExternal) => {
+    const camera = await uploads.camera();
+    const { body } = await api.get(uploadPath(camera.imei, { more }));
+    const id = (body as { video_id: string }).video_id;
+    const mark = isExternal ? { external: true } : {};
+    const upload = (await api.get(`/videos?video_id=${id}`)).body as Record<string, unknown>;
+    expect('external' in upload ? { external: upload['external'] } : {}).toEqual(mark);
+    expect((await api.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ videos: [mark] });
+    expect(
+      await callUseCase(uploads.world.bus, deviceApi.findUpload, { videoId: id }, { timeoutMs: 10_000 }),
+    ).toMatchObject(mark);
+  });
+});
+
 describe('parameters', () => {
   const strictEnv = { DEVICE_HOST_ALLOWLIST: 'ftp.partner.example' };
   it.each([

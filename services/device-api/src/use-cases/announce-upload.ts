@@ -1,5 +1,6 @@
 import { announce, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
+import { isExternalUpload } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { isFinal, type VisibleUpload } from '../domain/upload.ts';
 
@@ -7,7 +8,8 @@ import { isFinal, type VisibleUpload } from '../domain/upload.ts';
 export async function announceUpload(deps: Pick<Deps, 'bus'>, upload: VisibleUpload, log: Logger): Promise<void> {
   const { _id: uploadId, status, filesize, filename, changedAtMs: atMs } = upload;
   const { imei, channel } = upload.clip;
-  const body = { uploadId, imei, channel, status, filesize, filename, atMs };
+  const external = isExternalUpload(upload) ? { external: true } : {};
+  const body = { uploadId, imei, channel, status, filesize, filename, atMs, ...external };
   if (!isFinal(status)) return announce(deps.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
   const subject = uploadSubject(uploadId, 'closed');
   try {

@@ -7,6 +7,7 @@ import {
   signClipPath,
   upstreamUnreachable,
 } from '@fleet/service-kit';
+import { isExternalUpload } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { findUpload } from './find-upload.ts';
 
@@ -25,6 +26,11 @@ export async function pipeClip(
   const upload = await findUpload(deps, wanted.uploadId);
   if (upload.status !== 'completed' || upload.server === null)
     throw new AppError('state_conflict', `The upload is ${upload.status}: only a completed one can be downloaded.`);
+  if (isExternalUpload(upload))
+    throw new AppError(
+      'state_conflict',
+      'The clip is on an FTP server that is not ours: it can not be downloaded here.',
+    );
   const baseUrl = await locate(deps, upload.server.podId, context);
   const url = signClipPath(deps.config.CLIPS_SIGNING_SECRET, { ...wanted, baseUrl, lifetimeMs: urlLifetimeMs });
   const timeoutMs = Math.max(1, deps.config.REQUEST_LIMIT_MS - (performance.now() - context.receivedAtMs));

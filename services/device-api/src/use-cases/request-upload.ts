@@ -159,7 +159,7 @@ async function lead(
 
 /** The 0x9206 with a credential of this upload's own. */
 async function commandFor(
-  deps: Pick<Deps, 'bus'>,
+  deps: Pick<Deps, 'bus' | 'uploads'>,
   uploadId: string,
   wanted: RequestUpload,
   { startTime, endTime }: CameraSpan,
@@ -171,6 +171,8 @@ async function commandFor(
     const options = { timeoutMs: grantLimitMs, correlationId: context.correlationId };
     const { host, port, username, password, path } = await callUseCase(deps.bus, grantUpload, { uploadId }, options);
     const server = { server: wanted.host ?? host, port: wanted.port ?? port };
+    const isOurs = server.server.toLowerCase() === host.toLowerCase() && server.port === port;
+    if (!isOurs) await stored(deps.uploads.set(uploadId, ['reserved'], { external: true }));
     return { kind: 'requestUpload', ...server, username, password, path, ...clip, conditions };
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;

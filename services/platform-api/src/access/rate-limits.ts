@@ -11,6 +11,7 @@ export type Bucket =
   | 'geocode'
   | 'extraction'
   | 'userSearch'
+  | 'deviceLookup'
   | 'shareLink'
   | 'partner'
   | 'webhookTest'
@@ -28,6 +29,7 @@ export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'addres
   geocode: 'key',
   extraction: 'user',
   userSearch: 'user',
+  deviceLookup: 'user',
   shareLink: 'address',
 };
 
@@ -50,6 +52,7 @@ const ratesOf = (config: Config): Record<Exclude<Bucket, 'command'>, Rate> => ({
   geocode: minute(config.RATE_LIMIT_GEOCODE_PER_MINUTE),
   extraction: minute(config.RATE_LIMIT_EXTRACTION_PER_MINUTE),
   userSearch: minute(config.RATE_LIMIT_USER_SEARCH_PER_MINUTE),
+  deviceLookup: minute(config.RATE_LIMIT_DEVICE_LOOKUP_PER_MINUTE),
   shareLink: minute(config.RATE_LIMIT_SHARE_LINK_PER_MINUTE),
   partner: { burst: config.RATE_LIMIT_PARTNER_PER_SECOND, perSecond: config.RATE_LIMIT_PARTNER_PER_SECOND },
   webhookTest: minute(config.RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE),

@@ -1,4 +1,5 @@
 import { queryAttributesResponse, terminalRegistration } from '@fleet/jt808';
+import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { noteDevice } from '../domains/vehicles/devices.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
 
@@ -15,14 +16,15 @@ const known = (fields: Readonly<Record<string, string | undefined>>): Record<str
 export const keepRegistrations: TerminalHandler<typeof terminalRegistration> = {
   definition: terminalRegistration,
   durable: 'platform-registrations',
-  handle: async ({ database }, { imei, edition, body, receivedAtMs }) => {
-    const { manufacturerId, terminalModel, terminalId } = body;
+  handle: async (parts, { imei, edition, body, receivedAtMs }) => {
+    const { manufacturerId, terminalModel, terminalId, plateNo } = body;
     const told = known({
       manufacturer: text(manufacturerId),
       model: text(terminalModel),
       terminalId: text(terminalId),
     });
-    await noteDevice(database, imei, { ...told, edition, seenMs: receivedAtMs });
+    await noteDevice(parts.database, imei, { ...told, edition, seenMs: receivedAtMs });
+    await recordUnassigned(parts, imei, receivedAtMs, { ...told, ...known({ plate: text(plateNo) }), edition });
   },
 };
 

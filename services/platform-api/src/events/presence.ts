@@ -5,6 +5,7 @@ import type { ToRaise } from '../domains/notifications/content.ts';
 import { lastHeardMs } from '../domains/realtime/rules.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { readLastLocations } from '../domains/realtime/store.ts';
+import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '../domains/vehicles/devices.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { presentOf } from '../domains/vehicles/states.ts';
@@ -304,6 +305,7 @@ export class Presence {
     const edition = now.device?.edition;
     const change: DeviceChange = { isOffline: now.isOffline, seenMs: now.seenMs, ...(edition && { edition }) };
     await noteDevice(this.#parts.database, imei, change);
+    if (vehicle === null) await recordUnassigned(this.#parts, imei, now.seenMs, edition && { edition });
   }
 
   #happeningOf(before: Noticed, now: Present): Happening | null {

@@ -18,6 +18,7 @@ interface Change {
   readonly filesize: number;
   readonly filename: string | null;
   readonly atMs: number;
+  readonly external?: boolean;
 }
 
 const decoder = new TextDecoder();
@@ -85,10 +86,13 @@ async function tellOfEnd(parts: EventParts, change: Change): Promise<void> {
       status,
       filesize,
       filename,
+      ...externalOf(change),
       ...timesOf(record),
     };
     const told = await raisedOne(parts, vehicle, { type, subject: uploadId, atMs, attributes });
-    if (status === 'completed' && record !== null) await keepClip(parts, vehicle, { change, record, told });
+    // A clip on somebody else's server is no file of ours.
+    if (status === 'completed' && record !== null && change.external !== true)
+      await keepClip(parts, vehicle, { change, record, told });
   }
   tell(parts, vehicle, change, record);
 }
@@ -144,6 +148,8 @@ async function tellOfProgress(parts: EventParts, change: Change): Promise<void> 
 const isOfAnother = ({ accountId }: Vehicle, record: UploadRecord | null): boolean =>
   (record?.accountId ?? accountId) !== accountId;
 
+const externalOf = ({ external }: Change): { readonly external?: true } => (external === true ? { external } : {});
+
 /** The interface's `UploadedVideo`, and whose it is. */
 function tell({ bus }: EventParts, vehicle: Vehicle, change: Change, record: UploadRecord | null): void {
   const { uploadId, channel, filesize, filename, status, atMs } = change;
@@ -156,6 +162,7 @@ function tell({ bus }: EventParts, vehicle: Vehicle, change: Change, record: Upl
     filesize,
     status,
     ...(filename === null ? {} : { filename }),
+    ...externalOf(change),
   };
   tellLive(bus, vehicle.accountId, [{ type: 'upload', vehicleId: vehicle._id, atMs, data }]);
 }

@@ -26,6 +26,7 @@ import { shareLinkRoutes } from '../domains/share-links/routes.ts';
 import { sharingRoutes } from '../domains/sharing/routes.ts';
 import { supportTicketRoutes } from '../domains/support-tickets/routes.ts';
 import { tollGateRoutes } from '../domains/toll-gates/routes.ts';
+import { unassignedDeviceRoutes } from '../domains/unassigned-devices/routes.ts';
 import { userRoutes } from '../domains/users/routes.ts';
 import { vehicleGroupRoutes } from '../domains/vehicle-groups/routes.ts';
 import { vehicleRoutes } from '../domains/vehicles/routes.ts';
@@ -45,6 +46,7 @@ const domains: readonly DomainRoutes[] = [
   accountRoutes,
   auditRoutes,
   (deps) => vehicleRoutes(deps, onVehicleDeleted(deps)),
+  unassignedDeviceRoutes,
   positionRoutes,
   mediaRoutes,
   driverRoutes,

@@ -130,6 +130,20 @@ describe('the judgement of an upload', () => {
     ['paused for a week', { status: 'paused', changedAtMs: at(9_000) }, 'paused too long'],
     ['whose credential is lost', { credential: null }, 'credential lost'],
     ['whose credential has expired', { credential: { passwordSha256: '', expiresAtMs: nowMs } }, 'credential lost'],
+    ['external, by success alone', { external: true, result: { code: 0, atMs: at(1) } }, 'completed'],
+    [
+      'external, by success while paused',
+      { external: true, status: 'paused', result: { code: 0, atMs: 1 } },
+      'completed',
+    ],
+    ['external, by failure', { external: true, result: { code: 1, atMs: at(1) } }, 'device reported failure'],
+    ['external and silent', { external: true, silentMs: 600, credential: null }, 'wait'],
+    ['external without a word for a day', { external: true, createdAtMs: at(5_000) }, 'never confirmed'],
+    [
+      'external, with a part of a file here',
+      { ...long, external: true, files: [file('broken', 1)], silentMs: 600 },
+      'silence',
+    ],
     ['completed', { status: 'completed', result: { code: 1, atMs: 1 } }, 'wait'],
     ['reserved', { status: 'reserved', createdAtMs: 0 }, 'wait'],
   ])('%s', (_what, more, expected) => {

@@ -1,4 +1,4 @@
-import type { UploadedFile, UploadRecord } from '@fleet/storage';
+import { isExternalUpload, type UploadedFile, type UploadRecord } from '@fleet/storage';
 import { wholeFiles } from './uploaded-files.ts';
 
 /** Times after which an upload is judged, in milliseconds. */
@@ -36,11 +36,21 @@ const failed = (reason: FailureReason): Verdict => ({ kind: 'failed', reason });
 /** Judges an upload by the rules of platform-contract.md, section 4. `byTime` false: only by what the camera has said. */
 export function judge(record: UploadRecord, patience: Patience, nowMs: number, byTime = true): Verdict {
   if (record.status !== 'uploading' && record.status !== 'paused') return wait;
+  const isExternal = isExternalUpload(record);
   const whole = wholeFiles(record.files);
+  if (isExternal && record.result?.code === 0) return { kind: 'completed', files: [] };
   if (record.result?.code === 0 && whole !== null) return { kind: 'completed', files: whole };
   if (record.result !== null && record.result.code !== 0 && record.status === 'uploading')
     return failed('device reported failure');
-  return byTime ? judgeByTime(record, whole, patience, nowMs) : wait;
+  if (!byTime) return wait;
+  return isExternal ? judgeExternalByTime(record, patience, nowMs) : judgeByTime(record, whole, patience, nowMs);
+}
+
+/** Only the camera can say how a transfer to another server goes on: silence here means nothing. */
+function judgeExternalByTime(record: UploadRecord, patience: Patience, nowMs: number): Verdict {
+  if (record.status === 'paused')
+    return nowMs - record.changedAtMs >= patience.pausedMs ? failed('paused too long') : wait;
+  return nowMs - record.createdAtMs >= patience.patienceMs ? failed('never confirmed') : wait;
 }
 
 function judgeByTime(record: UploadRecord, whole: UploadedFile[] | null, patience: Patience, nowMs: number): Verdict {

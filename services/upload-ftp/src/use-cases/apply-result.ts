@@ -1,5 +1,5 @@
 import { RetryLater } from '@fleet/bus';
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import { isExternalUpload, type UploadRecord, type UploadRecords } from '@fleet/storage';
 import { wholeFiles } from '../domain/uploaded-files.ts';
 import type { Settler } from './settler.ts';
 
@@ -48,7 +48,7 @@ const isFinal = ({ status }: UploadRecord): boolean => status === 'completed' ||
 /** Bytes that came after it belong to a later attempt. A paused camera that reports a failure has only stopped. */
 function counts(record: UploadRecord, { code, receivedAtMs }: UploadResult): boolean {
   if (record.lastByteAtMs !== null && receivedAtMs + clockSkewMs < record.lastByteAtMs) return false;
-  if (record.status === 'paused') return code === 0 && wholeFiles(record.files) !== null;
+  if (record.status === 'paused') return code === 0 && (isExternalUpload(record) || wholeFiles(record.files) !== null);
   return record.status === 'uploading';
 }
 

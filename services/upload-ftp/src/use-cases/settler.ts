@@ -1,7 +1,7 @@
 import type { Bus, StoredPublisher } from '@fleet/bus';
 import { announce, headers, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import { isExternalUpload, type UploadRecord, type UploadRecords } from '@fleet/storage';
 import { type FailureReason, isSilent, judge, type Patience, type Verdict } from '../domain/settlement.ts';
 import { fileFields } from '../domain/uploaded-files.ts';
 import type { UploadMetrics } from '../metrics.ts';
@@ -122,4 +122,5 @@ const changeOf = (record: UploadRecord) => ({
   filesize: record.filesize,
   filename: record.filename,
   atMs: record.changedAtMs,
+  ...(isExternalUpload(record) ? { external: true } : {}),
 });

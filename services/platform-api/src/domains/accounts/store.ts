@@ -61,6 +61,10 @@ export async function listAccounts(
   return { items, total };
 }
 
+/** Returns whether the installation has one account, and no more. */
+export const hasOneAccount = async (records: Records): Promise<boolean> =>
+  (await accountsIn(records).countDocuments(isThere, { limit: 2 })) === 1;
+
 /** Ids of the accounts that the dealers with these accounts have made. */
 export async function accountsMadeBy(records: Records, dealerAccountIds: readonly number[]): Promise<number[]> {
   const made = await accountsIn(records)

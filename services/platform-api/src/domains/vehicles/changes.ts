@@ -8,6 +8,7 @@ import { audit } from '../audit/use-cases.ts';
 import { ownDriverIds } from '../drivers/look-ups.ts';
 import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
+import { removeUnassigned } from '../unassigned-devices/store.ts';
 import { findUser, firstOwner } from '../users/use-cases.ts';
 import { ownGroupIds } from '../vehicle-groups/links.ts';
 import { assignVehicles, leaveGroup } from './assignments.ts';
@@ -55,6 +56,7 @@ export async function createVehicle(
     vehicleNo,
     ownerUserId: await ownerFor(deps, caller),
   });
+  await claimTerminal(deps, made);
   const vehicle = await withoutGone(deps, made, change);
   await audit(
     deps,
@@ -65,6 +67,11 @@ export async function createVehicle(
   );
   return asWritten(await shownOwn(deps, caller, await withChannels(deps, vehicle, requestId)), body);
 }
+
+/** Takes the terminal of a vehicle off the list of those that belong to none. */
+const claimTerminal = async ({ records }: ChangeParts, { imei }: Vehicle): Promise<void> => {
+  if (imei !== null) await removeUnassigned(records.database, [imei]);
+};
 
 /** Who creates a vehicle owns it; staff that act in an account are none of its users, and leave it to its first owner. */
 async function ownerFor({ records }: ChangeParts, caller: Caller): Promise<number> {
@@ -91,6 +98,7 @@ export async function updateVehicle(
   const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   if (isLeft) await forgetFormer(deps, known);
+  await claimTerminal(deps, vehicle);
   await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
   return asWritten(await shownOwn(deps, caller, await withoutGone(deps, vehicle, change)), body);
 }

@@ -1,0 +1,42 @@
+import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { callerOf } from '../../access/caller.ts';
+import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
+import type { Deps } from '../../deps.ts';
+import { sortingOf } from '../../fields.ts';
+import { listUnassignedQuery, lookupBody, sortFields, unassignedDeviceResponse } from './schema.ts';
+import { listUnassignedDevices, lookUpUnassigned } from './use-cases.ts';
+
+const tags = ['Vehicles'];
+
+export const unassignedDeviceRoutes = (deps: Deps): PlatformRoute[] => [
+  platformRoute({
+    method: 'get',
+    path: '/unassigned-devices',
+    operationId: 'listUnassignedDevices',
+    summary: 'Terminals that connect and belong to no vehicle',
+    description:
+      'For the operator; for owner and admin where the installation has one account. A vehicle that is given the `imei` takes the terminal off the list. Entries end 30 days after the terminal was last heard.',
+    tags,
+    access: { permission: 'administration' },
+    query: listUnassignedQuery,
+    response: pageOf(unassignedDeviceResponse),
+    handle: async ({ query, context }) => {
+      const paging = readPaging(query);
+      const sorting = sortingOf(query.sort ?? '-id', sortFields);
+      return pageEnvelope(await listUnassignedDevices(deps, callerOf(context), sorting, paging), paging);
+    },
+  }),
+  platformRoute({
+    method: 'post',
+    path: '/unassigned-devices/lookup',
+    operationId: 'lookUpUnassignedDevice',
+    summary: 'Find the terminal with exactly this number that belongs to no vehicle',
+    tags,
+    access: { permission: 'fleet', scope: 'read' },
+    bucket: 'deviceLookup',
+    body: lookupBody,
+    response: oneOf(unassignedDeviceResponse),
+    errors: { 404: 'No such terminal has connected, or it belongs to a vehicle.' },
+    handle: async ({ body }) => ({ data: await lookUpUnassigned(deps, body.imei) }),
+  }),
+];

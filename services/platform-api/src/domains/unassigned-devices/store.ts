@@ -1,0 +1,104 @@
+import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+import { orderOf } from '../../store/account-records.ts';
+import type { Records } from '../../store/records.ts';
+import type { UnassignedDetails, UnassignedDevice } from './schema.ts';
+
+/** Anybody can connect under any number: this is how many of them are stored. */
+export const maxUnassigned = 10_000;
+/** The sweep frees this part of the places, so that a flood of numbers keeps nobody out for long. */
+const keptBySweep = Math.floor(maxUnassigned * 0.9);
+/** A terminal that is not heard for this long is deleted. */
+export const retentionMs = 30 * 86_400_000;
+const batchSize = 500;
+
+const devices = (database: Database): Collection<UnassignedDevice> =>
+  database.collection<UnassignedDevice>('unassigned_devices');
+
+/** Matches all terminals. Unlike an empty filter it counts the keys of an index. */
+const all = { lastSeen: { $gt: new Date(0) } };
+
+const unknown = { edition: null, manufacturer: null, model: null, terminalId: null, plate: null } as const;
+
+/** Saves a sign of life of a terminal. Returns false for a new one while all places are taken. */
+export async function saveUnassigned(
+  records: Records,
+  imei: string,
+  seenAt: Date,
+  details: UnassignedDetails,
+): Promise<boolean> {
+  const { database } = records;
+  if (await updateUnassigned(database, imei, seenAt, details)) return true;
+  if ((await devices(database).countDocuments(all, { limit: maxUnassigned })) >= maxUnassigned) return false;
+  try {
+    const times = { firstSeen: seenAt, lastSeen: seenAt };
+    const number = await records.nextId('unassigned_devices');
+    await devices(database).insertOne({ _id: imei, number, ...unknown, ...details, ...times });
+    return true;
+  } catch (error) {
+    // Another replica was first.
+    if (!isDuplicateKey(error)) throw error;
+    return updateUnassigned(database, imei, seenAt, details);
+  }
+}
+
+async function updateUnassigned(
+  database: Database,
+  imei: string,
+  lastSeen: Date,
+  details: UnassignedDetails,
+): Promise<boolean> {
+  const update = { $set: { ...details }, $max: { lastSeen }, $min: { firstSeen: lastSeen } };
+  return (await devices(database).updateOne({ _id: imei }, update)).matchedCount === 1;
+}
+
+export const findUnassigned = (database: Database, imei: string): Promise<UnassignedDevice | null> =>
+  devices(database).findOne({ _id: imei });
+
+export async function listUnassigned(
+  database: Database,
+  sorting: Sorting,
+  { offset, limit }: Paging,
+): Promise<PageItems<UnassignedDevice>> {
+  const found = devices(database).find({}).sort(orderOf(sorting)).skip(offset).limit(limit);
+  const [items, total] = await Promise.all([found.toArray(), devices(database).countDocuments(all)]);
+  return { items, total };
+}
+
+export async function removeUnassigned(database: Database, imeis: readonly string[]): Promise<void> {
+  if (imeis.length > 0) await devices(database).deleteMany({ _id: { $in: [...imeis] } });
+}
+
+/** Passes all terminals to `keep` in batches and removes those that it does not return. */
+export async function retainUnassigned(
+  database: Database,
+  keep: (batch: readonly UnassignedDevice[]) => Promise<ReadonlySet<string>>,
+): Promise<void> {
+  let after = '';
+  for (;;) {
+    const where = { _id: { $gt: after } };
+    const batch = await devices(database).find(where).sort({ _id: 1 }).limit(batchSize).toArray();
+    const last = batch.at(-1);
+    if (last === undefined) return;
+    after = last._id;
+    const kept = await keep(batch);
+    await removeUnassigned(
+      database,
+      batch.flatMap(({ _id }) => (kept.has(_id) ? [] : [_id])),
+    );
+  }
+}
+
+/** Removes the terminals that were last heard longest ago, as far as too many places are taken. */
+export async function trimUnassigned(database: Database, keptCount = keptBySweep): Promise<void> {
+  for (;;) {
+    const surplus = (await devices(database).countDocuments(all)) - keptCount;
+    if (surplus <= 0) return;
+    const found = devices(database).find({}, { projection: { _id: 1 } });
+    const oldest = await found.sort({ lastSeen: 1, _id: 1 }).limit(Math.min(surplus, batchSize)).toArray();
+    await removeUnassigned(
+      database,
+      oldest.map(({ _id }) => _id),
+    );
+  }
+}

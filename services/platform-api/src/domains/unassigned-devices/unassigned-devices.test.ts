@@ -1,0 +1,194 @@
+import { announce, sessionChanged } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { keepRegistrations } from '../../events/device-details.ts';
+import { Presence } from '../../events/presence.ts';
+import { lastLocationOf } from '../../testing/last-location.ts';
+import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
+import { newImei, Terminals } from '../../testing/terminals.ts';
+import type { Account } from '../accounts/schema.ts';
+import { writeLastLocation } from '../realtime/store.ts';
+import type { UnassignedDevice } from './schema.ts';
+import { findUnassigned, maxUnassigned, retentionMs, saveUnassigned, trimUnassigned } from './store.ts';
+import { recordUnassigned, sweepUnassigned } from './use-cases.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let operator: Client;
+let owner: Client;
+let presence: Presence;
+let terminals: Terminals;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  operator = world.as(await world.user('superadmin'));
+  owner = world.as(world.ours.owner);
+  presence = new Presence(world.deps, { offlineAfterMs: 600_000, sweepEveryMs: 3_600_000, firstReportMs: 0 });
+  terminals = new Terminals(world.deps);
+});
+afterAll(async () => {
+  await presence?.stop();
+  await terminals?.close();
+  await world?.close();
+});
+
+const path = '/api/unassigned-devices';
+const listed = async (imei: string, query = ''): Promise<Data | undefined> =>
+  (await operator.get(`${path}?limit=200${query}`)).items.find((item) => item['imei'] === imei);
+const lookUp = (client: Client, imei: string) => client.post(`${path}/lookup`, { imei });
+const seen = async (imei: string, seenMs = Date.now()): Promise<string> => {
+  await recordUnassigned(world.deps, imei, seenMs, { edition: '2019' });
+  return imei;
+};
+const stored = (imei: string): Promise<UnassignedDevice | null> => findUnassigned(world.deps.database, imei);
+const claim = (client: Client, imei: string) => client.post('/api/vehicles', { vehicle_no: `C${imei}`, imei });
+
+async function connects(imei: string): Promise<void> {
+  await terminals.connect(imei);
+  announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+}
+
+const registration = { provinceId: 44, cityId: 300, manufacturerId: 'MAKER', terminalModel: 'M1', plateColor: 1 };
+const registers = (imei: string, plateNo: string): Promise<void> =>
+  keepRegistrations.handle(world.deps, {
+    imei,
+    edition: '2013',
+    body: { ...registration, terminalId: 'T1', plateNo },
+    receivedAtMs: Date.now(),
+  });
+
+describe('a terminal that belongs to no vehicle', () => {
+  it('is listed with what it has sent once it connects and registers', async () => {
+    const imei = newImei();
+    await connects(imei);
+    await until(async () => (await stored(imei)) !== null);
+    await registers(imei, 'KA01AB1234');
+    await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114.1));
+    expect(await listed(imei)).toEqual({
+      id: expect.any(Number),
+      imei,
+      protocol: 'jt808-2013',
+      manufacturer: 'MAKER',
+      model: 'M1',
+      terminal_id: 'T1',
+      plate: 'KA01AB1234',
+      first_seen: expect.any(String),
+      last_seen: expect.any(String),
+      connected: true,
+      location: expect.objectContaining({ latitude: 22.5, longitude: 114.1, vehicle_id: null }),
+    });
+  });
+
+  it('leaves the list when a vehicle is given its number, and is not recorded again', async () => {
+    const [created, changed] = [await seen(newImei()), await seen(newImei())];
+    expect((await claim(owner, created)).status).toBe(201);
+    const { id } = (await owner.post('/api/vehicles', { vehicle_no: `L${changed}` })).data;
+    expect((await owner.put(`/api/vehicles/${id}`, { imei: changed })).status).toBe(200);
+    for (const imei of [created, changed]) {
+      expect(await stored(imei)).toBeNull();
+      await seen(imei);
+      await registers(imei, 'OTHER');
+      expect(await stored(imei)).toBeNull();
+    }
+  });
+
+  it('has no position from the time when it belonged to a vehicle', async () => {
+    const imei = newImei();
+    await writeLastLocation(world.deps.redis, {
+      ...lastLocationOf(imei, 22.5, 114.1),
+      serverTimestamp: Date.now() - 60_000,
+    });
+    await seen(imei);
+    expect(await listed(imei)).toMatchObject({ location: null, connected: false });
+  });
+
+  it('is sorted by when it was first or last seen', async () => {
+    const [early, late] = [await seen(newImei(), Date.now() - 60_000), await seen(newImei())];
+    await seen(early, Date.now() + 60_000);
+    const order = async (sort: string) =>
+      (await operator.get(`${path}?limit=200&sort=${sort}`)).items
+        .map((item) => item['imei'])
+        .filter((imei) => imei === early || imei === late);
+    expect(await order('first_seen')).toEqual([early, late]);
+    expect(await order('-first_seen')).toEqual([late, early]);
+    expect(await order('last_seen')).toEqual([late, early]);
+  });
+});
+
+describe('who sees terminals that belong to no vehicle', () => {
+  it('is the operator where there are several accounts, and owner and admin where there is one', async () => {
+    const imei = await seen(newImei());
+    const admin = world.as(await world.user('admin'));
+    for (const client of [owner, admin]) expect(await client.get(path)).toMatchObject({ status: 403 });
+    const accounts = world.records.collection<Account>('accounts');
+    const others = await accounts.find({ _id: { $ne: world.ours.accountId }, deletedAt: null }).toArray();
+    const setDeleted = async (deletedAt: Date | null): Promise<void> => {
+      for (const { _id } of others) await accounts.updateOne({ _id }, { $set: { deletedAt } });
+    };
+    await setDeleted(new Date());
+    try {
+      for (const client of [owner, admin])
+        expect((await client.get(`${path}?limit=200`)).items.map((item) => item['imei'])).toContain(imei);
+    } finally {
+      await setDeleted(null);
+    }
+    expect(await owner.get(path)).toMatchObject({ status: 403 });
+  });
+
+  it('is anybody of the fleet who knows the exact number, but for terminals of vehicles of any account', async () => {
+    const imei = await seen(newImei());
+    expect((await lookUp(owner, `00${imei}`)).data).toMatchObject({ imei, protocol: 'jt808-2019' });
+    for (const other of [imei.slice(0, -1), `${imei}0`, 'x', '.*'])
+      expect([other, (await lookUp(owner, other)).status]).toEqual([other, 404]);
+    const theirs = newImei();
+    expect((await claim(world.as(world.theirs.owner), theirs)).status).toBe(201);
+    // As a race of its claim could leave it.
+    await saveUnassigned(world.records, theirs, new Date(), {});
+    expect((await lookUp(owner, theirs)).status).toBe(404);
+    await sweepUnassigned(world.deps);
+    expect(await stored(theirs)).toBeNull();
+    expect(await stored(imei)).not.toBeNull();
+  });
+});
+
+describe('what strangers can store', () => {
+  it('ends 30 days after the terminal was last heard, unless it is connected', async () => {
+    const [silent, connected] = [newImei(), newImei()];
+    const longAgo = new Date(Date.now() - retentionMs - 1_000);
+    for (const imei of [silent, connected]) await saveUnassigned(world.records, imei, longAgo, {});
+    await terminals.connect(connected);
+    await sweepUnassigned(world.deps);
+    expect([await stored(silent), (await stored(connected))?._id]).toEqual([null, connected]);
+  });
+
+  it('is cut to 64 characters a text', async () => {
+    const imei = newImei();
+    await registers(imei, 'P'.repeat(500));
+    expect((await stored(imei))?.plate).toBe('P'.repeat(64));
+  });
+
+  it('is a fixed number of terminals, of which a sweep removes the longest silent', async () => {
+    const { database } = world.deps;
+    const collection = database.collection<UnassignedDevice>('unassigned_devices');
+    const blank = { edition: null, manufacturer: null, model: null, terminalId: null, plate: null };
+    const known = await seen(newImei());
+    const silentAt = new Date(Date.now() - 3_600_000);
+    const count = maxUnassigned - (await collection.countDocuments({}));
+    const flood = Array.from({ length: count }, (_, at) => ({
+      _id: `F${String(at).padStart(6, '0')}`,
+      number: 1_000_000 + at,
+      ...blank,
+      firstSeen: silentAt,
+      lastSeen: silentAt,
+    }));
+    await collection.insertMany(flood);
+    const refused = await seen(newImei());
+    expect(await stored(refused)).toBeNull();
+    await trimUnassigned(database);
+    expect(await collection.countDocuments({})).toBeLessThan(maxUnassigned);
+    expect(await stored(known)).not.toBeNull();
+    await seen(refused);
+    expect(await stored(refused)).not.toBeNull();
+  });
+});

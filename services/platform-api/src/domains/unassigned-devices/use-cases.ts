@@ -1,0 +1,113 @@
+import { terminalKey } from '@fleet/jt808';
+import { AppError, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
+import { readDevices } from '@fleet/storage';
+import type { Static } from 'typebox';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { hasOneAccount } from '../accounts/store.ts';
+import { shownLocation } from '../realtime/shown.ts';
+import { readLastLocations } from '../realtime/store.ts';
+import { findDevices } from '../vehicles/devices.ts';
+import { findVehicleByImei, findVehiclesByImei } from '../vehicles/store.ts';
+import type { UnassignedDetails, UnassignedDevice, unassignedDeviceResponse } from './schema.ts';
+import {
+  findUnassigned,
+  listUnassigned,
+  maxUnassigned,
+  retainUnassigned,
+  retentionMs,
+  saveUnassigned,
+  trimUnassigned,
+} from './store.ts';
+
+type Store = Pick<Deps, 'records' | 'database' | 'redis'>;
+type UnassignedDeviceResponse = Static<typeof unassignedDeviceResponse>;
+
+/** A plate is of any length: more than this is none. */
+const maxTextLength = 64;
+
+/** Records a sign of life of a terminal, unless it belongs to a vehicle of any account. */
+export async function recordUnassigned(
+  { records, log }: Pick<Deps, 'records' | 'log'>,
+  imei: string,
+  seenMs: number,
+  details: UnassignedDetails = {},
+): Promise<void> {
+  if ((await findVehicleByImei(records, imei)) !== null) return;
+  const bounded = Object.entries(details).map(([name, value]) => [name, value?.slice(0, maxTextLength) ?? null]);
+  const seenAt = new Date(Math.min(seenMs, Date.now()));
+  const isSaved = await saveUnassigned(records, imei, seenAt, Object.fromEntries(bounded) as UnassignedDetails);
+  if (!isSaved) log.warn({ imei, maxUnassigned }, 'too many terminals without a vehicle: one is not recorded');
+}
+
+/** Returns a page of the terminals that belong to no vehicle: to the operator, or within the only account there is. */
+export async function listUnassignedDevices(
+  deps: Store,
+  caller: Caller,
+  sorting: Sorting,
+  paging: Paging,
+): Promise<PageItems<UnassignedDeviceResponse>> {
+  if (caller.role !== 'superadmin' && !(await hasOneAccount(deps.records)))
+    throw new AppError('permission_denied', 'Only the operator sees the terminals that belong to nobody.');
+  const { items, total } = await listUnassigned(deps.database, sorting, paging);
+  return { items: await toResponses(deps, items), total };
+}
+
+/** Returns the terminal with exactly this number, or 404; one that belongs to a vehicle of any account is 404, too. */
+export async function lookUpUnassigned(deps: Store, number: string): Promise<UnassignedDeviceResponse> {
+  const imei = terminalKey(number);
+  const device = imei === null ? null : await findUnassigned(deps.database, imei);
+  const isFree = device !== null && (await findVehicleByImei(deps.records, device._id)) === null;
+  const [response] = isFree ? await toResponses(deps, [device]) : [];
+  if (response === undefined)
+    throw new AppError('not_found', 'No terminal with this number has connected without belonging to a vehicle.');
+  return response;
+}
+
+async function toResponses(
+  { database, redis }: Store,
+  items: readonly UnassignedDevice[],
+): Promise<UnassignedDeviceResponse[]> {
+  const imeis = items.map(({ _id }) => _id);
+  const [sessions, locations, details] = await Promise.all([
+    readDevices(redis, imeis),
+    readLastLocations(redis, imeis),
+    findDevices(database, imeis),
+  ]);
+  const nowMs = Date.now();
+  return items.map((item) => {
+    const [session, location, known] = [sessions.get(item._id), locations.get(item._id), details.get(item._id)];
+    // An earlier position is of the vehicle that the terminal has left.
+    const own = location !== undefined && location.serverTimestamp >= item.firstSeen.getTime() ? location : null;
+    const edition = session?.edition ?? item.edition;
+    const lastSeenMs = Math.max(item.lastSeen.getTime(), session?.lastSeenMs ?? 0, own?.serverTimestamp ?? 0);
+    return {
+      id: item.number,
+      imei: session?.phone ?? own?.imei ?? item._id,
+      protocol: edition === null ? null : `jt808-${edition}`,
+      manufacturer: item.manufacturer ?? known?.manufacturer ?? null,
+      model: item.model ?? known?.model ?? null,
+      terminal_id: item.terminalId ?? known?.terminalId ?? null,
+      plate: item.plate,
+      first_seen: item.firstSeen.toISOString(),
+      last_seen: new Date(lastSeenMs).toISOString(),
+      connected: session !== undefined,
+      location: own && shownLocation(own, { vehicleId: null, driverId: null, nowMs }),
+    };
+  });
+}
+
+/** Removes terminals that belong to a vehicle by now, or were not heard for 30 days, and the oldest where there are too many. */
+export async function sweepUnassigned(deps: Store, nowMs = Date.now()): Promise<void> {
+  await retainUnassigned(deps.database, async (batch) => {
+    const imeis = batch.map(({ _id }) => _id);
+    const [vehicles, sessions] = await Promise.all([
+      findVehiclesByImei(deps.records, imeis),
+      readDevices(deps.redis, imeis),
+    ]);
+    const isRecent = ({ _id, lastSeen }: UnassignedDevice): boolean =>
+      sessions.has(_id) || nowMs - lastSeen.getTime() < retentionMs;
+    return new Set(batch.flatMap((device) => (!vehicles.has(device._id) && isRecent(device) ? [device._id] : [])));
+  });
+  await trimUnassigned(deps.database);
+}
