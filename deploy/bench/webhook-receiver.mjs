@@ -6,13 +6,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSigned } from '../../libs/service-kit/dist/testing/certificate.js';
 
-/** Starts a receiver. Calls `onNotification` with each notification, once its response was sent; `env` makes a product deliver to it. */
+/**
+ * Starts a receiver. Calls `onNotification` with each notification, once its response was sent; `env` makes a product deliver to it. While `isAway` is true, it
+ * closes each connection.
+ */
 export async function startReceiver(onNotification) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   const certificate = selfSigned();
   const certFile = join(folder, 'ca.pem');
   writeFileSync(certFile, certificate.cert);
   const server = createServer(certificate, (request, response) => {
+    if (receiver.isAway) {
+      request.socket.destroy();
+      return;
+    }
     const chunks = [];
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
@@ -21,7 +28,8 @@ export async function startReceiver(onNotification) {
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
+  const receiver = {
+    isAway: false,
     cert: certificate.cert,
     env: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', WEBHOOK_CA_FILE: certFile },
     url: `https://127.0.0.1:${server.address().port}/hook`,
@@ -31,4 +39,5 @@ export async function startReceiver(onNotification) {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+  return receiver;
 }

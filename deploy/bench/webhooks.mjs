@@ -1,6 +1,8 @@
 // Deliveries to webhooks a second: `node deploy/bench/webhooks.mjs [DELIVERIES] [WEBHOOKS]`. One dispatcher as a process of its own, with backends of its own; the
 // receivers are HTTPS servers in this process, so that both share the cores. Says how many were delivered a second, and how long each took from being raised.
+// `node deploy/bench/webhooks.mjs DELIVERIES WEBHOOKS backlog`: the receivers are away while the deliveries are raised, then back. Prints how fast the backlog drains.
 import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -13,9 +15,12 @@ import { startReceiver } from './webhook-receiver.mjs';
 
 const deliveries = Number(process.argv[2] ?? 2_000);
 const webhookCount = Number(process.argv[3] ?? 10);
+const isBacklog = process.argv[4] === 'backlog';
+/** Of the last deliveries of a backlog: those that were attempted in the outage have waits of their own. */
+const drainedPart = 0.99;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const encryptionKey = 'only-for-measurements-0123456789abcdef';
-const waitLimitMs = 120_000;
+const waitLimitMs = 600_000;
 const atOnce = 100;
 
 const backends = await startTestBackends(createProgress((text) => process.stderr.write(text)));
@@ -109,12 +114,55 @@ async function arrived(count) {
 
 const percentile = (values, part) => values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? 0;
 
-try {
-  // Connections, code and caches are warm after these.
-  const warm = 100;
-  await raiseMany(0, warm);
-  await arrived(warm);
+/** Returns the CPU seconds of this process's children by the name of their program (Linux). */
+function cpuSeconds() {
+  const seconds = {};
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const [, name, rest] = /\((.*)\) (.*)$/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1').trimEnd()) ?? [];
+      const fields = (rest ?? '').split(' ');
+      // Of proc(5): the parent is field 4, user and system time are 14 and 15, in hundredths.
+      const program = Number(pid) === child.pid ? 'webhook-dispatcher' : name;
+      if (Number(fields[1]) === process.pid)
+        seconds[program] = (seconds[program] ?? 0) + (Number(fields[11]) + Number(fields[12])) / 100;
+    } catch (error) {
+      // The process has ended since the folder was read.
+      if (error.code !== 'ENOENT' && error.code !== 'ESRCH') throw error;
+    }
+  }
+  return seconds;
+}
 
+/** Raises deliveries while the receivers are away, and measures from the first to the last that arrives after it. */
+async function measureBacklog(warm) {
+  receiver.isAway = true;
+  await raiseMany(warm, deliveries);
+  const due = database.collection('webhook_due');
+  const deadline = performance.now() + waitLimitMs;
+  while ((await due.countDocuments()) < deliveries) {
+    if (performance.now() > deadline) throw new Error('the deliveries were not put off in time');
+    await sleep(100);
+  }
+  receiver.isAway = false;
+  const backAt = performance.now();
+  await arrived(warm + 1);
+  const firstAt = performance.now();
+  const before = cpuSeconds();
+  await arrived(warm + Math.ceil(deliveries * drainedPart));
+  const drainedAt = performance.now();
+  const after = cpuSeconds();
+  await arrived(warm + deliveries);
+  const seconds = (from, to) => ((to - from) / 1_000).toFixed(1);
+  const rate = Math.round((deliveries * drainedPart) / ((drainedAt - firstAt) / 1_000));
+  console.log('| webhooks | backlog | first after s | 99 % drained in s | deliveries/s | all after s |');
+  console.log('|---|---|---|---|---|---|');
+  const row = [seconds(backAt, firstAt), seconds(firstAt, drainedAt), rate, seconds(backAt, performance.now())];
+  console.log(`| ${[webhookCount, deliveries, ...row].join(' | ')} |`);
+  const used = Object.entries(after).map(([name, total]) => `${name} ${(total - (before[name] ?? 0)).toFixed(1)}`);
+  console.log(`CPU seconds while it drained: ${used.join(', ')}; this process has the receivers.`);
+}
+
+async function measureSpeed(warm) {
   const startedAt = performance.now();
   await raiseMany(warm, deliveries);
   await arrived(warm + deliveries);
@@ -132,6 +180,16 @@ try {
   console.log('|---|---|---|---|---|');
   const shown = [deliveries / seconds, percentile(latencies, 0.5), percentile(latencies, 0.99)].map(Math.round);
   console.log(`| ${[webhookCount, deliveries, ...shown].join(' | ')} |`);
+}
+
+try {
+  // Connections, code and caches are warm after these.
+  const warm = 100;
+  await Promise.all(Array.from({ length: warm }, (_unused, at) => raise(at + 1)));
+  await arrived(warm);
+
+  if (isBacklog) await measureBacklog(warm);
+  else await measureSpeed(warm);
 } finally {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');

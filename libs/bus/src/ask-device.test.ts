@@ -196,6 +196,18 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
+  it('ends as notConnected within seconds when a gateway says so of a claimed terminal', async () => {
+    const imei = newImei();
+    const patient = new DeviceAsker(callerBus, { returnWaitMs: 60_000 });
+    const { server } = await gateway(imei, async () => ({ kind: 'notConnected' }));
+    const startedAt = performance.now();
+    const more = { imei, command: wakeUp, correlationId: 'test', timeoutMs: 60_000, isClaimed: async () => true };
+    expect(await patient.ask(more)).toEqual({ kind: 'notConnected' });
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
+    await server.stop();
+    patient.stop();
+  });
+
   it('times out, having asked again with the same Command-Id, marked as a repetition, and less time', async () => {
     const imei = newImei();
     const { messages, end } = await raw(imei, () => undefined);

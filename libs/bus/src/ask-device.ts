@@ -11,6 +11,8 @@ const defaultReturnWaitMs = 5_000;
 /** State that can not be read says nothing about the terminal: a caller waits no longer than this for it. */
 const unknownStateWaitMs = 5_000;
 const claimedRetryEveryMs = 200;
+/** A gateway that has the terminal's commands and no session, so often, has lost the terminal for good. */
+const maxNotConnectedReplies = 5;
 /** New commands fail at once when the broker has been away for this long. */
 const brokerAwayAfterMs = 2_000;
 
@@ -123,6 +125,7 @@ class PendingAsk {
   readonly #uncertain = new Set<number>();
   #asks = 0;
   #finished = false;
+  #notConnectedReplies = 0;
   #isReturnTimeOver = false;
   #isUnknownTimeOver = false;
   #deadline: NodeJS.Timeout | undefined;
@@ -197,7 +200,9 @@ class PendingAsk {
     // The session ended as the command arrived: nothing was written, and the next session can have it.
     else if ((reply as Outcome).kind === 'notConnected') {
       this.#uncertain.clear();
-      this.onNotTaken(askNo);
+      this.#notConnectedReplies += 1;
+      if (this.#notConnectedReplies > maxNotConnectedReplies) this.finish({ kind: 'notConnected' });
+      else this.onNotTaken(askNo);
     } else this.finish(reply as Outcome);
   }
 

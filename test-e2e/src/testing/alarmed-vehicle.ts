@@ -108,6 +108,8 @@ export class AlarmedVehicle {
       reportIntervalMs: 0,
       reconnect: { minMs: 200, maxMs: 1_000 },
       replyTimeoutMs: 3_000,
+      // What is expected is read from all reports of a campaign.
+      logLimit: 100_000,
       track: { name: 'held', at: () => place },
     });
     return new AlarmedVehicle(Number(id), terminal, place);
