@@ -184,30 +184,6 @@ describe('a command to a terminal', () => {
     expect(await ask(newImei(), { timeoutMs: 1_000, isClaimed: async () => true })).toEqual({ kind: 'notConnected' });
   });
 
-  it('is sent again to the next session where the first gateway had lost it', async () => {
-    const imei = newImei();
-    const seen: boolean[] = [];
-    const { server } = await gateway(imei, async ({ isReAsk }) => {
-      seen.push(isReAsk);
-      return seen.length === 1 ? { kind: 'notConnected' } : answerWith(4);
-    });
-    expect(await ask(imei, { isClaimed: async () => true })).toEqual(answerWith(4));
-    expect(seen).toEqual([false, false]);
-    await server.stop();
-  });
-
-  it('ends as notConnected within seconds when a gateway says so of a claimed terminal', async () => {
-    const imei = newImei();
-    const patient = new DeviceAsker(callerBus, { returnWaitMs: 60_000 });
-    const { server } = await gateway(imei, async () => ({ kind: 'notConnected' }));
-    const startedAt = performance.now();
-    const more = { imei, command: wakeUp, correlationId: 'test', timeoutMs: 60_000, isClaimed: async () => true };
-    expect(await patient.ask(more)).toEqual({ kind: 'notConnected' });
-    expect(performance.now() - startedAt).toBeLessThan(30_000);
-    await server.stop();
-    patient.stop();
-  });
-
   it('times out, having asked again with the same Command-Id, marked as a repetition, and less time', async () => {
     const imei = newImei();
     const { messages, end } = await raw(imei, () => undefined);

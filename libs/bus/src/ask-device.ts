@@ -11,8 +11,6 @@ const defaultReturnWaitMs = 5_000;
 /** State that can not be read says nothing about the terminal: a caller waits no longer than this for it. */
 const unknownStateWaitMs = 5_000;
 const claimedRetryEveryMs = 200;
-/** A gateway that has the terminal's commands and no session, so often, has lost the terminal for good. */
-const maxNotConnectedReplies = 5;
 /** New commands fail at once when the broker has been away for this long. */
 const brokerAwayAfterMs = 2_000;
 
@@ -100,7 +98,7 @@ export class DeviceAsker {
     const pending = this.#pending.get(askId);
     if (pending === undefined) return;
     if (message.data.length === 0 && message.headers?.code === 503) pending.onNotTaken(Number(askNo));
-    else pending.onReply(Number(askNo), message.data);
+    else pending.onReply(message.data);
   }
 }
 
@@ -125,7 +123,6 @@ class PendingAsk {
   readonly #uncertain = new Set<number>();
   #asks = 0;
   #finished = false;
-  #notConnectedReplies = 0;
   #isReturnTimeOver = false;
   #isUnknownTimeOver = false;
   #deadline: NodeJS.Timeout | undefined;
@@ -187,7 +184,7 @@ class PendingAsk {
     return head;
   }
 
-  onReply(askNo: number, data: Uint8Array): void {
+  onReply(data: Uint8Array): void {
     let reply: unknown;
     try {
       reply = decodeJson(data);
@@ -195,15 +192,8 @@ class PendingAsk {
       // Not JSON: reported below as what it is.
       reply = undefined;
     }
-    if (!checkOutcome(reply))
-      this.finish({ kind: 'unreadable', detail: 'The gateway sent a reply that is not an outcome.' });
-    // The session ended as the command arrived: nothing was written, and the next session can have it.
-    else if ((reply as Outcome).kind === 'notConnected') {
-      this.#uncertain.clear();
-      this.#notConnectedReplies += 1;
-      if (this.#notConnectedReplies > maxNotConnectedReplies) this.finish({ kind: 'notConnected' });
-      else this.onNotTaken(askNo);
-    } else this.finish(reply as Outcome);
+    if (checkOutcome(reply)) this.finish(reply as Outcome);
+    else this.finish({ kind: 'unreadable', detail: 'The gateway sent a reply that is not an outcome.' });
   }
 
   /** No gateway has taken one of the requests. */

@@ -165,10 +165,7 @@ export class DeviceCommandServer {
 
   async #run(entry: Entry, command: IncomingCommand): Promise<void> {
     try {
-      const outcome = await this.#handler(command);
-      this.#answer(entry, outcome);
-      // Nothing was written: the terminal's next session here can still have the command.
-      if (outcome.kind === 'notConnected') this.#entries.delete(`${command.imei}/${command.commandId}`);
+      this.#answer(entry, await this.#handler(command));
     } catch (error) {
       this.#onError(error, 'command handler');
       this.#answer(entry, { kind: 'refused', detail: 'The gateway failed.', isOurFault: true });

@@ -121,8 +121,7 @@ export class CommandRunner {
     const session = device?.session;
     if (device === undefined || session === undefined || session === null)
       return this.#isFenced(incoming.imei) ? this.#waitInVain(incoming.timeoutMs) : { kind: 'notConnected' };
-    // The caller sends it again, to the terminal's next session.
-    if (session.isLeaving) return { kind: 'notConnected' };
+    if (session.isLeaving) return { kind: 'busy', detail: 'The gateway is shutting down.' };
     if (device.pending.size >= this.#o.perTerminal)
       return { kind: 'busy', detail: 'Too many commands are in flight for this device.' };
     let message: CommandMessage;
