@@ -1,4 +1,5 @@
 import type { Collection } from 'mongodb';
+import { Batcher } from './batcher.ts';
 import { type Database, isDuplicateKey } from './mongo.ts';
 
 interface Counter {
@@ -6,38 +7,23 @@ interface Counter {
   readonly value: number;
 }
 
-/** Numbers of the counter of a collection, never given twice. Those who ask while the database is being asked share the next answer. */
+/** Numbers of the counter of a collection, never given twice. */
 export class NumberSource {
   readonly #counters: Collection<Counter>;
   readonly #name: string;
-  #waiting: { resolve: (value: number) => void; reject: (error: unknown) => void }[] = [];
-  #isAsking = false;
+  readonly #batcher: Batcher<null, number>;
 
   constructor(database: Database, name: string) {
     this.#counters = database.collection<Counter>('counters');
     this.#name = name;
-  }
-
-  next(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      if (!this.#isAsking) void this.#ask();
+    this.#batcher = new Batcher(async ({ length }) => {
+      const last = await this.#take(length);
+      return Array.from({ length }, (_none, at) => last - length + 1 + at);
     });
   }
 
-  async #ask(): Promise<void> {
-    this.#isAsking = true;
-    while (this.#waiting.length > 0) {
-      const asked = this.#waiting;
-      this.#waiting = [];
-      try {
-        const last = await this.#take(asked.length);
-        for (const [at, { resolve }] of asked.entries()) resolve(last - asked.length + 1 + at);
-      } catch (error) {
-        for (const { reject } of asked) reject(error);
-      }
-    }
-    this.#isAsking = false;
+  next(): Promise<number> {
+    return this.#batcher.add(null);
   }
 
   async #take(count: number): Promise<number> {

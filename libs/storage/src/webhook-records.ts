@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Filter } from 'mongodb';
+import type { AnyBulkWriteOperation, Filter } from 'mongodb';
+import type { Batcher } from './batcher.ts';
+import { insertsOf, readsOf, writesOf } from './collection-batchers.ts';
 import { type Collection, type Database, dropIndexIfExists, isDuplicateKey } from './mongo.ts';
 import { NumberSource } from './number-source.ts';
 import type {
@@ -73,8 +75,8 @@ const mendedAtOnce = 10_000;
 const replaysAtOnce = 100;
 
 /**
- * Webhooks, their health, and their deliveries. A delivery is changed by whoever has claimed it, by its `_id` alone: with other conditions the embedded database would go
- * through the whole collection. A claim is an insert, which is safe on every server.
+ * Webhooks, their health, and their deliveries. A delivery is changed by whoever has claimed it, by its `_id` alone. A claim is an insert, which is safe on every
+ * server. The operations of single deliveries share commands.
  */
 export class WebhookRecords {
   readonly #webhooks: Collection<WebhookRecord>;
@@ -84,6 +86,12 @@ export class WebhookRecords {
   readonly #due: Collection<DueDelivery>;
   readonly #replays: Collection<ReplayPart>;
   readonly #numbers: NumberSource;
+  readonly #newDeliveries: Batcher<DeliveryRecord, boolean>;
+  readonly #deliveryReads: Batcher<string, DeliveryRecord | null>;
+  readonly #deliveryWrites: Batcher<AnyBulkWriteOperation<DeliveryRecord>, void>;
+  readonly #newClaims: Batcher<DeliveryClaim, boolean>;
+  readonly #claimWrites: Batcher<AnyBulkWriteOperation<DeliveryClaim>, void>;
+  readonly #dueWrites: Batcher<AnyBulkWriteOperation<DueDelivery>, void>;
   #mendAfter = '';
 
   constructor(database: Database) {
@@ -94,6 +102,12 @@ export class WebhookRecords {
     this.#due = database.collection<DueDelivery>('webhook_due');
     this.#replays = database.collection<ReplayPart>('webhook_replays');
     this.#numbers = new NumberSource(database, 'webhook_deliveries');
+    this.#newDeliveries = insertsOf(this.#deliveries);
+    this.#deliveryReads = readsOf(this.#deliveries);
+    this.#deliveryWrites = writesOf(this.#deliveries);
+    this.#newClaims = insertsOf(this.#claims);
+    this.#claimWrites = writesOf(this.#claims);
+    this.#dueWrites = writesOf(this.#due);
   }
 
   /** One after another: FerretDB 1 drops the connection that asks for several at once of which some stand already. */
@@ -157,53 +171,38 @@ export class WebhookRecords {
     return this.#health.find({ dueNotice: { $ne: null } }).toArray();
   }
 
-  /** Stores a delivery; one that is there already stays as it is. Answers its id. */
+  /** Stores a delivery; one that exists stays as it is. Returns its id. */
   async add(delivery: NewDelivery, nowMs = Date.now()): Promise<string> {
     const _id = deliveryIdOf(delivery.webhookId, delivery.notificationId);
-    const isPending = delivery.status === 'pending';
-    try {
-      await this.#deliveries.insertOne({
-        _id,
-        number: await this.#numbers.next(),
-        ...delivery,
-        trigger: 'schedule',
-        attemptCount: 0,
-        roundAttempts: 0,
-        attempts: [],
-        request: null,
-        createdAtMs: nowMs,
-        updatedAtMs: nowMs,
-        version: 1,
-        nextAttemptAtMs: isPending ? nowMs : null,
-        completedAtMs: null,
-      });
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-    }
+    await this.#newDeliveries.add({
+      _id,
+      number: await this.#numbers.next(),
+      ...delivery,
+      trigger: 'schedule',
+      attemptCount: 0,
+      roundAttempts: 0,
+      attempts: [],
+      request: null,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+      version: 1,
+      nextAttemptAtMs: delivery.status === 'pending' ? nowMs : null,
+      completedAtMs: null,
+    });
     return _id;
   }
 
   find(id: string): Promise<DeliveryRecord | null> {
-    return this.#deliveries.findOne({ _id: id });
+    return this.#deliveryReads.add(id);
   }
 
   /** Takes the right to make an attempt; false where another one is under way. */
   async claim(id: string, untilMs: number, nowMs = Date.now()): Promise<boolean> {
-    if (await this.#insertClaim({ _id: id, untilMs })) return true;
+    if (await this.#newClaims.add({ _id: id, untilMs })) return true;
     if ((await this.claimedUntilMs(id)) > nowMs) return false;
     // Its dispatcher has died. Another one may have seen so, too: what that has claimed meanwhile stays.
     await this.#claims.deleteOne({ _id: id, untilMs: { $lte: nowMs } });
-    return this.#insertClaim({ _id: id, untilMs });
-  }
-
-  async #insertClaim(claim: DeliveryClaim): Promise<boolean> {
-    try {
-      await this.#claims.insertOne(claim);
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
+    return this.#newClaims.add({ _id: id, untilMs });
   }
 
   /** Until when an attempt is under way; 0 for none. */
@@ -213,7 +212,7 @@ export class WebhookRecords {
 
   /** Ends the claim that was taken until then; that of another one, who has taken it over since, stays. */
   async release(id: string, untilMs: number): Promise<void> {
-    await this.#claims.deleteOne({ _id: id, untilMs });
+    await this.#claimWrites.add({ deleteOne: { filter: { _id: id, untilMs } } });
   }
 
   /** Notes what an attempt has led to. */
@@ -255,9 +254,9 @@ export class WebhookRecords {
     return true;
   }
 
-  async #change(id: string, change: Partial<DeliveryRecord>): Promise<void> {
+  #change(id: string, change: Partial<DeliveryRecord>): Promise<void> {
     const update = { $set: { ...change, updatedAtMs: Date.now() }, $inc: { version: 1 } };
-    await this.#deliveries.updateOne({ _id: id }, update);
+    return this.#deliveryWrites.add({ updateOne: { filter: { _id: id }, update } });
   }
 
   /** Ends everything that a webhook still waits for: it is removed. */
@@ -270,12 +269,12 @@ export class WebhookRecords {
   }
 
   /** Plans the next attempt, over what was planned before. */
-  async schedule(due: DueDelivery): Promise<void> {
-    await this.#due.replaceOne({ _id: due._id }, due, { upsert: true });
+  schedule(due: DueDelivery): Promise<void> {
+    return this.#dueWrites.add({ replaceOne: { filter: { _id: due._id }, replacement: due, upsert: true } });
   }
 
-  async unschedule(id: string): Promise<void> {
-    await this.#due.deleteOne({ _id: id });
+  unschedule(id: string): Promise<void> {
+    return this.#dueWrites.add({ deleteOne: { filter: { _id: id } } });
   }
 
   /** Attempts that are due, the oldest first, but those of some webhooks. */

@@ -4,9 +4,10 @@ import { Agent as HttpsAgent } from 'node:https';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { ResolvedAddress } from '@fleet/service-kit';
 
-/** How long an idle connection is kept, and how many. */
+/** How long an idle connection is kept. */
 const idleMs = 8_000;
-const maxIdle = 4;
+/** Idle connections to a receiver. With fewer than its slots (`WEBHOOK_CONCURRENCY`), deliveries in quick succession would open new ones. */
+const maxIdle = 20;
 /** How long one of several addresses is tried, at least. */
 const leastTryMs = 250;
 
