@@ -10,7 +10,7 @@ const contextWith = (headers: Record<string, string> = {}): RequestContext =>
 const body = Type.Object({
   name: Type.String({ minLength: 1 }),
   phoneNumber: Type.Optional(Type.String({ alias: 'phone_number' })),
-  note: Type.Optional(Type.String({ minLength: 1, trim: true })),
+  note: Type.Optional(Type.String({ minLength: 1, maxLength: 20, trim: true })),
   contact: Type.Optional(Type.Union([Type.Object({ name: Type.String() }), Type.Null()])),
   points: Type.Optional(Type.Array(Type.Object({ lat: Type.Number() }))),
   attributes: Type.Optional(Type.Object({}, { additionalProperties: true })),
@@ -82,6 +82,12 @@ describe('bodies of the Platform API (platform-contract.md, section 1.1)', () =>
       message: 'The field phoneNumber must be a string.',
       details: [{ path: '/phoneNumber', message: 'must be a string' }],
     });
+  });
+
+  it('counts the outer blanks of a text for its greatest length', () => {
+    const parse = compilePlatformBody(body);
+    expect(parse({ name: 'a', note: ` ${'x'.repeat(18)} ` }, contextWith())).toMatchObject({ note: 'x'.repeat(18) });
+    expect(() => parse({ name: 'a', note: ` ${'x'.repeat(20)}` }, contextWith())).toThrow('at most 20 characters');
   });
 
   it('trims text whose schema says so, before the check', () => {

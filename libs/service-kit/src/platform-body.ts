@@ -28,6 +28,7 @@ type Schema = TSchema & {
   alias?: string;
   /** True for text whose blanks at the ends do not count: they are removed before the check. */
   trim?: boolean;
+  maxLength?: number;
   additionalProperties?: unknown;
 };
 
@@ -79,9 +80,13 @@ function unwrap(raw: unknown, schema: Schema): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Returns a text without its outer blanks where the schema says so. `maxLength` counts what was sent: a longer text stays as it is, and fails the check. */
+const trimmed = (text: string, part: Schema | undefined): string =>
+  part?.trim === true && !(Array.from(text).length > (part.maxLength ?? Number.POSITIVE_INFINITY)) ? text.trim() : text;
+
 /** Copies a value with the known fields alone, under their own names. */
 function known(schema: Schema | undefined, value: unknown, path: string, found: Found): unknown {
-  if (typeof value === 'string') return partOf(schema, 'trim')?.trim === true ? value.trim() : value;
+  if (typeof value === 'string') return trimmed(value, partOf(schema, 'trim'));
   const items = partOf(schema, 'items')?.items;
   if (Array.isArray(value))
     return value.map((item: unknown, at): unknown => known(items, item, `${path}/${at}`, found));
