@@ -45,7 +45,13 @@ async function post(path: string, body: object): Promise<Record<string, unknown>
 }
 
 const limits = ['PLATFORM_PER_MINUTE', 'PLATFORM_BURST', 'LOGIN_PER_MINUTE', 'CODES_PER_HOUR', 'GEOCODE_PER_MINUTE'];
-const more = ['EXTRACTION_PER_MINUTE', 'USER_SEARCH_PER_MINUTE', 'SHARE_LINK_PER_MINUTE', 'PARTNER_PER_SECOND'];
+const more = [
+  'EXTRACTION_PER_MINUTE',
+  'USER_SEARCH_PER_MINUTE',
+  'SHARE_LINK_PER_MINUTE',
+  'PARTNER_PER_SECOND',
+  'DEVICE_LOOKUP_PER_MINUTE',
+];
 
 beforeAll(async () => {
   world = await startWorld(Object.fromEntries([...limits, ...more].map((name) => [`RATE_LIMIT_${name}`, '1000000'])));

@@ -86,6 +86,7 @@ export const commonData: readonly string[] = [
   'telemetry_leases',
   'telemetry_places',
   'toll_gates',
+  'unassigned_devices',
   'unique_values',
   'upload_locks',
   'webhook_claims',
