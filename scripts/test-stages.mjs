@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs';
 import { createTemporaryFolder, runJest } from './jest-stage.mjs';
 
-/** One more than two cores: some files wait for timeouts of what they test. */
-const unitWorkers = 3;
+/** Two more than two cores: many files wait for what they test. */
+const unitWorkers = 4;
 /** End-to-end tests wait more than they compute. */
 const endToEndWorkers = 5;
 
