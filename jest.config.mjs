@@ -14,7 +14,7 @@ const shared = {
     '^@fleet/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
     '^@fleet/(service-kit)/([^/]+)$': '<rootDir>/libs/$1/src/$2.ts',
   },
-  modulePathIgnorePatterns: ['/dist/', '/\\.cache/', '/\\.data/'],
+  modulePathIgnorePatterns: ['/dist/', '/\\.cache/(?!unit-groups/)', '/\\.data/'],
 };
 
 export default {
@@ -22,12 +22,20 @@ export default {
   testTimeout: 30_000,
   // Two cores: the backends and the system under test need one of them.
   maxWorkers: 2,
+  testSequencer: '<rootDir>/scripts/test-sequencer.mjs',
   projects: [
     {
       ...shared,
       displayName: 'unit',
       roots: ['<rootDir>/libs', '<rootDir>/services', '<rootDir>/deploy'],
       testMatch: ['**/src/**/*.test.ts'],
+    },
+    {
+      // What npm test runs in place of the single files (scripts/test-groups.mjs).
+      ...shared,
+      displayName: 'unit-groups',
+      roots: ['<rootDir>/.cache/unit-groups', '<rootDir>/libs', '<rootDir>/services', '<rootDir>/deploy'],
+      testMatch: ['<rootDir>/.cache/unit-groups/*.mjs'],
     },
     {
       ...shared,

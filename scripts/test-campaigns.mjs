@@ -63,7 +63,7 @@ const stages = [];
 const unit = ['libs', 'services', 'deploy'].flatMap(campaignsIn);
 const endToEnd = campaignsIn('test-e2e');
 // Each on its own: a campaign loads the machine as much as it can.
-if (unit.length > 0) stages.push(...(await runUnitTests({ ...options, patterns: unit })));
+if (unit.length > 0) stages.push(...(await runUnitTests({ ...options, patterns: unit, alone: true })));
 if (endToEnd.length > 0 && !wasInterrupted())
   stages.push(...(await runEndToEndTests({ ...options, patterns: endToEnd, workers: 1 })));
 const sizes = readSizes(report);

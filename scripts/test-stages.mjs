@@ -1,6 +1,7 @@
 // The two stages that jest runs, with what they need prepared. Each returns rows of { title, seconds, counts, files }: preparations count no tests, unless they fail.
 import { rmSync } from 'node:fs';
 import { createTemporaryFolder, runJest } from './jest-stage.mjs';
+import { writeTestGroups } from './test-groups.mjs';
 
 /** Two more than two cores: many files wait for what they test. */
 const unitWorkers = 4;
@@ -13,6 +14,7 @@ const endToEndWorkers = 5;
  * @property {NodeJS.ProcessEnv} [env] of the tests
  * @property {readonly string[]} [args] of jest
  * @property {number} [workers]
+ * @property {boolean} [alone] each unit test file by itself, not in a group; default: false
  */
 
 async function createReporter() {
@@ -39,6 +41,15 @@ function jestArgs({ patterns = [], args = [] }, workers) {
   return [`--maxWorkers=${workers}`, ...args, ...some];
 }
 
+/** Returns the project and the arguments of the unit tests: groups of files, or the single files. */
+function unitTestFiles(options, workers) {
+  if (options.alone) return { project: 'unit', args: jestArgs(options, workers) };
+  const groups = writeTestGroups(options.patterns?.map((pattern) => new RegExp(pattern)));
+  // Without any path, jest would run every file.
+  const paths = groups.length > 0 ? ['--runTestsByPath', ...groups] : ['--testPathPatterns=^$'];
+  return { project: 'unit-groups', args: [...jestArgs({ args: options.args }, workers), '--passWithNoTests', ...paths] };
+}
+
 /**
  * Runs the unit tests with backends of their own.
  * @param {StageOptions} options
@@ -52,8 +63,7 @@ export async function runUnitTests(options = {}) {
     });
     if (backends.value === undefined) return [backends.row];
     const tests = await runJest('Unit tests', {
-      project: 'unit',
-      args: jestArgs(options, options.workers ?? unitWorkers),
+      ...unitTestFiles(options, options.workers ?? unitWorkers),
       env: { ...backends.value.env, ...options.env, TMPDIR: folder },
     });
     await backends.value.stop();

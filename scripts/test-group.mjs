@@ -1,0 +1,41 @@
+// Runs inside jest: defines the tests of several files in one test file, each file in a block of its own name.
+import { describe, it, jest } from '@jest/globals';
+
+const stateKey = Object.getOwnPropertySymbols(globalThis).find(({ description }) => description === 'JEST_STATE_SYMBOL');
+const timeLimitKey = Symbol.for('TEST_TIMEOUT_SYMBOL');
+
+/**
+ * Loads a test file while its block is open, so that its hooks belong to its own tests. Jest has no block with an asynchronous body: the current block is set in its
+ * state. A file that cannot be loaded is a failed test.
+ */
+async function defineFile(file) {
+  const state = globalThis[stateKey];
+  const outer = state.currentDescribeBlock;
+  let block;
+  describe(file, () => {
+    block = state.currentDescribeBlock;
+  });
+  state.currentDescribeBlock = block;
+  try {
+    await import(new URL(`../${file}`, import.meta.url).href);
+  } catch (error) {
+    it('loads', () => {
+      throw error;
+    });
+  } finally {
+    state.currentDescribeBlock = outer;
+  }
+}
+
+/**
+ * Defines the tests of the files, in order. The largest time limit that a file sets holds for all of them.
+ * @param {readonly string[]} files paths relative to the root of the repository
+ */
+export async function defineTests(files) {
+  let timeLimitMs = 0;
+  for (const file of files) {
+    await defineFile(file);
+    timeLimitMs = Math.max(timeLimitMs, globalThis[timeLimitKey] ?? 0);
+  }
+  if (timeLimitMs > 0) jest.setTimeout(timeLimitMs);
+}

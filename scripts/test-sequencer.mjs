@@ -1,0 +1,26 @@
+// The order in which jest starts test files: the slowest first, so that no worker is left alone with one at the end.
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { slowTests } from './slow-tests.mjs';
+import { root } from './steps.mjs';
+
+/** The seconds that a file of no particular duration takes. */
+const usualSeconds = 2;
+
+/** Returns the estimated seconds of a test file, or of a group: it names its files. */
+function estimateSeconds(path) {
+  const own = slowTests[relative(root, path)];
+  if (own !== undefined) return own;
+  if (!path.endsWith('.mjs')) return usualSeconds;
+  const files = readFileSync(path, 'utf8').match(/[^"]+\.test\.ts/g) ?? [];
+  return files.reduce((sum, file) => sum + (slowTests[file] ?? usualSeconds), 0);
+}
+
+export default class SlowestFirst {
+  sort(tests) {
+    const estimates = new Map(tests.map((test) => [test, estimateSeconds(test.path)]));
+    return tests.toSorted((left, right) => estimates.get(right) - estimates.get(left));
+  }
+
+  cacheResults() {}
+}
