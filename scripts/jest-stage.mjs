@@ -59,7 +59,9 @@ function durationsOf({ testResults }) {
     .flatMap((result) => {
       const { name, startTime, endTime, assertionResults } = result;
       const isGroup = name.endsWith('.mjs') && assertionResults.length > 0;
-      return isGroup ? readGroup(result) : [countFile(relative(root, name), (endTime - startTime) / 1000, assertionResults)];
+      return isGroup
+        ? readGroup(result)
+        : [countFile(relative(root, name), (endTime - startTime) / 1000, assertionResults)];
     })
     .toSorted((left, right) => right.seconds - left.seconds);
 }

@@ -1,7 +1,9 @@
 // Runs inside jest: defines the tests of several files in one test file, each file in a block of its own name.
 import { describe, it, jest } from '@jest/globals';
 
-const stateKey = Object.getOwnPropertySymbols(globalThis).find(({ description }) => description === 'JEST_STATE_SYMBOL');
+const stateKey = Object.getOwnPropertySymbols(globalThis).find(
+  ({ description }) => description === 'JEST_STATE_SYMBOL',
+);
 const timeLimitKey = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
 /**
@@ -12,6 +14,7 @@ async function defineFile(file) {
   const state = globalThis[stateKey];
   const outer = state.currentDescribeBlock;
   let block;
+  // oxlint-disable-next-line jest/valid-title -- the title is the path of the file
   describe(file, () => {
     block = state.currentDescribeBlock;
   });
@@ -19,6 +22,7 @@ async function defineFile(file) {
   try {
     await import(new URL(`../${file}`, import.meta.url).href);
   } catch (error) {
+    // oxlint-disable-next-line jest/expect-expect -- it always fails
     it('loads', () => {
       throw error;
     });

@@ -12,8 +12,13 @@ const groupSize = 10;
 /** Returns the paths of all unit test files, relative to the root, in order. */
 function findUnitTests() {
   return testFolders
-    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
-    .filter((file) => file.endsWith('.test.ts') && file.includes(`${sep}src${sep}`) && !/node_modules|[\\/]dist[\\/]/.test(file))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    )
+    .filter(
+      (file) =>
+        file.endsWith('.test.ts') && file.includes(`${sep}src${sep}`) && !/node_modules|[\\/]dist[\\/]/.test(file),
+    )
     .sort();
 }
 
@@ -46,7 +51,9 @@ function groupFiles(files) {
 export function writeTestGroups(patterns = []) {
   const folder = join(root, '.cache', 'unit-groups');
   mkdirSync(folder, { recursive: true });
-  const wanted = findUnitTests().filter((file) => patterns.length === 0 || patterns.some((pattern) => pattern.test(file)));
+  const wanted = findUnitTests().filter(
+    (file) => patterns.length === 0 || patterns.some((pattern) => pattern.test(file)),
+  );
   return groupFiles(wanted).map(({ name, files }) => {
     const source = `import { defineTests } from '../../scripts/test-group.mjs';\nawait defineTests(${JSON.stringify(files, null, 2)});\n`;
     const hash = createHash('sha256').update(source).digest('hex').slice(0, 8);

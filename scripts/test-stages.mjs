@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs';
 import { createTemporaryFolder, runJest } from './jest-stage.mjs';
 import { writeTestGroups } from './test-groups.mjs';
 
-/** Two more than two cores: many files wait for what they test. */
-const unitWorkers = 4;
+/** More than two cores: many files wait for what they test. */
+const unitWorkers = 6;
 /** End-to-end tests wait more than they compute. */
 const endToEndWorkers = 5;
 
@@ -47,7 +47,10 @@ function unitTestFiles(options, workers) {
   const groups = writeTestGroups(options.patterns?.map((pattern) => new RegExp(pattern)));
   // Without any path, jest would run every file.
   const paths = groups.length > 0 ? ['--runTestsByPath', ...groups] : ['--testPathPatterns=^$'];
-  return { project: 'unit-groups', args: [...jestArgs({ args: options.args }, workers), '--passWithNoTests', ...paths] };
+  return {
+    project: 'unit-groups',
+    args: [...jestArgs({ args: options.args }, workers), '--passWithNoTests', ...paths],
+  };
 }
 
 /**
