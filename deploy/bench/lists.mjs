@@ -1,7 +1,7 @@
 // `npm run bench -- lists`: every list of the Platform API over two large accounts: latency, and CPU time and memory of the database; then writes and reads of the database
-// by themselves. Writes docs/benchmarks-lists.md. Fails where a list's p95 or CPU time is above the limit.
+// by themselves. Writes docs/benchmarks-lists.md, or docs/benchmarks-lists-large.md. Fails where a list's p95 or CPU time is above the limit.
 // Options: `--small` (a twentieth of the data), `--large` (20,000 vehicles), `--only REGEXP` (operation ids), `--data FOLDER` (keeps the data there, and reuses it). MONGODB_URL names another server to measure; its CPU time is unknown then.
-// Settings: CALLS (20), P95_LIMIT_MS (150; 400 with --large), CPU_LIMIT_MS (50).
+// Settings: CALLS (20), P95_LIMIT_MS (150; 400 with --large), CPU_LIMIT_MS (50; none with --large).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { loadavg } from 'node:os';
@@ -16,12 +16,12 @@ import { machine } from './machine.mjs';
 
 const { MongoClient } = createRequire(new URL('../../libs/storage/package.json', import.meta.url))('mongodb');
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const target = join(root, 'docs', 'benchmarks-lists.md');
 const dayMs = 86_400_000;
 const options = process.argv.slice(2).filter((option) => option !== 'lists');
 const [loadBefore] = loadavg();
 const isSmall = options.includes('--small');
 const isLarge = options.includes('--large');
+const target = join(root, 'docs', isLarge ? 'benchmarks-lists-large.md' : 'benchmarks-lists.md');
 const dataDir = options.includes('--data') ? resolve(options[options.indexOf('--data') + 1]) : undefined;
 const only = new RegExp(options.includes('--only') ? options[options.indexOf('--only') + 1] : '');
 const calls = Number(process.env.CALLS ?? 20);
@@ -29,7 +29,8 @@ const p95LimitMs = Number(process.env.P95_LIMIT_MS ?? (isLarge ? 400 : 150));
 /** Forms that read a month of one vehicle, some 36,000 points: their time is that of the points, not of a query. */
 const monthForm = '30 days';
 const monthLimitMs = 400;
-const cpuLimitMs = Number(process.env.CPU_LIMIT_MS ?? 50);
+/** With 20,000 vehicles the latency alone has a limit. */
+const cpuLimitMs = Number(process.env.CPU_LIMIT_MS ?? (isLarge ? Number.POSITIVE_INFINITY : 50));
 const share = isSmall ? 0.05 : 1;
 const sized = (count) => Math.max(10, Math.round(count * share));
 const sizes = {
@@ -345,7 +346,7 @@ const text = `# Benchmarks of lists
 
 Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}; load average at the start: ${loadBefore.toFixed(1)}.
 Each of two accounts has: ${size}. Each form is called ${calls} times, one call after another; the product, its embedded backends and the
-caller share the cores. CPU is what the database process uses for a call. Limits: p95 ${p95LimitMs} ms (${monthLimitMs} ms for a month of one vehicle's history), CPU ${cpuLimitMs} ms.
+caller share the cores. CPU is what the database process uses for a call. Limits: p95 ${p95LimitMs} ms (${monthLimitMs} ms for a month of one vehicle's history)${Number.isFinite(cpuLimitMs) ? `, CPU ${cpuLimitMs} ms` : ''}.
 
 | list | form | total | p50 ms | p95 ms | CPU ms |
 |---|---|---:|---:|---:|---:|
