@@ -13,7 +13,8 @@ const ignored = /^(?:scripts\/vocabulary\.mjs|docs\/glossary\.md|pnpm-lock\.yaml
 const testTitle = /\b(?:describe|it|test)(?:\.\w+)*\($/;
 
 /** Returns the words of a camelCase name in lower case; none of a snake_case name, which is the name of a data field. */
-const splitName = (name) => (name.includes('_') ? [] : name.replace(/^#/, '').match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []);
+const splitName = (name) =>
+  name.includes('_') ? [] : (name.replace(/^#/, '').match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []);
 
 function checkPhrases(text, at, report) {
   for (const { pattern, use } of phrases) {
@@ -35,7 +36,10 @@ function checkSource(text, report) {
     const { comment, string, template, name } = match.groups;
     if (comment !== undefined) checkPhrases(comment, match.index, report);
     else if (name !== undefined) checkName(name, match.index, report);
-    else if ((string ?? template) !== undefined && testTitle.test(text.slice(Math.max(0, match.index - 40), match.index).trimEnd()))
+    else if (
+      (string ?? template) !== undefined &&
+      testTitle.test(text.slice(Math.max(0, match.index - 40), match.index).trimEnd())
+    )
       checkPhrases(string ?? template, match.index, report);
   }
 }
@@ -53,7 +57,8 @@ const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
 const hits = [];
 for (const file of files.filter((name) => /\.(?:ts|tsx|mjs|md)$/.test(name) && !ignored.test(name))) {
   const text = readFileSync(join(root, file), 'utf8');
-  const report = (at, found, use) => hits.push(`${file}:${text.slice(0, at).split('\n').length}: "${found}": use ${use}`);
+  const report = (at, found, use) =>
+    hits.push(`${file}:${text.slice(0, at).split('\n').length}: "${found}": use ${use}`);
   (file.endsWith('.md') ? checkDocument : checkSource)(text, report);
 }
 for (const hit of hits) console.log(hit);

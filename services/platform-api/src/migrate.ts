@@ -1,5 +1,5 @@
 import { createLogger } from '@fleet/service-kit';
-import { runTool } from './command-line.ts';
+import { runTool } from './assembly/command-line.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { migrate } from './store/migrations.ts';
 

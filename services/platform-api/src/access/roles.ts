@@ -35,5 +35,5 @@ export const permissions = {
 export type Permission = keyof typeof permissions;
 
 /** True when users of a role may do what a permission stands for. */
-export const may = (role: Role, permission: Permission): boolean =>
+export const isPermitted = (role: Role, permission: Permission): boolean =>
   (permissions[permission] as readonly Role[]).includes(role);

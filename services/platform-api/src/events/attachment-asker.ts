@@ -1,7 +1,7 @@
 import { callUseCase, expectAttachments, listenFor, type Outcome, sessionChanged } from '@fleet/bus';
 import { readDevice } from '@fleet/storage';
-import type { Deps } from '../deps.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
+import type { Deps } from '../platform/deps.ts';
 import type { AttachmentRequest, AttachmentRequests } from './attachment-requests.ts';
 import type { AttachmentTimes } from './attachment-settings.ts';
 

@@ -12,10 +12,10 @@ import {
   type StoredMessage,
 } from '@fleet/bus';
 import { Counter, type Lifecycle, type Registry } from '@fleet/service-kit';
-import { UntilDone } from '../bootstrap.ts';
-import type { Deps } from '../deps.ts';
 import { claimed } from '../domains/notifications/record.ts';
 import { findNotification } from '../domains/notifications/store.ts';
+import type { Deps } from '../platform/deps.ts';
+import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { AttachmentAsker } from './attachment-asker.ts';
 import { AttachmentRequests } from './attachment-requests.ts';
 import { type AttachmentTimes, attachmentTimes } from './attachment-settings.ts';
@@ -45,7 +45,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   const onError = (error: unknown): void => log.warn({ err: error }, 'attachments are not looked after yet');
   const secret = secretOf(config.ENCRYPTION_KEY);
   const consumers: StoredConsumer[] = [];
-  const begun = new UntilDone(log, 'attachments of alarms are not listened for yet', async () => {
+  const begun = new RetryUntilSuccess(log, 'attachments of alarms are not listened for yet', async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     consumers.push(
       new StoredConsumer(bus, {

@@ -1,7 +1,7 @@
 import { type CameraTime, driverReport } from '@fleet/jt808';
-import { driverByCard } from '../domains/drivers/look-ups.ts';
+import { findDriverByCard } from '../domains/drivers/queries.ts';
 import type { Driver } from '../domains/drivers/schema.ts';
-import { closeDriverSession, driverAtWheel, openDriverSession } from '../domains/drivers/sessions.ts';
+import { closeDriverSession, currentDriver, openDriverSession } from '../domains/drivers/sessions.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
@@ -31,7 +31,7 @@ export const keepDriverCards: TerminalHandler<typeof driverReport> = {
 async function cardIn(parts: EventParts, vehicle: Vehicle, message: Report): Promise<void> {
   const numbers = cardNumbers(message);
   const driver = await driverOf(parts, vehicle, numbers);
-  const before = await driverAtWheel(parts, vehicle);
+  const before = await currentDriver(parts, vehicle);
   if (driver !== null && before?._id === driver._id) return;
   const atMs = momentOf(message.body.time, vehicle.cameraUtcOffset) ?? message.receivedAtMs;
   const { cardReadResult = 0, driverName } = message.body;
@@ -62,7 +62,7 @@ const cardNumbers = ({ body: { certificateNo, idCardNo, uid } }: Report): string
 
 async function driverOf(parts: EventParts, vehicle: Vehicle, numbers: readonly string[]): Promise<Driver | null> {
   for (const number of numbers) {
-    const driver = await driverByCard(parts, vehicle, number);
+    const driver = await findDriverByCard(parts, vehicle, number);
     if (driver !== null) return driver;
   }
   return null;

@@ -1,7 +1,7 @@
-import type { Deps } from '../deps.ts';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { lastLocationsIfKnown } from '../domains/realtime/look-ups.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
+import type { Deps } from '../platform/deps.ts';
 
 /** What the events beside locations need. */
 export type EventParts = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'notifications' | 'records' | 'redis'>;

@@ -101,7 +101,7 @@ describe('changes of the fleet', () => {
   it('of more vehicles than one message has room for are told in several', async () => {
     const { accountId } = world.ours;
     const ids = Array.from({ length: 20_000 }, (_unused, at) => ({ _id: 5_000_000 + at }));
-    world.records.changed({ collection: 'vehicles', accountId, action: 'updated', records: ids });
+    world.records.notifyChanged({ collection: 'vehicles', accountId, action: 'updated', records: ids });
     await until(() => vehicleEvents().length >= ids.length);
     expect(new Set(heard.flatMap(({ events }) => events.map(({ vehicleId }) => vehicleId))).size).toBe(ids.length);
   });

@@ -1,7 +1,7 @@
 import { announce, type Bus, fleetChanged } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Share } from '../domains/sharing/schema.ts';
-import type { RecordChange, Records } from '../store/records.ts';
+import type { RecordChange, RecordStore } from '../store/record-store.ts';
 import { tellLive } from './live.ts';
 
 type Kind = Static<typeof fleetChanged.schema>['kind'];
@@ -21,7 +21,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 /** Announces every change of the fleet's records, whichever domain made it: caches read again, and websockets hear of vehicles. */
-export function announceChanges(records: Records, bus: Bus): void {
+export function announceChanges(records: RecordStore, bus: Bus): void {
   records.watch(Object.keys(kinds), (change) => {
     const kind = kinds[change.collection];
     if (kind !== undefined) announce(bus, fleetChanged, { accountId: change.accountId, kind });

@@ -1,6 +1,6 @@
 import { ensureStreams } from '@fleet/bus';
 import type { Lifecycle, Running } from '@fleet/service-kit';
-import { UntilDone } from '../bootstrap.ts';
+import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import type { Returned } from '../telemetry/live.ts';
 import { keepAttributes, keepRegistrations } from './device-details.ts';
 import { keepDriverCards } from './driver-cards.ts';
@@ -21,7 +21,7 @@ export interface Events {
 /** Follows everything that happens to vehicles beside their locations: what terminals say otherwise, uploads, who is there. Any number of replicas share it. */
 export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: PresenceTimes): Events {
   const consumers: Running[] = [];
-  const begun = new UntilDone(parts.log, 'events are not listened for yet', async () => {
+  const begun = new RetryUntilSuccess(parts.log, 'events are not listened for yet', async () => {
     await ensureStreams(await parts.bus.jetstreamManager(), { replicas: parts.config.JETSTREAM_REPLICAS });
     consumers.push(
       consumeTerminalMessages(parts, keepDriverCards),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../assembly/config.ts';
 import { readSmtpServer } from './settings.ts';
 
 const from = { MAIL_FROM: 'Fleet <fleet@example.com>' };

@@ -143,8 +143,8 @@ describe('sendBySmtp', () => {
 
   it('sends nothing where the hand-over can not be recorded', async () => {
     const server = await open();
-    const away = new Error('the database is away');
-    await expect(sendBySmtp(at(server, plain), message, () => Promise.reject(away))).rejects.toBe(away);
+    const unavailable = new Error('the database is away');
+    await expect(sendBySmtp(at(server, plain), message, () => Promise.reject(unavailable))).rejects.toBe(unavailable);
     let isHandedOver = false;
     await sendBySmtp(at(server, plain), message, async () => {
       expect(server.received).toEqual([]);

@@ -1,5 +1,4 @@
-import type { Deps } from '../deps.ts';
-import { isLetIn } from '../domains/accounts/standing.ts';
+import { isAccountActive } from '../domains/accounts/account-status.ts';
 import type { WantedNotifications } from '../domains/notifications/preferences.ts';
 import { pushTokensOf } from '../domains/notifications/push-tokens.ts';
 import type { PushToken } from '../domains/notifications/schema.ts';
@@ -8,6 +7,7 @@ import { accountConfig, knownPreferences } from '../domains/preferences/use-case
 import { usersSharing } from '../domains/sharing/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
 import { findAnywhere, usersOfAccount } from '../domains/users/use-cases.ts';
+import type { Deps } from '../platform/deps.ts';
 import { AgedCache } from './aged-cache.ts';
 import type { KnownPreferences } from './rules.ts';
 
@@ -75,7 +75,7 @@ export class Audience {
   }
 
   #isLetIn(accountId: number): Promise<boolean> {
-    return this.#letIn.get(accountId, () => isLetIn(this.#deps.records, accountId));
+    return this.#letIn.get(accountId, () => isAccountActive(this.#deps.records, accountId));
   }
 
   async #readShared(accountId: number, vehicleId: number): Promise<User[]> {

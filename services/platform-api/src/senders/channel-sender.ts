@@ -1,6 +1,6 @@
 import { type NotificationRaised, notificationRaised, RetryLater, type StoredMessage } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
 import type { NotificationShown } from '../domains/notifications/schema.ts';
+import type { Deps } from '../platform/deps.ts';
 import type { Audience, Listener } from './audience.ts';
 import type { SenderChannel, Target } from './channels.ts';
 import { isOffered, isTold } from './rules.ts';

@@ -1,10 +1,10 @@
-import type { Deps } from '../deps.ts';
-import { isSmsProvider } from '../domains/chat-log/schema.ts';
-import { keepSent, type SentText } from '../domains/chat-log/use-cases.ts';
+import { isSmsProvider } from '../domains/messaging/schema.ts';
+import { type OutboundText, saveOutbound } from '../domains/messaging/use-cases.ts';
 import { removePushToken } from '../domains/notifications/push-tokens.ts';
 import type { NotificationShown, NotifyChannel } from '../domains/notifications/schema.ts';
 import type { GlobalConfig } from '../domains/preferences/schema.ts';
-import type { Scope } from '../store/account-records.ts';
+import type { Deps } from '../platform/deps.ts';
+import type { Scope } from '../store/account-repository.ts';
 import type { Audience, Listener } from './audience.ts';
 import type { Providers } from './providers.ts';
 import { SendingRefused } from './sending.ts';
@@ -125,9 +125,9 @@ export const smsChannel = (parts: Parts, providers: Providers): SenderChannel =>
 });
 
 /** The chat log has what was sent; that it can not be written there does not send it again. */
-async function note(parts: Parts, scope: Scope, sent: SentText): Promise<void> {
+async function note(parts: Parts, scope: Scope, sent: OutboundText): Promise<void> {
   try {
-    await keepSent(parts, scope, sent);
+    await saveOutbound(parts, scope, sent);
   } catch (error) {
     parts.log.warn({ err: error }, 'a text message that was sent is not in the chat log');
   }

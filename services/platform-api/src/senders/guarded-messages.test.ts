@@ -1,7 +1,7 @@
 import { createLogger } from '@fleet/service-kit';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { loadConfig } from '../config.ts';
-import { messagesOf } from '../providers/messages.ts';
+import { loadConfig } from '../assembly/config.ts';
+import { createMessageSender } from '../providers/message-sender.ts';
 import { ProviderStandIn } from '../testing/provider-stand-in.ts';
 import { guardedMessages, type MailProvider } from './guarded-messages.ts';
 
@@ -10,7 +10,7 @@ let mails: MailProvider;
 beforeEach(async () => {
   standIn = await ProviderStandIn.open();
   const log = createLogger('mails-test', 'silent');
-  const messages = messagesOf(loadConfig({ MAIL_URL: standIn.url }), log);
+  const messages = createMessageSender(loadConfig({ MAIL_URL: standIn.url }), log);
   mails = guardedMessages('mail', messages, { requestsToOpen: 4, leftAloneMs: 60_000 });
 });
 afterEach(async () => {

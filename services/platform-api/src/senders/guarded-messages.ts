@@ -1,5 +1,5 @@
 import CircuitBreaker from 'opossum';
-import { type Message, MessageRefused, type Messages } from '../providers/messages.ts';
+import { type Message, MessageRefusedError, type MessageSender } from '../providers/message-sender.ts';
 import { type LineOptions, lineDefaults, SendingFailed, SendingRefused } from './sending.ts';
 
 /** Sends mails (or the SMS of an installation without a provider of its own); throws SendingFailed or SendingRefused. */
@@ -9,7 +9,7 @@ export interface MailProvider {
 }
 
 /** The installation's own sender behind a breaker, which leaves it alone while it fails. */
-export function guardedMessages(name: string, messages: Messages, options: LineOptions = {}): MailProvider {
+export function guardedMessages(name: string, messages: MessageSender, options: LineOptions = {}): MailProvider {
   const { requestsToOpen, leftAloneMs } = { ...lineDefaults, ...options };
   const breaker = new CircuitBreaker((message: Message) => messages.send(message), {
     // The request has a limit of its own, which also ends its connection.
@@ -19,7 +19,7 @@ export function guardedMessages(name: string, messages: Messages, options: LineO
     errorThresholdPercentage: 50,
     resetTimeout: leftAloneMs,
     // Whoever has an address that is none stops nobody else's mails.
-    errorFilter: (error: unknown) => error instanceof MessageRefused,
+    errorFilter: (error: unknown) => error instanceof MessageRefusedError,
   });
   return {
     send: async (message) => {
@@ -29,7 +29,7 @@ export function guardedMessages(name: string, messages: Messages, options: LineO
       try {
         await breaker.fire(message);
       } catch (cause) {
-        if (cause instanceof MessageRefused)
+        if (cause instanceof MessageRefusedError)
           throw new SendingRefused(`the provider of ${name} refuses a message: ${cause.message}`);
         throw new SendingFailed(`the provider of ${name} did not take a message`, { cause });
       }

@@ -1,5 +1,5 @@
-import { isSmsProvider, type SmsProviderName } from '../domains/chat-log/schema.ts';
-import type { Message, Messages } from '../providers/messages.ts';
+import { isSmsProvider, type SmsProviderName } from '../domains/messaging/schema.ts';
+import type { Message, MessageSender } from '../providers/message-sender.ts';
 import type { LineOptions } from './sending.ts';
 import type { SenderSettings } from './settings.ts';
 import { smsProviderOf } from './sms.ts';
@@ -20,7 +20,7 @@ export interface PlatformMessages {
 /** What the platform itself has to say (codes, answers to text messages): texts by the provider of the installation where it has one, all else by its own sender. */
 export function platformMessages(
   settings: SenderSettings,
-  own: Messages,
+  own: MessageSender,
   options: LineOptions = {},
 ): PlatformMessages & { stop(): void } {
   const sendOwn = async (message: Message): Promise<null> => {

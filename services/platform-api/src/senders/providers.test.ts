@@ -1,6 +1,6 @@
 import { createLogger } from '@fleet/service-kit';
 import { describe, expect, it, jest } from '@jest/globals';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../assembly/config.ts';
 import { loggedPush, providersOf } from './providers.ts';
 
 const log = createLogger('providers-test', 'silent');

@@ -1,6 +1,6 @@
 import type { Logger } from '@fleet/service-kit';
-import type { Config } from '../config.ts';
-import type { Messages } from '../providers/messages.ts';
+import type { Config } from '../assembly/config.ts';
+import type { MessageSender } from '../providers/message-sender.ts';
 import { Fcm } from './fcm.ts';
 import { guardedMessages, type MailProvider } from './guarded-messages.ts';
 import type { LineOptions } from './sending.ts';
@@ -49,7 +49,7 @@ export interface Providers {
 /** `log`, and what the environment has configured. */
 export function providersOf(
   config: Config,
-  parts: { readonly log: Logger; readonly messages: Messages },
+  parts: { readonly log: Logger; readonly messages: MessageSender },
   options: LineOptions = {},
 ): Providers {
   const { FCM_SERVICE_ACCOUNT, FCM_URL } = config;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../assembly/config.ts';
 import { ProviderStandIn } from '../testing/provider-stand-in.ts';
 import { retryAfterMs } from './sending.ts';
 import { type SmsProvider, smsProviderOf } from './sms.ts';

@@ -1,4 +1,4 @@
-import type { Messages } from '../providers/messages.ts';
+import type { MessageSender } from '../providers/message-sender.ts';
 import { guardedMessages } from './guarded-messages.ts';
 import { type LineOptions, ProviderLine, parsedJson, SendingFailed, SendingRefused } from './sending.ts';
 import type { SenderSettings } from './settings.ts';
@@ -20,7 +20,11 @@ export interface SmsProvider {
 }
 
 /** The configured provider. */
-export function smsProviderOf(settings: SenderSettings, messages: Messages, options: LineOptions = {}): SmsProvider {
+export function smsProviderOf(
+  settings: SenderSettings,
+  messages: MessageSender,
+  options: LineOptions = {},
+): SmsProvider {
   if (settings.SMS_PROVIDER === 'twilio') return new HttpSms('twilio', twilio(settings), options);
   if (settings.SMS_PROVIDER === 'plivo') return new HttpSms('plivo', plivo(settings), options);
   if (settings.SMS_PROVIDER === 'vonage') return new HttpSms('vonage', vonage(settings), options);

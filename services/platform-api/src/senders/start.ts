@@ -1,7 +1,7 @@
 import { ensureStreams, StoredConsumer } from '@fleet/bus';
 import { Counter, type Lifecycle, type Registry } from '@fleet/service-kit';
-import { UntilDone } from '../bootstrap.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
+import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { Audience } from './audience.ts';
 import { ChannelSender } from './channel-sender.ts';
 import { emailChannel, pushChannel, smsChannel } from './channels.ts';
@@ -29,7 +29,7 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
     registers: registry === undefined ? [] : [registry],
   });
   const consumers: StoredConsumer[] = [];
-  const begun = new UntilDone(log, 'notifications are not listened for yet', async () => {
+  const begun = new RetryUntilSuccess(log, 'notifications are not listened for yet', async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     for (const channel of [
       pushChannel(deps, providers, audience),

@@ -11,12 +11,12 @@ interface StoredRequest {
 }
 
 /** A request that has run for longer than this died with its process, or its answer could not be kept. */
-const runningLimitMs = 60_000;
+const runningTimeoutMs = 60_000;
 /** How long a first answer is replayed. */
-const keptMs = 24 * 3600 * 1000;
+const retentionMs = 24 * 3600 * 1000;
 
 /** First answers by idempotency key, in the collection `idempotency_keys`; expired ones are removed by `sweep`. */
-export class IdempotencyKeys implements IdempotencyStore {
+export class IdempotencyKeyStore implements IdempotencyStore {
   readonly #collection: Collection<StoredRequest>;
 
   constructor(database: Database) {
@@ -25,20 +25,20 @@ export class IdempotencyKeys implements IdempotencyStore {
 
   async begin(id: string, bodySha256: string): Promise<KeptRequest | null> {
     const now = new Date();
-    const fresh = { bodySha256, startedAt: now, answer: null, expiresAt: new Date(now.getTime() + keptMs) };
+    const entry = { bodySha256, startedAt: now, answer: null, expiresAt: new Date(now.getTime() + retentionMs) };
     try {
-      await this.#collection.insertOne({ _id: id, ...fresh });
+      await this.#collection.insertOne({ _id: id, ...entry });
       return null;
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
     }
-    const diedBefore = new Date(now.getTime() - runningLimitMs);
+    const abandonedBefore = new Date(now.getTime() - runningTimeoutMs);
     const taken = await this.#collection.updateOne(
       {
         _id: id,
-        $or: [{ expiresAt: { $lt: now } }, { answer: null, startedAt: { $lt: diedBefore } }],
+        $or: [{ expiresAt: { $lt: now } }, { answer: null, startedAt: { $lt: abandonedBefore } }],
       },
-      { $set: fresh },
+      { $set: entry },
     );
     // Gone meanwhile: the other request has failed, and this one asks again.
     return taken.modifiedCount === 1 ? null : ((await this.read(id)) ?? { state: 'running', bodySha256 });

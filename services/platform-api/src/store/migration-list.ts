@@ -11,7 +11,7 @@ export interface Migration {
 }
 
 /** Fills in fields where they are absent. */
-const fillIn =
+const setMissingFields =
   (collection: string, fields: Readonly<Record<string, unknown>>) =>
   async (database: Database): Promise<void> => {
     for (const [field, value] of Object.entries(fields))
@@ -42,11 +42,11 @@ async function completeVehicles(database: Database): Promise<void> {
 async function replaceIndexes(database: Database): Promise<void> {
   for (const name of new Set(replacedIndexes.map(({ collection }) => collection))) {
     const collection = database.collection(name);
-    const known = await indexNames(collection);
+    const existing = await indexNames(collection);
     const replaced = replacedIndexes
       .filter((index) => index.collection === name)
       .map(({ keys }) => indexName(keys))
-      .filter((index) => known.includes(index));
+      .filter((index) => existing.includes(index));
     if (replaced.length === 0) continue;
     for (const index of indexes) if (index.collection === name) await collection.createIndex({ ...index.keys });
     for (const index of replaced) await dropIndexIfExists(collection, index);
@@ -58,12 +58,12 @@ export const migrations: readonly Migration[] = [
   {
     id: 1,
     name: 'accounts have a status, a dealer and a time zone',
-    up: fillIn('accounts', { status: 'active', dealerAccountId: null, timezone: 'UTC' }),
+    up: setMissingFields('accounts', { status: 'active', dealerAccountId: null, timezone: 'UTC' }),
   },
   {
     id: 2,
     name: 'users have a phone number, settings, two-factor log-in, and may be disabled',
-    up: fillIn('users', {
+    up: setMissingFields('users', {
       phoneNumber: null,
       canViewVideo: true,
       language: 'en',
@@ -76,14 +76,14 @@ export const migrations: readonly Migration[] = [
   {
     id: 3,
     name: 'API keys have a maker, may mint tokens, or be that of a dashboard',
-    up: fillIn('api_keys', { userId: null, canMintTokens: false, sealedDashboardKey: null }),
+    up: setMissingFields('api_keys', { userId: null, canMintTokens: false, sealedDashboardKey: null }),
   },
   { id: 4, name: 'vehicles have all their fields, and numbers that are theirs alone', up: completeVehicles },
   {
     id: 5,
     name: 'accounts have a place, and may be deleted',
-    up: fillIn('accounts', { city: null, country: null, deletedAt: null, isEnded: false, erasedAt: null }),
+    up: setMissingFields('accounts', { city: null, country: null, deletedAt: null, isEnded: false, erasedAt: null }),
   },
-  { id: 6, name: 'users show to have their phone numbers', up: fillIn('users', { phoneVerifiedAt: null }) },
+  { id: 6, name: 'users show to have their phone numbers', up: setMissingFields('users', { phoneVerifiedAt: null }) },
   { id: 7, name: 'indexes hold the fields of filters', up: replaceIndexes },
 ];

@@ -9,7 +9,7 @@ import { indexes } from './indexes.ts';
 import { Lease } from './lease.ts';
 import { type Migration, migrations } from './migration-list.ts';
 import { migrate } from './migrations.ts';
-import { Records } from './records.ts';
+import { RecordStore } from './record-store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -43,8 +43,8 @@ describe('migrate', () => {
       language: 'en',
     });
     expect(await users().findOne({ _id: 2 })).toMatchObject({ disabled: true, language: 'de' });
-    const made = await database.collection('audit_log').indexes();
-    expect(made.map(({ key }) => Object.keys(key))).toContainEqual([
+    const created = await database.collection('audit_log').indexes();
+    expect(created.map(({ key }) => Object.keys(key))).toContainEqual([
       'accountId',
       '_id',
       'action',
@@ -74,7 +74,7 @@ describe('migrate', () => {
     };
     await database.collection<{ _id: number }>('vehicles').insertOne({ _id: 7, ...old });
     await migrate(database, log);
-    const vehicles = vehiclesIn(new Records(database));
+    const vehicles = vehiclesIn(new RecordStore(database));
     expect(await vehicles.find({ accountId: 1 }, 7)).toMatchObject({
       ...vehicleDefaults,
       ...old,
@@ -87,15 +87,15 @@ describe('migrate', () => {
 
   it('runs each one once and in order, by one of the replicas that start together', async () => {
     const ran: string[] = [];
-    let atOnce = 0;
+    let concurrent = 0;
     const list: Migration[] = [2, 1, 3].map((id) => ({
       id,
       name: `no ${id}`,
       up: async (to) => {
-        atOnce += 1;
-        ran.push(`${id} (${atOnce})`);
+        concurrent += 1;
+        ran.push(`${id} (${concurrent})`);
         await to.ping();
-        atOnce -= 1;
+        concurrent -= 1;
       },
     }));
     await Promise.all([database, replica, database].map((each) => migrate(each, log, { list })));
@@ -125,51 +125,51 @@ describe('migrate', () => {
     const leases = database.collection<{ _id: string }>('leases');
     await leases.insertOne({ _id: 'migrations', holder: 'dead', expiresAt: new Date(Date.now() - 1) } as never);
     await migrate(database, log);
-    const held = await Lease.take(database, 'migrations');
+    const held = await Lease.acquire(database, 'migrations');
     let isDone = false;
     const list = [...migrations, { id: 1_000, name: 'of the next release', up: async () => undefined }];
     const waiting = migrate(replica, log, { list }).then(() => (isDone = true));
     await until(async () => (await leases.countDocuments()) === 1);
     expect(isDone).toBe(false);
-    held.check();
-    await held.giveBack();
+    held.assertHeld();
+    await held.release();
     await waiting;
     const stopped = new AbortController();
-    const other = await Lease.take(database, 'migrations');
+    const other = await Lease.acquire(database, 'migrations');
     const later = [...list, { id: 1_001, name: 'of the release after', up: async () => undefined }];
     const abandoned = migrate(replica, log, { list: later, signal: stopped.signal });
     stopped.abort();
     await expect(abandoned).rejects.toThrow(/abort/i);
-    await other.giveBack();
+    await other.release();
   });
 
   it('waits for no lease where nothing is missing', async () => {
     await migrate(database, log);
-    const held = await Lease.take(database, 'migrations');
+    const held = await Lease.acquire(database, 'migrations');
     await expect(migrate(replica, log)).resolves.toBeUndefined();
-    await held.giveBack();
+    await held.release();
   });
 
   it('creates indexes again after a change of their list, and not otherwise', async () => {
-    const keysOf = async (collection: string): Promise<object[]> =>
+    const listIndexKeys = async (collection: string): Promise<object[]> =>
       (await database.collection(collection).indexes()).map(({ key }) => key);
     const list: Migration[] = [];
     const first = [{ collection: 'things', keys: { accountId: 1, _id: -1 } }] as const;
     await migrate(database, log, { list, indexes: first });
-    expect(await keysOf('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }]);
+    expect(await listIndexKeys('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }]);
     await database.collection('things').dropIndexes();
     await migrate(database, log, { list, indexes: first });
-    expect(await keysOf('things')).toEqual([{ _id: 1 }]);
+    expect(await listIndexKeys('things')).toEqual([{ _id: 1 }]);
     await migrate(replica, log, { list, indexes: [...first, { collection: 'things', keys: { createdAt: 1 } }] });
-    expect(await keysOf('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }, { createdAt: 1 }]);
+    expect(await listIndexKeys('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }, { createdAt: 1 }]);
   });
 
   it('creates the other indexes where the server refuses one, and tries that one again at the next start', async () => {
     const refused = { collection: 'things', keys: { place: 'no such kind' as never } };
-    const wanted = [refused, { collection: 'things', keys: { createdAt: 1 } }] as const;
-    await migrate(database, log, { list: [], indexes: wanted });
-    const made = await database.collection('things').indexes();
-    expect(made.map(({ key }) => key)).toEqual([{ _id: 1 }, { createdAt: 1 }]);
+    const required = [refused, { collection: 'things', keys: { createdAt: 1 } }] as const;
+    await migrate(database, log, { list: [], indexes: required });
+    const created = await database.collection('things').indexes();
+    expect(created.map(({ key }) => key)).toEqual([{ _id: 1 }, { createdAt: 1 }]);
     expect(await database.collection('migrations').countDocuments()).toBe(0);
   });
 

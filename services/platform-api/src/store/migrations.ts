@@ -6,7 +6,7 @@ import { type Index, indexes, indexName } from './indexes.ts';
 import { Lease } from './lease.ts';
 import { type Migration, migrations } from './migration-list.ts';
 
-interface Applied {
+interface AppliedMigration {
   readonly _id: number;
   readonly name: string;
   readonly appliedAt: Date;
@@ -37,38 +37,38 @@ export async function migrate(
   } = {},
 ): Promise<void> {
   const list = options.list ?? migrations;
-  const wanted = options.indexes ?? indexes;
-  const fingerprint = createHash('sha256').update(JSON.stringify(wanted)).digest('hex');
-  const applied = database.collection<Applied | CreatedIndexes>('migrations');
-  const isCurrent = ({ ids, created }: State): boolean =>
+  const requiredIndexes = options.indexes ?? indexes;
+  const fingerprint = createHash('sha256').update(JSON.stringify(requiredIndexes)).digest('hex');
+  const applied = database.collection<AppliedMigration | CreatedIndexes>('migrations');
+  const isCurrent = ({ ids, created }: MigrationState): boolean =>
     list.every(({ id }) => ids.has(id)) && created === fingerprint;
   // A replica that was killed while it held the lease would delay the next start until the lease expires.
   if (isCurrent(await readState(applied))) return;
-  const lease = await Lease.take(database, 'migrations', options);
+  const lease = await Lease.acquire(database, 'migrations', options);
   try {
     const { ids, created } = await readState(applied);
     for (const { id, name, up } of list.toSorted((a, b) => a.id - b.id)) {
       if (ids.has(id)) continue;
       log.info({ id, name }, 'migrating');
       await up(database);
-      lease.check();
+      lease.assertHeld();
       await applied.insertOne({ _id: id, name, appliedAt: new Date() });
     }
-    if (created === fingerprint || !(await createIndexes(database, wanted, log))) return;
-    lease.check();
+    if (created === fingerprint || !(await createIndexes(database, requiredIndexes, log))) return;
+    lease.assertHeld();
     await applied.updateOne({ _id: 'indexes' }, { $set: { fingerprint, appliedAt: new Date() } }, { upsert: true });
   } finally {
-    await lease.giveBack();
+    await lease.release();
   }
 }
 
-interface State {
+interface MigrationState {
   readonly ids: ReadonlySet<number>;
   /** Fingerprint of the created indexes. */
   readonly created: string | undefined;
 }
 
-async function readState(applied: Collection<Applied | CreatedIndexes>): Promise<State> {
+async function readState(applied: Collection<AppliedMigration | CreatedIndexes>): Promise<MigrationState> {
   const ids = new Set<number>();
   let created: string | undefined;
   for (const entry of await applied.find().toArray()) {
@@ -79,41 +79,43 @@ async function readState(applied: Collection<Applied | CreatedIndexes>): Promise
 }
 
 /** Creates the indexes, with one command for each collection; false where the server has refused one. */
-async function createIndexes(database: Database, wanted: readonly Index[], log: Logger): Promise<boolean> {
+async function createIndexes(database: Database, requiredIndexes: readonly Index[], log: Logger): Promise<boolean> {
   const byCollection = new Map<string, Index[]>();
-  for (const index of wanted)
+  for (const index of requiredIndexes)
     byCollection.set(index.collection, [...(byCollection.get(index.collection) ?? []), index]);
   const limit = pLimit(indexConcurrency);
   const results = await Promise.all(
-    [...byCollection].map(([collection, group]) => limit(() => createGroup(database, collection, group, log))),
+    [...byCollection].map(([collection, group]) =>
+      limit(() => createCollectionIndexes(database, collection, group, log)),
+    ),
   );
   return results.every(Boolean);
 }
 
-async function createGroup(
+async function createCollectionIndexes(
   database: Database,
   collection: string,
   group: readonly Index[],
   log: Logger,
 ): Promise<boolean> {
   // FerretDB 1.24 breaks off a command with several indexes of which some exist.
-  const known = new Set(await indexNames(database.collection(collection)));
-  const missing = group.filter(({ keys }) => !known.has(indexName(keys)));
+  const existing = new Set(await indexNames(database.collection(collection)));
+  const missing = group.filter(({ keys }) => !existing.has(indexName(keys)));
   if (missing.length === 0) return true;
-  const create = (some: readonly Index[]): Promise<unknown> =>
-    database.collection(collection).createIndexes(some.map(({ keys }) => ({ key: { ...keys } })));
+  const create = (batch: readonly Index[]): Promise<unknown> =>
+    database.collection(collection).createIndexes(batch.map(({ keys }) => ({ key: { ...keys } })));
   try {
     await create(missing);
     return true;
   } catch {
     // One index that the server does not know must not cost the others: the embedded server has no geographic ones.
-    const results = await Promise.all(missing.map((index) => createAlone(index, () => create([index]), log)));
+    const results = await Promise.all(missing.map((index) => createIndex(index, () => create([index]), log)));
     return results.every(Boolean);
   }
 }
 
 /** Creates one index; without it queries are slower, nothing else. */
-async function createAlone({ collection, keys }: Index, create: () => Promise<unknown>, log: Logger): Promise<boolean> {
+async function createIndex({ collection, keys }: Index, create: () => Promise<unknown>, log: Logger): Promise<boolean> {
   try {
     await create();
     return true;

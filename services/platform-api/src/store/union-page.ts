@@ -1,6 +1,6 @@
 import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
 import type { Collection } from '@fleet/storage';
-import type { RecordFields } from './records.ts';
+import type { RecordFields } from './record-store.ts';
 
 /** A record as far as it decides the order. */
 type OrderKey = Readonly<Record<string, unknown>> & { readonly _id: number };
@@ -98,8 +98,8 @@ export function compareRecords(a: OrderKey, b: OrderKey, { field, direction }: S
 
 /** Compares values of one type; null and missing values come first. Strings are compared by their UTF-8 bytes. */
 function compareValues(a: unknown, b: unknown): number {
-  const [isThere, isOtherThere] = [a, b].map((value) => Number(value !== null && value !== undefined));
-  if (isThere === 0 || isOtherThere === 0) return (isThere ?? 0) - (isOtherThere ?? 0);
+  const [hasValue, otherHasValue] = [a, b].map((value) => Number(value !== null && value !== undefined));
+  if (hasValue === 0 || otherHasValue === 0) return (hasValue ?? 0) - (otherHasValue ?? 0);
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return Number(a) - Number(b);
 }

@@ -1,6 +1,6 @@
 import { type AttachmentsWanted, attachmentsWantedSubject, encodeJson, headers, StoredPublisher } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 
 /** A broker that has not stored something by then is away. */
 const giveUpAfterMs = 10_000;

@@ -1,12 +1,12 @@
 import { fleetChanged, listenFor } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
 import { geofencesByVehicle } from '../domains/geofences/look-ups.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { activeRoutesByVehicle } from '../domains/routes/look-ups.ts';
 import type { StoredRoute } from '../domains/routes/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehiclesByImei } from '../domains/vehicles/store.ts';
-import { shownAttributes } from '../fields.ts';
+import type { Deps } from '../platform/deps.ts';
+import { parseAttributes } from '../platform/fields.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 
@@ -102,7 +102,7 @@ export class Fleet {
 
   async #fleetVehicle(vehicle: Vehicle, imei: string, nowMs: number): Promise<FleetVehicle> {
     const { geofences, routes } = await this.#areasOf(vehicle.accountId, nowMs);
-    const { next_service_km: next } = shownAttributes(vehicle.attributes);
+    const { next_service_km: next } = parseAttributes(vehicle.attributes);
     return {
       vehicle,
       imei,

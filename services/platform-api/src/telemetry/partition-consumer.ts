@@ -1,7 +1,7 @@
 import { type LogMessage, partitionOf, StoredLog, telemetrySubject } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
 import { PointIndex } from '../domains/positions/point-index.ts';
 import { knownPoints } from '../domains/positions/store.ts';
+import type { Deps } from '../platform/deps.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 import type { AttachmentsQueue } from './attachments-queue.ts';
 import type { Fleet, FleetVehicle } from './fleet.ts';

@@ -1,8 +1,8 @@
 import { ensureStreams, streamMadeAt } from '@fleet/bus';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
-import { UntilDone } from '../bootstrap.ts';
-import type { Deps } from '../deps.ts';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
+import type { Deps } from '../platform/deps.ts';
+import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { rules } from '../rules/index.ts';
 import { ruleSettingsOf } from '../rules/settings.ts';
 import { AttachmentsQueue } from './attachments-queue.ts';
@@ -70,13 +70,13 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   // Read before the first alarm, which would wait for it.
   deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'there are no places'));
   const notYet = 'the stream TELEMETRY can not be read yet';
-  let begun = new UntilDone(log, notYet, begin);
+  let begun = new RetryUntilSuccess(log, notYet, begin);
   let looking: Promise<void> = Promise.resolve();
   // Looked after when the broker comes back, as a stream can only have been made anew then; it may not have its answers ready at once.
   const offReconnect = bus.onReconnect(() => {
     looking = looking.then(async () => {
       await begun.stop();
-      begun = new UntilDone(log, notYet, begin);
+      begun = new RetryUntilSuccess(log, notYet, begin);
     });
   });
   lifecycle.onStop('fleet', () => fleet.stop());

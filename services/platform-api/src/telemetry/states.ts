@@ -1,6 +1,6 @@
 import { type Collection, type Database, findByIds, isDuplicateKey, type Redis } from '@fleet/storage';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { writeGently } from '../store/gentle-writes.ts';
+import { writeThrottled } from '../store/throttled-writes.ts';
 import type { VehicleState } from './state.ts';
 
 /** A state as MongoDB has it: what is looked at stands beside the JSON of all. */
@@ -208,7 +208,7 @@ export async function storeStates(
   });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await writeGently(database, statesIn(database), operations, isUrgent);
+      await writeThrottled(database, statesIn(database), operations, isUrgent);
       return;
     } catch (error) {
       // Two that make the same document at once: the second finds it there.

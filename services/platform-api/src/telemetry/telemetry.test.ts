@@ -11,11 +11,11 @@ import {
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { create, type PlatformApi } from '../assembly/service.ts';
 import { readPositions } from '../domains/positions/store.ts';
 import { readLastLocations, writeLastLocation } from '../domains/realtime/store.ts';
 import type { AttachmentRequest } from '../events/attachment-requests.ts';
 import { PresenceStore } from '../events/presence-store.ts';
-import { create, type PlatformApi } from '../service.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEar } from '../testing/live-ear.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';

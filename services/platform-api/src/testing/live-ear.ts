@@ -1,5 +1,5 @@
 import { type LiveEvent, type LiveEventType, listenFor, liveEvents } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 
 /** Hears what websockets are told. */
 export class LiveEar {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { headers, type MediaStored, mediaStoredSubject } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 
 /** What upload-ftp tells of a picture that it has stored. */
 export const storedPicture = (imei: string, server: string, more: Partial<MediaStored> = {}): MediaStored => ({

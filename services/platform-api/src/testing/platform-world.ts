@@ -3,8 +3,8 @@ import type { Bus } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Role } from '../access/roles.ts';
-import { loadConfig } from '../config.ts';
-import type { Deps } from '../deps.ts';
+import { loadConfig } from '../assembly/config.ts';
+import { create, type PlatformApi } from '../assembly/service.ts';
 import { ensureOwner } from '../domains/accounts/ensure-owner.ts';
 import { createKey } from '../domains/api-keys/use-cases.ts';
 import { openSession } from '../domains/sessions/use-cases.ts';
@@ -12,9 +12,9 @@ import { hashPassword } from '../domains/users/passwords.ts';
 import { newUser } from '../domains/users/rules.ts';
 import type { User } from '../domains/users/schema.ts';
 import { recordUser } from '../domains/users/use-cases.ts';
-import type { Message } from '../providers/messages.ts';
-import { create, type PlatformApi } from '../service.ts';
-import type { Records } from '../store/records.ts';
+import type { Deps } from '../platform/deps.ts';
+import type { Message } from '../providers/message-sender.ts';
+import type { RecordStore } from '../store/record-store.ts';
 
 /** Redis keeps much by ids, and those begin anew in each database: files that run at the same time have a database of Redis each. */
 function ownRedis(): string {
@@ -122,7 +122,7 @@ export class PlatformWorld {
     const sent: Message[] = [];
     const messages = { send: async (message: Message) => void sent.push(message) };
     const overrides = hasProviders ? {} : { messages };
-    const service = await create(config, { log: silent, ...overrides, isSweeping: false });
+    const service = await create(config, { log: silent, ...overrides, runsJobs: false });
     const isReady = async () => (await fetch(`http://127.0.0.1:${service.httpPort}/readyz`)).status === 200;
     await until(isReady);
     await until(() => service.deps.redis.isReady);
@@ -130,7 +130,7 @@ export class PlatformWorld {
     return new PlatformWorld(service, nats, { ours, theirs }, sent);
   }
 
-  get records(): Records {
+  get records(): RecordStore {
     return this.deps.records;
   }
 

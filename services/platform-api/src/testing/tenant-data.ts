@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { WebhookRecords } from '@fleet/storage';
-import { messagesIn } from '../domains/chat-log/store.ts';
 import { countBytes, insertMedia } from '../domains/media/store.ts';
 import { mediaUrl } from '../domains/media/urls.ts';
+import { chatMessageCollection } from '../domains/messaging/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
 import { appendPositions } from '../domains/positions/store.ts';
@@ -161,7 +161,7 @@ async function reportsOf(
   const position = testPosition(imei, { latitude: latitudeOf(accountId), longitude: 114 });
   await writeLastLocation(deps.redis, position);
   await appendPositions(deps.database, [{ position, vehicleId, accountId, driverId: null, hash: '0' }]);
-  await messagesIn(records).insert(
+  await chatMessageCollection(records).insert(
     { accountId },
     {
       messageKey: `sms:generic:${mark}`,

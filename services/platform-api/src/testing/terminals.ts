@@ -9,7 +9,7 @@ import {
   type Outcome,
 } from '@fleet/bus';
 import { claimDevice, keepGatewayAlive, releaseDevice } from '@fleet/storage';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 
 /** A number that no other test uses: Redis is shared. */
 export const newImei = (): string => `9${String(randomInt(1e11)).padStart(11, '0')}`;

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LiveEvents, listenFor, liveEvents, liveSubject } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
 import { notificationsSince } from '../domains/notifications/missed.ts';
 import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
+import type { Deps } from '../platform/deps.ts';
 import { eventOfRecord, OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace, paceTickMs } from './pace.ts';
 import { ToldInOrder } from './told-in-order.ts';

@@ -1,10 +1,10 @@
 import { AppError } from '@fleet/service-kit';
 import type { WebSocket } from 'ws';
 import type { Principals } from '../access/principals.ts';
-import type { Deps } from '../deps.ts';
 import { readWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
 import { openLinkSocket, stillLive } from '../domains/share-links/opening.ts';
 import { slugPattern } from '../domains/share-links/rules.ts';
+import type { Deps } from '../platform/deps.ts';
 import { ClientInbox } from './client-inbox.ts';
 import type { ClientMessage } from './client-messages.ts';
 import { closeCodes, comeBackReason } from './close-codes.ts';

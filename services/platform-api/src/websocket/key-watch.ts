@@ -1,5 +1,5 @@
 import type { Logger } from '@fleet/service-kit';
-import type { Scope } from '../store/account-records.ts';
+import type { Scope } from '../store/account-repository.ts';
 
 /** The API key that a connection hangs on, and the addresses from which it is valid. */
 export interface HangingKey extends Scope {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { keyHash } from '../domains/api-keys/rules.ts';
+import { hashKey } from '../domains/api-keys/rules.ts';
 import { verifyKey } from '../domains/api-keys/use-cases.ts';
 import { makeWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
 import type { User } from '../domains/users/schema.ts';
@@ -64,7 +64,7 @@ describe('five thousand connections to one process', () => {
   it('all hear of every event, and need little memory', async () => {
     const { world } = live;
     const vehicle = await live.newVehicle();
-    const keyId = (await verifyKey(world.records, keyHash(world.ours.apiKey)))?._id ?? 0;
+    const keyId = (await verifyKey(world.records, hashKey(world.ours.apiKey)))?._id ?? 0;
     const tokens = await Promise.all(
       (await manyUsers()).map((userId) =>
         makeWebsocketToken(world.deps.redis, {

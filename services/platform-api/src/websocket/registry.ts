@@ -1,5 +1,5 @@
 import { announce, connectionsDisplaced, listenFor } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 
 type Parts = Pick<Deps, 'bus' | 'redis' | 'log'>;
 

@@ -1,6 +1,6 @@
-import type { Deps } from '../deps.ts';
 import type { LocationShown } from '../domains/realtime/shown.ts';
 import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
+import type { Deps } from '../platform/deps.ts';
 import type { Selection } from './client-messages.ts';
 import { Coalesced } from './coalesced.ts';
 import { encodeMessage } from './live-event.ts';

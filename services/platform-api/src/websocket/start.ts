@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 import { closeCodes, comeBackReason } from './close-codes.ts';
 import { Connection } from './connection.ts';
 import { Hub, type HubParts } from './hub.ts';

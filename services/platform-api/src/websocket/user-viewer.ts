@@ -1,5 +1,4 @@
 import type { LiveEventType } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
 import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import { mayViewVideo } from '../domains/media/access.ts';
 import { urlsFor } from '../domains/media/urls.ts';
@@ -9,6 +8,7 @@ import type { UrlOf } from '../domains/notifications/shown.ts';
 import type { SharePermission } from '../domains/sharing/schema.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
+import type { Deps } from '../platform/deps.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage, Selection } from './client-messages.ts';
 import { closeCodes, comeBackReason } from './close-codes.ts';

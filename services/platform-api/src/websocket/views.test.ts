@@ -30,8 +30,8 @@ describe('what was missed while the broker was away', () => {
   it('waits for those alone whose view can be read again; the others come back', async () => {
     const views = new Views({ ...world.deps, principals, currentWithinMs: 5_000 });
     const [fine, broken] = [await look(views, world.ours.owner), await look(views, world.theirs.owner)];
-    const principal = principals.principal.bind(principals);
-    const reading = jest.spyOn(principals, 'principal').mockImplementation(async (claims) => {
+    const principal = principals.findPrincipal.bind(principals);
+    const reading = jest.spyOn(principals, 'findPrincipal').mockImplementation(async (claims) => {
       if (claims.userId === world.theirs.owner.id) throw new Error('can not be read');
       return principal(claims);
     });

@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { accessChanged, fleetChanged, keyRevoked, listenFor } from '@fleet/bus';
 import { isAddressAllowed } from '@fleet/service-kit';
 import type { Static } from 'typebox';
+import { MissedInvalidations } from '../access/missed-invalidations.ts';
 import type { Principals } from '../access/principals.ts';
-import { UnheardChanges } from '../access/unheard-changes.ts';
-import type { Deps } from '../deps.ts';
 import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import { findKeyById } from '../domains/api-keys/use-cases.ts';
 import { notificationChoices } from '../domains/notifications/preferences.ts';
@@ -13,6 +12,7 @@ import type { SharePermission } from '../domains/sharing/schema.ts';
 import { type SharedVehicle, sharedVehicles } from '../domains/sharing/use-cases.ts';
 import { findAnywhere } from '../domains/users/use-cases.ts';
 import { accessTo, type Viewer, visibleVehicleIds } from '../domains/vehicles/visibility.ts';
+import type { Deps } from '../platform/deps.ts';
 import { type HangingKey, KeyWatch } from './key-watch.ts';
 import type { Audience } from './live-event.ts';
 
@@ -151,7 +151,7 @@ export class Views {
   readonly #running = new Map<UserView, Promise<Seen | Refusal>>();
   readonly #waiting = new Map<UserView, Promise<Seen | Refusal>>();
   readonly #heard: readonly { stop(): void }[];
-  readonly #unheard: UnheardChanges;
+  readonly #unheard: MissedInvalidations;
   readonly #keys: KeyWatch;
   readonly #tick: NodeJS.Timeout;
   #gathering: NodeJS.Timeout | undefined;
@@ -163,11 +163,11 @@ export class Views {
     this.#parts = parts;
     const { bus, redis, log } = parts;
     const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
-    this.#unheard = new UnheardChanges(redis);
+    this.#unheard = new MissedInvalidations(redis);
     this.#keys = new KeyWatch({
       addressesOf: async (key) => (await findKeyById(parts.records, key, key.id))?.ipAllowlist ?? null,
       onChanged: (keyId) => {
-        parts.principals.forgetAll();
+        parts.principals.invalidateAll();
         this.#reread(hangsOn(keyId));
       },
       log,
@@ -258,12 +258,12 @@ export class Views {
 
   /** Something has changed of which nothing was heard. */
   #rereadAll(): void {
-    this.#parts.principals.forgetAll();
+    this.#parts.principals.invalidateAll();
     this.#reread(() => true);
   }
 
   async #rereadUnheard(): Promise<void> {
-    if (await this.#unheard.areThere()) this.#rereadAll();
+    if (await this.#unheard.hasNew()) this.#rereadAll();
   }
 
   #reread(which: (view: UserView) => boolean): void {
@@ -380,7 +380,13 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
   const hangingOn = keyId ?? (sessionId === null ? mintedByKeyId : null);
   const key = hangingOn === null ? null : await findKeyById(records, { accountId: home }, hangingOn);
   if (hangingOn !== null && key === null) return 'token';
-  const principal = await principals.principal({ accountId: home, userId, sessionId, mintedByKeyId, role: 'viewer' });
+  const principal = await principals.findPrincipal({
+    accountId: home,
+    userId,
+    sessionId,
+    mintedByKeyId,
+    role: 'viewer',
+  });
   if (principal === null) return 'token';
   if (principal.isSuspended) return 'suspended';
   const { role, canViewVideo } = principal.user;

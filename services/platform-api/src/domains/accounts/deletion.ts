@@ -1,11 +1,11 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { onVehicleDeleted } from '../../on-vehicle-deleted.ts';
-import { removeAccountData, removeUniqueValues } from '../../store/account-data.ts';
-import { endKeysOf } from '../api-keys/use-cases.ts';
+import { vehicleDeletionHooks } from '../../assembly/vehicle-deletion.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { removeAccountData, removeUniqueValues } from '../../store/retention-policies.ts';
+import { revokeAllKeys } from '../api-keys/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
-import { forgetCustomer } from '../billing/use-cases.ts';
+import { deleteCustomer } from '../billing/use-cases.ts';
 import { removeMediaOf } from '../media/removal.ts';
 import { forgetDevices } from '../partners/use-cases.ts';
 import { revokeSessionsOfAccount } from '../sessions/use-cases.ts';
@@ -14,10 +14,10 @@ import { endSharesOfUser } from '../sharing/use-cases.ts';
 import { disableUsers } from '../users/use-cases.ts';
 import { endVehicles } from '../vehicles/changes.ts';
 import { removeWebhooksOfUser } from '../webhooks/use-cases.ts';
-import { tellStandingChanged, visibleAccount } from './manage.ts';
+import { findVisibleAccount, publishStatusChanged } from './commands.ts';
 import type { Account } from './schema.ts';
-import { accountsMadeBy, findDeleted, noteEnd, updateAccount } from './store.ts';
-import { removeUploadsOf } from './uploads.ts';
+import { childAccountIds, findDeleted, setDeletionStep, updateAccount } from './store.ts';
+import { removeAccountUploads } from './uploads.ts';
 
 /**
  * Deletes an account, by its owner or from above. From now on it is there for nobody: sessions, keys and links end at once, vehicles and what goes on with them
@@ -29,57 +29,57 @@ export async function deleteAccount(
   id: number,
   expectedVersion?: number,
 ): Promise<Account | null> {
-  const account = await visibleAccount(deps.records, caller, id);
+  const account = await findVisibleAccount(deps.records, caller, id);
   if (account === null) return null;
   if (id === caller.accountId && caller.role !== 'owner')
     throw new AppError('permission_denied', 'An account is deleted by its owner, or from above.');
-  if ((await accountsMadeBy(deps.records, [id])).length > 0)
+  if ((await childAccountIds(deps.records, [id])).length > 0)
     throw new AppError('in_use', 'There are accounts below this one: they have to be deleted first.');
   if ((await updateAccount(deps.records, id, { deletedAt: new Date() }, expectedVersion)) === null) return null;
   for (const accountId of new Set([caller.accountId, id]))
     await audit(deps, { ...caller, accountId }, 'accounts.delete', { type: 'accounts', id });
-  await closeAccount(deps, id);
-  void endAccount(deps, account).catch((error: unknown) =>
+  await revokeAccountAccess(deps, id);
+  void cleanUpAccount(deps, account).catch((error: unknown) =>
     deps.log.error({ err: error, accountId: id }, 'a deleted account could not be ended: a sweep does that'),
   );
   return account;
 }
 
 /** What lets anybody in ends. */
-async function closeAccount(deps: Deps, accountId: number): Promise<void> {
-  await endKeysOf(deps, { accountId });
+async function revokeAccountAccess(deps: Deps, accountId: number): Promise<void> {
+  await revokeAllKeys(deps, { accountId });
   await revokeSessionsOfAccount(deps, { accountId });
   await endLinksOfAccount(deps, { accountId });
-  await tellStandingChanged(deps, accountId);
+  await publishStatusChanged(deps, accountId);
 }
 
 /** Ends all that goes on by itself; every step may be done again. */
-async function endAccount(deps: Deps, { _id: accountId }: Account): Promise<void> {
-  await closeAccount(deps, accountId);
+async function cleanUpAccount(deps: Deps, { _id: accountId }: Account): Promise<void> {
+  await revokeAccountAccess(deps, accountId);
   for (const userId of await disableUsers(deps.records, { accountId })) {
     await endSharesOfUser(deps, userId);
     await removeWebhooksOfUser(deps, { accountId }, userId);
   }
-  await endVehicles(deps, { accountId }, onVehicleDeleted(deps));
+  await endVehicles(deps, { accountId }, vehicleDeletionHooks(deps));
   await removeAccountData(deps.database, accountId, 'at once');
-  await noteEnd(deps.records, accountId, { isEnded: true });
+  await setDeletionStep(deps.records, accountId, { isEnded: true });
 }
 
 /** Ends what a process that died has left of deleted accounts, and removes personal fields of those deleted long enough ago. */
-export async function sweepDeletedAccounts(deps: Deps, now = new Date()): Promise<void> {
-  for (const account of await findDeleted(deps.records, 'not ended')) await endAccount(deps, account);
+export async function processDeletedAccounts(deps: Deps, now = new Date()): Promise<void> {
+  for (const account of await findDeleted(deps.records, 'not ended')) await cleanUpAccount(deps, account);
   const before = new Date(now.getTime() - deps.config.ERASURE_DAYS * 86_400_000);
   for (const account of await findDeleted(deps.records, { before })) await eraseAccount(deps, account, now);
 }
 
 async function eraseAccount(deps: Deps, { _id: id }: Account, now: Date): Promise<void> {
   const { database, records } = deps;
-  const isGone = [await removeUploadsOf(deps, id), await removeMediaOf(deps, { accountId: id })];
+  const areDeleted = [await removeAccountUploads(deps, id), await removeMediaOf(deps, { accountId: id })];
   await removeAccountData(database, id, 'in time');
-  await forgetCustomer({ database }, { accountId: id });
+  await deleteCustomer({ database }, { accountId: id });
   await forgetDevices({ database }, { accountId: id });
   await removeUniqueValues(database, 'accounts', [id]);
-  await noteEnd(records, id, { name: 'Deleted account', city: null, country: null });
+  await setDeletionStep(records, id, { name: 'Deleted account', city: null, country: null });
   // Clips and pictures that can not be removed now are tried again by the next sweep.
-  if (isGone.every(Boolean)) await noteEnd(records, id, { erasedAt: now });
+  if (areDeleted.every(Boolean)) await setDeletionStep(records, id, { erasedAt: now });
 }

@@ -12,13 +12,13 @@ import {
   sortParameter,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { toApiKeyResponse } from './responses.ts';
 import { createKeyBody, keySchema, newKeySchema } from './schema.ts';
-import { shownKey } from './shown.ts';
-import { endKey, listKeys, makeKey } from './use-cases.ts';
+import { createKeyAsCaller, listKeys, revokeKeyById } from './use-cases.ts';
 
 // The bearer token alone, so that the first key can be made.
 const access = { credentials: 'bearer', permission: 'administration' } as const;
@@ -38,10 +38,10 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     otherSuccesses: { 201: 'Made; `key` is shown only now.' },
     errors: { 409: 'The account has 20 keys.' },
     handle: async ({ body, context }) => {
-      const { key, record } = await makeKey(deps, callerOf(context), body);
+      const { key, record } = await createKeyAsCaller(deps, getCaller(context), body);
       return new Reply(
         201,
-        { data: { ...shownKey(record), key } },
+        { data: { ...toApiKeyResponse(record), key } },
         { Location: `/api/api-keys/${record._id}`, 'Cache-Control': 'no-store' },
       );
     },
@@ -57,11 +57,11 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     response: pageOf(keySchema),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listKeys(deps.records, callerOf(context), {
+      const { items, total } = await listKeys(deps.records, getCaller(context), {
         sorting: readSorting(query.sort),
         paging,
       });
-      return pageEnvelope({ items: items.map(shownKey), total }, paging);
+      return pageEnvelope({ items: items.map(toApiKeyResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -75,9 +75,9 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     response: oneOf(keySchema),
     errors: otherVersion,
     handle: async ({ params, context }) => {
-      const key = await endKey(deps, callerOf(context), params.id, expectedVersion(context));
+      const key = await revokeKeyById(deps, getCaller(context), params.id, expectedVersion(context));
       if (key === null) throw new AppError('not_found', 'There is no such API key.');
-      return { data: shownKey(key) };
+      return { data: toApiKeyResponse(key) };
     },
   }),
 ];

@@ -6,14 +6,14 @@ const digits = 6;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /** A secret of 160 bits (RFC 4226, section 4), in base32. */
-export const newTotpSecret = (): string => base32(randomBytes(20));
+export const generateTotpSecret = (): string => encodeBase32(randomBytes(20));
 
-export function base32(bytes: Buffer): string {
+export function encodeBase32(bytes: Buffer): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   return (bits.match(/.{1,5}/g) ?? []).map((five) => alphabet[Number.parseInt(five.padEnd(5, '0'), 2)]).join('');
 }
 
-export function fromBase32(text: string): Buffer {
+export function decodeBase32(text: string): Buffer {
   const bits = text
     .split('')
     .map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0'))
@@ -22,15 +22,15 @@ export function fromBase32(text: string): Buffer {
 }
 
 /** The code of one step (RFC 4226, section 5.3). */
-export function totpCode(secret: string, step: number, length = digits): string {
+export function computeTotpCode(secret: string, step: number, length = digits): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
-  const mac = createHmac('sha1', fromBase32(secret)).update(counter).digest();
+  const mac = createHmac('sha1', decodeBase32(secret)).update(counter).digest();
   const offset = (mac.at(-1) ?? 0) & 0x0f;
   return String((mac.readUInt32BE(offset) & 0x7fff_ffff) % 10 ** length).padStart(length, '0');
 }
 
-export const stepOf = (now: Date): number => Math.floor(now.getTime() / 1000 / stepSeconds);
+export const toTotpStep = (now: Date): number => Math.floor(now.getTime() / 1000 / stepSeconds);
 
 /**
  * The step that a code is of, or null. A step of tolerance both ways for clocks and slow fingers (RFC 6238, section 5.2); steps up to `lastStep` are spent: a
@@ -38,12 +38,12 @@ export const stepOf = (now: Date): number => Math.floor(now.getTime() / 1000 / s
  */
 export function matchTotp(secret: string, code: string, now: Date, lastStep: number): number | null {
   if (!/^\d{6}$/.test(code)) return null;
-  const current = stepOf(now);
+  const current = toTotpStep(now);
   for (const step of [current, current - 1, current + 1])
-    if (step > lastStep && timingSafeEqual(Buffer.from(totpCode(secret, step)), Buffer.from(code))) return step;
+    if (step > lastStep && timingSafeEqual(Buffer.from(computeTotpCode(secret, step)), Buffer.from(code))) return step;
   return null;
 }
 
 /** What authenticator apps read from a QR code. */
-export const otpauthUrl = (secret: string, account: string): string =>
+export const createOtpauthUrl = (secret: string, account: string): string =>
   `otpauth://totp/${encodeURIComponent(`Fleet platform:${account}`)}?secret=${secret}&issuer=${encodeURIComponent('Fleet platform')}`;

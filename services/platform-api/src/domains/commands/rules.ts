@@ -1,7 +1,7 @@
 import type { CommandType, ParamsOf } from './params.ts';
 
 /** May be sent again when nobody has answered: what they do twice is what they do once (platform-contract.md, section 24). */
-const idempotent: ReadonlySet<CommandType> = new Set<CommandType>([
+const repeatableTypes: ReadonlySet<CommandType> = new Set<CommandType>([
   'wakeup',
   'live_stop',
   'resource_list',
@@ -11,9 +11,9 @@ const idempotent: ReadonlySet<CommandType> = new Set<CommandType>([
   'set_parameters',
 ]);
 
-export const isRepeatable = (type: CommandType): boolean => idempotent.has(type);
+export const isRepeatable = (type: CommandType): boolean => repeatableTypes.has(type);
 
-export const maxAttemptsOf = (type: CommandType): number => (isRepeatable(type) ? 10 : 1);
+export const maxAttempts = (type: CommandType): number => (isRepeatable(type) ? 10 : 1);
 
 /** Firmware upgrade, server change, factory reset (platform-contract.md, section 2.1). */
 const criticalControls = new Set([1, 2, 5]);
@@ -30,7 +30,7 @@ export function isCritical(type: CommandType, params: Readonly<Record<string, un
 }
 
 /** How an attempt ended, as the queue sees it. */
-export type Ending =
+export type AttemptResult =
   /** The terminal has answered. */
   | {
       readonly kind: 'answered';

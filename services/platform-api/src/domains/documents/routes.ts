@@ -9,13 +9,13 @@ import {
   type RequestContext,
   readPaging,
 } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { isForm, readForm } from '../../http/forms.ts';
-import { idParams } from '../../schemas.ts';
-import { documentShown, extractBody, extractResult, listDocumentsQuery, mimeTypes } from './schema.ts';
-import { deleteDocument, listDocuments, readDocument, readFile, shownDocument } from './stored.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { isForm, parseForm } from '../../platform/forms.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { deleteDocument, listDocuments, readDocument, readFile, toDocumentResponse } from './document-files.ts';
+import { documentResponse, extractBody, extractResult, listDocumentsQuery, mimeTypes } from './schema.ts';
 import { extractDocument } from './use-cases.ts';
 
 /** A form's fields are text. */
@@ -24,7 +24,7 @@ async function readBody(bytes: Buffer, context: RequestContext): Promise<unknown
     if (bytes.length === 0) throw new AppError('validation_failed', 'A body is required.');
     return parseJsonBody(bytes);
   }
-  const { fields, files } = await readForm(bytes, context);
+  const { fields, files } = await parseForm(bytes, context);
   const { store, ...others } = fields;
   const file = files.find(({ name }) => name === 'file');
   return {
@@ -60,7 +60,7 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
       503: 'No engine that reads text from pictures is configured, or it is busy.',
     },
     handle: async ({ body, context }) => ({
-      data: await extractDocument(deps, callerOf(context), body, context.signal),
+      data: await extractDocument(deps, getCaller(context), body, context.signal),
     }),
   }),
   ...storedRoutes(deps),
@@ -78,11 +78,11 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     query: listDocumentsQuery,
-    response: pageOf(documentShown),
+    response: pageOf(documentResponse),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listDocuments(deps, callerOf(context), query, paging);
-      return pageEnvelope({ items: items.map(shownDocument), total }, paging);
+      const { items, total } = await listDocuments(deps, getCaller(context), query, paging);
+      return pageEnvelope({ items: items.map(toDocumentResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -93,9 +93,9 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(documentShown),
+    response: oneOf(documentResponse),
     handle: async ({ params, context }) => ({
-      data: shownDocument(await readDocument(deps, callerOf(context), params.id)),
+      data: toDocumentResponse(await readDocument(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -108,7 +108,7 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     contentType: [...mimeTypes],
     handle: async ({ params, context }) => {
-      const { content, mimeType } = await readFile(deps, callerOf(context), params.id);
+      const { content, mimeType } = await readFile(deps, getCaller(context), params.id);
       const extension = mimeType.split('/')[1] ?? '';
       context.response
         .set('Cache-Control', 'private, no-store')
@@ -125,10 +125,10 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a file that was kept',
     tags,
     params: idParams,
-    response: oneOf(documentShown),
+    response: oneOf(documentResponse),
     errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: shownDocument(await deleteDocument(deps, callerOf(context), params.id, expectedVersion(context))),
+      data: toDocumentResponse(await deleteDocument(deps, getCaller(context), params.id, expectedVersion(context))),
     }),
   }),
 ];

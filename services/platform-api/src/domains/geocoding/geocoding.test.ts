@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { loadConfig } from '../../config.ts';
+import { loadConfig } from '../../assembly/config.ts';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '@fleet/storage';
 import type { Position } from '../../geometry/positions.ts';
 import type { MapServices } from '../../maps/map-services.ts';
-import type { Scope } from '../../store/account-records.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import type { Geofence } from '../geofences/schema.ts';
 import { contains } from '../geofences/shapes.ts';
 import { cachedAddress, placeKey } from './store.ts';

@@ -1,8 +1,8 @@
 import { oneOf } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import {
   geocodeQuery,
   placeShown,
@@ -33,7 +33,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     query: reverseQuery,
     response: oneOf(reverseShown),
     handle: async ({ query, context }) => ({
-      data: await reverseGeocode(deps, callerOf(context), [query.latitude, query.longitude], query.language),
+      data: await reverseGeocode(deps, getCaller(context), [query.latitude, query.longitude], query.language),
     }),
   }),
   platformRoute({
@@ -46,7 +46,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     bucket,
     query: geocodeQuery,
     response: listOf(placeShown),
-    handle: async ({ query, context }) => ({ data: await geocode(deps, callerOf(context), query) }),
+    handle: async ({ query, context }) => ({ data: await geocode(deps, getCaller(context), query) }),
   }),
   platformRoute({
     method: 'get',
@@ -57,7 +57,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     bucket,
     query: suggestQuery,
     response: listOf(suggestionShown),
-    handle: async ({ query, context }) => ({ data: await suggestAddresses(deps, callerOf(context), query) }),
+    handle: async ({ query, context }) => ({ data: await suggestAddresses(deps, getCaller(context), query) }),
   }),
   platformRoute({
     method: 'get',
@@ -69,6 +69,6 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     query: routeQuery,
     response: oneOf(routeResultShown),
     errors: { 404: 'There is no such vehicle, it has no position yet, or there is no such address.' },
-    handle: async ({ query, context }) => ({ data: await generateRoute(deps, callerOf(context), query) }),
+    handle: async ({ query, context }) => ({ data: await generateRoute(deps, getCaller(context), query) }),
   }),
 ];

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { oneOfWords, text } from '../../fields.ts';
 import { profiles } from '../../maps/providers.ts';
-import { nullable, recordId, time } from '../../schemas.ts';
+import { stringEnum, text } from '../../platform/fields.ts';
+import { nullable, recordId, time } from '../../platform/schemas.ts';
 
 const latitude = Type.Number({ minimum: -90, maximum: 90 });
 const longitude = Type.Number({ minimum: -180, maximum: 180 });
@@ -62,7 +62,7 @@ export const routeQuery = Type.Object({
   latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Of the destination.' })),
   longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Of the destination.' })),
   address: Type.Optional(text(2, 200, { description: 'The destination, in the place of its position.' })),
-  profile: Type.Optional(oneOfWords(profiles, { description: 'Default: car.' })),
+  profile: Type.Optional(stringEnum(profiles, { description: 'Default: car.' })),
   alternatives: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 2, default: 0, description: 'Other ways beside the best one, at most.' }),
   ),
@@ -142,7 +142,7 @@ const way = {
   duration_seconds: Type.Integer(),
   polyline: Type.String({ description: 'Precision 5.' }),
   coordinates: Type.Array(pair),
-  path_source: oneOfWords(['provider', 'straight_line'], {
+  path_source: stringEnum(['provider', 'straight_line'], {
     description: 'straight_line: no roads were known, so distance and time are estimates.',
   }),
 };

@@ -1,9 +1,9 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import type { OwnPlace } from '../../maps/embedded/embedded-geocoder.ts';
 import { plusCodeOf } from '../../maps/embedded/plus-codes.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { geofencePlaces, geofencesAt } from '../geofences/look-ups.ts';
 import { lastLocation } from '../realtime/look-ups.ts';
 import { routePlaces } from '../routes/look-ups.ts';

@@ -1,5 +1,5 @@
-import type { Conditions, Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import type { Filter, Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { groupTree } from '../vehicle-groups/links.ts';
 import type { GroupTree } from '../vehicle-groups/rules.ts';
 import type { VehicleGroup } from '../vehicle-groups/schema.ts';
@@ -22,7 +22,7 @@ export class Holders {
     this.#isPart = isPart;
   }
 
-  static async read(deps: { readonly records: Records }, scope: Scope): Promise<Holders> {
+  static async read(deps: { readonly records: RecordStore }, scope: Scope): Promise<Holders> {
     const [vehicles, tree] = await Promise.all([accountVehicles(deps, scope), groupTree(deps, scope)]);
     return new Holders(vehicles, tree);
   }
@@ -54,7 +54,7 @@ export class Holders {
   }
 
   /** Geofences that hold for at least one of the vehicles. */
-  where(vehicleIds: readonly number[]): Conditions {
+  where(vehicleIds: readonly number[]): Filter {
     const wanted = new Set(vehicleIds);
     const found = this.vehicles.filter(({ _id }) => wanted.has(_id));
     if (found.length === 0) return { _id: { $in: [] } };

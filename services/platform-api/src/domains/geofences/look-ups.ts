@@ -1,7 +1,7 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Position } from '../../geometry/positions.ts';
-import type { Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { Holders } from './holders.ts';
 import type { Geofence } from './schema.ts';
 import { contains, middleOf } from './shapes.ts';
@@ -10,13 +10,13 @@ import { visiblePart } from './visibility.ts';
 
 /** What other domains ask of geofences, and tell them. */
 
-type Store = { readonly records: Records };
+type Store = { readonly records: RecordStore };
 
 /** Those of the ids that are geofences of the account. */
 export const ownGeofenceIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
   ids.length === 0
     ? []
-    : (await geofencesIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+    : (await geofencesIn(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
 /** Which geofences hold for which vehicles of an account. Vehicles with the same geofences share one list. */
 export async function geofencesByVehicle(deps: Store, scope: Scope): Promise<Map<number, readonly Geofence[]>> {
@@ -62,7 +62,7 @@ export async function geofencePlaces(
   caller: Caller,
 ): Promise<{ readonly id: number; readonly name: string; readonly position: Position }[]> {
   const where = await visiblePart(deps, caller);
-  const found = await geofencesIn(deps.records).parts(caller, ['name', 'type', 'points', 'bounds'], where);
+  const found = await geofencesIn(deps.records).project(caller, ['name', 'type', 'points', 'bounds'], where);
   return found.map((geofence) => ({ id: geofence._id, name: geofence.name, position: middleOf(geofence) }));
 }
 

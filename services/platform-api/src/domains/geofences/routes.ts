@@ -8,10 +8,10 @@ import {
   Reply,
   readPaging,
 } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
 import { createGeofenceBody, geofenceShown, listGeofencesQuery, updateGeofenceBody } from './schema.ts';
 import { createGeofence, deleteGeofence, listGeofences, readGeofence, updateGeofence } from './use-cases.ts';
 
@@ -34,7 +34,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(geofenceShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listGeofences(deps, callerOf(context), query, paging), paging);
+      return pageEnvelope(await listGeofences(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -53,7 +53,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
       409: 'The account has as many geofences as it may have.',
     },
     handle: async ({ body, context }) => {
-      const geofence = await createGeofence(deps, callerOf(context), body);
+      const geofence = await createGeofence(deps, getCaller(context), body);
       return new Reply(201, { data: geofence }, { Location: `/api/geofences/${geofence.id}` });
     },
   }),
@@ -66,7 +66,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: oneOf(geofenceShown),
     handle: async ({ params, context }) =>
-      orNotFound(await readGeofence(deps, callerOf(context), params.id), params.id),
+      orNotFound(await readGeofence(deps, getCaller(context), params.id), params.id),
   }),
   platformRoute({
     method: 'put',
@@ -82,7 +82,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     errors: { 404: missing, ...otherVersion },
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
-      return orNotFound(await updateGeofence(deps, callerOf(context), params.id, body, version), params.id);
+      return orNotFound(await updateGeofence(deps, getCaller(context), params.id, body, version), params.id);
     },
   }),
   platformRoute({
@@ -96,7 +96,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     errors: otherVersion,
     handle: async ({ params, context }) => {
       const version = expectedVersion(context);
-      return orNotFound(await deleteGeofence(deps, callerOf(context), params.id, version), params.id);
+      return orNotFound(await deleteGeofence(deps, getCaller(context), params.id, version), params.id);
     },
   }),
 ];

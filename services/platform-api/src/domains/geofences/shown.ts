@@ -1,7 +1,7 @@
-import { pairs } from '../../coordinates.ts';
-import { shownAttributes } from '../../fields.ts';
-import { bboxOf } from '../../geometry/bounds.ts';
-import { shownRecord } from '../../schemas.ts';
+import { formatBbox } from '../../geometry/bounds.ts';
+import { toPairs } from '../../platform/coordinates.ts';
+import { parseAttributes } from '../../platform/fields.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
 import type { AccountVehicle } from '../vehicles/assignments.ts';
 import type { Geofence, GeofenceShown, SyncState } from './schema.ts';
 import { geometryOf } from './shapes.ts';
@@ -20,10 +20,10 @@ export const shownGeofence = (
     readonly named: { readonly vehicles: number[]; readonly groups: number[] };
   },
 ): GeofenceShown => ({
-  ...shownRecord(geofence),
+  ...toRecordResponse(geofence),
   name: geofence.name,
   type: geofence.type,
-  coordinates: pairs(geofence.points),
+  coordinates: toPairs(geofence.points),
   radius_m: geofence.radiusM,
   width_m: geofence.widthM,
   color: geofence.color,
@@ -34,10 +34,10 @@ export const shownGeofence = (
   schedule: geofence.schedule,
   ...named,
   push_to_terminal: geofence.pushToTerminal,
-  attributes: shownAttributes(geofence.attributes),
+  attributes: parseAttributes(geofence.attributes),
   terminal_sync: geofence.pushToTerminal ? syncOf(geofence, vehicles) : {},
   area_m2: geofence.areaM2,
-  bbox: bboxOf(geofence.bounds),
+  bbox: formatBbox(geofence.bounds),
   geojson: {
     type: 'Feature',
     geometry: geometryOf(geofence),
@@ -45,7 +45,7 @@ export const shownGeofence = (
       id: geofence._id,
       name: geofence.name,
       type: geofence.type,
-      ...(geofence.radiusM === null ? {} : { center: pairs(geofence.points)[0], radius_m: geofence.radiusM }),
+      ...(geofence.radiusM === null ? {} : { center: toPairs(geofence.points)[0], radius_m: geofence.radiusM }),
       ...(geofence.widthM === null ? {} : { width_m: geofence.widthM }),
     },
   },

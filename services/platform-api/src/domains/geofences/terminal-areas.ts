@@ -13,7 +13,7 @@ import {
   setRoute,
   unencodableInGbk,
 } from '@fleet/jt808';
-import { pairs } from '../../coordinates.ts';
+import { toPairs } from '../../platform/coordinates.ts';
 import type { Geofence } from './schema.ts';
 
 /** The kinds of areas that a terminal keeps apart, each with ids of its own. */
@@ -63,7 +63,7 @@ const largestId = 0xffff_ffff;
  */
 export function terminalArea(geofence: Geofence, edition: Edition): TerminalArea | null {
   if (geofence.schedule !== null || geofence._id > largestId) return null;
-  const points = pairs(geofence.points);
+  const points = toPairs(geofence.points);
   if (geofence.type === 'corridor') return corridor(geofence, points, edition);
   const signs = signsOf(points);
   if (signs === null) return null;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Edition } from '@fleet/jt808';
 import { type Collection, type Database, readDevice, readDevices } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { Holders } from './holders.ts';
 import type { Geofence, SyncState } from './schema.ts';
 import { geofencesIn } from './store.ts';

@@ -1,13 +1,13 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { bboxAt } from '../../coordinates.ts';
-import type { Deps } from '../../deps.ts';
-import { requireAll } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
-import { type Change, type Conditions, matching } from '../../store/account-records.ts';
-import { writeToVersion } from '../../store/again.ts';
-import { insertWithin } from '../../store/limits.ts';
+import { parseBboxParameter } from '../../platform/coordinates.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound } from '../../platform/fields.ts';
+import { type Change, type Filter, substringFilter } from '../../store/account-repository.ts';
+import { updateWithVersion } from '../../store/optimistic-retry.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
 import { dropGeofenceFromGroups, ownGroupIds } from '../vehicle-groups/links.ts';
@@ -41,21 +41,16 @@ export async function listGeofences(
   return { items: await shownGeofences(deps, items, holders), total };
 }
 
-async function filtersOf(
-  deps: Parts,
-  caller: Caller,
-  query: ListGeofencesQuery,
-  holders: Holders,
-): Promise<Conditions[]> {
-  const filters = [matching(query.query, ['name', 'description'])];
+async function filtersOf(deps: Parts, caller: Caller, query: ListGeofencesQuery, holders: Holders): Promise<Filter[]> {
+  const filters = [substringFilter(query.query, ['name', 'description'])];
   if (query.type !== undefined) filters.push({ type: query.type });
   if (query.vehicle_id !== undefined) filters.push(holders.where(await ownIds(deps, caller, [query.vehicle_id])));
-  if (query.bbox !== undefined) filters.push(touching(bboxAt(query.bbox)));
+  if (query.bbox !== undefined) filters.push(touching(parseBboxParameter(query.bbox)));
   return filters;
 }
 
 /** Areas whose bounds meet a rectangle; both may cross the date line. */
-const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Conditions => ({
+const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Filter => ({
   'bounds.minLat': { $lte: maxLat },
   'bounds.maxLat': { $gte: minLat },
   $or: [-360, 0, 360].map((turn) => ({
@@ -81,7 +76,7 @@ export async function createGeofence(
   checkDwell(fields);
   await checkLinks(deps, caller, fields);
   const geofences = geofencesIn(deps.records);
-  const made = await insertWithin(
+  const made = await insertWithinQuota(
     deps.database,
     {
       name: `geofences of account ${caller.accountId}`,
@@ -103,7 +98,7 @@ export const updateGeofence = (
   body: GeofenceBody,
   expectedVersion: number | undefined,
 ): Promise<GeofenceShown | null> =>
-  writeToVersion(expectedVersion, async () => {
+  updateWithVersion(expectedVersion, async () => {
     const geofences = geofencesIn(deps.records);
     const known = await geofences.find(caller, id);
     if (known === null) return null;
@@ -148,8 +143,8 @@ async function checkLinks(
 ): Promise<void> {
   const newVehicles = vehicles.filter((id) => !known.vehicles.includes(id));
   const newGroups = groups.filter((id) => !known.groups.includes(id));
-  if (newVehicles.length > 0) requireAll('vehicle', newVehicles, await ownVehicleIds(deps, caller, newVehicles));
-  if (newGroups.length > 0) requireAll('group', newGroups, await ownGroupIds(deps, caller, newGroups));
+  if (newVehicles.length > 0) assertAllFound('vehicle', newVehicles, await ownVehicleIds(deps, caller, newVehicles));
+  if (newGroups.length > 0) assertAllFound('group', newGroups, await ownGroupIds(deps, caller, newGroups));
 }
 
 /** Removes a geofence, also from groups; the geofence as it was, or null. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { UploadRecord } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type SweepTurn, sweepTurn } from '../../store/sweep-turn.ts';
-import { sweepOnce } from '../../sweeper.ts';
+import { createJobSlice, type JobSlice } from '../../jobs/job-slice.ts';
+import { runDueJobs } from '../../jobs/scheduler.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
@@ -48,13 +48,13 @@ const areThere = async (media: readonly Media[]): Promise<boolean[]> =>
   Promise.all(media.map(async ({ _id }) => (await findMedia(world.records, _id)) !== null));
 
 /** A turn that is over behind so many changes. */
-function turnOf(changes: number, from: number): SweepTurn {
+function turnOf(changes: number, from: number): JobSlice {
   let asked = 0;
   return { from, isOver: () => (asked += 1) >= changes };
 }
 
 /** Takes turns of so many changes until all is done: how many that took. */
-async function turnsUntilDone(changes: number, sweep: (turn: SweepTurn) => Promise<number | null>): Promise<number> {
+async function turnsUntilDone(changes: number, sweep: (turn: JobSlice) => Promise<number | null>): Promise<number> {
   let next: number | null = 1;
   for (let turns = 1; turns < 100; turns += 1) {
     next = await sweep(turnOf(changes, next));
@@ -85,14 +85,14 @@ describe('a backlog of files', () => {
     const old = [await keep(vehicle, { receivedAt }), await keep(vehicle, { receivedAt })];
     const stopped = new AbortController();
     stopped.abort();
-    await removeOldMedia(world.deps, sweepTurn(1, stopped.signal));
+    await removeOldMedia(world.deps, createJobSlice(1, stopped.signal));
     expect((await areThere(old)).filter(Boolean)).toHaveLength(1);
     let others = 0;
     const list = [
-      { name: 'old media of a test', everyMs: 1, takeTurn: () => removeOldMedia(world.deps, turnOf(1, 1)) },
+      { name: 'old media of a test', everyMs: 1, runSlice: () => removeOldMedia(world.deps, turnOf(1, 1)) },
       { name: 'another of a test', everyMs: 1, run: async () => (others += 1) },
     ];
-    await sweepOnce(world.deps, list);
+    await runDueJobs(world.deps, list);
     expect([(await areThere(old)).filter(Boolean).length, others]).toEqual([0, 1]);
   });
 

@@ -9,8 +9,8 @@ import {
   upstreamUnreachable,
 } from '@fleet/service-kit';
 import { UploadRecords } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
 import { sharedVehicle } from '../sharing/use-cases.ts';
 import { findAnywhere } from '../users/use-cases.ts';
@@ -44,8 +44,8 @@ export async function openFile(deps: FileDeps, id: number, query: FileQuery, con
 /** What was shown some hours ago may have been taken back since. */
 async function requireViewer({ records }: FileDeps, media: Media, userId: number): Promise<void> {
   const user = await findAnywhere(records, userId);
-  const isThere = user !== null && !user.disabled && (await isLetIn(records, user.accountId));
-  if (isThere && mayViewVideo(user) && (await isLetIn(records, media.accountId))) {
+  const isThere = user !== null && !user.disabled && (await isAccountActive(records, user.accountId));
+  if (isThere && mayViewVideo(user) && (await isAccountActive(records, media.accountId))) {
     if (user.accountId === media.accountId || user.role === 'superadmin') return;
     const share = await sharedVehicle({ records }, { userId }, media.vehicleId);
     if (share?.accountId === media.accountId && share.permissions.includes('history_video')) return;

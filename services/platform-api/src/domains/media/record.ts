@@ -1,6 +1,6 @@
-import type { Deps } from '../../deps.ts';
 import { tellLive } from '../../events/live.ts';
-import type { NewRecord } from '../../store/records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { NewRecord } from '../../store/record-store.ts';
 import { linkMedia } from '../notifications/media.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type RemovalParts, removeMedia } from './removal.ts';

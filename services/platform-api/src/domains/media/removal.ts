@@ -1,8 +1,8 @@
 import { callUseCase, removeMediaFile } from '@fleet/bus';
 import { UploadRecords } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
-import { type SweepTurn, wholeSweep } from '../../store/sweep-turn.ts';
+import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import { removeUpload } from '../accounts/uploads.ts';
 import { unlinkMedia } from '../notifications/media.ts';
 import type { FilePlace, Media, MediaRemoval } from './schema.ts';
@@ -84,7 +84,7 @@ export const removeCopy = (
  */
 export async function settleRemovals(
   parts: RemovalParts,
-  { from, isOver }: SweepTurn = wholeSweep,
+  { from, isOver }: JobSlice = unlimited,
 ): Promise<number | null> {
   const [away, tried, failed] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (;;) {

@@ -1,8 +1,8 @@
 import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
-import { type Caller, callerOf } from '../../access/caller.ts';
+import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams, vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { openFile } from './open-file.ts';
 import { fileQuery, listMediaQuery, mediaBody, mediaShown } from './schema.ts';
 import { shownMedia } from './shown.ts';
@@ -27,7 +27,7 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(mediaShown),
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
-      const caller = callerOf(context);
+      const caller = getCaller(context);
       const { items, total } = await listMedia(deps, caller, params.vehicleId, query, paging);
       const urlOf = urlsFor(deps, caller.userId);
       return pageEnvelope({ items: items.map((media) => shownMedia(media, urlOf)), total }, paging);
@@ -44,7 +44,7 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(mediaShown),
     errors: otherVersion,
     handle: async ({ params, body, context }) => {
-      const caller = callerOf(context);
+      const caller = getCaller(context);
       const changed = await changeProtection(deps, caller, params.id, body, expectedVersion(context));
       return { data: shownMedia(changed, urlOfKey(deps, caller)) };
     },
@@ -59,7 +59,7 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(mediaShown),
     errors: { 409: 'The file is protected.', ...otherVersion },
     handle: async ({ params, context }) => {
-      const caller = callerOf(context);
+      const caller = getCaller(context);
       const removed = await deleteMedia(deps, caller, params.id, expectedVersion(context));
       return { data: shownMedia(removed, urlOfKey(deps, caller)) };
     },

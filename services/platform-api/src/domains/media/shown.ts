@@ -1,9 +1,9 @@
-import { shownRecord } from '../../schemas.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
 import type { Media, MediaShown } from './schema.ts';
 
 /** A file as it is told of to many: its URL is made for each who sees it. */
 export const toldMedia = (media: Media): Omit<MediaShown, 'url'> => ({
-  ...shownRecord(media),
+  ...toRecordResponse(media),
   capture_id: media.captureId,
   video_id: media.clip?.uploadId ?? null,
   vehicle_id: media.vehicleId,

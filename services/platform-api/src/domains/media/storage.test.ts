@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { wholeSweep } from '../../store/sweep-turn.ts';
+import { unlimited } from '../../jobs/job-slice.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
@@ -136,7 +136,7 @@ describe('files of which the time has come', () => {
     const gone = await keep({ receivedAt: old });
     const kept = [await keep({ receivedAt: old, protected: true }), await keep({ receivedAt: new Date(nowMs) })];
     const theirs = await keep({ receivedAt: old }, other);
-    expect(await removeOldMedia(world.deps, wholeSweep, nowMs)).toBeNull();
+    expect(await removeOldMedia(world.deps, unlimited, nowMs)).toBeNull();
     expect(await listed()).toEqual(kept.map(({ _id }) => _id).toSorted(upwards));
     expect(pod.removed).toContain(gone.file?.fileId);
     expect(await listed(other)).toEqual([theirs._id]);
@@ -154,7 +154,7 @@ describe('files of which the time has come', () => {
     await settleRemovals(world.deps);
     expect(pod.removed).toContain(media.file?.fileId);
     expect(await findRemoval(world.deps.database, media.mediaKey)).toMatchObject({ doneAt: expect.any(Date) });
-    expect(await forgetOldRemovals(world.deps, wholeSweep, Date.now() + 9 * dayMs)).toBeNull();
+    expect(await forgetOldRemovals(world.deps, unlimited, Date.now() + 9 * dayMs)).toBeNull();
     expect(await findRemoval(world.deps.database, media.mediaKey)).toBeNull();
   });
 
@@ -236,7 +236,7 @@ describe('files of which the time has come', () => {
     expect(pod.removed).not.toContain(media.file?.fileId);
     expect(await findMedia(world.records, media._id)).toMatchObject({ protected: false });
     expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
-    await removeOldMedia(world.deps, wholeSweep, Date.now() + 31 * dayMs);
+    await removeOldMedia(world.deps, unlimited, Date.now() + 31 * dayMs);
     expect(pod.removed).toContain(media.file?.fileId);
     expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
   });

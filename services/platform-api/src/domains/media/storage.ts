@@ -1,6 +1,6 @@
-import type { Deps } from '../../deps.ts';
 import { raiseHappenings } from '../../events/parts.ts';
-import { type SweepTurn, wholeSweep } from '../../store/sweep-turn.ts';
+import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { type RemovalParts, removeUnprotected } from './removal.ts';
@@ -37,10 +37,7 @@ export async function recount(parts: StorageParts, vehicle: Vehicle): Promise<vo
 }
 
 /** Counts the files of all vehicles anew; answers the vehicle to go on with, or null where all is done. */
-export async function recountAll(
-  parts: StorageParts,
-  { from, isOver }: SweepTurn = wholeSweep,
-): Promise<number | null> {
+export async function recountAll(parts: StorageParts, { from, isOver }: JobSlice = unlimited): Promise<number | null> {
   for (let after = from - 1; ; ) {
     const page = await usageAfter(parts.database, after, vehiclesAtOnce);
     if (page.length === 0) return null;

@@ -1,5 +1,5 @@
 import { AppError, signQuery, verifyQuery } from '@fleet/service-kit';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../assembly/config.ts';
 import type { FileQuery } from './schema.ts';
 
 /** URLs of media and downloads open for so long (platform-contract.md, section 4). */

@@ -1,9 +1,9 @@
 import { AppError, type PageItems, type Paging, requireVersion, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import type { Conditions } from '../../store/account-records.ts';
-import { readMoment } from '../../times.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
+import type { Filter } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { sharedVehicle } from '../sharing/use-cases.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
@@ -24,12 +24,12 @@ export async function listMedia(
   paging: Paging,
 ): Promise<PageItems<Media>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'history_video');
-  const sorting = sortingOf(query.sort, { taken_at: 'takenAt', received_at: 'receivedAt' });
+  const sorting = toSorting(query.sort, { taken_at: 'takenAt', received_at: 'receivedAt' });
   return listOfVehicle(deps.records, vehicle, { where: conditionsOf(query), sorting, paging });
 }
 
-function conditionsOf({ channel_id: channelId, kind, ...query }: ListMediaQuery): Conditions {
-  const [from, to] = [readMoment(query.from, 'from'), readMoment(query.to, 'to')];
+function conditionsOf({ channel_id: channelId, kind, ...query }: ListMediaQuery): Filter {
+  const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
   const between = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) };
   return {
     ...(channelId === undefined ? {} : { channelId }),

@@ -1,8 +1,8 @@
 import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
 import {
   clearDatabaseBody,
   clearedShown,
@@ -36,7 +36,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     otherSuccesses: { 201: 'Created; `Location` is the path of the device.' },
     errors: { 409: 'Another mining device has this number.' },
     handle: async ({ body, context }) => {
-      const device = shownMiningDevice(await createMiningDevice(deps, callerOf(context), body));
+      const device = shownMiningDevice(await createMiningDevice(deps, getCaller(context), body));
       return new Reply(201, { data: device }, { Location: `/api/mining-devices/${device.id}` });
     },
   }),
@@ -52,7 +52,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(miningDeviceShown),
     handle: async ({ body, context }) => {
       const paging = readPaging({ page: body.page ?? 1, limit: body.limit });
-      const { items, total } = await listMiningDevices(deps, callerOf(context), body, paging);
+      const { items, total } = await listMiningDevices(deps, getCaller(context), body, paging);
       return pageEnvelope({ items: items.map((device) => shownMiningDevice(device)), total }, paging);
     },
   }),
@@ -65,7 +65,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: oneOf(miningDeviceShown),
     handle: async ({ params, context }) => ({
-      data: shownMiningDevice(await readMiningDevice(deps, callerOf(context), params.id)),
+      data: shownMiningDevice(await readMiningDevice(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -80,7 +80,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     errors: otherVersion,
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
-      return { data: shownMiningDevice(await updateMiningDevice(deps, callerOf(context), params.id, body, version)) };
+      return { data: shownMiningDevice(await updateMiningDevice(deps, getCaller(context), params.id, body, version)) };
     },
   }),
   platformRoute({
@@ -94,7 +94,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     errors: otherVersion,
     handle: async ({ params, context }) => {
       const version = expectedVersion(context);
-      return { data: shownMiningDevice(await deleteMiningDevice(deps, callerOf(context), params.id, version)) };
+      return { data: shownMiningDevice(await deleteMiningDevice(deps, getCaller(context), params.id, version)) };
     },
   }),
   platformRoute({
@@ -106,6 +106,6 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'administration' },
     body: clearDatabaseBody,
     response: oneOf(clearedShown),
-    handle: async ({ body, context }) => ({ data: await clearDatabase(deps, callerOf(context), body) }),
+    handle: async ({ body, context }) => ({ data: await clearDatabase(deps, getCaller(context), body) }),
   }),
 ];

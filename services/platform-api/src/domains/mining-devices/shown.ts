@@ -1,19 +1,19 @@
-import { shownAttributes } from '../../fields.ts';
-import { shownRecord, shownTime } from '../../schemas.ts';
+import { parseAttributes } from '../../platform/fields.ts';
+import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import { shownLocation } from '../realtime/shown.ts';
 import type { MiningDevice, MiningDeviceShown } from './schema.ts';
 
 export const shownMiningDevice = (device: MiningDevice, nowMs = Date.now()): MiningDeviceShown => ({
-  ...shownRecord(device),
+  ...toRecordResponse(device),
   imei: device.recordedImei,
   vehicle_no: device.vehicleNo,
   permit_no: device.permitNo,
   site: device.site,
   owner_name: device.ownerName,
   status: device.status,
-  attributes: shownAttributes(device.attributes),
-  last_seen: shownTime(device.lastSeen),
+  attributes: parseAttributes(device.attributes),
+  last_seen: formatTime(device.lastSeen),
   last_location: shownPosition(device, nowMs),
   data_count: device.dataCount,
 });

@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { type KnownAddress, knownAddress } from '../geocoding/look-ups.ts';
 import { placeOf, type ToRaise } from './content.ts';
 

@@ -1,7 +1,7 @@
 import { terminalKey } from '@fleet/jt808';
 import { readDevice } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { shownAttributes } from '../../fields.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseAttributes } from '../../platform/fields.ts';
 import { findVehicleByImei } from '../vehicles/store.ts';
 import { mergeAttributes } from './amend.ts';
 import type { Notification } from './schema.ts';
@@ -23,7 +23,7 @@ export async function confirmAtTerminal(
   notification: Notification,
   requestId: string,
 ): Promise<Notification> {
-  const attributes = shownAttributes(notification.attributes);
+  const attributes = parseAttributes(notification.attributes);
   const { bit } = attributes;
   if (attributes['terminal_confirmed'] === true || notification.type === 'unknown_alarm') return notification;
   if (typeof bit !== 'number' || !confirmedBits.has(bit)) return notification;

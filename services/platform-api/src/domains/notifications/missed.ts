@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { Notification } from './schema.ts';
 import { findAfter, findSince, type VisibleNotifications } from './store.ts';
 

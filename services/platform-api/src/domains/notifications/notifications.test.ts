@@ -1,7 +1,7 @@
 import { type LiveEvent, listenFor, liveEvents } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import type { NewAccountRecord } from '../../store/account-records.ts';
+import type { NewAccountRecord } from '../../store/account-repository.ts';
 import { type Answer, type Client, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import type { AuditEntry } from '../audit/schema.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { defaultTypes, requireKnownTypes } from './rules.ts';

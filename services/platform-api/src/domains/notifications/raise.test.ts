@@ -5,7 +5,7 @@ import { until } from '../../../../../libs/service-kit/src/testing/server-proces
 import { MapServices } from '../../maps/map-services.ts';
 import { componentsOf } from '../../maps/providers.ts';
 import type { Raised } from '../../rules/rule.ts';
-import { Records } from '../../store/records.ts';
+import { RecordStore } from '../../store/record-store.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
 import type { Account } from '../accounts/schema.ts';
 import { keepAddress } from '../geocoding/store.ts';
@@ -285,7 +285,7 @@ describe('a crash', () => {
   const cases = [1, 2, 3, 4].flatMap((nth) => [[nth, false] as const, [nth, true] as const]);
   it.each(cases)('at write %i (done already: %s) loses nothing and doubles nothing', async (nth, isAfter) => {
     const database = dying(nth, isAfter);
-    const mortal = new Notifications({ ...world.deps, database, records: new Records(database) });
+    const mortal = new Notifications({ ...world.deps, database, records: new RecordStore(database) });
     const items = [sos(), sos(), sos()];
     await expect(mortal.raise(items)).rejects.toThrow('died');
     mortal.stop();

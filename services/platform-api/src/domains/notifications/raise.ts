@@ -10,10 +10,10 @@ import {
   StoredPublisher,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { Amended } from '../../rules/rule.ts';
 import { AgedCache } from '../../senders/aged-cache.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { vehicleStates } from '../vehicles/states.ts';
 import { ownersOfVehicles } from '../vehicles/store.ts';
 import { addressOf } from './addresses.ts';
@@ -182,7 +182,7 @@ export class Notifications {
   async #areLetIn(notifications: readonly Notification[]): Promise<ReadonlyMap<number, boolean>> {
     const { records } = this.#parts;
     const ids = [...new Set(notifications.map(({ accountId }) => accountId))];
-    const known = ids.map(async (id) => [id, await this.#letIn.get(id, () => isLetIn(records, id))] as const);
+    const known = ids.map(async (id) => [id, await this.#letIn.get(id, () => isAccountActive(records, id))] as const);
     return new Map(await Promise.all(known));
   }
 

@@ -1,9 +1,9 @@
 import { terminalKey } from '@fleet/jt808';
 import { type Collection, type Database, findByIds, insertNew } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { removeGently, writeGently } from '../../store/gentle-writes.ts';
-import type { RecordFields, Records } from '../../store/records.ts';
-import type { SweepTurn } from '../../store/sweep-turn.ts';
+import type { JobSlice } from '../../jobs/job-slice.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { RecordFields, RecordStore } from '../../store/record-store.ts';
+import { deleteInBatches, writeThrottled } from '../../store/throttled-writes.ts';
 import type { Notification } from './schema.ts';
 
 /** A notification before it is on record. */
@@ -66,7 +66,7 @@ interface Claim {
   readonly isOwn: boolean;
 }
 
-async function claim(records: Records, keys: readonly string[], now: Date): Promise<Claim[]> {
+async function claim(records: RecordStore, keys: readonly string[], now: Date): Promise<Claim[]> {
   if (keys.length === 0) return [];
   const ids = await records.nextIds(collectionName, keys.length);
   const values = keys.map((key, at) => ({ _id: claimOf(key), recordId: ids[at] as number, takenAt: now }));
@@ -84,13 +84,13 @@ async function claim(records: Records, keys: readonly string[], now: Date): Prom
 }
 
 /** The ids of what is on record, or about to be, by dedupe key. */
-export async function claimed(records: Records, keys: readonly string[]): Promise<Map<string, number>> {
+export async function claimed(records: RecordStore, keys: readonly string[]): Promise<Map<string, number>> {
   const ids = new Map(keys.map((key) => [claimOf(key), key]));
   const found = await findByIds(records.uniqueValues, [...ids.keys()]);
   return new Map(found.map((each) => [ids.get(each._id) as string, each.recordId]));
 }
 
-async function findRecorded(records: Records, ids: readonly number[]): Promise<Map<number, Notification>> {
+async function findRecorded(records: RecordStore, ids: readonly number[]): Promise<Map<number, Notification>> {
   const found = await findByIds(records.collection<Notification>(collectionName), ids);
   return new Map(found.map((each) => [each._id, each]));
 }
@@ -126,7 +126,7 @@ const removedAtOnce = 1_000;
 /** Removes them; answers where to go on, or null where all is done. */
 export async function sweepTimes(
   database: Database,
-  { from, isOver }: SweepTurn,
+  { from, isOver }: JobSlice,
   nowMs = Date.now(),
 ): Promise<number | null> {
   const times = timesIn(database);
@@ -138,8 +138,8 @@ export async function sweepTimes(
       .toArray();
   const remove = (some: readonly Pick<TakenTime, '_id'>[]): Promise<void> => {
     const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
-    return writeGently(database, times, removals, () => false);
+    return writeThrottled(database, times, removals, () => false);
   };
   // What was removed is found no more: the next turn goes on by itself.
-  return (await removeGently(find, remove, isOver)) ? null : from;
+  return (await deleteInBatches(find, remove, isOver)) ? null : from;
 }

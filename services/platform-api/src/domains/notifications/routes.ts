@@ -1,9 +1,9 @@
 import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams, vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { readPreferences as readUserPreferences } from '../preferences/use-cases.ts';
 import { readPreferences, type WantedNotifications, writePreferences } from './preferences.ts';
 import { registerPushToken, removePushTokens } from './push-tokens.ts';
@@ -43,8 +43,8 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(notificationShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listAll(deps, callerOf(context), query, paging);
-      return pageEnvelope({ items: await shownNotifications(deps, callerOf(context), items), total }, paging);
+      const { items, total } = await listAll(deps, getCaller(context), query, paging);
+      return pageEnvelope({ items: await shownNotifications(deps, getCaller(context), items), total }, paging);
     },
   }),
   platformRoute({
@@ -56,7 +56,7 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     response: Type.Object({ data: Type.Array(typeShown) }),
     handle: async ({ context }) => {
-      const { language } = (await readUserPreferences(deps, callerOf(context))).values;
+      const { language } = (await readUserPreferences(deps, getCaller(context))).values;
       return { data: notificationKinds.map((kind) => shownKind(kind, language)) };
     },
   }),
@@ -71,8 +71,8 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(notificationShown),
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listOfVehicle(deps, callerOf(context), params.vehicleId, query, paging);
-      return pageEnvelope({ items: await shownNotifications(deps, callerOf(context), items), total }, paging);
+      const { items, total } = await listOfVehicle(deps, getCaller(context), params.vehicleId, query, paging);
+      return pageEnvelope({ items: await shownNotifications(deps, getCaller(context), items), total }, paging);
     },
   }),
   platformRoute({
@@ -88,8 +88,8 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(notificationShown),
     handle: async ({ params, body, context }) => {
       const options = { note: body.note ?? null, requestId: context.requestId };
-      const acknowledged = await acknowledge(deps, callerOf(context), params.id, options);
-      const [shown] = await shownNotifications(deps, callerOf(context), [acknowledged]);
+      const acknowledged = await acknowledge(deps, getCaller(context), params.id, options);
+      const [shown] = await shownNotifications(deps, getCaller(context), [acknowledged]);
       return { data: shown as NotificationShown };
     },
   }),
@@ -107,7 +107,7 @@ const preferenceRoutes = (deps: Deps): PlatformRoute[] => [
     body: preferencesBody,
     response: oneOf(preferencesShown),
     handle: async ({ params: { vehicleId }, body, context }) => ({
-      data: shownPreferences(vehicleId, await writePreferences(deps, callerOf(context), vehicleId, body)),
+      data: shownPreferences(vehicleId, await writePreferences(deps, getCaller(context), vehicleId, body)),
     }),
   }),
   platformRoute({
@@ -119,7 +119,7 @@ const preferenceRoutes = (deps: Deps): PlatformRoute[] => [
     params: vehicleIdParams,
     response: oneOf(preferencesShown),
     handle: async ({ params: { vehicleId }, context }) => ({
-      data: shownPreferences(vehicleId, await readPreferences(deps, callerOf(context), vehicleId)),
+      data: shownPreferences(vehicleId, await readPreferences(deps, getCaller(context), vehicleId)),
     }),
   }),
 ];
@@ -142,7 +142,7 @@ const pushTokenRoute = (deps: Deps): PlatformRoute =>
     body: pushTokenBody,
     response: oneOf(pushTokenShown),
     handle: async ({ body, context }) => {
-      const caller = callerOf(context);
+      const caller = getCaller(context);
       const token =
         body.push_token === ''
           ? await removePushTokens(deps, caller, body.device_id ?? null)

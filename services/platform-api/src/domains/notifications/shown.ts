@@ -1,5 +1,5 @@
-import { shownAttributes } from '../../fields.ts';
-import { shownRecord, shownTime } from '../../schemas.ts';
+import { parseAttributes } from '../../platform/fields.ts';
+import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import type { Notification, NotificationShown } from './schema.ts';
 import { textsOf } from './type-texts.ts';
 import { isOnByDefault, type NotificationKind } from './types.ts';
@@ -18,7 +18,7 @@ export type UrlOf = ((mediaId: number) => string) | null;
 
 /** A notification as the account itself is shown it; without files where nobody in particular looks. */
 export const shownNotification = (notification: Notification, urlOf: UrlOf = null): NotificationShown => ({
-  ...shownRecord(notification),
+  ...toRecordResponse(notification),
   title: notification.title,
   description: notification.description,
   notification_type: notification.type,
@@ -32,10 +32,10 @@ export const shownNotification = (notification: Notification, urlOf: UrlOf = nul
   category: notification.category,
   severity: notification.severity,
   address: notification.area ?? notification.address,
-  attributes: shownAttributes(notification.attributes),
+  attributes: parseAttributes(notification.attributes),
   media: urlOf === null ? [] : notification.media.map(({ id, kind }) => ({ id, kind, url: urlOf(id) })),
   backfilled: notification.backfilled,
-  acknowledged_at: shownTime(notification.acknowledgedAt),
+  acknowledged_at: formatTime(notification.acknowledgedAt),
   acknowledged_by: notification.acknowledgedBy,
 });
 

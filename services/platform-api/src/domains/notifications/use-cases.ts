@@ -1,10 +1,10 @@
 import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { may } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import { shownAttributes, sortingOf } from '../../fields.ts';
-import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
-import { readMoment } from '../../times.ts';
+import { isPermitted } from '../../access/roles.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseAttributes, toSorting } from '../../platform/fields.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
+import type { Filter, NewAccountRecord, Scope } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { mayViewVideo } from '../media/access.ts';
 import { urlsFor } from '../media/urls.ts';
@@ -50,7 +50,7 @@ export async function listOfVehicle(
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'notifications');
   const visible = { accountId: vehicle.accountId, ownVehicleIds: [vehicleId], sharedVehicleIds: [] };
   const where = { ...filtersOf(query), timestamp: timesOf(query, vehicle.timezone, nowMs) };
-  return listNotifications(deps.records, visible, { where, sorting: sortingOf(query.sort), paging });
+  return listNotifications(deps.records, visible, { where, sorting: toSorting(query.sort), paging });
 }
 
 /** The notifications of all vehicles that the caller is told of. */
@@ -67,7 +67,7 @@ export async function listAll(
     ...(between === undefined ? {} : { timestamp: between }),
   };
   const visible = await visibleNotifications(deps, caller);
-  return listNotifications(deps.records, visible, { where, sorting: sortingOf(query.sort), paging });
+  return listNotifications(deps.records, visible, { where, sorting: toSorting(query.sort), paging });
 }
 
 /** Notifications as the caller is shown them: without the driver and the geofence where their vehicle is only shared with the caller, and with pictures where the caller may see them. */
@@ -132,7 +132,7 @@ async function noteAcknowledgement(
     const attributes =
       note === null || note === ''
         ? before.attributes
-        : fittingAttributes({ ...shownAttributes(before.attributes), acknowledge_note: note });
+        : fittingAttributes({ ...parseAttributes(before.attributes), acknowledge_note: note });
     const change = { acknowledgedAt: new Date(), acknowledgedBy: caller.userId, attributes };
     const changed = await changeUnchanged(records, before, change);
     if (changed !== null) return changed;
@@ -148,7 +148,7 @@ async function requireAcknowledger(deps: Store, caller: Caller, notification: No
   const { accountId, vehicleId, _id } = notification;
   // The history of an own vehicle that is gone stays.
   const isOwn = accountId === caller.accountId && caller.role !== 'driver';
-  if (isOwn && !may(caller.role, 'commands'))
+  if (isOwn && !isPermitted(caller.role, 'commands'))
     throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
   if (isOwn) return;
   const [visible] = await visibleVehicles(deps, caller, [vehicleId]);
@@ -179,7 +179,7 @@ async function ownVehicleIds(deps: Store, caller: Caller): Promise<number[]> {
   return seen.filter(({ access }) => access === 'owner').map(({ vehicle }) => vehicle._id);
 }
 
-function filtersOf({ type, severity }: { type?: string; severity?: string }): Conditions {
+function filtersOf({ type, severity }: { type?: string; severity?: string }): Filter {
   const types = type
     ?.split(',')
     .map((each) => each.trim())
@@ -191,7 +191,7 @@ function filtersOf({ type, severity }: { type?: string; severity?: string }): Co
   };
 }
 
-function timesOf(query: VehicleListQuery, timeZone: string, nowMs: number): Conditions {
+function timesOf(query: VehicleListQuery, timeZone: string, nowMs: number): Filter {
   const between = betweenOf(query);
   if (between !== undefined && query.record_date !== undefined)
     throw new AppError('conflicting_parameters', 'The parameter record_date excludes from and to.');
@@ -201,8 +201,8 @@ function timesOf(query: VehicleListQuery, timeZone: string, nowMs: number): Cond
   return { $gte: fromMs, $lt: toMs };
 }
 
-function betweenOf(query: { from?: string; to?: string }): Conditions | undefined {
-  const [from, to] = [readMoment(query.from, 'from'), readMoment(query.to, 'to')];
+function betweenOf(query: { from?: string; to?: string }): Filter | undefined {
+  const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
   if (from === undefined && to === undefined) return undefined;
   return {
     ...(from === undefined ? {} : { $gte: from.getTime() }),

@@ -1,5 +1,5 @@
 import { fleetChanged, listenFor } from '@fleet/bus';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { WantedNotifications } from './preferences.ts';
 import { defaultTypes } from './rules.ts';
 import type { VehiclePreferences } from './schema.ts';

@@ -1,7 +1,7 @@
 import type { Outcome } from '@fleet/bus';
 import { ShortCache } from '@fleet/service-kit';
-import type { Config } from '../../config.ts';
-import type { Deps } from '../../deps.ts';
+import type { Config } from '../../assembly/config.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { miningDeviceByImei } from '../mining-devices/ingestion.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { PartnerDevices } from './devices-store.ts';

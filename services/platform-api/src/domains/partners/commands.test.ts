@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
-import { stepOf, totpCode } from '../auth/totp.ts';
+import { computeTotpCode, toTotpStep } from '../auth/totp.ts';
 import type { Partner } from './schema.ts';
 
 jest.setTimeout(60_000);
@@ -400,8 +400,10 @@ describe('the command level of a partner', () => {
     const secret = String(prepared.data['secret']);
     // The code of the step before counts until this step ends.
     await until(() => Date.now() % 30_000 < 20_000);
-    const step = stepOf(new Date());
-    expect(await client.post('/api/auth/totp', { code: totpCode(secret, step - 1) })).toMatchObject({ status: 200 });
+    const step = toTotpStep(new Date());
+    expect(await client.post('/api/auth/totp', { code: computeTotpCode(secret, step - 1) })).toMatchObject({
+      status: 200,
+    });
     const { id } = await partner({});
     const change = (more: object) => client.put(`/api/partners/${id}`, { command_level: 'critical', ...more });
     const required = { status: 401, body: { code: 'two_factor_required' } };
@@ -410,6 +412,6 @@ describe('the command level of a partner', () => {
     expect(await client.post('/api/partners', { name: 'Hub', command_level: 'none' })).toMatchObject(required);
     expect((await owner.get(`/api/partners/${id}`)).data).toMatchObject({ command_level: 'standard' });
     expect(await client.put(`/api/partners/${id}`, { name: 'Renamed' })).toMatchObject({ status: 200 });
-    expect((await change({ code: totpCode(secret, step) })).data).toMatchObject({ command_level: 'critical' });
+    expect((await change({ code: computeTotpCode(secret, step) })).data).toMatchObject({ command_level: 'critical' });
   });
 });

@@ -10,9 +10,9 @@ import {
   verifyPartner,
 } from '@fleet/bus';
 import { AppError, type Running } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
-import { commandTypes, readParams } from '../commands/params.ts';
+import { commandTypes, parseParams } from '../commands/params.ts';
 import { queueForVehicle } from '../commands/use-cases.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { recordedDevice } from './channels.ts';
@@ -53,7 +53,7 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
       const level = await levelFor(deps, command);
       const vehicle = level === null ? null : await vehicleByImei(deps.records, command.imei);
       if (level === null || vehicle === null || vehicle.accountId !== command.accountId) return { commandId: null };
-      if (!levelAllows(level, isCriticalForPartner(type, readParams(type, params)))) {
+      if (!levelAllows(level, isCriticalForPartner(type, parseParams(type, params)))) {
         await noted(deps, command, 'partners.command_refused', { imei: command.imei, type, command_level: level });
         throw new AppError('permission_denied', "The partner's command_level does not allow this command.");
       }

@@ -1,8 +1,8 @@
 import type { PartnerHeartbeat, PartnerPosition, PartnerReport } from '@fleet/bus';
 import { AppError, invalid, parseJsonBody, type RequestContext } from '@fleet/service-kit';
-import { callerIfAny } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
+import { findCaller } from '../../access/caller.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import {
   ingestedId,
   isMiningDevice,
@@ -114,7 +114,7 @@ async function store<T extends { readonly timestamp: number }>(
 
 /** The two platform headers, which the guard has checked, or the token of the body. */
 async function senderOf({ records, limits }: Parts, body: PushBody, context: RequestContext): Promise<Sender> {
-  const caller = callerIfAny(context);
+  const caller = findCaller(context);
   if (caller !== undefined) {
     await limits.consume('partner', `key:${caller.keyId ?? 0}`, context);
     return { accountId: caller.accountId, partnerId: null, imeiPrefixes: [] };

@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { AddressGuard, type GuardVerdict } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../assembly/config.ts';
 import { type HubAnswer, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
 import { partnerInstructionOf } from './instruction.ts';
 

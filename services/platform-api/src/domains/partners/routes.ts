@@ -8,12 +8,12 @@ import {
   type Route,
   readPaging,
 } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import { readJsonOrForm } from '../../http/forms.ts';
-import { idParams, shownRecord } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { parseJsonOrForm } from '../../platform/forms.ts';
+import { idParams, toRecordResponse } from '../../platform/schemas.ts';
 import { commandLevelOf } from './command-level.ts';
 import { pushHeartbeats, pushPositions } from './ingest.ts';
 import { vendorError } from './rules.ts';
@@ -34,7 +34,7 @@ const tags = ['Partners'];
 const administration = { permission: 'administration' } as const;
 
 const shownPartner = (partner: Partner) => ({
-  ...shownRecord(partner),
+  ...toRecordResponse(partner),
   name: partner.name,
   imei_prefixes: [...partner.imeiPrefixes],
   ip_allowlist: [...partner.ipAllowlist],
@@ -59,8 +59,8 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     response: pageOf(partnerShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listPartners(deps, callerOf(context), {
-        sorting: sortingOf(query.sort, { created_at: 'createdAt' }),
+      const { items, total } = await listPartners(deps, getCaller(context), {
+        sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
       return pageEnvelope({ items: items.map(shownPartner), total }, paging);
@@ -82,7 +82,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
       409: 'The account has as many partners as it may have.',
     },
     handle: async ({ body, context }) => {
-      const { partner, token } = await createPartner(deps, callerOf(context), body);
+      const { partner, token } = await createPartner(deps, getCaller(context), body);
       return new Reply(
         201,
         { data: { ...shownPartner(partner), token } },
@@ -100,7 +100,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: oneOf(partnerShown),
     handle: async ({ params, context }) => ({
-      data: shownPartner(await readPartner(deps, callerOf(context), params.id)),
+      data: shownPartner(await readPartner(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -116,7 +116,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     response: oneOf(partnerShown),
     errors: { ...otherVersion, 401: unauthorized },
     handle: async ({ params, body, context }) => ({
-      data: shownPartner(await updatePartner(deps, callerOf(context), params.id, body, expectedVersion(context))),
+      data: shownPartner(await updatePartner(deps, getCaller(context), params.id, body, expectedVersion(context))),
     }),
   }),
   platformRoute({
@@ -130,7 +130,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     response: oneOf(partnerShown),
     errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: shownPartner(await deletePartner(deps, callerOf(context), params.id, expectedVersion(context))),
+      data: shownPartner(await deletePartner(deps, getCaller(context), params.id, expectedVersion(context))),
     }),
   }),
 ];
@@ -147,7 +147,7 @@ const ingest = {
   body: pushBody,
   bodyTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
   bodyLimitBytes: 2 * 1024 * 1024,
-  readBody: async (bytes, context) => (await readJsonOrForm(bytes, context)) ?? {},
+  readBody: async (bytes, context) => (await parseJsonOrForm(bytes, context)) ?? {},
   renderError: vendorError,
   response: pushAnswer,
   errors: {

@@ -10,7 +10,7 @@ import {
   telemetrySubject,
 } from '@fleet/bus';
 import { AppError, type Logger } from '@fleet/service-kit';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../assembly/config.ts';
 
 /** A report of a device by its canonical number. */
 export interface DeviceReport {

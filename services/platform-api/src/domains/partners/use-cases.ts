@@ -9,12 +9,12 @@ import {
   type Sorting,
 } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { given } from '../../fields.ts';
-import type { Scope } from '../../store/account-records.ts';
-import { insertWithin } from '../../store/limits.ts';
-import type { Records } from '../../store/records.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { omitUndefined } from '../../platform/fields.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
 import { authorizeLevelChange, commandLevelOf } from './command-level.ts';
 import { PartnerDevices } from './devices-store.ts';
@@ -42,7 +42,7 @@ export async function createPartner(
   const token = newToken();
   const credentials = { tokenSha256: tokenHash(token), hint: token.slice(-4) };
   const fields = { name, imeiPrefixes, ipAllowlist, ...credentials, ...channel, commandLevel };
-  const partner = await insertWithin(
+  const partner = await insertWithinQuota(
     deps.database,
     {
       name: `partners of account ${caller.accountId}`,
@@ -75,7 +75,7 @@ export async function updatePartner(
   checkNetworks(ipAllowlist ?? []);
   const channel = await channelOf(deps, caller, body, before);
   await authorizeLevelChange(deps, caller, { from: commandLevelOf(before), to: commandLevel }, body.code);
-  const change = { ...given({ name, imeiPrefixes, ipAllowlist, commandLevel }), ...channel };
+  const change = { ...omitUndefined({ name, imeiPrefixes, ipAllowlist, commandLevel }), ...channel };
   const partner = await partnersIn(deps.records).update(caller, id, change, expectedVersion);
   if (partner === null) throw notFound(id);
   deps.partnerChannels.forget();
@@ -140,15 +140,19 @@ export async function deletePartner(
 }
 
 /** The partner that a token stands for, or null; with an address only where it may come from there. */
-export async function partnerOf(records: Records, token: string, address?: string): Promise<Partner | null> {
+export async function partnerOf(records: RecordStore, token: string, address?: string): Promise<Partner | null> {
   if (token === '' || token.length > 256) return null;
   return partnerOfHash(records, tokenHash(token), address);
 }
 
 /** The same by the SHA-256 of the token, which is all that leaves device-api. Guessing at hashes is hopeless, so their comparison tells nothing by its time. */
-export async function partnerOfHash(records: Records, tokenSha256: string, address?: string): Promise<Partner | null> {
+export async function partnerOfHash(
+  records: RecordStore,
+  tokenSha256: string,
+  address?: string,
+): Promise<Partner | null> {
   const partner = await findPartnerByToken(records, tokenSha256);
-  if (partner === null || !(await isLetIn(records, partner.accountId))) return null;
+  if (partner === null || !(await isAccountActive(records, partner.accountId))) return null;
   return address === undefined || isAddressAllowed(partner.ipAllowlist, address) ? partner : null;
 }
 

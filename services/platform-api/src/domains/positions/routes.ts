@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { RequestContext } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { vehicleIdParams } from '../../platform/schemas.ts';
 import { csvFile, gpxFile, type HistoryFile } from './export.ts';
 import { historyShown, locationsQuery, tripShown, tripsQuery } from './schema.ts';
 import { type History, locationsOf, tripsOf } from './use-cases.ts';
@@ -26,7 +26,7 @@ export const positionRoutes = (deps: Deps): PlatformRoute[] => [
     response: historyShown,
     contentType: ['application/json', 'application/gpx+xml', 'text/csv'],
     handle: async ({ params, query, context }) => {
-      const history = await locationsOf(deps, callerOf(context), params.vehicleId, query);
+      const history = await locationsOf(deps, getCaller(context), params.vehicleId, query);
       if (query.format === 'json') return shownHistory(history);
       await sendFile(context, fileOf(history, query.format), history.nextFromMs);
       return undefined;
@@ -44,7 +44,7 @@ export const positionRoutes = (deps: Deps): PlatformRoute[] => [
     query: tripsQuery,
     response: Type.Object({ data: Type.Array(tripShown) }),
     handle: async ({ params, query, context }) => ({
-      data: await tripsOf(deps, callerOf(context), params.vehicleId, query),
+      data: await tripsOf(deps, getCaller(context), params.vehicleId, query),
     }),
   }),
 ];

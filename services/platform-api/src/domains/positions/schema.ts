@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { nullable, recordId, time } from '../../schemas.ts';
-import { timeParameter } from '../../times.ts';
+import { nullable, recordId, time } from '../../platform/schemas.ts';
+import { timeParameter } from '../../platform/timestamps.ts';
 import type { LastLocation } from '../realtime/schema.ts';
 import { locationShown } from '../realtime/shown.ts';
 

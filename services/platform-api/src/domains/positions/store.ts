@@ -1,6 +1,6 @@
 import { terminalKey } from '@fleet/jt808';
 import { type Collection, type Database, findByIds, isDuplicateKey, tooLargeIn } from '@fleet/storage';
-import { writeGently } from '../../store/gentle-writes.ts';
+import { writeThrottled } from '../../store/throttled-writes.ts';
 import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
 import { pack, unpack } from './packing.ts';
 import type { Bucket, NewPoint, Point, VehicleDays, Window } from './schema.ts';
@@ -46,7 +46,7 @@ export async function appendPositions(
     const operations = [...buckets].map(([_id, { head, points }]) => ({
       updateOne: { filter: { _id }, update: { $set: { ...head, ...points } }, upsert: true },
     }));
-    return untilMade(() => writeGently(database, bucketsIn(database), operations, isUrgent));
+    return untilMade(() => writeThrottled(database, bucketsIn(database), operations, isUrgent));
   });
   for (const id of refused.keys()) bounds.fill(id);
   const points = [...refused.values()].reduce((sum, bucket) => sum + Object.keys(bucket.points).length, leftOut);
@@ -134,7 +134,7 @@ export async function removeDay(database: Database, known: VehicleDays, day: str
 /** One by one for the same reason. */
 async function removeBuckets(database: Database, ids: readonly string[]): Promise<void> {
   const operations = ids.map((_id) => ({ deleteOne: { filter: { _id } } }));
-  await writeGently(database, bucketsIn(database), operations, () => false);
+  await writeThrottled(database, bucketsIn(database), operations, () => false);
 }
 
 const dayIdOf = (imei: string, vehicleId: number, day: string): string => `${imei}:${vehicleId}:${day}`;
@@ -186,7 +186,7 @@ async function recordDays(
   const operations = [...vehicles].map(([_id, $set]) => ({
     updateOne: { filter: { _id }, update: { $set }, upsert: true },
   }));
-  await untilMade(() => writeGently(database, daysIn(database), operations, isUrgent));
+  await untilMade(() => writeThrottled(database, daysIn(database), operations, isUrgent));
   for (const key of added) known.add(key);
 }
 

@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { follow, isFix, placeOf } from './fixes.ts';
 import type { Point, Window } from './schema.ts';
 import { simplified } from './simplify.ts';

@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { isStateOf } from '../../telemetry/state.ts';
 import { readStates } from '../../telemetry/states.ts';
 import type { Vehicle } from '../vehicles/schema.ts';

@@ -1,8 +1,8 @@
 import { invalid } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { readMoment } from '../../times.ts';
-import { driverNames } from '../drivers/look-ups.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
+import { findDriverNames } from '../drivers/queries.ts';
 import { happenedTo } from '../notifications/counts.ts';
 import type { LocationShown } from '../realtime/shown.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -117,7 +117,7 @@ export async function tripsOf(
       : await happenedTo(deps, vehicle, { fromMs: first.startedAtMs, toMs: last.lastAtMs });
   const frame = frameOf(visible);
   const ids = [...new Set(trips.flatMap(({ driverId }) => (driverId === null ? [] : [driverId])))];
-  const names = frame.seesDrivers ? await driverNames(deps, vehicle, ids) : new Map<number, string>();
+  const names = frame.seesDrivers ? await findDriverNames(deps, vehicle, ids) : new Map<number, string>();
   return trips.map((trip) => shownTrip(trip, frame, { happened, driverNames: names }));
 }
 
@@ -150,8 +150,8 @@ const frameOf = ({ vehicle, access }: VisibleVehicle): HistoryFrame => ({
 
 /** The window that a query asks for: a day up to now, unless it says so. */
 function windowOf(query: { readonly from?: string; readonly to?: string }, nowMs: number): Window {
-  const toMs = readMoment(query.to, 'to')?.getTime() ?? nowMs;
-  const fromMs = readMoment(query.from, 'from')?.getTime() ?? toMs - dayMs;
+  const toMs = parseTimestamp(query.to, 'to')?.getTime() ?? nowMs;
+  const fromMs = parseTimestamp(query.from, 'from')?.getTime() ?? toMs - dayMs;
   if (fromMs > toMs) throw invalid([{ path: '/from', message: 'must not be after to' }]);
   if (toMs - fromMs > maxDays * dayMs)
     throw invalid([{ path: '/to', message: `must not be more than ${maxDays} days after from` }]);

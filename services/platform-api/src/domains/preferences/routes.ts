@@ -1,16 +1,16 @@
 import { expectedVersion, oneOf, otherVersion } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { shownRecord } from '../../schemas.ts';
-import type { RecordFields } from '../../store/records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
+import type { RecordFields } from '../../store/record-store.ts';
 import { configBody, configShown, preferencesBody, preferencesShown } from './schema.ts';
 import { readConfig, readPreferences, writeConfig, writePreferences } from './use-cases.ts';
 
 const tags = ['Preferences'];
 
 const shown = <T extends object>({ record, values }: { record: RecordFields; values: T }) => ({
-  data: { ...shownRecord(record), ...values },
+  data: { ...toRecordResponse(record), ...values },
 });
 
 export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
@@ -21,7 +21,7 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     summary: "The caller's preferences",
     tags,
     response: oneOf(preferencesShown),
-    handle: async ({ context }) => shown(await readPreferences(deps, callerOf(context))),
+    handle: async ({ context }) => shown(await readPreferences(deps, getCaller(context))),
   }),
   platformRoute({
     method: 'put',
@@ -38,7 +38,7 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
       409: 'Others change the record all the time.',
     },
     handle: async ({ body, context }) =>
-      shown(await writePreferences(deps, callerOf(context), body, expectedVersion(context))),
+      shown(await writePreferences(deps, getCaller(context), body, expectedVersion(context))),
   }),
   platformRoute({
     method: 'get',
@@ -48,7 +48,7 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'administration' },
     response: oneOf(configShown),
-    handle: async ({ context }) => shown(await readConfig(deps, callerOf(context))),
+    handle: async ({ context }) => shown(await readConfig(deps, getCaller(context))),
   }),
   platformRoute({
     method: 'put',
@@ -61,6 +61,6 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(configShown),
     errors: { ...otherVersion, 409: 'Others change the record all the time.' },
     handle: async ({ body, context }) =>
-      shown(await writeConfig(deps, callerOf(context), body, expectedVersion(context))),
+      shown(await writeConfig(deps, getCaller(context), body, expectedVersion(context))),
   }),
 ];

@@ -1,5 +1,5 @@
 import { AppError } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { LastLocation } from './schema.ts';
 import { readLastLocations } from './store.ts';
 

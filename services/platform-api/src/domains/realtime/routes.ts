@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { text } from '../../fields.ts';
-import { nullable, recordId } from '../../schemas.ts';
-import { timeParameter } from '../../times.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { text } from '../../platform/fields.ts';
+import { nullable, recordId } from '../../platform/schemas.ts';
+import { timeParameter } from '../../platform/timestamps.ts';
 import { locationShown } from './shown.ts';
 import { imeisOfVehicles, latestLocations } from './use-cases.ts';
 import { makeWebsocketToken, websocketTokenSeconds, websocketUrl } from './websocket-tokens.ts';
@@ -30,7 +30,7 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ context }) => {
       context.response.set('Cache-Control', 'no-store');
       return {
-        token: await makeWebsocketToken(deps.redis, callerOf(context)),
+        token: await makeWebsocketToken(deps.redis, getCaller(context)),
         expires_in: websocketTokenSeconds,
         ws_url: websocketUrl(deps.config),
       };
@@ -54,7 +54,7 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
       ),
     }),
     response: Type.Array(locationShown),
-    handle: ({ query, context }) => latestLocations(deps, callerOf(context), query),
+    handle: ({ query, context }) => latestLocations(deps, getCaller(context), query),
   }),
   platformRoute({
     method: 'get',
@@ -75,6 +75,6 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
         { title: 'VehicleNumber' },
       ),
     ),
-    handle: ({ query, context }) => imeisOfVehicles(deps, callerOf(context), query),
+    handle: ({ query, context }) => imeisOfVehicles(deps, getCaller(context), query),
   }),
 ];

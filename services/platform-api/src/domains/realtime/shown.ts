@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { oneOfWords } from '../../fields.ts';
-import { nullable, recordId } from '../../schemas.ts';
+import { stringEnum } from '../../platform/fields.ts';
+import { nullable, recordId } from '../../platform/schemas.ts';
 import { stateOf } from './rules.ts';
 import { type LastLocation, vehicleStates } from './schema.ts';
 
@@ -24,8 +24,8 @@ export const locationShown = Type.Object(
     alarms: Type.Array(Type.String()),
     driver_id: nullable(recordId),
     address: nullable(Type.String()),
-    state: oneOfWords(vehicleStates),
-    source: oneOfWords(['jt808', 'partner']),
+    state: stringEnum(vehicleStates),
+    source: stringEnum(['jt808', 'partner']),
     backfilled: Type.Boolean(),
     timestamp: Type.Integer({ description: "The terminal's time, milliseconds since 1970." }),
     server_timestamp: Type.Integer({ description: 'Milliseconds since 1970.' }),

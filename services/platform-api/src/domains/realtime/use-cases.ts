@@ -2,8 +2,8 @@ import { terminalKey } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
 import { readDevices } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { readMoment } from '../../times.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
 import { addressesOf } from '../geocoding/addresses.ts';
 import { normalVehicleNo } from '../vehicles/rules.ts';
 import { locationNow, presentOf, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
@@ -39,7 +39,7 @@ export async function latestLocations(
   query: { readonly imei?: string; readonly updated_since?: string; readonly address?: boolean },
   nowMs = Date.now(),
 ): Promise<LocationShown[]> {
-  const since = readMoment(query.updated_since, 'updated_since')?.getTime() ?? 0;
+  const since = parseTimestamp(query.updated_since, 'updated_since')?.getTime() ?? 0;
   const asked = query.imei === undefined ? null : askedImeis(query.imei);
   const seen = byImei(await visibleVehicles(deps, caller), asked);
   const found = await reported(deps, [...seen.keys()], nowMs);

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { AppError } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../assembly/config.ts';
 
 /** How long a token opens connections (platform-contract.md, section 16). */
 export const websocketTokenSeconds = 300;

@@ -1,9 +1,9 @@
 import { type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { requireAll, sortingOf } from '../../fields.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound, toSorting } from '../../platform/fields.ts';
 import { progressOf, type RouteState, routeRule } from '../../rules/routes/route-rule.ts';
-import type { Scope } from '../../store/account-records.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import { readStatesOfRedis } from '../../telemetry/states.ts';
 import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
@@ -58,8 +58,8 @@ export async function unlinkRoutes(
 
 async function checkBoth(deps: Parts, caller: Caller, vehicleId: number, ids: readonly number[]): Promise<void> {
   await ownVehicle(deps, caller, vehicleId);
-  const found = await routesIn(deps.records).parts(caller, [], { _id: { $in: [...ids] } });
-  requireAll(
+  const found = await routesIn(deps.records).project(caller, [], { _id: { $in: [...ids] } });
+  assertAllFound(
     'route',
     ids,
     found.map(({ _id }) => _id),
@@ -67,7 +67,7 @@ async function checkBoth(deps: Parts, caller: Caller, vehicleId: number, ids: re
 }
 
 async function linksOf({ records }: Parts, { accountId }: Scope, vehicleId: number): Promise<Links> {
-  const linked = await routesIn(records).parts({ accountId }, [], { vehicleIds: vehicleId });
+  const linked = await routesIn(records).project({ accountId }, [], { vehicleIds: vehicleId });
   return { vehicle_id: vehicleId, route_ids: linked.map(({ _id }) => _id).sort((a, b) => a - b) };
 }
 
@@ -84,7 +84,7 @@ export async function listLinkedRoutes(
   // Of a shared vehicle's routes the other account tells nothing.
   const { items, total } = await routesIn(deps.records).list(caller, {
     where: { vehicleIds: vehicleId },
-    sorting: sortingOf(sort, sortFields),
+    sorting: toSorting(sort, sortFields),
     paging,
   });
   const { imei } = vehicle;

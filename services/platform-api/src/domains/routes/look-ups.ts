@@ -1,16 +1,16 @@
 import type { Caller } from '../../access/caller.ts';
-import { pairs } from '../../coordinates.ts';
-import { boundsOf, overlap } from '../../geometry/bounds.ts';
+import { boundsOverlap, computeBounds } from '../../geometry/bounds.ts';
 import type { Position } from '../../geometry/positions.ts';
-import type { Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { toPairs } from '../../platform/coordinates.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { StoredRoute } from './schema.ts';
 import { routesIn } from './store.ts';
 import { visiblePart } from './visibility.ts';
 
 /** What other domains ask of routes, and tell them. */
 
-type Store = { readonly records: Records };
+type Store = { readonly records: RecordStore };
 
 /** A name on a route: its own, or a waypoint's. */
 export interface RoutePlace {
@@ -23,7 +23,7 @@ export interface RoutePlace {
 /** The names of the routes that the caller may see, and of their waypoints. */
 export async function routePlaces(deps: Store, caller: Caller): Promise<RoutePlace[]> {
   const where = await visiblePart(deps, caller);
-  const routes = await routesIn(deps.records).parts(caller, ['name', 'waypoints', 'points'], where);
+  const routes = await routesIn(deps.records).project(caller, ['name', 'waypoints', 'points'], where);
   return routes.flatMap(({ _id, name, waypoints, points }) => {
     const [latitude = 0, longitude = 0] = points;
     const named = waypoints.flatMap((waypoint, at): RoutePlace[] =>
@@ -49,20 +49,20 @@ export async function pathsNear(
   positions: readonly Position[],
   withinM: number,
 ): Promise<Position[][]> {
-  const around = boundsOf(positions, withinM);
-  const routes = await routesIn(records).parts({ accountId }, ['points', 'bounds'], {
+  const around = computeBounds(positions, withinM);
+  const routes = await routesIn(records).project({ accountId }, ['points', 'bounds'], {
     pathSource: { $ne: 'straight_line' },
     'bounds.minLat': { $lte: around.maxLat },
     'bounds.maxLat': { $gte: around.minLat },
   });
-  return routes.filter(({ bounds }) => overlap(bounds, around)).map(({ points }) => pairs(points));
+  return routes.filter(({ bounds }) => boundsOverlap(bounds, around)).map(({ points }) => toPairs(points));
 }
 
 /** The path of a route that the caller may see, or null. */
 export async function pathOfRoute(deps: Store, caller: Caller, id: number): Promise<Position[] | null> {
   const where = { $and: [{ _id: id }, await visiblePart(deps, caller)] };
   const route = await routesIn(deps.records).findOne(caller, where);
-  return route === null ? null : pairs(route.points);
+  return route === null ? null : toPairs(route.points);
 }
 
 /** The active routes of an account by the vehicles that they are linked to. */

@@ -8,10 +8,10 @@ import {
   Reply,
   readPaging,
 } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams, vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { linkRoutes, listLinkedRoutes, unlinkRoutes } from './links.ts';
 import {
   createRouteBody,
@@ -50,7 +50,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     response: pageOf(routeShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listRoutes(deps, callerOf(context), query, paging), paging);
+      return pageEnvelope(await listRoutes(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -65,7 +65,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     response: oneOf(routeShown),
     otherSuccesses: { 201: 'Created; `Location` is the path of the route.' },
     handle: async ({ body, context }) => {
-      const route = await createRoute(deps, callerOf(context), body);
+      const route = await createRoute(deps, getCaller(context), body);
       return new Reply(201, { data: route }, { Location: `/api/routes/${route.id}` });
     },
   }),
@@ -77,7 +77,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     response: oneOf(routeShown),
-    handle: async ({ params, context }) => orNotFound(await readRoute(deps, callerOf(context), params.id), params.id),
+    handle: async ({ params, context }) => orNotFound(await readRoute(deps, getCaller(context), params.id), params.id),
   }),
   platformRoute({
     method: 'put',
@@ -92,7 +92,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     errors: otherVersion,
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
-      return orNotFound(await updateRoute(deps, callerOf(context), params.id, body, version), params.id);
+      return orNotFound(await updateRoute(deps, getCaller(context), params.id, body, version), params.id);
     },
   }),
   platformRoute({
@@ -106,7 +106,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     errors: otherVersion,
     handle: async ({ params, context }) => {
       const version = expectedVersion(context);
-      return orNotFound(await deleteRoute(deps, callerOf(context), params.id, version), params.id);
+      return orNotFound(await deleteRoute(deps, getCaller(context), params.id, version), params.id);
     },
   }),
 ];
@@ -123,7 +123,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     response: pageOf(linkedRouteShown),
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listLinkedRoutes(deps, callerOf(context), params.vehicleId, query, paging), paging);
+      return pageEnvelope(await listLinkedRoutes(deps, getCaller(context), params.vehicleId, query, paging), paging);
     },
   }),
   platformRoute({
@@ -138,7 +138,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     response: oneOf(linksShown),
     errors: { 404: notLinkable },
     handle: async ({ params, body, context }) => ({
-      data: await linkRoutes(deps, callerOf(context), params.vehicleId, body.route_ids),
+      data: await linkRoutes(deps, getCaller(context), params.vehicleId, body.route_ids),
     }),
   }),
   platformRoute({
@@ -153,7 +153,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     response: oneOf(linksShown),
     errors: { 404: notLinkable },
     handle: async ({ params, body, context }) => ({
-      data: await unlinkRoutes(deps, callerOf(context), params.vehicleId, body.route_ids),
+      data: await unlinkRoutes(deps, getCaller(context), params.vehicleId, body.route_ids),
     }),
   }),
 ];
@@ -172,5 +172,5 @@ const snap = (deps: Deps): PlatformRoute =>
     limitMs: snapLimitMs,
     body: snapBody,
     response: oneOf(snapShown),
-    handle: async ({ body, context }) => ({ data: await snapToRoad(deps, callerOf(context), body) }),
+    handle: async ({ body, context }) => ({ data: await snapToRoad(deps, getCaller(context), body) }),
   });

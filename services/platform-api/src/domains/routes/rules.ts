@@ -1,12 +1,12 @@
 import { AppError, invalid } from '@fleet/service-kit';
-import { flat, pairs, positionsOf } from '../../coordinates.ts';
-import { given } from '../../fields.ts';
-import { boundsOf } from '../../geometry/bounds.ts';
-import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
+import { computeBounds } from '../../geometry/bounds.ts';
+import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
-import { storedSchedule } from '../../schedule.ts';
-import type { Change } from '../../store/account-records.ts';
+import { flattenPositions, parsePositions, toPairs } from '../../platform/coordinates.ts';
+import { omitUndefined } from '../../platform/fields.ts';
+import { validateSchedule } from '../../platform/schedule.ts';
+import type { Change } from '../../store/account-repository.ts';
 import { type PathSource, type RouteBody, routeEvents, type StoredRoute, type Waypoint } from './schema.ts';
 
 /** How fast one drives where nobody knows better. */
@@ -29,7 +29,7 @@ export const routeDefaults = {
 
 /** What a body changes, beside the path. */
 export const detailsOf = (body: RouteBody): Change<StoredRoute> =>
-  given({
+  omitUndefined({
     name: body.name,
     description: body.description,
     color: body.color,
@@ -37,7 +37,7 @@ export const detailsOf = (body: RouteBody): Change<StoredRoute> =>
     profile: body.profile,
     deviationM: body.deviation_m,
     notifyOn: body.notify_on && [...new Set(body.notify_on)],
-    schedule: storedSchedule(body.schedule),
+    schedule: validateSchedule(body.schedule),
     speedLimitKmh: body.speed_limit_kmh,
     active: body.active,
   });
@@ -58,12 +58,12 @@ export const pathOf = (
   line: readonly Position[],
   source: PathSource,
   known: { distanceM: number; durationS: number } = {
-    distanceM: lengthM(line),
-    durationS: lengthM(line) / (assumedKmh / 3.6),
+    distanceM: lineLengthM(line),
+    durationS: lineLengthM(line) / (assumedKmh / 3.6),
   },
 ): Path => ({
-  points: flat(line),
-  bounds: boundsOf(line),
+  points: flattenPositions(line),
+  bounds: computeBounds(line),
   pathSource: source,
   distanceM: Math.round(known.distanceM),
   durationSeconds: Math.round(known.durationS),
@@ -72,7 +72,7 @@ export const pathOf = (
 /** The line that a body brings, or null when it brings none. Both forms are no fault where they say the same, as a record that was read does. */
 export function givenLine({ path, polyline }: RouteBody): Position[] | null {
   if (path !== undefined && path !== null) {
-    const line = positionsOf(path, 'latlng', '/path');
+    const line = parsePositions(path, 'latlng', '/path');
     if (polyline !== undefined && polyline !== null && polyline !== encodePolyline(line))
       throw new AppError('conflicting_parameters', 'The fields path and polyline are different lines.', {
         details: [{ path: '/polyline', message: 'is another line than path' }],
@@ -88,7 +88,7 @@ export function givenLine({ path, polyline }: RouteBody): Position[] | null {
 
 /** True for the line that a route has: sent back as it was read it stays what it is, with who drew it. */
 export const isLineOf = ({ points }: StoredRoute, line: readonly Position[]): boolean =>
-  points.length === line.length * 2 && flat(line).every((coordinate, at) => coordinate === points[at]);
+  points.length === line.length * 2 && flattenPositions(line).every((coordinate, at) => coordinate === points[at]);
 
 /** True when a change without a line needs the path to be drawn again. */
 export function isDrawnAgain(body: RouteBody, known: StoredRoute): boolean {
@@ -120,10 +120,10 @@ export interface Progress {
 
 /** How far a vehicle at a position has come on a route. */
 export function progressAt(route: StoredRoute, position: Position): Progress | null {
-  const path = pairs(route.points);
+  const path = toPairs(route.points);
   const here = nearestOnLine(position, path);
   if (here === null) return null;
-  const totalM = lengthM(path);
+  const totalM = lineLengthM(path);
   // What is left is the same part of the route's own distance, which may be an estimate longer than the line.
   const left = totalM === 0 ? 0 : Math.max(0, 1 - here.alongM / totalM);
   const next = alongs(route.waypoints, path).findIndex((alongM) => alongM > here.alongM);

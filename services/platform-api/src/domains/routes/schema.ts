@@ -1,11 +1,11 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, color, idList, oneOfWords, searchText, text, trimmedText } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { type Profile, profiles } from '../../maps/providers.ts';
-import { clearableSchedule, type Schedule, schedule } from '../../schedule.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { color, idList, nullableField, searchText, stringEnum, text, trimmedText } from '../../platform/fields.ts';
+import { nullableSchedule, type Schedule, schedule } from '../../platform/schedule.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 export const routeEvents = ['deviation', 'return', 'waypoint_arrival', 'completed'] as const;
 export type RouteEvent = (typeof routeEvents)[number];
@@ -53,14 +53,14 @@ const pair = Type.Array(Type.Number(), { minItems: 2, maxItems: 2, examples: [[2
 const waypoint = Type.Object({
   lat: latitude,
   lng: longitude,
-  name: Type.Optional(clearable(trimmedText(0, 100))),
+  name: Type.Optional(nullableField(trimmedText(0, 100))),
   radius_m: Type.Optional(Type.Integer({ minimum: 10, maximum: 5_000, description: 'Default: 50.' })),
-  stop_seconds: Type.Optional(clearable(Type.Integer({ minimum: 0, maximum: 86_400 }))),
+  stop_seconds: Type.Optional(nullableField(Type.Integer({ minimum: 0, maximum: 86_400 }))),
 });
 
 const details = {
-  description: Type.Optional(clearable(trimmedText(0, 1000))),
-  color: Type.Optional(clearable(color)),
+  description: Type.Optional(nullableField(trimmedText(0, 1000))),
+  color: Type.Optional(nullableField(color)),
   waypoints: Type.Optional(
     Type.Array(waypoint, {
       maxItems: 50,
@@ -77,19 +77,19 @@ const details = {
     }),
   ),
   polyline: Type.Optional(
-    clearable(
+    nullableField(
       text(1, 200_000, {
         description: 'The path as a polyline of precision 5, in the place of `path`; with it the same line.',
       }),
     ),
   ),
-  profile: Type.Optional(oneOfWords(profiles, { description: 'Default: car.' })),
+  profile: Type.Optional(stringEnum(profiles, { description: 'Default: car.' })),
   deviation_m: Type.Optional(
     Type.Integer({ minimum: 20, maximum: 5_000, description: 'Further from the path is off the route. Default: 100.' }),
   ),
-  notify_on: Type.Optional(Type.Array(oneOfWords(routeEvents), { maxItems: 20, description: 'Default: all.' })),
-  schedule: clearableSchedule,
-  speed_limit_kmh: Type.Optional(clearable(Type.Integer({ minimum: 5, maximum: 200 }))),
+  notify_on: Type.Optional(Type.Array(stringEnum(routeEvents), { maxItems: 20, description: 'Default: all.' })),
+  schedule: nullableSchedule,
+  speed_limit_kmh: Type.Optional(nullableField(Type.Integer({ minimum: 5, maximum: 200 }))),
   active: Type.Optional(Type.Boolean({ description: 'Default: true.' })),
 };
 const name = trimmedText(1, 100);
@@ -115,7 +115,7 @@ export const listRoutesQuery = Type.Object({
 export type ListRoutesQuery = Static<typeof listRoutesQuery>;
 
 const routeFields = {
-  ...recordShape,
+  ...recordProperties,
   name: Type.String(),
   description: nullable(Type.String()),
   color: nullable(Type.String()),
@@ -130,15 +130,15 @@ const routeFields = {
   ),
   path: Type.Array(pair),
   polyline: Type.String({ description: 'The path, precision 5.' }),
-  profile: oneOfWords(profiles),
+  profile: stringEnum(profiles),
   deviation_m: Type.Integer(),
-  notify_on: Type.Array(oneOfWords(routeEvents)),
+  notify_on: Type.Array(stringEnum(routeEvents)),
   schedule: nullable(schedule),
   speed_limit_kmh: nullable(Type.Integer()),
   active: Type.Boolean(),
   distance_m: Type.Number(),
   duration_seconds: Type.Integer(),
-  path_source: oneOfWords(pathSources, {
+  path_source: stringEnum(pathSources, {
     description: 'straight_line: no roads were known, so distance and time are estimates.',
   }),
   vehicle_ids: Type.Array(recordId),
@@ -180,7 +180,7 @@ export const snapBody = Type.Object({
     }),
     { minItems: 2, maxItems: 1_000 },
   ),
-  profile: Type.Optional(oneOfWords(profiles, { description: 'Default: car.' })),
+  profile: Type.Optional(stringEnum(profiles, { description: 'Default: car.' })),
 });
 export type SnapBody = Static<typeof snapBody>;
 

@@ -1,15 +1,15 @@
-import { pairs } from '../../coordinates.ts';
-import { bboxOf } from '../../geometry/bounds.ts';
+import { formatBbox } from '../../geometry/bounds.ts';
 import { encodePolyline } from '../../geometry/polyline.ts';
-import { shownRecord } from '../../schemas.ts';
+import { toPairs } from '../../platform/coordinates.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
 import type { Progress } from './rules.ts';
 import type { ProgressShown, RouteShown, StoredRoute } from './schema.ts';
 
 /** A route with those of its vehicles that may be named. */
 export function shownRoute(route: StoredRoute, isNamed: (vehicleId: number) => boolean = () => true): RouteShown {
-  const path = pairs(route.points);
+  const path = toPairs(route.points);
   return {
-    ...shownRecord(route),
+    ...toRecordResponse(route),
     name: route.name,
     description: route.description,
     color: route.color,
@@ -32,7 +32,7 @@ export function shownRoute(route: StoredRoute, isNamed: (vehicleId: number) => b
     duration_seconds: route.durationSeconds,
     path_source: route.pathSource,
     vehicle_ids: route.vehicleIds.filter(isNamed).sort((a, b) => a - b),
-    bbox: bboxOf(route.bounds),
+    bbox: formatBbox(route.bounds),
   };
 }
 

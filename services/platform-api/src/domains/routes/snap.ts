@@ -1,9 +1,9 @@
-import type { Deps } from '../../deps.ts';
-import { lengthM } from '../../geometry/lines.ts';
+import { lineLengthM } from '../../geometry/lines.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { lineOf } from '../../maps/matched-line.ts';
 import type { TracePoint } from '../../maps/providers.ts';
-import type { Scope } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import { pathsNear } from './look-ups.ts';
 import type { SnapBody, SnapShown } from './schema.ts';
 
@@ -38,7 +38,7 @@ export async function snapToRoad(
       road_name: point.roadName,
       speed_limit_kmh: point.speedLimitKmh === null ? null : Math.round(point.speedLimitKmh),
     })),
-    distance_m: roundedTo(lengthM(line), 10),
+    distance_m: roundedTo(lineLengthM(line), 10),
     confidence: roundedTo(value.confidence, 1000),
     provider,
     fallback: isFallback,

@@ -1,6 +1,6 @@
-import { AccountRecords } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { StoredRoute } from './schema.ts';
 
-export const routesIn = (records: Records): AccountRecords<StoredRoute> =>
-  new AccountRecords<StoredRoute>(records, 'routes');
+export const routesIn = (records: RecordStore): AccountRepository<StoredRoute> =>
+  new AccountRepository<StoredRoute>(records, 'routes');

@@ -1,11 +1,11 @@
 import type { PageItems, Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Profile } from '../../maps/providers.ts';
-import { type Change, type Conditions, matching } from '../../store/account-records.ts';
-import { writeToVersion } from '../../store/again.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { type Change, type Filter, substringFilter } from '../../store/account-repository.ts';
+import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
 import { namedTo } from '../vehicles/visibility.ts';
 import {
@@ -35,15 +35,15 @@ export async function listRoutes(
 ): Promise<PageItems<RouteShown>> {
   const { items, total } = await routesIn(deps.records).list(caller, {
     where: { $and: [await visiblePart(deps, caller), ...(await filtersOf(deps, caller, query))] },
-    sorting: sortingOf(query.sort, sortFields),
+    sorting: toSorting(query.sort, sortFields),
     paging,
   });
   const isNamed = await namedTo(deps, caller);
   return { items: items.map((route) => shownRoute(route, isNamed)), total };
 }
 
-async function filtersOf(deps: Parts, caller: Caller, query: ListRoutesQuery): Promise<Conditions[]> {
-  const filters = [matching(query.query, ['name', 'description'])];
+async function filtersOf(deps: Parts, caller: Caller, query: ListRoutesQuery): Promise<Filter[]> {
+  const filters = [substringFilter(query.query, ['name', 'description'])];
   if (query.active !== undefined) filters.push({ active: query.active });
   if (query.vehicle_id !== undefined) filters.push(await ofOwnVehicles(deps, caller, [query.vehicle_id]));
   return filters;
@@ -90,7 +90,7 @@ export const updateRoute = (
   body: RouteBody,
   expectedVersion: number | undefined,
 ): Promise<RouteShown | null> =>
-  writeToVersion(expectedVersion, async () => {
+  updateWithVersion(expectedVersion, async () => {
     const routes = routesIn(deps.records);
     const known = await routes.find(caller, id);
     if (known === null) return null;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError, type RequestContext } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { type Track, trackOf } from '../positions/track.ts';
 import { websocketUrl } from '../realtime/websocket-tokens.ts';

@@ -1,10 +1,10 @@
 import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import { recordId } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { recordId } from '../../platform/schemas.ts';
 import { noSubscription } from '../billing/schema.ts';
 import { openLink } from './opening.ts';
 import { slugPattern } from './rules.ts';
@@ -30,8 +30,8 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
       const filter = { vehicleId: query.vehicle_id, active: query.active };
-      const { items, total } = await listLinks(deps, callerOf(context), filter, {
-        sorting: sortingOf(query.sort, { created_at: 'createdAt', expires_at: 'expiresAt' }),
+      const { items, total } = await listLinks(deps, getCaller(context), filter, {
+        sorting: toSorting(query.sort, { created_at: 'createdAt', expires_at: 'expiresAt' }),
         paging,
       });
       return pageEnvelope({ items: items.map((link) => shownLink(link, deps.config.PUBLIC_BASE_URL)), total }, paging);
@@ -54,7 +54,7 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
       409: 'The vehicle has fifty live links already.',
     },
     handle: async ({ body, context }) => {
-      const link = shownLink(await createLink(deps, callerOf(context), body), deps.config.PUBLIC_BASE_URL);
+      const link = shownLink(await createLink(deps, getCaller(context), body), deps.config.PUBLIC_BASE_URL);
       return new Reply(201, { data: link }, { Location: `/api${base}/${link.slug}` });
     },
   }),
@@ -70,7 +70,7 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(linkShown),
     errors: otherVersion,
     handle: async ({ params, context }) => {
-      const link = await revokeLink(deps, callerOf(context), params.slug, expectedVersion(context));
+      const link = await revokeLink(deps, getCaller(context), params.slug, expectedVersion(context));
       return { data: shownLink(link, deps.config.PUBLIC_BASE_URL) };
     },
   }),

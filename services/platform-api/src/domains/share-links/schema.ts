@@ -1,8 +1,8 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, oneOfWords, text, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 import { vehicleStates } from '../realtime/schema.ts';
 
 /** What a share link shows. */
@@ -45,22 +45,22 @@ export const maxLiveLinks = 50;
 const destination = Type.Object({
   latitude: Type.Number({ minimum: -90, maximum: 90 }),
   longitude: Type.Number({ minimum: -180, maximum: 180 }),
-  name: Type.Optional(clearable(trimmedText(0, 200))),
+  name: Type.Optional(nullableField(trimmedText(0, 200))),
 });
 
 export const createBody = Type.Object({
   vehicle_id: recordId,
   expires_in_hours: Type.Integer({ minimum: 1, maximum: 720, default: 24 }),
-  label: Type.Optional(clearable(trimmedText(0, 100))),
-  permissions: Type.Optional(Type.Array(oneOfWords(linkPermissions), { minItems: 1, maxItems: 10 })),
+  label: Type.Optional(nullableField(trimmedText(0, 100))),
+  permissions: Type.Optional(Type.Array(stringEnum(linkPermissions), { minItems: 1, maxItems: 10 })),
   history_minutes: Type.Integer({
     minimum: 0,
     maximum: 1_440,
     default: 30,
     description: 'How far back the track goes.',
   }),
-  password: Type.Optional(clearable(text(4, 64, { description: 'Asked for in X-Share-Password.' }))),
-  max_views: Type.Optional(clearable(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
+  password: Type.Optional(nullableField(text(4, 64, { description: 'Asked for in X-Share-Password.' }))),
+  max_views: Type.Optional(nullableField(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
   destination: Type.Optional(Type.Union([destination, Type.Null()])),
 });
 export type CreateBody = Static<typeof createBody>;
@@ -80,12 +80,12 @@ const destinationShown = Type.Object({
 
 export const linkShown = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     slug: Type.String(),
     url: Type.String(),
     vehicle_id: recordId,
     label: nullable(Type.String()),
-    permissions: Type.Array(oneOfWords(linkPermissions)),
+    permissions: Type.Array(stringEnum(linkPermissions)),
     history_minutes: Type.Integer(),
     max_views: nullable(Type.Integer()),
     has_password: Type.Boolean(),
@@ -104,7 +104,7 @@ export const sharedViewShown = Type.Object(
   {
     label: nullable(Type.String()),
     vehicle: Type.Object({ name: Type.String(), vehicle_no: Type.String(), vehicle_type: Type.String() }),
-    state: oneOfWords(vehicleStates),
+    state: stringEnum(vehicleStates),
     location: nullable(
       Type.Object({
         latitude: Type.Number(),
@@ -119,7 +119,7 @@ export const sharedViewShown = Type.Object(
     }),
     destination: nullable(destinationShown),
     eta: nullable(time),
-    permissions: Type.Array(oneOfWords(linkPermissions)),
+    permissions: Type.Array(stringEnum(linkPermissions)),
     stream_url: nullable(Type.String()),
     ws_url: Type.String(),
     expires_at: time,

@@ -1,8 +1,8 @@
-import { shownRecord, shownTime } from '../../schemas.ts';
+import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import type { LinkShown, ShareLink } from './schema.ts';
 
 export const shownLink = (link: ShareLink, publicUrl: string): LinkShown => ({
-  ...shownRecord(link),
+  ...toRecordResponse(link),
   slug: link.slug,
   url: `${publicUrl}/share/${link.slug}`,
   vehicle_id: link.vehicleId,
@@ -13,7 +13,7 @@ export const shownLink = (link: ShareLink, publicUrl: string): LinkShown => ({
   has_password: link.passwordHash !== null,
   destination: link.destination,
   expires_at: link.expiresAt.toISOString(),
-  revoked_at: shownTime(link.revokedAt),
+  revoked_at: formatTime(link.revokedAt),
   view_count: link.viewCount,
-  last_viewed_at: shownTime(link.lastViewedAt),
+  last_viewed_at: formatTime(link.lastViewedAt),
 });

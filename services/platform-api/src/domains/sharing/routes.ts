@@ -1,8 +1,8 @@
 import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { noSubscription } from '../billing/schema.ts';
 import { vehicleShown } from '../vehicles/schema.ts';
 import {
@@ -36,7 +36,7 @@ const actions = (deps: Deps): PlatformRoute[] => [
     body: searchUserBody,
     response: oneOf(foundUser),
     errors: { 404: 'Nobody has this number.' },
-    handle: async ({ body, context }) => ({ data: await searchUser(deps, callerOf(context), body.phone_number) }),
+    handle: async ({ body, context }) => ({ data: await searchUser(deps, getCaller(context), body.phone_number) }),
   }),
   platformRoute({
     method: 'post',
@@ -52,7 +52,7 @@ const actions = (deps: Deps): PlatformRoute[] => [
       402: noSubscription,
       404: 'The user or one of the vehicles does not exist, or is not visible to the caller.',
     },
-    handle: async ({ body, context }) => ({ data: await shareVehicles(deps, callerOf(context), body) }),
+    handle: async ({ body, context }) => ({ data: await shareVehicles(deps, getCaller(context), body) }),
   }),
   platformRoute({
     method: 'post',
@@ -64,7 +64,7 @@ const actions = (deps: Deps): PlatformRoute[] => [
     body: unshareBody,
     response: oneOf(removedShares),
     handle: async ({ body, context }) => ({
-      data: { removed: await unshareVehicles(deps, callerOf(context), body) },
+      data: { removed: await unshareVehicles(deps, getCaller(context), body) },
     }),
   }),
 ];
@@ -80,7 +80,7 @@ const lists = (deps: Deps): PlatformRoute[] => [
     response: pageOf(sharedUser),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listSharedUsers(deps, callerOf(context), query, paging), paging);
+      return pageEnvelope(await listSharedUsers(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -94,7 +94,7 @@ const lists = (deps: Deps): PlatformRoute[] => [
     response: pageOf(vehicleShown),
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listSharedVehicles(deps, callerOf(context), params.userId, query, paging), paging);
+      return pageEnvelope(await listSharedVehicles(deps, getCaller(context), params.userId, query, paging), paging);
     },
   }),
 ];

@@ -1,8 +1,8 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, oneOfWords } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { nullableField, stringEnum } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 import { sortable } from '../vehicles/schema.ts';
 
 /** What a shared user may do with a vehicle, beside seeing it (platform-contract.md, section 6). */
@@ -44,13 +44,13 @@ export const shareBody = Type.Object({
   secondary_user: secondaryUser,
   vehicles: Type.Array(recordId, { minItems: 1, maxItems: 200 }),
   permissions: Type.Optional(
-    Type.Array(oneOfWords(sharePermissions), {
+    Type.Array(stringEnum(sharePermissions), {
       maxItems: 20,
       description: '`view` is always among them. Default: view and notifications.',
     }),
   ),
   expires_at: Type.Optional(
-    clearable(Type.String({ format: 'date-time', description: 'When the access ends by itself; null: never.' })),
+    nullableField(Type.String({ format: 'date-time', description: 'When the access ends by itself; null: never.' })),
   ),
 });
 export type ShareBody = Static<typeof shareBody>;
@@ -75,12 +75,12 @@ export const userIdParams = Type.Object({ userId: recordId });
 
 export const shareShown = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     owner_user_id: recordId,
     secondary_user_id: recordId,
     vehicle_id: recordId,
     vehicle_no: Type.String(),
-    permissions: Type.Array(oneOfWords(sharePermissions)),
+    permissions: Type.Array(stringEnum(sharePermissions)),
     expires_at: nullable(time),
   },
   { title: 'Share' },

@@ -1,12 +1,12 @@
 import { accessChanged, announce } from '@fleet/bus';
 import { AppError, invalid, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { inOrder, sortingOf } from '../../fields.ts';
-import { normalPhone } from '../../phone.ts';
-import { shownRecord, shownTime } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { sortItems, toSorting } from '../../platform/fields.ts';
+import { normalizePhone } from '../../platform/phone.ts';
+import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import { audit } from '../audit/use-cases.ts';
-import { checkSubscriptions } from '../billing/subscriptions.ts';
+import { assertSubscriptions } from '../billing/subscriptions.ts';
 import type { User } from '../users/schema.ts';
 import { findAnywhere, findByPhone, findUser, findUsers } from '../users/use-cases.ts';
 import type { Vehicle, VehicleShown } from '../vehicles/schema.ts';
@@ -28,7 +28,7 @@ type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis' | 'config'>;
 
 /** The user with exactly this number, in whatever account, so far as a stranger may know. */
 export async function searchUser({ records }: Pick<Deps, 'records'>, caller: Caller, phoneNumber: string) {
-  const phone = normalPhone(phoneNumber);
+  const phone = normalizePhone(phoneNumber);
   if (phone === null)
     throw invalid([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
   const user = await findByPhone(records, phone);
@@ -52,7 +52,7 @@ export async function shareVehicles(
   const user = await findAnywhere(deps.records, secondaryUserId);
   if (user === null || user.disabled) throw userNotFound();
   const vehicles = await ownVehicles(deps, caller, [...new Set(body.vehicles)]);
-  await checkSubscriptions(
+  await assertSubscriptions(
     deps,
     caller,
     vehicles.map(({ _id }) => _id),
@@ -73,7 +73,7 @@ export async function shareVehicles(
   await noteChange(deps, caller, 'vehicles.share', user, {
     vehicles: vehicles.map(({ _id }) => _id),
     permissions,
-    expires_at: shownTime(expiresAt),
+    expires_at: formatTime(expiresAt),
   });
   return shares;
 }
@@ -109,13 +109,13 @@ export async function listSharedUsers(
     if (vehicle === undefined) continue;
     byUser.set(share.secondaryUserId, [...(byUser.get(share.secondaryUserId) ?? []), { share, vehicle }]);
   }
-  const sorting = sortingOf(sort);
+  const sorting = toSorting(sort);
   const all = [...byUser];
   const sharesOf = (users: typeof all): Share[] =>
     users.flatMap(([, ofUser]) => ofUser.slice(0, 1).map(({ share }) => share));
   // By what is shown: the order of masked names tells nothing of the whole ones. Names of all are looked up for that alone.
   const named = sorting.field === 'name' ? await knownOf(deps, caller, sharesOf(all)) : null;
-  const users = inOrder(all, sorting, ([id]) => id, { name: ([id]) => (named?.get(id) ?? unknown).name });
+  const users = sortItems(all, sorting, ([id]) => id, { name: ([id]) => (named?.get(id) ?? unknown).name });
   const page = users.slice(paging.offset, paging.offset + paging.limit);
   const known = named ?? (await knownOf(deps, caller, sharesOf(page)));
   const items = page.map(([id, ofUser]): SharedUser => {
@@ -141,7 +141,7 @@ export async function listSharedVehicles(
   if (shares.length === 0 && !isSelf && (await findUser(deps.records, caller, userId)) === null) throw userNotFound();
   const ids = shares.map(({ vehicleId }) => vehicleId);
   const found = (await visibleVehicles(deps, caller, ids)).filter(({ access }) => isSelf || access === 'owner');
-  const sorted = inOrder(found, sortingOf(sort), ({ vehicle }) => vehicle._id, sortValues);
+  const sorted = sortItems(found, toSorting(sort), ({ vehicle }) => vehicle._id, sortValues);
   const page = sorted.slice(paging.offset, paging.offset + paging.limit);
   return { items: await shownVehicles(deps, page), total: found.length };
 }
@@ -191,13 +191,13 @@ const shownTo = (caller: Caller, { accountId, name, phoneNumber }: User): Known 
 
 /** The owning user is that of now: a vehicle may have passed to another since it was shared. */
 const shownShare = (share: Share, { ownerUserId, vehicleNo }: Vehicle): ShareShown => ({
-  ...shownRecord(share),
+  ...toRecordResponse(share),
   owner_user_id: ownerUserId,
   secondary_user_id: share.secondaryUserId,
   vehicle_id: share.vehicleId,
   vehicle_no: vehicleNo,
   permissions: [...share.permissions],
-  expires_at: shownTime(share.expiresAt),
+  expires_at: formatTime(share.expiresAt),
 });
 
 /** Open streams and sockets of the user look again at what they may show. */

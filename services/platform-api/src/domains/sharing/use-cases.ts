@@ -1,11 +1,11 @@
-import type { Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { SharePermission } from './schema.ts';
 import { findEnded, findSharedBy, findSharedWith, removeShare } from './store.ts';
 
 /** What the look-ups of shares need. */
 export interface SharingStore {
-  readonly records: Records;
+  readonly records: RecordStore;
 }
 
 /** A vehicle of some account that the caller may use because it is shared. */

@@ -1,8 +1,8 @@
 import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
 import { createTicketBody, listTicketsQuery, replyBody, ticketShown, updateTicketBody } from './schema.ts';
 import { shownTicket } from './shown.ts';
 import { createTicket, deleteTicket, listTickets, readTicket, replyToTicket, updateTicket } from './use-cases.ts';
@@ -23,7 +23,7 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(ticketShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listTickets(deps, callerOf(context), query, paging);
+      const { items, total } = await listTickets(deps, getCaller(context), query, paging);
       return pageEnvelope({ items: items.map(shownTicket), total }, paging);
     },
   }),
@@ -40,7 +40,7 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     otherSuccesses: { 201: 'Created; `Location` is the path of the ticket.' },
     errors: { 404: noVehicle },
     handle: async ({ body, context }) => {
-      const ticket = shownTicket(await createTicket(deps, callerOf(context), body));
+      const ticket = shownTicket(await createTicket(deps, getCaller(context), body));
       return new Reply(201, { data: ticket }, { Location: `/api/support-tickets/${ticket.id}` });
     },
   }),
@@ -54,7 +54,7 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: oneOf(ticketShown),
     handle: async ({ params, context }) => ({
-      data: shownTicket(await readTicket(deps, callerOf(context), params.id)),
+      data: shownTicket(await readTicket(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -70,7 +70,7 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     errors: otherVersion,
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
-      return { data: shownTicket(await updateTicket(deps, callerOf(context), params.id, body, version)) };
+      return { data: shownTicket(await updateTicket(deps, getCaller(context), params.id, body, version)) };
     },
   }),
   platformRoute({
@@ -84,7 +84,7 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(ticketShown),
     errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: shownTicket(await deleteTicket(deps, callerOf(context), params.id, expectedVersion(context))),
+      data: shownTicket(await deleteTicket(deps, getCaller(context), params.id, expectedVersion(context))),
     }),
   }),
   platformRoute({
@@ -102,7 +102,7 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     otherSuccesses: { 201: 'Added; `Location` is the path of the ticket, which has the replies.' },
     errors: { 409: 'The ticket is closed, or has as many replies as it may have.' },
     handle: async ({ params, body, context }) => {
-      const ticket = shownTicket(await replyToTicket(deps, callerOf(context), params.id, body.message));
+      const ticket = shownTicket(await replyToTicket(deps, getCaller(context), params.id, body.message));
       return new Reply(201, { data: ticket }, { Location: `/api/support-tickets/${ticket.id}` });
     },
   }),

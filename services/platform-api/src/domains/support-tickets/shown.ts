@@ -1,8 +1,8 @@
-import { shownRecord } from '../../schemas.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
 import type { SupportTicket, TicketShown } from './schema.ts';
 
 export const shownTicket = (ticket: SupportTicket): TicketShown => ({
-  ...shownRecord(ticket),
+  ...toRecordResponse(ticket),
   subject: ticket.subject,
   message: ticket.message,
   vehicle_id: ticket.vehicleId,

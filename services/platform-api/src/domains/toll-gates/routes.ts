@@ -1,7 +1,7 @@
 import { pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { listTollGatesQuery, tollGateShown } from './schema.ts';
 import { listTollGates } from './use-cases.ts';
 
@@ -19,7 +19,7 @@ export const tollGateRoutes = (deps: Deps): PlatformRoute[] => [
     errors: { 404: 'There is no such route, or it is not visible to the caller.' },
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listTollGates(deps, callerOf(context), query, paging), paging);
+      return pageEnvelope(await listTollGates(deps, getCaller(context), query, paging), paging);
     },
   }),
 ];

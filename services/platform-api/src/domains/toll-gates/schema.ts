@@ -1,9 +1,9 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { bboxParameter } from '../../coordinates.ts';
-import { searchText, text } from '../../fields.ts';
-import { date, nullable, recordShape } from '../../schemas.ts';
-import type { RecordFields } from '../../store/records.ts';
+import { bboxParameter } from '../../platform/coordinates.ts';
+import { searchText, text } from '../../platform/fields.ts';
+import { date, nullable, recordProperties } from '../../platform/schemas.ts';
+import type { RecordFields } from '../../store/record-store.ts';
 
 /** What a class of vehicles pays, in minor units of the currency. */
 export interface TollRate {
@@ -61,7 +61,7 @@ const maybeText = nullable(Type.String());
 
 export const tollGateShown = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     name: Type.String(),
     latitude: Type.Number(),
     longitude: Type.Number(),

@@ -1,12 +1,12 @@
 import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { bboxAt } from '../../coordinates.ts';
-import type { Deps } from '../../deps.ts';
-import { inOrder, sortingOf } from '../../fields.ts';
-import { boundsOf } from '../../geometry/bounds.ts';
+import { computeBounds } from '../../geometry/bounds.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
-import { shownRecord } from '../../schemas.ts';
-import { type Conditions, matching } from '../../store/account-records.ts';
+import { parseBboxParameter } from '../../platform/coordinates.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { sortItems, toSorting } from '../../platform/fields.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
+import { type Filter, substringFilter } from '../../store/account-repository.ts';
 import { pathOfRoute } from '../routes/look-ups.ts';
 import { alongPath } from './rules.ts';
 import type { ListTollGatesQuery, TollGate, TollGateShown } from './schema.ts';
@@ -30,8 +30,8 @@ export async function listTollGates(
   if (query.route_id !== undefined) return pageIn(await onRoute(deps, caller, query.route_id, filters), query, paging);
   if (query.latitude !== undefined && query.longitude !== undefined)
     return pageIn(await near(deps, [query.latitude, query.longitude], query.radius_km, filters), query, paging);
-  const where = { $and: [...filters, ...(query.bbox === undefined ? [] : [within(bboxAt(query.bbox))])] };
-  const { items, total } = await pageOfGates(deps.records, { where, sorting: sortingOf(query.sort), paging });
+  const where = { $and: [...filters, ...(query.bbox === undefined ? [] : [within(parseBboxParameter(query.bbox))])] };
+  const { items, total } = await pageOfGates(deps.records, { where, sorting: toSorting(query.sort), paging });
   return { items: items.map((gate) => shownGate(gate)), total };
 }
 
@@ -51,8 +51,8 @@ function checkWays({ latitude, longitude, radius_km: radiusKm, route_id: routeId
   });
 }
 
-function filtersOf({ query, state }: ListTollGatesQuery): Conditions[] {
-  const filters = [matching(query, ['name', 'highway', 'city', 'operator'])];
+function filtersOf({ query, state }: ListTollGatesQuery): Filter[] {
+  const filters = [substringFilter(query, ['name', 'highway', 'city', 'operator'])];
   if (state !== undefined) {
     const text = state.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
     filters.push({ state: { $regex: `^${text}$`, $options: 'i' } });
@@ -64,10 +64,10 @@ async function near(
   { records }: Parts,
   position: Position,
   radiusKm = defaultRadiusKm,
-  filters: readonly Conditions[],
+  filters: readonly Filter[],
 ): Promise<TollGateShown[]> {
   const radiusM = radiusKm * 1000;
-  const found = await allGates(records, { $and: [...filters, within(boundsOf([position], radiusM))] });
+  const found = await allGates(records, { $and: [...filters, within(computeBounds([position], radiusM))] });
   return found
     .map((gate) => ({ gate, awayM: distanceM(position, positionOf(gate)) }))
     .filter(({ awayM }) => awayM <= radiusM)
@@ -79,11 +79,11 @@ async function onRoute(
   deps: Parts,
   caller: Caller,
   routeId: number,
-  filters: readonly Conditions[],
+  filters: readonly Filter[],
 ): Promise<TollGateShown[]> {
   const path = await pathOfRoute(deps, caller, routeId);
   if (path === null) throw new AppError('not_found', `There is no route ${routeId}.`);
-  const found = await allGates(deps.records, { $and: [...filters, within(boundsOf(path, onPathM))] });
+  const found = await allGates(deps.records, { $and: [...filters, within(computeBounds(path, onPathM))] });
   return alongPath(path, found, { positionOf, withinM: onPathM }).map(({ place, alongM }) =>
     shownGate(place, { distance_from_start_m: Math.round(alongM) }),
   );
@@ -96,7 +96,7 @@ function pageIn(
   { sort }: ListTollGatesQuery,
   { offset, limit }: Paging,
 ): PageItems<TollGateShown> {
-  const sorted = sort === undefined ? all : inOrder(all, sortingOf(sort), ({ id }) => id, sortValues);
+  const sorted = sort === undefined ? all : sortItems(all, toSorting(sort), ({ id }) => id, sortValues);
   return { items: sorted.slice(offset, offset + limit), total: all.length };
 }
 
@@ -108,7 +108,7 @@ const sortValues = {
 };
 
 const shownGate = (gate: TollGate, more: { distance_from_start_m?: number } = {}): TollGateShown => ({
-  ...shownRecord(gate),
+  ...toRecordResponse(gate),
   name: gate.name,
   latitude: gate.latitude,
   longitude: gate.longitude,

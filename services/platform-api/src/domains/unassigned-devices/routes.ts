@@ -1,8 +1,8 @@
 import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
 import { listUnassignedQuery, lookupBody, sortFields, unassignedDeviceResponse } from './schema.ts';
 import { listUnassignedDevices, lookUpUnassigned } from './use-cases.ts';
 
@@ -22,8 +22,8 @@ export const unassignedDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(unassignedDeviceResponse),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const sorting = sortingOf(query.sort ?? '-id', sortFields);
-      return pageEnvelope(await listUnassignedDevices(deps, callerOf(context), sorting, paging), paging);
+      const sorting = toSorting(query.sort ?? '-id', sortFields);
+      return pageEnvelope(await listUnassignedDevices(deps, getCaller(context), sorting, paging), paging);
     },
   }),
   platformRoute({

@@ -1,7 +1,7 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { text } from '../../fields.ts';
-import { nullable, recordId, time } from '../../schemas.ts';
+import { text } from '../../platform/fields.ts';
+import { nullable, recordId, time } from '../../platform/schemas.ts';
 import { locationShown } from '../realtime/shown.ts';
 
 /** A terminal that connects and belongs to no vehicle; `_id` is the canonical number. */

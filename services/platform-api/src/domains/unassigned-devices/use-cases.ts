@@ -3,8 +3,8 @@ import { AppError, type PageItems, type Paging, type Sorting } from '@fleet/serv
 import { readDevices } from '@fleet/storage';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { hasOneAccount } from '../accounts/store.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { isSingleAccount } from '../accounts/store.ts';
 import { shownLocation } from '../realtime/shown.ts';
 import { readLastLocations } from '../realtime/store.ts';
 import { findDevices } from '../vehicles/devices.ts';
@@ -47,7 +47,7 @@ export async function listUnassignedDevices(
   sorting: Sorting,
   paging: Paging,
 ): Promise<PageItems<UnassignedDeviceResponse>> {
-  if (caller.role !== 'superadmin' && !(await hasOneAccount(deps.records)))
+  if (caller.role !== 'superadmin' && !(await isSingleAccount(deps.records)))
     throw new AppError('permission_denied', 'Only the operator sees the terminals that belong to nobody.');
   const { items, total } = await listUnassigned(deps.database, sorting, paging);
   return { items: await toResponses(deps, items), total };

@@ -1,7 +1,7 @@
 import { invalid } from '@fleet/service-kit';
 import { type Role, roles } from '../../access/roles.ts';
-import { normalPhone } from '../../phone.ts';
-import type { NewAccountRecord } from '../../store/account-records.ts';
+import { normalizePhone } from '../../platform/phone.ts';
+import type { NewAccountRecord } from '../../store/account-repository.ts';
 import type { User } from './schema.ts';
 
 export const normalEmail = (email: string): string => email.trim().toLowerCase();
@@ -33,7 +33,7 @@ export function readContact(given: { email?: string | null | undefined; phone_nu
   const email = given.email ?? null;
   const phone = given.phone_number ?? null;
   if (email === null && phone === null) throw invalid([{ path: '/email', message: 'or phone_number is required' }]);
-  const phoneNumber = phone === null ? null : normalPhone(phone);
+  const phoneNumber = phone === null ? null : normalizePhone(phone);
   if (phone !== null && phoneNumber === null)
     throw invalid([{ path: '/phone_number', message: 'must be a phone number in international form' }]);
   return { email: email === null ? null : normalEmail(email), phoneNumber };

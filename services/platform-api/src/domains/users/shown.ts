@@ -1,17 +1,25 @@
 import { type Static, Type } from 'typebox';
 import { roles } from '../../access/roles.ts';
-import { nameOf, nullable, recordId, recordShape, shownRecord, shownTime, time } from '../../schemas.ts';
+import {
+  formatTime,
+  nameEnum,
+  nullable,
+  recordId,
+  recordProperties,
+  time,
+  toRecordResponse,
+} from '../../platform/schemas.ts';
 import { invitationSchema } from '../auth/invitation-schema.ts';
 import type { User } from './schema.ts';
 
 /** A user as answers show it (platform-contract.md, section 27). */
 export const userFields = {
-  ...recordShape,
+  ...recordProperties,
   account_id: recordId,
   name: Type.String(),
   email: nullable(Type.String()),
   phone_number: nullable(Type.String()),
-  role: nameOf(roles),
+  role: nameEnum(roles),
   can_view_video: Type.Boolean(),
   language: Type.String(),
   timezone: Type.String(),
@@ -29,7 +37,7 @@ export const createdUserSchema = Type.Object(
 );
 
 export const shownUser = (user: User): Static<typeof userSchema> => ({
-  ...shownRecord(user),
+  ...toRecordResponse(user),
   account_id: user.accountId,
   name: user.name,
   email: user.email,
@@ -40,5 +48,5 @@ export const shownUser = (user: User): Static<typeof userSchema> => ({
   timezone: user.timezone,
   two_factor_enabled: (user.totp?.confirmedAt ?? null) !== null,
   disabled: user.disabled,
-  last_login_at: shownTime(user.lastLoginAt),
+  last_login_at: formatTime(user.lastLoginAt),
 });

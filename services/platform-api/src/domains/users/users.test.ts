@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { may, type Permission, permissions, type Role, roles } from '../../access/roles.ts';
+import { isPermitted, type Permission, permissions, type Role, roles } from '../../access/roles.ts';
 import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
 
 // Real servers on a machine that may be busy.
@@ -36,7 +36,7 @@ describe('roles', () => {
   };
 
   it.each(Object.entries(table))('%s: %s', (permission, answers) => {
-    const allowed = roles.map((role) => (may(role, permission as Permission) ? 'yes' : 'no')).join(' ');
+    const allowed = roles.map((role) => (isPermitted(role, permission as Permission) ? 'yes' : 'no')).join(' ');
     expect(allowed).toBe(answers);
     expect(Object.keys(permissions)).toHaveLength(Object.keys(table).length);
   });

@@ -1,11 +1,11 @@
 import { requireVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { given, requireAll } from '../../fields.ts';
-import type { Change, Scope } from '../../store/account-records.ts';
-import { isDuplicate, untilAlone, writeToVersion } from '../../store/again.ts';
-import { inTurn } from '../../store/turns.ts';
+import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
+import type { Change, Scope } from '../../store/account-repository.ts';
+import { withLock } from '../../store/distributed-lock.ts';
+import { isDuplicateError, retryOnConflict, updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
-import { ownDriverIds } from '../drivers/look-ups.ts';
+import { filterOwnDriverIds } from '../drivers/queries.ts';
 import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/look-ups.ts';
 import { joinGroup, leaveGroup, ownVehicleIds } from '../vehicles/assignments.ts';
 import { dropDriverFromGroups, dropGeofenceFromGroups, ownGroupIds } from './links.ts';
@@ -18,10 +18,10 @@ type Store = Pick<Parts, 'records'>;
 
 /** Changes of a tree take turns: what is checked against it, cycles and depth, is so when it is written. */
 const inTree = <T>({ records }: Store, { accountId }: Scope, run: (check: () => void) => Promise<T>): Promise<T> =>
-  inTurn(records.database, `groups of account ${accountId}`, run);
+  withLock(records.database, `groups of account ${accountId}`, run);
 
 const treeOf = async ({ records }: Store, scope: Scope): Promise<GroupTree> =>
-  new GroupTree(await groupsIn(records).parts(scope, ['parentGroup']));
+  new GroupTree(await groupsIn(records).project(scope, ['parentGroup']));
 
 export const createGroup = async (
   deps: Parts,
@@ -73,7 +73,7 @@ export async function updateGroup(
   requireVersion(known, expectedVersion);
   const links = await checkedLinks(deps, caller, body, known);
   const { geofences, drivers } = links;
-  const details = given({ description: body.description, color: body.color, geofences, drivers });
+  const details = omitUndefined({ description: body.description, color: body.color, geofences, drivers });
   const change = { ...details, ...placeOf(body) };
   const { parentGroup } = change;
   const move = async (check: () => void): Promise<VehicleGroup | null> => {
@@ -107,7 +107,7 @@ async function changeMembers(
   };
   // Whoever else replaces them at the same time does so before or behind.
   if (vehicles !== undefined)
-    await inTurn(deps.records.database, `vehicles of group ${id}`, (check) => replace(vehicles, check));
+    await withLock(deps.records.database, `vehicles of group ${id}`, (check) => replace(vehicles, check));
   if (added.length > 0) await joinGroup(deps, scope, id, added);
   if (removed.length > 0) await leaveGroup(deps, scope, id, { $in: removed });
 }
@@ -116,7 +116,7 @@ async function changeMembers(
 async function dropGone(deps: Store, scope: Scope, id: number, { drivers = [], geofences = [] }: Links): Promise<void> {
   if ((await ownGroupIds(deps, scope, [id])).length === 0) await leaveGroup(deps, scope, id);
   const [leftDrivers, leftGeofences] = [
-    await ownDriverIds(deps, scope, drivers),
+    await filterOwnDriverIds(deps, scope, drivers),
     await ownGeofenceIds(deps, scope, geofences),
   ];
   for (const each of drivers) if (!leftDrivers.includes(each)) await dropDriverFromGroups(deps, scope, each);
@@ -175,11 +175,11 @@ async function checkedLinks(
   const geofences = body.geofences && idsOf(body.geofences);
   const drivers = body.drivers && idsOf(body.drivers);
   const wanted = [...(vehicles ?? []), ...added];
-  if (wanted.length > 0) requireAll('vehicle', wanted, await ownVehicleIds(deps, scope, wanted));
+  if (wanted.length > 0) assertAllFound('vehicle', wanted, await ownVehicleIds(deps, scope, wanted));
   const newDrivers = (drivers ?? []).filter((id) => !known.drivers.includes(id));
   const newGeofences = (geofences ?? []).filter((id) => !known.geofences.includes(id));
-  requireAll('driver', newDrivers, await ownDriverIds(deps, scope, newDrivers));
-  requireAll('geofence', newGeofences, await ownGeofenceIds(deps, scope, newGeofences));
+  assertAllFound('driver', newDrivers, await filterOwnDriverIds(deps, scope, newDrivers));
+  assertAllFound('geofence', newGeofences, await ownGeofenceIds(deps, scope, newGeofences));
   return { vehicles, added, removed, geofences, drivers };
 }
 
@@ -192,7 +192,7 @@ async function checkParent(deps: Store, scope: Scope, id: number | null, parent:
 
 type Place = { name?: string; parentGroup?: number | null };
 
-const placeOf = ({ name, parent_group: parentGroup }: GroupBody): Place => given({ name, parentGroup });
+const placeOf = ({ name, parent_group: parentGroup }: GroupBody): Place => omitUndefined({ name, parentGroup });
 
 /** Writes a change. One of name or parent also makes the sibling key, which is of both: it is written to the version that was read. */
 function write(
@@ -205,7 +205,7 @@ function write(
   const groups = groupsIn(records);
   if (change.name === undefined && change.parentGroup === undefined)
     return groups.update(scope, id, change, expectedVersion);
-  return writeToVersion(expectedVersion, async () => {
+  return updateWithVersion(expectedVersion, async () => {
     const now = await groups.find(scope, id);
     if (now === null) return null;
     const { name = now.name, parentGroup = now.parentGroup } = change;
@@ -220,9 +220,9 @@ async function lift(deps: Store, scope: Scope, id: number, parentGroup: number |
   const move = async (): Promise<void> => {
     const child = await groups.find(scope, id);
     if (child === null) return;
-    const siblings = await groups.parts(scope, ['name'], { parentGroup, _id: { $ne: id } });
+    const siblings = await groups.project(scope, ['name'], { parentGroup, _id: { $ne: id } });
     const name = freeName(child.name, new Set(siblings.map((sibling) => sibling.name)));
     await write(deps, scope, id, { parentGroup, name }, undefined);
   };
-  await untilAlone(move, isDuplicate);
+  await retryOnConflict(move, isDuplicateError);
 }

@@ -1,9 +1,9 @@
 import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
 import { createGroup, deleteGroup, updateGroup } from './changes.ts';
 import {
   createGroupBody,
@@ -38,7 +38,7 @@ const reads = (deps: Deps): PlatformRoute[] => [
     query: listGroupsQuery,
     response: Type.Union([pageOf(groupShown), Type.Object({ data: Type.Array(folderShown) })]),
     handle: async ({ query, context }) => {
-      const caller = callerOf(context);
+      const caller = getCaller(context);
       if (isOn(query.folderView)) return { data: await folderView(deps, caller, isOn(query.populateVehicles)) };
       const paging = readPaging(query);
       return pageEnvelope(await listGroups(deps, caller, query, paging), paging);
@@ -53,7 +53,7 @@ const reads = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: oneOf(groupWithSubGroups),
     handle: async ({ params, context }) => {
-      const group = await readGroup(deps, callerOf(context), params.id);
+      const group = await readGroup(deps, getCaller(context), params.id);
       if (group === null) throw groupNotFound(params.id);
       return { data: group };
     },
@@ -69,7 +69,7 @@ const reads = (deps: Deps): PlatformRoute[] => [
     response: pageOf(groupShown),
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
-      const page = await listSubGroups(deps, callerOf(context), params.id, query, paging);
+      const page = await listSubGroups(deps, getCaller(context), params.id, query, paging);
       if (page === null) throw groupNotFound(params.id);
       return pageEnvelope(page, paging);
     },
@@ -89,7 +89,7 @@ const writes = (deps: Deps): PlatformRoute[] => [
     otherSuccesses: { 201: 'Created; `Location` is the path of the group.' },
     errors: { 404: missing, 409: conflicts },
     handle: async ({ body, context }) => {
-      const group = await createGroup(deps, callerOf(context), body);
+      const group = await createGroup(deps, getCaller(context), body);
       return new Reply(201, { data: group }, { Location: `/api/vehicle-groups/${group.id}` });
     },
   }),
@@ -107,7 +107,7 @@ const writes = (deps: Deps): PlatformRoute[] => [
     errors: { 404: missing, 409: conflicts, ...otherVersion },
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
-      const group = await updateGroup(deps, callerOf(context), params.id, body, version);
+      const group = await updateGroup(deps, getCaller(context), params.id, body, version);
       if (group === null) throw groupNotFound(params.id);
       return { data: group };
     },
@@ -125,7 +125,7 @@ const writes = (deps: Deps): PlatformRoute[] => [
     errors: otherVersion,
     handle: async ({ params, query, context }) => {
       const options = { isCascade: isOn(query.cascade), expectedVersion: expectedVersion(context) };
-      const group = await deleteGroup(deps, callerOf(context), params.id, options);
+      const group = await deleteGroup(deps, getCaller(context), params.id, options);
       if (group === null) throw groupNotFound(params.id);
       return { data: group };
     },

@@ -1,8 +1,8 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, color, oneOfWords, searchText, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { color, nullableField, searchText, stringEnum, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 import { vehicleStates } from '../realtime/schema.ts';
 import { locationShown } from '../realtime/shown.ts';
 
@@ -23,9 +23,9 @@ const item = Type.Union([recordId, Type.Object({ id: recordId })]);
 const items = Type.Array(item, { maxItems: 10_000, description: 'Ids; an item may also be { "id": n }.' });
 
 const details = {
-  description: Type.Optional(clearable(trimmedText(0, 1000))),
-  color: Type.Optional(clearable(color)),
-  parent_group: Type.Optional(clearable(recordId)),
+  description: Type.Optional(nullableField(trimmedText(0, 1000))),
+  color: Type.Optional(nullableField(color)),
+  parent_group: Type.Optional(nullableField(recordId)),
   vehicles: Type.Optional(items),
   geofences: Type.Optional(items),
   drivers: Type.Optional(items),
@@ -82,7 +82,7 @@ const groupedVehicle = Type.Object(
     vehicle_no: Type.String(),
     name: Type.String(),
     imei: nullable(Type.String()),
-    state: oneOfWords(vehicleStates),
+    state: stringEnum(vehicleStates),
     location: nullable(locationShown),
   },
   { title: 'GroupedVehicle' },
@@ -94,7 +94,7 @@ const vehiclesShown = Type.Array(Type.Union([recordId, groupedVehicle]), {
 });
 
 const fields = {
-  ...recordShape,
+  ...recordProperties,
   name: Type.String(),
   description: nullable(Type.String()),
   color: nullable(Type.String()),

@@ -1,4 +1,4 @@
-import { shownRecord } from '../../schemas.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
 import type { GroupTree } from './rules.ts';
 import type { Folder, GroupedVehicle, GroupShown, VehicleGroup } from './schema.ts';
 
@@ -16,7 +16,7 @@ export interface Members {
 export function shownGroup(group: VehicleGroup, tree: GroupTree, members: Members): GroupShown {
   const parent = tree.parentOf(group);
   return {
-    ...shownRecord(group),
+    ...toRecordResponse(group),
     name: group.name,
     description: group.description,
     color: group.color,

@@ -1,7 +1,7 @@
 import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { type Conditions, matching } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { type Filter, substringFilter } from '../../store/account-repository.ts';
 import { groupedVehicles } from '../vehicles/assignments.ts';
 import { briefVehicles } from '../vehicles/brief.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
@@ -19,7 +19,7 @@ const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', 
 /** Vehicles by group, and which groups the caller may see: a user with the role driver those of the own vehicles alone. */
 interface Seen extends Omit<Members, 'populated'> {
   /** Condition on groups. */
-  readonly where: Conditions;
+  readonly where: Filter;
 }
 
 async function seenBy(deps: Parts, caller: Caller): Promise<Seen> {
@@ -84,7 +84,7 @@ export async function listSubGroups(
 ): Promise<PageItems<GroupShown> | null> {
   const seen = await seenBy(deps, caller);
   if ((await groupsIn(deps.records).findOne(caller, { $and: [{ _id: id }, seen.where] })) === null) return null;
-  const tree = new GroupTree(await groupsIn(deps.records).parts(caller, ['parentGroup']));
+  const tree = new GroupTree(await groupsIn(deps.records).project(caller, ['parentGroup']));
   const below = isOn(query.recursive) ? tree.withBelow(id).slice(1) : tree.childrenOf(id);
   const where = { _id: { $in: below.map((group) => group._id) } };
   return pageOfGroups(deps, caller, seen, { sort: query.sort, isPopulated: false, where }, paging);
@@ -94,18 +94,18 @@ async function pageOfGroups(
   deps: Parts,
   caller: Caller,
   seen: Seen,
-  asked: { sort?: string | undefined; query?: string | undefined; isPopulated: boolean; where?: Conditions },
+  asked: { sort?: string | undefined; query?: string | undefined; isPopulated: boolean; where?: Filter },
   paging: Paging,
 ): Promise<PageItems<GroupShown>> {
   const groups = groupsIn(deps.records);
   const { field, direction } = readSorting(asked.sort);
   const [{ items, total }, nodes] = await Promise.all([
     groups.list(caller, {
-      where: { $and: [seen.where, matching(asked.query, ['name']), asked.where ?? {}] },
+      where: { $and: [seen.where, substringFilter(asked.query, ['name']), asked.where ?? {}] },
       sorting: { field: sortFields[field] ?? field, direction },
       paging,
     }),
-    groups.parts(caller, ['parentGroup']),
+    groups.project(caller, ['parentGroup']),
   ]);
   const tree = new GroupTree(nodes);
   const ids = items.map(({ _id }) => _id);
@@ -131,7 +131,7 @@ export async function readGroup(
   const seen = await seenBy(deps, caller);
   const group = await groups.findOne(caller, { $and: [{ _id: id }, seen.where] });
   if (group === null) return null;
-  const tree = new GroupTree(await groups.parts(caller, ['parentGroup']));
+  const tree = new GroupTree(await groups.project(caller, ['parentGroup']));
   const children = tree.childrenOf(id).map(({ _id }) => _id);
   const subGroups = children.filter(seen.isGroupNamed).sort((a, b) => a - b);
   return { ...shownGroup(group, tree, { ...seen, populated: null }), sub_groups: subGroups };

@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { VehicleShown } from './schema.ts';
 import { locationNow, neverConnected, vehicleStates } from './states.ts';
 import { type Viewer, visibleVehicles } from './visibility.ts';

@@ -1,11 +1,11 @@
 import { AppError, requireVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { requireAll } from '../../fields.ts';
-import type { Change, Scope } from '../../store/account-records.ts';
-import { accountOf } from '../accounts/use-cases.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound } from '../../platform/fields.ts';
+import type { Change, Scope } from '../../store/account-repository.ts';
+import { getAccount } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
-import { ownDriverIds } from '../drivers/look-ups.ts';
+import { filterOwnDriverIds } from '../drivers/queries.ts';
 import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
 import { removeUnassigned } from '../unassigned-devices/store.ts';
@@ -162,7 +162,7 @@ const asWritten = (shown: VehicleShown, { imei }: VehicleBody): VehicleShown =>
   imei === undefined || imei === null ? shown : { ...shown, imei };
 
 const timezoneOf = async ({ records }: ChangeParts, caller: Caller): Promise<string> =>
-  (await accountOf(records, caller.accountId))?.timezone ?? vehicleDefaults.timezone;
+  (await getAccount(records, caller.accountId))?.timezone ?? vehicleDefaults.timezone;
 
 /** Driver and groups must be of the account, or 404; those that were there may have gone since. */
 async function checkLinks(
@@ -172,9 +172,9 @@ async function checkLinks(
   known: Pick<Vehicle, 'driverId' | 'groupIds'> = { driverId: null, groupIds: [] },
 ): Promise<void> {
   if (driverId !== undefined && driverId !== null && driverId !== known.driverId)
-    requireAll('driver', [driverId], await ownDriverIds(deps, caller, [driverId]));
+    assertAllFound('driver', [driverId], await filterOwnDriverIds(deps, caller, [driverId]));
   const newGroups = groupIds.filter((id) => !known.groupIds.includes(id));
-  requireAll('group', newGroups, await ownGroupIds(deps, caller, newGroups));
+  assertAllFound('group', newGroups, await ownGroupIds(deps, caller, newGroups));
 }
 
 /** The vehicle without driver and groups that were deleted before it was written: what took them from all vehicles has not seen this one. */
@@ -185,7 +185,7 @@ async function withoutGone(
 ): Promise<Vehicle> {
   const drivers = typeof driverId === 'number' ? [driverId] : [];
   const [leftDrivers, leftGroups] = [
-    await ownDriverIds(deps, vehicle, drivers),
+    await filterOwnDriverIds(deps, vehicle, drivers),
     await ownGroupIds(deps, vehicle, groupIds),
   ];
   const goneDrivers = drivers.filter((id) => !leftDrivers.includes(id));

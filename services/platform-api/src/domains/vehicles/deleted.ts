@@ -1,6 +1,6 @@
 import { announce, fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject } from '@fleet/bus';
 import { dropStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { forgetOf } from '../../telemetry/states.ts';
 import { dueEndings, forgetEnding, noteEnding, runEach } from './endings.ts';
 import { forgetFormerLater } from './former-terminals.ts';

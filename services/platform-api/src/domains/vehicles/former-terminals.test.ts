@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { onVehicleDeleted } from '../../on-vehicle-deleted.ts';
+import { vehicleDeletionHooks } from '../../assembly/vehicle-deletion.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
-import { cancelCommandsOf } from '../commands/use-cases.ts';
+import { cancelWaitingCommands } from '../commands/use-cases.ts';
 import { readLastLocations, writeLastLocation } from '../realtime/store.ts';
 import { endDeletedVehicles } from './deleted.ts';
 import type { Vehicle } from './schema.ts';
@@ -61,7 +61,7 @@ function breakCollection(broken: string): void {
     });
   }
 }
-const sweep = () => endDeletedVehicles(world.deps, onVehicleDeleted(world.deps), new Date(Date.now() + 3_600_000));
+const sweep = () => endDeletedVehicles(world.deps, vehicleDeletionHooks(world.deps), new Date(Date.now() + 3_600_000));
 const endings = (): Promise<number> => world.deps.database.collection('vehicle_endings').countDocuments({});
 
 describe('a terminal that leaves its vehicle', () => {
@@ -95,7 +95,7 @@ describe('a terminal that leaves its vehicle', () => {
     await sweep();
     // Tried in vain, it is left alone for a while.
     expect(await isSeen(imei)).toBe(true);
-    await endDeletedVehicles(world.deps, onVehicleDeleted(world.deps), new Date(Date.now() + 3 * 3_600_000));
+    await endDeletedVehicles(world.deps, vehicleDeletionHooks(world.deps), new Date(Date.now() + 3 * 3_600_000));
     expect(await isSeen(imei)).toBe(false);
     expect(await endings()).toBe(0);
   });
@@ -143,9 +143,9 @@ describe('a terminal that leaves its vehicle', () => {
     // Between the change of the vehicle and the taking back.
     await world.records.collection<Vehicle>('vehicles').updateOne({ _id: id }, { $set: { imei: newImei() } });
     const own = await queue(id);
-    await cancelCommandsOf(world.deps, former, id, imei);
+    await cancelWaitingCommands(world.deps, former, id, imei);
     expect([await statusOf(left), await statusOf(own)]).toEqual(['canceled', 'queued']);
-    await cancelCommandsOf(world.deps, former, id);
+    await cancelWaitingCommands(world.deps, former, id);
     expect(await statusOf(own)).toBe('canceled');
   });
 });

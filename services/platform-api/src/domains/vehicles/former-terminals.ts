@@ -1,6 +1,6 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { forgetOf, forgetTerminal } from '../../telemetry/states.ts';
-import { cancelCommandsOf } from '../commands/use-cases.ts';
+import { cancelWaitingCommands } from '../commands/use-cases.ts';
 import { forgetEnding, noteEnding, runEach } from './endings.ts';
 import type { Vehicle } from './schema.ts';
 import { findVehicleByImei } from './store.ts';
@@ -37,4 +37,4 @@ export async function forgetFormerLater(deps: Parts, former: Vehicle): Promise<b
 }
 
 const cancelOfTerminal = ({ records }: Parts, former: Vehicle): Promise<void> =>
-  cancelCommandsOf({ records, database: records.database }, former, former._id, former.imei);
+  cancelWaitingCommands({ records, database: records.database }, former, former._id, former.imei);

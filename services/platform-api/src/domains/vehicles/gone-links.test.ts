@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import type { Collection } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { type RecordFields, Records } from '../../store/records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { type RecordFields, RecordStore } from '../../store/record-store.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
-import { driversIn } from '../drivers/store.ts';
+import { driverCollection } from '../drivers/store.ts';
 import { createDriver, updateDriver } from '../drivers/use-cases.ts';
 import { geofencesIn } from '../geofences/store.ts';
 import { linkRoutes } from '../routes/links.ts';
@@ -29,7 +29,7 @@ afterAll(() => world?.close());
 const writes = new Set<PropertyKey>(['insertOne', 'updateMany', 'findOneAndUpdate']);
 
 /** Records to whose first write in a collection something else comes between: behind the look at what it links, before the link. */
-class Interrupted extends Records {
+class Interrupted extends RecordStore {
   readonly #name: string;
   #meanwhile: (() => Promise<unknown>) | null;
 
@@ -141,7 +141,7 @@ describe('what is deleted while something is linked to it', () => {
     const path = `/api/vehicles/${await made('/api/vehicles', { vehicle_no: `GL${randomInt(10 ** 9)}`, driver_id: person })}`;
     const links = { drivers: [person], geofences: [area] };
     const groupPath = `/api/vehicle-groups/${await made('/api/vehicle-groups', { name: 'Left', ...links })}`;
-    await driversIn(world.records).remove(scope, person);
+    await driverCollection(world.records).remove(scope, person);
     await geofencesIn(world.records).remove(scope, area);
     const read = (await owner.get(path)).data;
     expect(read['driver_id']).toBe(person);

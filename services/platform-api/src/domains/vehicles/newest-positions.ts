@@ -10,7 +10,7 @@ export async function positionsOfAccount(
   among?: readonly number[],
 ): Promise<LocationShown[]> {
   const where = among === undefined ? {} : { _id: { $in: [...among] } };
-  const found = await vehiclesIn(deps.records).parts({ accountId }, ['imei', 'driverId'], where);
+  const found = await vehiclesIn(deps.records).project({ accountId }, ['imei', 'driverId'], where);
   const states = await vehicleStates(
     deps,
     found.flatMap(({ imei }) => (imei === null ? [] : [imei])),

@@ -1,8 +1,8 @@
 import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { vehicleIdParams } from '../../platform/schemas.ts';
 import { changeOwner, createVehicle, deleteVehicle, readVehicle, updateVehicle } from './changes.ts';
 import type { VehicleDeleted } from './deleted.ts';
 import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, vehicleShown } from './schema.ts';
@@ -29,7 +29,7 @@ const collection = (deps: Deps): PlatformRoute[] => [
     response: pageOf(vehicleShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      return pageEnvelope(await listVehicles(deps, callerOf(context), query, paging), paging);
+      return pageEnvelope(await listVehicles(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -45,7 +45,7 @@ const collection = (deps: Deps): PlatformRoute[] => [
     otherSuccesses: { 201: 'Created; `Location` is the path of the vehicle.' },
     errors: { 404: missing, 409: duplicate },
     handle: async ({ body, context }) => {
-      const vehicle = await createVehicle(deps, callerOf(context), body, context.requestId);
+      const vehicle = await createVehicle(deps, getCaller(context), body, context.requestId);
       return new Reply(201, { data: vehicle }, { Location: `/api/vehicles/${vehicle.id}` });
     },
   }),
@@ -61,7 +61,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     params: vehicleIdParams,
     response: oneOf(vehicleShown),
     handle: async ({ params, context }) => ({
-      data: await readVehicle(deps, callerOf(context), params.vehicleId, context.requestId),
+      data: await readVehicle(deps, getCaller(context), params.vehicleId, context.requestId),
     }),
   }),
   platformRoute({
@@ -76,7 +76,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     response: oneOf(vehicleShown),
     errors: { 404: missing, 409: duplicate, ...otherVersion },
     handle: async ({ params, body, context }) => ({
-      data: await updateVehicle(deps, callerOf(context), params.vehicleId, body, expectedVersion(context)),
+      data: await updateVehicle(deps, getCaller(context), params.vehicleId, body, expectedVersion(context)),
     }),
   }),
   platformRoute({
@@ -89,7 +89,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     response: oneOf(vehicleShown),
     errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: await deleteVehicle(deps, callerOf(context), params.vehicleId, onDeleted, expectedVersion(context)),
+      data: await deleteVehicle(deps, getCaller(context), params.vehicleId, onDeleted, expectedVersion(context)),
     }),
   }),
   platformRoute({
@@ -105,7 +105,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     errors: { 404: 'There is no such vehicle, or no such user in the account.', ...otherVersion },
     handle: async ({ params, body, context }) => {
       const version = expectedVersion(context);
-      return { data: await changeOwner(deps, callerOf(context), params.vehicleId, body.owner_user_id, version) };
+      return { data: await changeOwner(deps, getCaller(context), params.vehicleId, body.owner_user_id, version) };
     },
   }),
 ];

@@ -1,7 +1,7 @@
 import { terminalKey } from '@fleet/jt808';
 import { invalid } from '@fleet/service-kit';
-import { given, storedAttributes } from '../../fields.ts';
-import type { Change } from '../../store/account-records.ts';
+import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
+import type { Change } from '../../store/account-repository.ts';
 import type { Channel, Vehicle, VehicleBody } from './schema.ts';
 
 /** Terminals of the makers' home zone, unless a record says otherwise (platform-contract.md, section 3). */
@@ -48,7 +48,7 @@ export function vehicleChange(
   now = new Date(),
 ): Change<Vehicle> {
   const vehicleNo = body.vehicle_no === undefined ? undefined : checkedVehicleNo(body.vehicle_no);
-  return given({
+  return omitUndefined({
     vehicleNo,
     name: body.name === null ? (vehicleNo ?? known.vehicleNo) : body.name,
     ...(body.imei === undefined ? {} : { imei: checkedImei(body.imei), recordedImei: body.imei }),
@@ -67,7 +67,7 @@ export function vehicleChange(
     driverId: body.driver_id,
     groupIds: body.group_ids === undefined ? undefined : [...new Set(body.group_ids)],
     channels: body.channels === undefined ? undefined : checkedChannels(body.channels),
-    attributes: body.attributes === undefined ? undefined : storedAttributes(body.attributes),
+    attributes: body.attributes === undefined ? undefined : serializeAttributes(body.attributes),
   });
 }
 

@@ -1,6 +1,6 @@
-import { shownAttributes } from '../../fields.ts';
-import { shownRecord } from '../../schemas.ts';
-import type { SubscriptionShown } from '../billing/schema.ts';
+import { parseAttributes } from '../../platform/fields.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
+import type { SubscriptionResponse } from '../billing/schema.ts';
 import { odometerOf } from '../positions/odometer.ts';
 import type { Channel, VehicleShown } from './schema.ts';
 import { locationNow, neverConnected, type VehicleNow } from './states.ts';
@@ -10,12 +10,12 @@ import type { VisibleVehicle } from './visibility.ts';
 export function shownVehicle(
   { vehicle, access, permissions }: VisibleVehicle,
   now: VehicleNow = neverConnected,
-  subscription: SubscriptionShown | null = null,
+  subscription: SubscriptionResponse | null = null,
   travelledKm = 0,
 ): VehicleShown {
   const isOwn = access === 'owner';
   return {
-    ...shownRecord(vehicle),
+    ...toRecordResponse(vehicle),
     account_id: vehicle.accountId,
     owner_user_id: vehicle.ownerUserId,
     vehicle_no: vehicle.vehicleNo,
@@ -36,7 +36,7 @@ export function shownVehicle(
     driver_id: isOwn ? vehicle.driverId : null,
     group_ids: isOwn ? [...vehicle.groupIds] : [],
     channels: vehicle.channels.map(shownChannel),
-    attributes: isOwn ? shownAttributes(vehicle.attributes) : {},
+    attributes: isOwn ? parseAttributes(vehicle.attributes) : {},
     access,
     permissions: [...permissions],
     state: now.state,

@@ -2,7 +2,7 @@ import { call, tellOfWebhook } from '@fleet/bus';
 import type { AttemptRecord } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { MessageRefused } from '../../providers/messages.ts';
+import { MessageRefusedError } from '../../providers/message-sender.ts';
 import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
 import { type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { notificationsIn } from '../notifications/store.ts';
@@ -284,7 +284,7 @@ describe('the owner of a webhook that fails', () => {
   it('is asked for no more where the address is refused, and again where the provider is away', async () => {
     const told = { webhookId, percent: 50 as const, reason: 'failing' as const, vehicleId: 999_999, ...notice };
     const by = (error: Error) => ({ ...world.deps, messages: { send: () => Promise.reject(error) } });
-    await expect(tellOwner(by(new MessageRefused('no address')), told)).resolves.toBe(false);
+    await expect(tellOwner(by(new MessageRefusedError('no address')), told)).resolves.toBe(false);
     await expect(tellOwner(by(new Error('away')), told)).rejects.toThrow('away');
   });
 

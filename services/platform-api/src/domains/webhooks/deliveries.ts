@@ -8,8 +8,8 @@ import {
   type DeliverySummary,
 } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { readMoment } from '../../times.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
 import { requireKnownFilter, requireKnownType } from '../notifications/rules.ts';
 import { type ListDeliveriesQuery, type ReplayBody, replayedStatuses, type TestBody } from './delivery-schema.ts';
 import { statusOf } from './rules.ts';
@@ -38,8 +38,8 @@ export async function listDeliveries(
     status,
     type,
     imeiKey: imei?.replace(/^0+(?=.)/, ''),
-    fromMs: readMoment(from, 'from')?.getTime(),
-    toMs: readMoment(to, 'to')?.getTime(),
+    fromMs: parseTimestamp(from, 'from')?.getTime(),
+    toMs: parseTimestamp(to, 'to')?.getTime(),
   };
   const { field, direction } = readSorting(query.sort);
   const order = { field: field === 'created_at' ? ('createdAtMs' as const) : ('number' as const), direction };
@@ -109,8 +109,8 @@ export async function replayDeliveries(
     throw new AppError('state_conflict', 'The webhook is disabled: enable it first.');
   const asked = {
     webhookId: id,
-    sinceMs: readMoment(since, 'since')?.getTime() ?? 0,
-    untilMs: readMoment(until, 'until')?.getTime() ?? null,
+    sinceMs: parseTimestamp(since, 'since')?.getTime() ?? 0,
+    untilMs: parseTimestamp(until, 'until')?.getTime() ?? null,
     statuses: [...new Set(statuses ?? replayedStatuses)],
   };
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);

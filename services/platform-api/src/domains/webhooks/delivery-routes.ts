@@ -1,8 +1,8 @@
 import { oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
 import {
   getDelivery,
   listDeliveries,
@@ -42,7 +42,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     bodyIsOptional: true,
     response: oneOf(attemptShown),
     handle: async ({ params, body, context }) => ({
-      data: shownAttempt(await testWebhook(deps, callerOf(context), params.id, body, context)),
+      data: shownAttempt(await testWebhook(deps, getCaller(context), params.id, body, context)),
     }),
   }),
   platformRoute({
@@ -56,7 +56,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(deliveryShown),
     handle: async ({ params, query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listDeliveries(deps, callerOf(context), params.id, query, paging);
+      const { items, total } = await listDeliveries(deps, getCaller(context), params.id, query, paging);
       return pageEnvelope({ items: items.map(shownDelivery), total }, paging);
     },
   }),
@@ -69,7 +69,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     params: deliveryParams,
     response: oneOf(deliveryDetails),
     handle: async ({ params, context }) => ({
-      data: shownDetails(await getDelivery(deps, callerOf(context), params.id, params.deliveryId)),
+      data: shownDetails(await getDelivery(deps, getCaller(context), params.id, params.deliveryId)),
     }),
   }),
   platformRoute({
@@ -83,7 +83,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     otherSuccesses: { 202: 'Queued.' },
     errors: { 409: 'An attempt of this delivery is under way.' },
     handle: async ({ params, context }) => {
-      const delivery = await retryDelivery(deps, callerOf(context), params.id, params.deliveryId, context);
+      const delivery = await retryDelivery(deps, getCaller(context), params.id, params.deliveryId, context);
       return new Reply(202, { data: shownDelivery(delivery) });
     },
   }),
@@ -99,7 +99,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     otherSuccesses: { 202: 'Queued: so many, 10,000 at most.' },
     errors: { 409: 'The webhook is disabled.' },
     handle: async ({ params, body, context }) => {
-      const queued = await replayDeliveries(deps, callerOf(context), params.id, body, context);
+      const queued = await replayDeliveries(deps, getCaller(context), params.id, body, context);
       return new Reply(202, { data: { queued } });
     },
   }),
@@ -112,7 +112,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: oneOf(statsShown),
     handle: async ({ params, context }) => ({
-      data: shownStats(await webhookStats(deps, callerOf(context), params.id)),
+      data: shownStats(await webhookStats(deps, getCaller(context), params.id)),
     }),
   }),
 ];

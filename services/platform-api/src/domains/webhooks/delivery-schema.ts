@@ -1,9 +1,9 @@
 import { pagingQuery, sortParameter } from '@fleet/service-kit';
 import { attemptErrors, deliveryStatuses } from '@fleet/storage';
 import { type Static, Type } from 'typebox';
-import { oneOfWords, text } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import { timeParameter } from '../../times.ts';
+import { stringEnum, text } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import { timeParameter } from '../../platform/timestamps.ts';
 
 const deliveryId = Type.String({ pattern: '^[0-9a-f]{24}$', examples: ['0123456789abcdef01234567'] });
 
@@ -12,7 +12,7 @@ export const deliveryParams = Type.Object({ id: recordId, deliveryId });
 export const listDeliveriesQuery = Type.Object({
   ...pagingQuery,
   sort: sortParameter(['id', 'created_at']),
-  status: Type.Optional(oneOfWords(deliveryStatuses)),
+  status: Type.Optional(stringEnum(deliveryStatuses)),
   type: Type.Optional(
     Type.Unsafe<string>({
       ...text(1, 100, { description: 'A notification type, such as `sos`.' }),
@@ -42,7 +42,7 @@ export const replayBody = Type.Object({
   since: timeParameter,
   until: Type.Optional(timeParameter),
   statuses: Type.Optional(
-    Type.Array(oneOfWords(replayable), { minItems: 1, maxItems: 2, description: 'Default: both.' }),
+    Type.Array(stringEnum(replayable), { minItems: 1, maxItems: 2, description: 'Default: both.' }),
   ),
 });
 export type ReplayBody = Static<typeof replayBody>;
@@ -51,13 +51,13 @@ export type ReplayBody = Static<typeof replayBody>;
 export const replayedStatuses = replayable;
 
 const deliveryFields = {
-  ...recordShape,
+  ...recordProperties,
   delivery_id: deliveryId,
   webhook_id: recordId,
   notification_id: recordId,
   notification_type: Type.String(),
   imei: Type.String(),
-  status: oneOfWords(deliveryStatuses),
+  status: stringEnum(deliveryStatuses),
   attempt_count: Type.Integer({ minimum: 0 }),
   next_attempt_at: nullable(time),
   completed_at: nullable(time),
@@ -69,11 +69,11 @@ export type DeliveryShown = Static<typeof deliveryShown>;
 export const attemptShown = Type.Object(
   {
     number: Type.Integer({ minimum: 1 }),
-    trigger: oneOfWords(['schedule', 'retry', 'replay', 'test']),
+    trigger: stringEnum(['schedule', 'retry', 'replay', 'test']),
     started_at: time,
     duration_ms: Type.Integer({ minimum: 0 }),
     status_code: nullable(Type.Integer()),
-    error_code: nullable(oneOfWords(attemptErrors)),
+    error_code: nullable(stringEnum(attemptErrors)),
     response_body: nullable(Type.String({ description: 'The first 4 KiB.' })),
   },
   { title: 'Attempt' },

@@ -1,7 +1,7 @@
 import type { tellOfWebhook } from '@fleet/bus';
 import type { Static } from 'typebox';
-import type { Deps } from '../../deps.ts';
-import { MessageRefused } from '../../providers/messages.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { MessageRefusedError } from '../../providers/message-sender.ts';
 import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
 import { findUser } from '../users/use-cases.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
@@ -28,7 +28,7 @@ export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boole
   try {
     await deps.messages.send(mail);
   } catch (error) {
-    if (!(error instanceof MessageRefused)) throw error;
+    if (!(error instanceof MessageRefusedError)) throw error;
     // Asked again, it would be refused for ever.
     deps.log.warn({ err: error, webhookId: notice.webhookId }, 'the owner of a webhook can not be told by mail');
     return false;

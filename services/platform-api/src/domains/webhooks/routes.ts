@@ -10,11 +10,11 @@ import {
   sortParameter,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { idParams } from '../../platform/schemas.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
 import { createBody, regenerateBody, updateBody, webhookShown, webhookWithSecret } from './schema.ts';
 import { shownWebhook, shownWebhooks } from './shown.ts';
@@ -44,8 +44,8 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     response: pageOf(webhookShown),
     handle: async ({ query, context }) => {
       const paging = readPaging(query);
-      const { items, total } = await listWebhooks(deps, callerOf(context), {
-        sorting: sortingOf(query.sort, { created_at: 'createdAt' }),
+      const { items, total } = await listWebhooks(deps, getCaller(context), {
+        sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
       return pageEnvelope({ items: await shownWebhooks(deps, items), total }, paging);
@@ -66,7 +66,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
       409: 'The user has ten webhooks already.',
     },
     handle: async ({ body, context }) => {
-      const { webhook, secret } = await createWebhook(deps, callerOf(context), body);
+      const { webhook, secret } = await createWebhook(deps, getCaller(context), body);
       const location = { Location: `/api${base}/${webhook._id}` };
       return new Reply(201, { data: { ...(await shownWebhook(deps, webhook)), secret } }, location);
     },
@@ -80,7 +80,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     response: oneOf(webhookShown),
     handle: async ({ params, context }) => ({
-      data: await shownWebhook(deps, await getWebhook(deps, callerOf(context), params.id)),
+      data: await shownWebhook(deps, await getWebhook(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -96,7 +96,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ params, body, context }) => ({
       data: await shownWebhook(
         deps,
-        await updateWebhook(deps, callerOf(context), params.id, body, expectedVersion(context)),
+        await updateWebhook(deps, getCaller(context), params.id, body, expectedVersion(context)),
       ),
     }),
   }),
@@ -110,7 +110,10 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(webhookShown),
     errors: otherVersion,
     handle: async ({ params, context }) => ({
-      data: await shownWebhook(deps, await removeWebhook(deps, callerOf(context), params.id, expectedVersion(context))),
+      data: await shownWebhook(
+        deps,
+        await removeWebhook(deps, getCaller(context), params.id, expectedVersion(context)),
+      ),
     }),
   }),
   platformRoute({
@@ -125,7 +128,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     bodyIsOptional: true,
     response: oneOf(webhookWithSecret),
     handle: async ({ params, body, context }) => {
-      const { webhook, secret } = await regenerateSecret(deps, callerOf(context), params.id, body);
+      const { webhook, secret } = await regenerateSecret(deps, getCaller(context), params.id, body);
       return { data: { ...(await shownWebhook(deps, webhook)), secret } };
     },
   }),

@@ -1,12 +1,12 @@
 import { currentHealth, type WebhookHealth } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { shownRecord, shownTime } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import { statusOf } from './rules.ts';
 import type { Webhook, WebhookShown } from './schema.ts';
 import { webhookRecordsOf } from './store.ts';
 
 const shown = (webhook: Webhook, health: WebhookHealth): WebhookShown => ({
-  ...shownRecord(webhook),
+  ...toRecordResponse(webhook),
   url: webhook.url,
   name: webhook.name,
   enabled: webhook.enabled,
@@ -16,10 +16,10 @@ const shown = (webhook: Webhook, health: WebhookHealth): WebhookShown => ({
   status: statusOf(webhook, health),
   disabled_reason: health.disabledReason,
   secret_hint: webhook.secretHint,
-  failing_since: shownTime(health.failingSince),
+  failing_since: formatTime(health.failingSince),
   consecutive_failures: health.consecutiveFailures,
-  last_success_at: shownTime(health.lastSuccessAt),
-  last_failure_at: shownTime(health.lastFailureAt),
+  last_success_at: formatTime(health.lastSuccessAt),
+  last_failure_at: formatTime(health.lastFailureAt),
 });
 
 /** Webhooks with what deliveries have shown of them. */

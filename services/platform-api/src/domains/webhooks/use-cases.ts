@@ -1,11 +1,11 @@
 import { AddressGuard, AppError, invalid, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
 import { webhookSecretPurpose } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
-import type { Config } from '../../config.ts';
-import type { Deps } from '../../deps.ts';
-import { given, requireAll } from '../../fields.ts';
-import type { Change, Scope } from '../../store/account-records.ts';
-import { insertWithin } from '../../store/limits.ts';
+import type { Config } from '../../assembly/config.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
+import type { Change, Scope } from '../../store/account-repository.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { visibleVehicleIds } from '../vehicles/visibility.ts';
@@ -61,7 +61,7 @@ export async function createWebhook(
     graceUntil: null,
     healthEpoch: 0,
   };
-  const webhook = await insertWithin(
+  const webhook = await insertWithinQuota(
     deps.database,
     { name: `webhooks of user ${userId}`, limit: maxWebhooks, message: `A user may have ${maxWebhooks} webhooks.` },
     () => webhooks.count(caller, { userId }),
@@ -136,9 +136,9 @@ export async function regenerateSecret(
 async function checkedFields(deps: WebhookDeps, caller: Caller, body: UpdateBody): Promise<Change<Webhook>> {
   if (body.notification_types !== undefined) requireKnownTypes(body.notification_types, '/notification_types');
   if (body.vehicle_ids !== undefined && body.vehicle_ids.length > 0)
-    requireAll('vehicle', body.vehicle_ids, await visibleVehicleIds(deps, caller, body.vehicle_ids));
+    assertAllFound('vehicle', body.vehicle_ids, await visibleVehicleIds(deps, caller, body.vehicle_ids));
   if (body.url !== undefined) await requireAllowedUrl(deps, body.url);
-  return given({
+  return omitUndefined({
     url: body.url,
     name: body.name,
     enabled: body.enabled,

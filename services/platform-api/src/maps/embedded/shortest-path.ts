@@ -1,4 +1,4 @@
-import { joined } from '../../geometry/lines.ts';
+import { joinLines } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { Effort } from './effort.ts';
 import { Heap } from './heap.ts';
@@ -116,7 +116,7 @@ function alongSegment(start: OnRoad, goal: OnRoad): FoundPath | null {
   if (segment !== goal.segment) return null;
   const lengthM = Math.abs(goal.part - start.part) * segment.lengthM;
   if (segment.road.isOneWay && goal.part < start.part && lengthM > jitterM) return null;
-  return { line: joined([[start.position, goal.position]]), lengthM, driven: [{ segment, lengthM }] };
+  return { line: joinLines([[start.position, goal.position]]), lengthM, driven: [{ segment, lengthM }] };
 }
 
 function through(
@@ -142,7 +142,7 @@ function through(
   ];
   const way = nodes.reverse().map((each) => network.at(each));
   return {
-    line: joined([[start.position], way, [goal.position]]),
+    line: joinLines([[start.position], way, [goal.position]]),
     lengthM: driven.reduce((sum, piece) => sum + piece.lengthM, 0),
     driven,
   };

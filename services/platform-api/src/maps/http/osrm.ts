@@ -1,4 +1,4 @@
-import { joined } from '../../geometry/lines.ts';
+import { joinLines } from '../../geometry/lines.ts';
 import { decodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import {
@@ -149,7 +149,7 @@ function matched(trace: readonly TracePoint[], answer: Loose): MatchedTrace {
       distanceM: numberOf(found['distance']),
       roadName: textOf(found['name']),
       speedLimitKmh: null,
-      leg: joined([...line, [onRoad]]),
+      leg: joinLines([...line, [onRoad]]),
     };
   });
   const confidences = matchings.map((matching) => numberOf(matching['confidence']) ?? 0);

@@ -1,4 +1,4 @@
-import { joined, twoEnds } from '../../geometry/lines.ts';
+import { bothEnds, joinLines } from '../../geometry/lines.ts';
 import { decodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import {
@@ -97,10 +97,10 @@ function drawn(trip: unknown): DrawnRoute {
   if (!isObject(trip) || !isObject(trip['summary'])) throw unreadable('trip');
   const legs = objectsOf(trip['legs']);
   const summary = trip['summary'];
-  const path = joined(legs.map((leg) => shapeOf(leg['shape'])));
+  const path = joinLines(legs.map((leg) => shapeOf(leg['shape'])));
   if (path.length === 0) throw unreadable('way');
   return {
-    path: twoEnds(path),
+    path: bothEnds(path),
     distanceM: (numberOf(summary['length']) ?? 0) * 1000,
     durationS: numberOf(summary['time']) ?? 0,
     steps: legs.flatMap((leg) =>
@@ -134,7 +134,7 @@ function matched(trace: readonly TracePoint[], answer: Loose): MatchedTrace {
       distanceM: numberOf(point?.['distance_from_trace_point']),
       roadName: Array.isArray(names) ? textOf(names[0]) : null,
       speedLimitKmh: numberOf(edge['speed_limit']),
-      leg: joined([between, [onRoad]]),
+      leg: joinLines([between, [onRoad]]),
     };
   });
   return { points, confidence: Math.max(0, Math.min(1, numberOf(answer['confidence_score']) ?? 0)) };

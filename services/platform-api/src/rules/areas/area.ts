@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { pairs } from '../../coordinates.ts';
 import type { Geofence } from '../../domains/geofences/schema.ts';
-import { type Bounds, boundsOf } from '../../geometry/bounds.ts';
-import { distanceToLineM, flatLine, isInFlatRing } from '../../geometry/flat-lines.ts';
-import { lengthM } from '../../geometry/lines.ts';
+import { type Bounds, computeBounds } from '../../geometry/bounds.ts';
+import { distanceToLineM, isInFlatRing, toFlatLine } from '../../geometry/flat-lines.ts';
+import { lineLengthM } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
+import { toPairs } from '../../platform/coordinates.ts';
 
 /** So near its edge nobody can tell on which side a vehicle is. */
 export const marginM = 10;
@@ -34,7 +34,7 @@ export function areaOf(geofence: Geofence): Area {
   const { type, points, radiusM, widthM } = geofence;
   const shape = JSON.stringify([geofence._id, type, points, radiusM, widthM]);
   const code = createHash('sha256').update(shape).digest('base64url').slice(0, codeLength);
-  const made: Area = { geofence, code, ...measuresOf(geofence, pairs(points)) };
+  const made: Area = { geofence, code, ...measuresOf(geofence, toPairs(points)) };
   known.set(geofence, made);
   return made;
 }
@@ -51,10 +51,10 @@ type Measures = Pick<Area, 'bounds' | 'innerM' | 'depthM'>;
 function measuresOf({ type, radiusM, widthM, areaM2 }: Geofence, positions: readonly Position[]): Measures {
   if (type === 'circle') return circle(positions[0] ?? [0, 0], radiusM ?? 0);
   if (type === 'corridor') return corridor(positions, (widthM ?? 0) / 2);
-  const ring = flatLine(positions, true);
-  const aroundM = lengthM([...positions, ...positions.slice(0, 1)]);
+  const ring = toFlatLine(positions, true);
+  const aroundM = lineLengthM([...positions, ...positions.slice(0, 1)]);
   return {
-    bounds: boundsOf(positions, marginM),
+    bounds: computeBounds(positions, marginM),
     // Of a square an eighth of its side, of a narrow strip a quarter of its width.
     innerM: Math.min(marginM, areaM2 / (2 * aroundM)),
     depthM: (latitude, longitude) => {
@@ -65,15 +65,15 @@ function measuresOf({ type, radiusM, widthM, areaM2 }: Geofence, positions: read
 }
 
 const circle = (centre: Position, radiusM: number): Measures => ({
-  bounds: boundsOf([centre], radiusM + marginM),
+  bounds: computeBounds([centre], radiusM + marginM),
   innerM: Math.min(marginM, radiusM / 2),
   depthM: (latitude, longitude) => radiusM - distanceM([latitude, longitude], centre),
 });
 
 function corridor(positions: readonly Position[], halfM: number): Measures {
-  const line = flatLine(positions, false);
+  const line = toFlatLine(positions, false);
   return {
-    bounds: boundsOf(positions, halfM + marginM),
+    bounds: computeBounds(positions, halfM + marginM),
     innerM: Math.min(marginM, halfM / 2),
     depthM: (latitude, longitude) => halfM - distanceToLineM(line, latitude, longitude),
   };

@@ -1,6 +1,6 @@
 import Flatbush from 'flatbush';
 import type { Geofence } from '../../domains/geofences/schema.ts';
-import { nearLongitude } from '../../geometry/positions.ts';
+import { unwrapLongitude } from '../../geometry/positions.ts';
 import { type Area, areaOf } from './area.ts';
 
 const none: readonly Area[] = [];
@@ -46,7 +46,7 @@ export class Areas {
   /** Areas whose bounds the way from one place to another touches, each once, in no order. */
   along(fromLat: number, fromLng: number, toLat: number, toLng: number): readonly Area[] {
     if (this.#index === undefined) return none;
-    const end = nearLongitude(toLng, fromLng);
+    const end = unwrapLongitude(toLng, fromLng);
     const [south, north] = [Math.min(fromLat, toLat), Math.max(fromLat, toLat)];
     const [west, east] = [Math.min(fromLng, end), Math.max(fromLng, end)];
     const found = this.#index.search(west, south, east, north);

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { campaignSize, campaignTimeoutMs } from '../../../../../libs/service-kit/src/testing/campaign-size.ts';
 import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import type { Geofence } from '../../domains/geofences/schema.ts';
-import { degreeM, normalLongitude, type Position, radians } from '../../geometry/positions.ts';
+import { degreeM, normalizeLongitude, type Position, toRadians } from '../../geometry/positions.ts';
 import {
   expectedEvents,
   OracleArea,
@@ -146,7 +146,7 @@ describe('geofence rule beside an oracle', () => {
         const { latitude, longitude, shapes } = given;
         const place = ([east, north]: Spot): Position => [
           latitude + north / degreeM,
-          normalLongitude(longitude + east / (degreeM * Math.cos(radians(latitude)))),
+          normalizeLongitude(longitude + east / (degreeM * Math.cos(toRadians(latitude)))),
         ];
         const areas = shapes.map((each) => new OracleArea(each.shape, latitude));
         const geofences = shapes.map(({ shape: { type, spots, reachM }, dwell }): Geofence => {

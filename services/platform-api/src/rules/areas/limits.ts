@@ -1,5 +1,5 @@
 import type { StoredRoute } from '../../domains/routes/schema.ts';
-import { isOnSchedule } from '../../schedule.ts';
+import { isOnSchedule } from '../../platform/schedule.ts';
 import { isNearPath, routePathOf } from '../routes/path.ts';
 import type { RuleContext } from '../rule.ts';
 import { type Area, depthAt } from './area.ts';

@@ -1,4 +1,4 @@
-import { distanceM, nearLongitude } from '../../geometry/positions.ts';
+import { distanceM, unwrapLongitude } from '../../geometry/positions.ts';
 import type { Area } from './area.ts';
 
 /** Places are looked at until they are so close together, or there are so many. */
@@ -9,7 +9,7 @@ const slack = 1.1;
 
 /** True when the straight way between two positions leads so deep into an area that a fix there would have been inside. */
 export function leadsThrough(area: Area, fromLat: number, fromLng: number, toLat: number, toLng: number): boolean {
-  const dLng = nearLongitude(toLng, fromLng) - fromLng;
+  const dLng = unwrapLongitude(toLng, fromLng) - fromLng;
   const dLat = toLat - fromLat;
   for (let turn = -360; turn <= 360; turn += 360) {
     const part = partWithin(area, fromLat, fromLng + turn, dLat, dLng);

@@ -1,4 +1,4 @@
-import { localTimeOf } from '../../local-time.ts';
+import { toLocalTime } from '../../platform/local-time.ts';
 import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Rule } from '../rule.ts';
 import type { RuleSettings } from '../settings.ts';
@@ -25,7 +25,7 @@ export const nightDrivingRule: Rule<NightState> = {
 
 /** The night that it is, by the day on which it began; null by day. */
 function nightAt(timezone: string, atMs: number, { nightFromHour, nightToHour }: RuleSettings): number | null {
-  const { minuteOfDay, day } = localTimeOf(timezone, atMs);
+  const { minuteOfDay, day } = toLocalTime(timezone, atMs);
   const hour = minuteOfDay / 60;
   if (nightFromHour <= nightToHour) return hour >= nightFromHour && hour < nightToHour ? day : null;
   if (hour >= nightFromHour) return day;

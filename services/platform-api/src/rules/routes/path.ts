@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { pairs } from '../../coordinates.ts';
 import type { StoredRoute } from '../../domains/routes/schema.ts';
-import { distanceToLineM, type FlatLine, flatLine } from '../../geometry/flat-lines.ts';
-import { degreeM, distanceM, nearLongitude, type Position, radians } from '../../geometry/positions.ts';
+import { distanceToLineM, type FlatLine, toFlatLine } from '../../geometry/flat-lines.ts';
+import { degreeM, distanceM, type Position, toRadians, unwrapLongitude } from '../../geometry/positions.ts';
+import { toPairs } from '../../platform/coordinates.ts';
 
 /** The path of a route made ready to be searched for positions. */
 export interface RoutePath {
@@ -46,8 +46,8 @@ export function routePathOf(route: StoredRoute): RoutePath {
 }
 
 function pathMade(route: StoredRoute): RoutePath {
-  const positions = pairs(route.points);
-  const line = flatLine(positions, false);
+  const positions = toPairs(route.points);
+  const line = toFlatLine(positions, false);
   const alongsM = new Float64Array(positions.length);
   for (let at = 1; at < positions.length; at += 1)
     alongsM[at] = (alongsM[at - 1] ?? 0) + distanceM(positions[at - 1] as Position, positions[at] as Position);
@@ -168,8 +168,8 @@ function search(
   wanted: Wanted | null,
 ): number | null {
   const { latitudes, longitudes, middle } = line;
-  const here = nearLongitude(longitude, middle);
-  const scale = Math.cos(radians(latitude));
+  const here = unwrapLongitude(longitude, middle);
+  const scale = Math.cos(toRadians(latitude));
   const reach = withinM / degreeM;
   const reachLng = reach / Math.max(0.001, scale);
   const fromM = wanted?.fromM ?? Number.NEGATIVE_INFINITY;

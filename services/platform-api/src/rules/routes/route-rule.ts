@@ -3,7 +3,7 @@ import type { Progress } from '../../domains/routes/rules.ts';
 import type { RouteEvent, StoredRoute } from '../../domains/routes/schema.ts';
 import { nearestOnSegment } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
-import { isOnSchedule } from '../../schedule.ts';
+import { isOnSchedule } from '../../platform/schedule.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
