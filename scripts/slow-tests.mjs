@@ -3,7 +3,7 @@
 export const slowTests = {
   'services/upload-ftp/src/routes/clips.test.ts': 73,
   'services/upload-ftp/src/broken-transfers.test.ts': 61,
-  'services/upload-ftp/src/settling.test.ts': 60,
+  'services/upload-ftp/src/finalization.test.ts': 60,
   'services/platform-api/src/websocket/many-connections.test.ts': 57,
   'services/jt1078-media/src/lifecycle.test.ts': 55,
   'services/webhook-dispatcher/src/receivers.test.ts': 47,
@@ -12,7 +12,7 @@ export const slowTests = {
   'services/device-api/src/routes/videos-upload.test.ts': 31,
   'services/webhook-dispatcher/src/outages.test.ts': 28,
   'services/upload-ftp/src/security.test.ts': 27,
-  'services/upload-ftp/src/handlers/pictures.test.ts': 26,
+  'services/upload-ftp/src/handlers/picture-consumer.test.ts': 26,
   'services/platform-api/src/http-api/invalid-inputs.test.ts': 26,
   'services/upload-ftp/src/clips/remux.test.ts': 25,
   'services/platform-api/src/http-api/tenant-isolation.test.ts': 24,

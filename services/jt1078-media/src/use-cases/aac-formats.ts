@@ -8,7 +8,7 @@ import { type Redis, readDevice, readTerminalProfile, type TerminalProfile } fro
 const queryTimeoutMs = 3_000;
 /** A terminal that does not reply to 0x9003 is not queried for every stream. */
 const retryIntervalMs = 3_600_000;
-const maxUnanswered = 10_000;
+const maxFailedQueries = 10_000;
 
 const noProfile: TerminalProfile = { model: null, audio: null };
 
@@ -27,21 +27,21 @@ export function parseAacFormats(text: string | undefined): ReadonlyMap<string, A
 /** Finds the form of AAC without ADTS: by the setting, by an earlier 0x1003, or by a query of the terminal (0x9003). */
 export class AacFormats {
   readonly #redis: Redis;
-  readonly #asker: DeviceAsker;
+  readonly #commandClient: DeviceAsker;
   readonly #configured: ReadonlyMap<string, AacFormat>;
   readonly #log: Logger;
   readonly #searches = new Map<string, Promise<AacFormat>>();
   /** Times of the last queries without a usable reply. */
-  readonly #unanswered = new Map<string, number>();
+  readonly #failedQueriesAtMs = new Map<string, number>();
 
   constructor(options: {
     redis: Redis;
-    asker: DeviceAsker;
+    commandClient: DeviceAsker;
     configured: ReadonlyMap<string, AacFormat>;
     log: Logger;
   }) {
     this.#redis = options.redis;
-    this.#asker = options.asker;
+    this.#commandClient = options.commandClient;
     this.#configured = options.configured;
     this.#log = options.log;
   }
@@ -56,14 +56,14 @@ export class AacFormats {
   }
 
   async #search(imei: string): Promise<AacFormat> {
-    const known = this.#formatIn(imei, await this.#profile(imei));
-    if (known !== null) return known;
-    const queriedAtMs = this.#unanswered.get(imei);
+    const existing = this.#resolveFormat(imei, await this.#readProfile(imei));
+    if (existing !== null) return existing;
+    const queriedAtMs = this.#failedQueriesAtMs.get(imei);
     if (queriedAtMs !== undefined && performance.now() - queriedAtMs < retryIntervalMs) return DEFAULT_AAC;
     const wasDelivered = await this.#query(imei);
-    const reported = this.#formatIn(imei, await this.#profile(imei));
+    const reported = this.#resolveFormat(imei, await this.#readProfile(imei));
     if (reported !== null) {
-      this.#unanswered.delete(imei);
+      this.#failedQueriesAtMs.delete(imei);
       return reported;
     }
     if (wasDelivered) this.#suspendQueries(imei);
@@ -71,13 +71,13 @@ export class AacFormats {
     return DEFAULT_AAC;
   }
 
-  #formatIn(imei: string, { model, audio }: TerminalProfile): AacFormat | null {
+  #resolveFormat(imei: string, { model, audio }: TerminalProfile): AacFormat | null {
     const configured = this.#configured.get(imei) ?? (model === null ? undefined : this.#configured.get(model));
     if (configured !== undefined) return configured;
     return audio === null ? null : { sampleRate: audio.sampleRate, channels: Math.min(2, audio.channels) };
   }
 
-  async #profile(imei: string): Promise<TerminalProfile> {
+  async #readProfile(imei: string): Promise<TerminalProfile> {
     try {
       return await readTerminalProfile(this.#redis, imei);
     } catch (error) {
@@ -87,14 +87,14 @@ export class AacFormats {
   }
 
   #suspendQueries(imei: string): void {
-    if (this.#unanswered.size >= maxUnanswered) this.#unanswered.clear();
-    this.#unanswered.set(imei, performance.now());
+    if (this.#failedQueriesAtMs.size >= maxFailedQueries) this.#failedQueriesAtMs.clear();
+    this.#failedQueriesAtMs.set(imei, performance.now());
   }
 
   /** Queries the terminal; the gateway stores the reply in its profile. False when the query may not have reached it. */
   async #query(imei: string): Promise<boolean> {
     const correlationId = randomUUID();
-    const outcome = await this.#asker.ask({
+    const outcome = await this.#commandClient.ask({
       imei,
       command: { kind: 'queryAvAttributes' },
       correlationId,

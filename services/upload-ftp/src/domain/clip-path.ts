@@ -24,4 +24,4 @@ export function resolveClipPath(from: ClipPath, path: string): ClipPath | null {
 }
 
 /** A path as answers show it. */
-export const shownPath = (path: ClipPath): string => `/${path.join('/')}`;
+export const formatPath = (path: ClipPath): string => `/${path.join('/')}`;

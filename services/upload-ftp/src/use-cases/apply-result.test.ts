@@ -5,7 +5,7 @@ import { type Database, newReservation, openDatabase, type UploadRecord, UploadR
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { applyResult } from './apply-result.ts';
-import { Settler } from './settler.ts';
+import { UploadFinalizer } from './upload-finalizer.ts';
 
 // A real database on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -69,8 +69,8 @@ async function reserved(): Promise<UploadRecord> {
 }
 
 /** A settler that decides and publishes nowhere. */
-const settlerOf = (records: UploadRecords): Settler =>
-  new Settler({
+const createFinalizer = (records: UploadRecords): UploadFinalizer =>
+  new UploadFinalizer({
     records,
     bus: { nc: { isClosed: () => true }, isUp: () => true },
     publisher: {
@@ -79,12 +79,17 @@ const settlerOf = (records: UploadRecords): Settler =>
         return true;
       },
     },
-    patience: { silenceMs: 60_000, patienceMs: 60_000, pausedMs: 60_000, unconfirmedMs: 60_000 },
-    metrics: { settled: { inc: () => undefined } },
+    timeouts: {
+      silenceTimeoutMs: 60_000,
+      firstByteTimeoutMs: 60_000,
+      pausedTimeoutMs: 60_000,
+      confirmationTimeoutMs: 60_000,
+    },
+    metrics: { finalized: { inc: () => undefined } },
     log: createLogger('apply-result-test', 'silent'),
-    listedBytes: async () => null,
+    queryListedBytes: async () => null,
     removeSuperseded: async () => undefined,
-  } as unknown as ConstructorParameters<typeof Settler>[0]);
+  } as unknown as ConstructorParameters<typeof UploadFinalizer>[0]);
 
 describe('a 0x1206 right behind the reply to its 0x9206', () => {
   it.each(['listOf', 'findReservation'] as const)(
@@ -93,11 +98,11 @@ describe('a 0x1206 right behind the reply to its 0x9206', () => {
       const reservation = await reserved();
       const records = new RacingRecords(database, reservation, after);
       const result = { imei: reservation.clip.imei, commandSerialNo, code: 1, receivedAtMs: Date.now() };
-      const parts = { records, settler: settlerOf(records) };
+      const deps = { records, finalizer: createFinalizer(records) };
       // As the consumer does: a result that asks for a later attempt is delivered again.
-      const outcome = await applyResult(parts, result).catch((error: unknown) => {
+      const outcome = await applyResult(deps, result).catch((error: unknown) => {
         if (!(error instanceof RetryLater)) throw error;
-        return applyResult(parts, result);
+        return applyResult(deps, result);
       });
       expect(outcome).toBe('applied');
       expect((await records.find(reservation._id))?.status).toBe('failed');
