@@ -1,4 +1,3 @@
-import { processDeletedAccounts } from '../domains/accounts/deletion.ts';
 import { purgeDedupe, purgeEntries } from '../domains/audit/store.ts';
 import { purgeExpiredAuth } from '../domains/auth/store.ts';
 import { processOrders } from '../domains/billing/use-cases.ts';
@@ -23,6 +22,7 @@ import { removeOldMails } from '../mail/mail-store.ts';
 import type { Deps } from '../platform/deps.ts';
 import { sweepSends } from '../senders/sent-log.ts';
 import { IdempotencyKeyStore } from '../store/idempotency.ts';
+import { processDeletedAccounts } from './account-deletion.ts';
 import { vehicleDeletionHooks } from './vehicle-deletion.ts';
 
 interface JobTiming {

@@ -31,6 +31,7 @@ import { vehicleGroupRoutes } from '../domains/vehicle-groups/routes.ts';
 import { vehicleRoutes } from '../domains/vehicles/routes.ts';
 import { webhookRoutes } from '../domains/webhooks/routes.ts';
 import type { Deps } from '../platform/deps.ts';
+import { deleteAccount } from './account-deletion.ts';
 import { vehicleDeletionHooks } from './vehicle-deletion.ts';
 
 /** A domain's rows of the route table. */
@@ -43,7 +44,7 @@ const routeFactories: readonly RouteFactory[] = [
   sessionRoutes,
   userRoutes,
   apiKeyRoutes,
-  accountRoutes,
+  (deps) => accountRoutes(deps, (...args) => deleteAccount(deps, ...args)),
   auditRoutes,
   (deps) => vehicleRoutes(deps, vehicleDeletionHooks(deps)),
   unassignedDeviceRoutes,

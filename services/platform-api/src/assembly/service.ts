@@ -34,11 +34,12 @@ import type { Deps } from '../platform/deps.ts';
 import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { createMessageSender, type MessageSender } from '../providers/message-sender.ts';
 import { platformMessages } from '../senders/platform-messages.ts';
-import { migrate } from '../store/migrations.ts';
+import { migrate } from '../store/migrate.ts';
 import { RecordStore } from '../store/record-store.ts';
 import { createPlatformApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { type Config, parseRoles, type Role, schema } from './config.ts';
+import { migrations } from './migrations.ts';
 
 export interface PlatformApi extends Running {
   readonly httpPort: number;
@@ -77,7 +78,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const records = new RecordStore(database);
   const stopping = new AbortController();
   const firstRecords = new RetryUntilSuccess(log, 'the first records could not be written yet', async () => {
-    await migrate(database, log, { signal: stopping.signal });
+    await migrate(database, log, migrations, { signal: stopping.signal });
     await bootstrap(config, records, log);
     await loadTollGates({ database, records, log }, config.TOLL_GATES_FILE, stopping.signal);
   });

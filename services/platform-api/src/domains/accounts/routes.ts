@@ -12,7 +12,7 @@ import {
   sortParameter,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { getCaller } from '../../access/caller.ts';
+import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { trimmedText } from '../../platform/fields.ts';
@@ -26,7 +26,6 @@ import {
   listAccessibleAccounts,
   updateAccountAsCaller,
 } from './commands.ts';
-import { deleteAccount } from './deletion.ts';
 import { accountSchema, createdAccountSchema, toAccountResponse } from './responses.ts';
 import { type Account, accountStatuses } from './schema.ts';
 import { sendTestMail, testMailSchema } from './test-mail.ts';
@@ -65,7 +64,10 @@ const toFoundResponse = (account: Account | null) => {
   return { data: toAccountResponse(account) };
 };
 
-export const accountRoutes = (deps: Deps): PlatformRoute[] => [
+/** Deletes an account with all that other domains store of it; returns null if there is none. */
+export type DeleteAccount = (caller: Caller, id: number, expectedVersion?: number) => Promise<Account | null>;
+
+export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): PlatformRoute[] => [
   platformRoute({
     method: 'post',
     path: '/accounts',
@@ -162,6 +164,6 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     response: oneOf(accountSchema),
     errors: { 409: 'There are accounts below this one.', ...otherVersion },
     handle: async ({ params, context }) =>
-      toFoundResponse(await deleteAccount(deps, getCaller(context), params.id, expectedVersion(context))),
+      toFoundResponse(await deleteAccount(getCaller(context), params.id, expectedVersion(context))),
   }),
 ];

@@ -1,8 +1,8 @@
 import { removeUploadFiles, serveUseCase } from '@fleet/bus';
 import { newReservation, type UploadRecord, UploadRecords } from '@fleet/storage';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { processDeletedAccounts } from '../../assembly/account-deletion.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
-import { processDeletedAccounts } from './deletion.ts';
 import type { Account } from './schema.ts';
 
 // Real servers on a machine that may be busy.

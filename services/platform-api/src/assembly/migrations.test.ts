@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
 import { vehiclesIn } from '../domains/vehicles/store.ts';
-import { indexes } from './indexes.ts';
-import { Lease } from './lease.ts';
-import { type Migration, migrations } from './migration-list.ts';
-import { migrate } from './migrations.ts';
-import { RecordStore } from './record-store.ts';
+import { indexes } from '../store/indexes.ts';
+import { Lease } from '../store/lease.ts';
+import { type Migration, migrate } from '../store/migrate.ts';
+import { RecordStore } from '../store/record-store.ts';
+import { migrations } from './migrations.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -35,7 +35,7 @@ describe('migrate', () => {
   it('fills in what records of the release before lack, and makes the indexes', async () => {
     await users().insertOne({ _id: 1, email: 'a@b', role: 'owner', accountId: 1 } as never);
     await users().insertOne({ _id: 2, email: 'c@d', role: 'viewer', disabled: true, language: 'de' } as never);
-    await migrate(database, log);
+    await migrate(database, log, migrations);
     expect(await users().findOne({ _id: 1 })).toMatchObject({
       email: 'a@b',
       disabled: false,
@@ -51,13 +51,13 @@ describe('migrate', () => {
       'userId',
       'createdAt',
     ]);
-    await migrate(database, log);
+    await migrate(database, log, migrations);
   });
 
   it('replaces the indexes of a release before', async () => {
     const drivers = database.collection('drivers');
     await drivers.createIndex({ accountId: 1, _id: -1 });
-    await migrate(database, log);
+    await migrate(database, log, migrations);
     const names = (await drivers.indexes()).map(({ name }) => name);
     expect(names).toContain('accountId_1__id_-1_status_1');
     expect(names).not.toContain('accountId_1__id_-1');
@@ -73,7 +73,7 @@ describe('migrate', () => {
       version: 1,
     };
     await database.collection<{ _id: number }>('vehicles').insertOne({ _id: 7, ...old });
-    await migrate(database, log);
+    await migrate(database, log, migrations);
     const vehicles = vehiclesIn(new RecordStore(database));
     expect(await vehicles.find({ accountId: 1 }, 7)).toMatchObject({
       ...vehicleDefaults,
@@ -98,9 +98,9 @@ describe('migrate', () => {
         concurrent -= 1;
       },
     }));
-    await Promise.all([database, replica, database].map((each) => migrate(each, log, { list })));
+    await Promise.all([database, replica, database].map((each) => migrate(each, log, list)));
     expect(ran).toEqual(['1 (1)', '2 (1)', '3 (1)']);
-    await migrate(replica, log, { list: [...list, { id: 4, name: 'no 4', up: async () => ran.push('4') }] });
+    await migrate(replica, log, [...list, { id: 4, name: 'no 4', up: async () => ran.push('4') }]);
     expect(ran).toHaveLength(4);
   });
 
@@ -116,19 +116,19 @@ describe('migrate', () => {
         },
       },
     ];
-    await expect(migrate(database, log, { list })).rejects.toThrow('not yet');
-    await migrate(replica, log, { list });
+    await expect(migrate(database, log, list)).rejects.toThrow('not yet');
+    await migrate(replica, log, list);
     expect(times).toBe(2);
   });
 
   it('goes on where a replica died at it, and waits for one that lives', async () => {
     const leases = database.collection<{ _id: string }>('leases');
     await leases.insertOne({ _id: 'migrations', holder: 'dead', expiresAt: new Date(Date.now() - 1) } as never);
-    await migrate(database, log);
+    await migrate(database, log, migrations);
     const held = await Lease.acquire(database, 'migrations');
     let isDone = false;
     const list = [...migrations, { id: 1_000, name: 'of the next release', up: async () => undefined }];
-    const waiting = migrate(replica, log, { list }).then(() => (isDone = true));
+    const waiting = migrate(replica, log, list).then(() => (isDone = true));
     await until(async () => (await leases.countDocuments()) === 1);
     expect(isDone).toBe(false);
     held.assertHeld();
@@ -137,16 +137,16 @@ describe('migrate', () => {
     const stopped = new AbortController();
     const other = await Lease.acquire(database, 'migrations');
     const later = [...list, { id: 1_001, name: 'of the release after', up: async () => undefined }];
-    const abandoned = migrate(replica, log, { list: later, signal: stopped.signal });
+    const abandoned = migrate(replica, log, later, { signal: stopped.signal });
     stopped.abort();
     await expect(abandoned).rejects.toThrow(/abort/i);
     await other.release();
   });
 
   it('waits for no lease where nothing is missing', async () => {
-    await migrate(database, log);
+    await migrate(database, log, migrations);
     const held = await Lease.acquire(database, 'migrations');
-    await expect(migrate(replica, log)).resolves.toBeUndefined();
+    await expect(migrate(replica, log, migrations)).resolves.toBeUndefined();
     await held.release();
   });
 
@@ -155,19 +155,19 @@ describe('migrate', () => {
       (await database.collection(collection).indexes()).map(({ key }) => key);
     const list: Migration[] = [];
     const first = [{ collection: 'things', keys: { accountId: 1, _id: -1 } }] as const;
-    await migrate(database, log, { list, indexes: first });
+    await migrate(database, log, list, { indexes: first });
     expect(await listIndexKeys('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }]);
     await database.collection('things').dropIndexes();
-    await migrate(database, log, { list, indexes: first });
+    await migrate(database, log, list, { indexes: first });
     expect(await listIndexKeys('things')).toEqual([{ _id: 1 }]);
-    await migrate(replica, log, { list, indexes: [...first, { collection: 'things', keys: { createdAt: 1 } }] });
+    await migrate(replica, log, list, { indexes: [...first, { collection: 'things', keys: { createdAt: 1 } }] });
     expect(await listIndexKeys('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }, { createdAt: 1 }]);
   });
 
   it('creates the other indexes where the server refuses one, and tries that one again at the next start', async () => {
     const refused = { collection: 'things', keys: { place: 'no such kind' as never } };
     const required = [refused, { collection: 'things', keys: { createdAt: 1 } }] as const;
-    await migrate(database, log, { list: [], indexes: required });
+    await migrate(database, log, [], { indexes: required });
     const created = await database.collection('things').indexes();
     expect(created.map(({ key }) => key)).toEqual([{ _id: 1 }, { createdAt: 1 }]);
     expect(await database.collection('migrations').countDocuments()).toBe(0);

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { call, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { accountRetention, sharedCollections } from '../../store/retention-policies.ts';
-import { type MediaPod, mediaPodId, openMediaPod } from '../../testing/media-pod.ts';
-import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../../testing/platform-world.ts';
-import { makeTenantData, type TenantData } from '../../testing/tenant-data.ts';
-import { hashKey } from '../api-keys/rules.ts';
-import { eraseUsers } from '../users/erasure.ts';
-import { processDeletedAccounts } from './deletion.ts';
-import type { Account } from './schema.ts';
+import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import type { Account } from '../domains/accounts/schema.ts';
+import { hashKey } from '../domains/api-keys/rules.ts';
+import { eraseUsers } from '../domains/users/erasure.ts';
+import { accountRetention, sharedCollections } from '../store/retention-policies.ts';
+import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
+import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../testing/platform-world.ts';
+import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
+import { processDeletedAccounts } from './account-deletion.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);

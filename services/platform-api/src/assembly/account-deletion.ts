@@ -1,23 +1,23 @@
 import { AppError } from '@fleet/service-kit';
-import type { Caller } from '../../access/caller.ts';
-import { vehicleDeletionHooks } from '../../assembly/vehicle-deletion.ts';
-import type { Deps } from '../../platform/deps.ts';
-import { removeAccountData, removeUniqueValues } from '../../store/retention-policies.ts';
-import { revokeAllKeys } from '../api-keys/use-cases.ts';
-import { audit } from '../audit/use-cases.ts';
-import { deleteCustomer } from '../billing/use-cases.ts';
-import { removeMediaOf } from '../media/removal.ts';
-import { forgetDevices } from '../partners/use-cases.ts';
-import { revokeSessionsOfAccount } from '../sessions/use-cases.ts';
-import { endLinksOfAccount } from '../share-links/use-cases.ts';
-import { endSharesOfUser } from '../sharing/use-cases.ts';
-import { disableUsers } from '../users/use-cases.ts';
-import { endVehicles } from '../vehicles/changes.ts';
-import { removeWebhooksOfUser } from '../webhooks/use-cases.ts';
-import { findVisibleAccount, publishStatusChanged } from './commands.ts';
-import type { Account } from './schema.ts';
-import { childAccountIds, findDeleted, setDeletionStep, updateAccount } from './store.ts';
-import { removeAccountUploads } from './uploads.ts';
+import type { Caller } from '../access/caller.ts';
+import { findVisibleAccount, publishStatusChanged } from '../domains/accounts/commands.ts';
+import type { Account } from '../domains/accounts/schema.ts';
+import { childAccountIds, findDeleted, setDeletionStep, updateAccount } from '../domains/accounts/store.ts';
+import { removeAccountUploads } from '../domains/accounts/uploads.ts';
+import { revokeAllKeys } from '../domains/api-keys/use-cases.ts';
+import { audit } from '../domains/audit/use-cases.ts';
+import { deleteCustomer } from '../domains/billing/use-cases.ts';
+import { removeMediaOf } from '../domains/media/removal.ts';
+import { forgetDevices } from '../domains/partners/use-cases.ts';
+import { revokeSessionsOfAccount } from '../domains/sessions/use-cases.ts';
+import { endLinksOfAccount } from '../domains/share-links/use-cases.ts';
+import { endSharesOfUser } from '../domains/sharing/use-cases.ts';
+import { disableUsers } from '../domains/users/use-cases.ts';
+import { endVehicles } from '../domains/vehicles/changes.ts';
+import { removeWebhooksOfUser } from '../domains/webhooks/use-cases.ts';
+import type { Deps } from '../platform/deps.ts';
+import { removeAccountData, removeUniqueValues } from '../store/retention-policies.ts';
+import { vehicleDeletionHooks } from './vehicle-deletion.ts';
 
 /**
  * Deletes an account, by its owner or from above. From now on it is there for nobody: sessions, keys and links end at once, vehicles and what goes on with them

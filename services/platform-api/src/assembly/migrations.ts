@@ -1,14 +1,7 @@
 import { type Database, dropIndexIfExists, indexNames } from '@fleet/storage';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
-import { indexes, indexName, replacedIndexes } from './indexes.ts';
-
-/** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
-export interface Migration {
-  /** Counts up; never given twice. */
-  readonly id: number;
-  readonly name: string;
-  readonly up: (database: Database) => Promise<unknown>;
-}
+import { indexes, indexName, replacedIndexes } from '../store/indexes.ts';
+import type { Migration } from '../store/migrate.ts';
 
 /** Fills in fields where they are absent. */
 const setMissingFields =

@@ -4,7 +4,14 @@ import { type Collection, type Database, indexNames } from '@fleet/storage';
 import pLimit from 'p-limit';
 import { type Index, indexes, indexName } from './indexes.ts';
 import { Lease } from './lease.ts';
-import { type Migration, migrations } from './migration-list.ts';
+
+/** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
+export interface Migration {
+  /** Counts up; never given twice. */
+  readonly id: number;
+  readonly name: string;
+  readonly up: (database: Database) => Promise<unknown>;
+}
 
 interface AppliedMigration {
   readonly _id: number;
@@ -30,13 +37,12 @@ const indexConcurrency = 4;
 export async function migrate(
   database: Database,
   log: Logger,
+  list: readonly Migration[],
   options: {
-    readonly list?: readonly Migration[];
     readonly indexes?: readonly Index[];
     readonly signal?: AbortSignal;
   } = {},
 ): Promise<void> {
-  const list = options.list ?? migrations;
   const requiredIndexes = options.indexes ?? indexes;
   const fingerprint = createHash('sha256').update(JSON.stringify(requiredIndexes)).digest('hex');
   const applied = database.collection<AppliedMigration | CreatedIndexes>('migrations');
