@@ -1,32 +1,23 @@
 import { AppError } from '@fleet/service-kit';
+import pLimit from 'p-limit';
 
-/** Lets works go one after the other; 503 `unavailable` where too many wait, and for a work whose signal was aborted before its turn came. */
+/** Runs tasks one after the other. Each task holds some megabytes, so the number of pending tasks is limited. */
 export class SerialQueue {
-  readonly #maxWaiting: number;
-  #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  readonly #maxPending: number;
+  readonly #limit = pLimit(1);
 
-  /** Works that may be under way or wait: what each holds is some megabytes. */
-  constructor(maxWaiting: number) {
-    this.#maxWaiting = maxWaiting;
+  /** @param maxPending tasks that run or wait at the same time */
+  constructor(maxPending: number) {
+    this.#maxPending = maxPending;
   }
 
+  /** Throws 503 `unavailable` if too many tasks are pending, or if the signal is aborted before the task starts. */
   async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    if (this.#waiting >= this.#maxWaiting)
-      throw new AppError('unavailable', 'Too many documents are being read at the moment.');
-    this.#waiting += 1;
-    const previous = this.#last;
-    const result = (async () => {
-      await previous.catch(() => undefined);
-      if (signal.aborted)
-        throw new AppError('unavailable', 'Nobody waits for this document any more.', { cause: signal.reason });
+    if (this.#limit.activeCount + this.#limit.pendingCount >= this.#maxPending)
+      throw new AppError('unavailable', 'Too many documents are being read. Retry later.');
+    return this.#limit(() => {
+      if (signal.aborted) throw new AppError('unavailable', 'The client closed the request.', { cause: signal.reason });
       return task();
-    })();
-    this.#last = result;
-    try {
-      return await result;
-    } finally {
-      this.#waiting -= 1;
-    }
+    });
   }
 }
