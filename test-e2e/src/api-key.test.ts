@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { call, openBus, revokeKey } from '@fleet/bus';
+import { openBus, request, revokeKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -37,7 +37,7 @@ const secured = (): string[] => [
 ];
 /** All others that are not open. */
 const alsoSecured = (): ApiRequest[] => [
-  ...deviceCommands.map(({ request }) => request(terminal.phone)),
+  ...deviceCommands.map(({ request: keyRequest }) => keyRequest(terminal.phone)),
   { path: `/history/stream.flv?imei=${terminal.phone}&channel=1` },
   { path: `/videos/list?imei=${terminal.phone}` },
   { path: `/videos?video_id=${'f'.repeat(24)}` },
@@ -62,9 +62,9 @@ describe('a product that asks for an API key', () => {
       // Only the header counts.
       expectApiError(await api(`${path}&x-api-key=${wrongKey()}`, { authorization: `Bearer ${key}` }), 401);
     }
-    for (const request of alsoSecured()) {
-      expect(expectApiError(await ask(request), 401)).toContain('x-api-key');
-      expect(expectApiError(await ask(request, { headers: withKey(wrongKey()) }), 401)).toContain('not valid');
+    for (const keyRequest of alsoSecured()) {
+      expect(expectApiError(await ask(keyRequest), 401)).toContain('x-api-key');
+      expect(expectApiError(await ask(keyRequest, { headers: withKey(wrongKey()) }), 401)).toContain('not valid');
     }
     for (const { messageId } of deviceCommands) expect(terminal.received(messageId)).toEqual([]);
   });
@@ -128,11 +128,11 @@ describe('a product that asks for an API key', () => {
     const { nats_url: natsUrl } = world.product.runtime.backends;
     const bus = await openBus(natsUrl, { name: 'test', log: createLogger('test', 'silent') });
     try {
-      const request = { keySha256: sha256(key) };
+      const keyRequest = { keySha256: sha256(key) };
       const asked = { timeoutMs: 5_000, correlationId: 'test' };
-      expect(await call(bus, revokeKey, { keySha256: sha256(wrongKey()) }, asked)).toEqual({ revoked: false });
+      expect(await request(bus, revokeKey, { keySha256: sha256(wrongKey()) }, asked)).toEqual({ revoked: false });
       expect((await api(wake, withKey(key))).status).toBe(200);
-      expect(await call(bus, revokeKey, request, asked)).toEqual({ revoked: true });
+      expect(await request(bus, revokeKey, keyRequest, asked)).toEqual({ revoked: true });
     } finally {
       await bus.close();
     }

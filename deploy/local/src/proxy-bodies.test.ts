@@ -1,7 +1,15 @@
 import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { AppError, apiErrors, createApi, createApp, createLogger, defineRoute, listen } from '@fleet/service-kit';
+import {
+  AppError,
+  createApi,
+  createApp,
+  createErrorHandlers,
+  createLogger,
+  defineRoute,
+  listen,
+} from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createReverseProxy } from './proxy.ts';
 
@@ -28,7 +36,7 @@ async function startService(): Promise<Service> {
   const guard = async (_route: unknown, { request }: { request: { get(name: string): string | undefined } }) => {
     if (request.get('x-api-key') === undefined) throw new AppError('api_key_missing', 'An API key is required.');
   };
-  app.use(createApi({ log, routes: [small], bodyLimitBytes: 16 * 1024, guard }), ...apiErrors(log));
+  app.use(createApi({ log, routes: [small], bodyLimitBytes: 16 * 1024, guard }), ...createErrorHandlers(log));
   return listen(app, { host: '127.0.0.1', port: 0 });
 }
 

@@ -1,11 +1,11 @@
 import { createLogger } from '@fleet/service-kit';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../service-kit/src/testing/server-process.ts';
-import { DeviceAsker } from './ask-device.ts';
+import { ServerProcess, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import type { Outcome } from './device-command.ts';
-import { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
-import { answerWith, newImei } from './testing/device-answers.ts';
+import { DeviceCommandClient } from './device-command-client.ts';
+import { DeviceCommandServer, type IncomingCommand } from './device-command-server.ts';
+import { newImei, replyWith } from './testing/device-replies.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -16,7 +16,7 @@ describe('commands around the death of the broker', () => {
   let nats: ServerProcess;
   let callerBus: Bus;
   let gatewayBus: Bus;
-  let asker: DeviceAsker;
+  let asker: DeviceCommandClient;
   let server: DeviceCommandServer;
   let seen: IncomingCommand[];
   let answer: (command: IncomingCommand) => Promise<Outcome>;
@@ -29,9 +29,9 @@ describe('commands around the death of the broker', () => {
       openBus(url, { name: 'outage-caller', log }),
       openBus(url, { name: 'outage-gateway', log }),
     ]);
-    asker = new DeviceAsker(callerBus);
+    asker = new DeviceCommandClient(callerBus);
     seen = [];
-    answer = async () => answerWith(1);
+    answer = async () => replyWith(1);
     server = new DeviceCommandServer(gatewayBus, {
       handler: (command) => {
         seen.push(command);
@@ -39,7 +39,7 @@ describe('commands around the death of the broker', () => {
       },
       onError: () => undefined,
     });
-    server.open(imei);
+    server.subscribe(imei);
     await Promise.all([callerBus.nc.flush(), gatewayBus.nc.flush()]);
   });
   afterEach(async () => {
@@ -50,14 +50,14 @@ describe('commands around the death of the broker', () => {
   });
 
   const ask = (isClaimed = true, timeoutMs = 20_000): Promise<Outcome> =>
-    asker.ask({
+    asker.send({
       imei,
       command: { kind: 'wakeUp' },
       correlationId: 'test',
       timeoutMs,
       isClaimed: async () => isClaimed,
     });
-  const bothDown = () => until(() => !callerBus.isUp() && !gatewayBus.isUp());
+  const bothDown = () => waitFor(() => !callerBus.isUp() && !gatewayBus.isUp());
 
   /** What is asked in an outage that ends before callers give it up; one that a busy machine has made longer is had again. */
   async function askInShortOutage(): Promise<Outcome> {
@@ -68,7 +68,7 @@ describe('commands around the death of the broker', () => {
       const lostAtMs = performance.now() - callerBus.downForMs();
       const asked = ask();
       await nats.start();
-      await until(() => callerBus.isUp() && gatewayBus.isUp());
+      await waitFor(() => callerBus.isUp() && gatewayBus.isUp());
       const isShort = performance.now() - lostAtMs < 1_900;
       const outcome = await asked;
       if (isShort) return outcome;
@@ -79,17 +79,17 @@ describe('commands around the death of the broker', () => {
     let release: (() => void) | undefined;
     answer = async () => {
       await new Promise<void>((resolve) => (release = resolve));
-      return answerWith(42);
+      return replyWith(42);
     };
     const asked = ask();
-    await until(() => release !== undefined);
+    await waitFor(() => release !== undefined);
     await nats.kill();
     await bothDown();
     // Published without a connection: the client drops it without a trace.
     release?.();
-    await until(() => server.inFlight === 0);
+    await waitFor(() => server.inFlight === 0);
     await nats.start();
-    expect(await asked).toEqual(answerWith(42));
+    expect(await asked).toEqual(replyWith(42));
     expect(seen).toHaveLength(1);
   });
 
@@ -100,11 +100,11 @@ describe('commands around the death of the broker', () => {
       return { kind: 'unreadable', detail: commandId };
     };
     const asked = Array.from({ length: 200 }, () => ask());
-    await until(() => releases.length === 200);
+    await waitFor(() => releases.length === 200);
     await nats.kill();
     await bothDown();
     await nats.start();
-    await until(() => callerBus.isUp() && gatewayBus.isUp());
+    await waitFor(() => callerBus.isUp() && gatewayBus.isUp());
     for (const release of releases) release();
     const details = (await Promise.all(asked)).map((outcome) => (outcome.kind === 'unreadable' ? outcome.detail : ''));
     expect(new Set(details)).toEqual(new Set(seen.map(({ commandId }) => commandId)));
@@ -112,43 +112,43 @@ describe('commands around the death of the broker', () => {
   });
 
   it('sends a command of a short outage once the broker is back, as a first ask', async () => {
-    expect(await askInShortOutage()).toEqual(answerWith(1));
-    expect(seen).toMatchObject([{ isReAsk: false }]);
+    expect(await askInShortOutage()).toEqual(replyWith(1));
+    expect(seen).toMatchObject([{ isRetry: false }]);
   });
 
   it('sends a command that was lost with the broker as a first ask where the gateway has had the terminal all the time', async () => {
     const openedAt = performance.now();
-    await until(() => performance.now() - openedAt > 1_200);
+    await waitFor(() => performance.now() - openedAt > 1_200);
     const asked = ask();
     await nats.kill();
     await bothDown();
     await nats.start();
-    expect(await asked).toEqual(answerWith(1));
-    expect(seen).toMatchObject([{ isReAsk: false }]);
+    expect(await asked).toEqual(replyWith(1));
+    expect(seen).toMatchObject([{ isRetry: false }]);
   });
 
   it('says that a command is asked again where the terminal has come since: another gateway may have sent it', async () => {
     const asked = ask();
     await nats.kill();
     await bothDown();
-    server.close(imei);
-    server.open(imei);
+    server.unsubscribe(imei);
+    server.subscribe(imei);
     await nats.start();
-    expect(await asked).toEqual(answerWith(1));
-    expect(seen).toMatchObject([{ isReAsk: true }]);
+    expect(await asked).toEqual(replyWith(1));
+    expect(seen).toMatchObject([{ isRetry: true }]);
   });
 
   it('ends as brokerAway after 2 s of an outage, and at once after that; a command that was sent before waits on', async () => {
     answer = () => new Promise(() => undefined);
     const sent = ask(true, 6_000);
-    await until(() => seen.length === 1);
+    await waitFor(() => seen.length === 1);
     await nats.kill();
     await bothDown();
     const startedAt = performance.now();
     expect(await ask()).toEqual({ kind: 'brokerAway' });
     // Two seconds, and not the twenty of the command.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
-    await until(() => callerBus.downForMs() > 2_000);
+    await waitFor(() => callerBus.downForMs() > 2_000);
     const tookMs: number[] = [];
     for (let i = 0; i < 5; i += 1) {
       const laterAt = performance.now();
@@ -165,13 +165,13 @@ describe('commands around the death of the broker', () => {
     let release: (() => void) | undefined;
     answer = async () => {
       await new Promise<void>((resolve) => (release = resolve));
-      return answerWith(3);
+      return replyWith(3);
     };
     const asked = ask(true, 1_000);
-    await until(() => release !== undefined);
+    await waitFor(() => release !== undefined);
     await gatewayBus.close();
     release?.();
-    await until(() => server.inFlight === 0);
+    await waitFor(() => server.inFlight === 0);
     expect(await asked).toEqual({ kind: 'timedOut' });
   });
 });

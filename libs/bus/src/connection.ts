@@ -11,8 +11,8 @@ import {
 } from 'nats';
 
 /** How long the finishing of what is under way may take; a server that is gone never confirms it. */
-const drainLimitMs = 3_000;
-const stillWaitingEveryMs = 5_000;
+const drainTimeoutMs = 3_000;
+const waitLogIntervalMs = 5_000;
 
 /** The connection of a service to the broker; nothing outside this library uses the `nats` package. */
 export interface Bus {
@@ -26,9 +26,9 @@ export interface Bus {
   /** Calls back after every reconnect; answers how to stop that. */
   onReconnect(listener: () => void): () => void;
   /** Calls back with the subject of what is announced while the connection is down, so that nobody hears it; answers how to stop that. */
-  onUnheard(listener: (subject: string) => void): () => void;
+  onPublishDropped(listener: (subject: string) => void): () => void;
   /** Called where something is announced while the connection is down. */
-  noteUnheard(subject: string): void;
+  emitPublishDropped(subject: string): void;
   /** Finishes what is under way and closes. */
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface Bus {
 export async function openBus(url: string, options: { name: string; log: Logger }): Promise<Bus> {
   const { log } = options;
   // Without this a service whose broker is missing would hang at its start without a word.
-  const waiting = setInterval(() => log.warn('still waiting for the broker'), stillWaitingEveryMs);
+  const waitLogTimer = setInterval(() => log.warn('still waiting for the broker'), waitLogIntervalMs);
   const nc = await connect({
     ...serverOptions(url),
     name: options.name,
@@ -48,11 +48,11 @@ export async function openBus(url: string, options: { name: string; log: Logger 
     // A half-open connection is noticed within 20 seconds.
     pingInterval: 10_000,
     maxPingOut: 2,
-  }).finally(() => clearInterval(waiting));
+  }).finally(() => clearInterval(waitLogTimer));
   const listeners = new Set<() => void>();
-  const unheardListeners = new Set<(subject: string) => void>();
+  const publishDroppedListeners = new Set<(subject: string) => void>();
   let downSinceMs: number | undefined;
-  const watch = async (): Promise<void> => {
+  const watchStatus = async (): Promise<void> => {
     for await (const status of nc.status()) {
       if (status.type === Events.Disconnect) {
         downSinceMs ??= performance.now();
@@ -66,7 +66,7 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       }
     }
   };
-  watch().catch((error: unknown) => log.error({ err: error }, 'the watch of the broker connection ended'));
+  watchStatus().catch((error: unknown) => log.error({ err: error }, 'the watch of the broker connection ended'));
   return {
     nc,
     js: nc.jetstream(),
@@ -77,16 +77,16 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    onUnheard: (listener) => {
-      unheardListeners.add(listener);
-      return () => unheardListeners.delete(listener);
+    onPublishDropped: (listener) => {
+      publishDroppedListeners.add(listener);
+      return () => publishDroppedListeners.delete(listener);
     },
-    noteUnheard: (subject) => {
-      for (const listener of unheardListeners) callSafely(() => listener(subject), log);
+    emitPublishDropped: (subject) => {
+      for (const listener of publishDroppedListeners) callSafely(() => listener(subject), log);
     },
     close: async () => {
       // Draining needs a server that answers; without one, or when it goes meanwhile, only closing is left.
-      if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining()) await withinDrainLimit(nc.drain());
+      if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining()) await withDrainTimeout(nc.drain());
       await nc.close();
     },
   };
@@ -95,20 +95,20 @@ export async function openBus(url: string, options: { name: string; log: Logger 
 /** Ends a subscription without losing what the server has sent for it already; never throws, and never waits long. */
 export async function endSubscription(bus: Bus, subscription: Subscription): Promise<void> {
   if (subscription.isClosed() || bus.nc.isClosed()) return;
-  if (bus.isUp()) await withinDrainLimit(subscription.drain());
+  if (bus.isUp()) await withDrainTimeout(subscription.drain());
   if (!subscription.isClosed()) subscription.unsubscribe();
 }
 
 /** True when the connection stands, or is back within the given time. */
-export async function isUpWithin(bus: Bus, limitMs: number): Promise<boolean> {
+export async function waitForConnection(bus: Bus, timeoutMs: number): Promise<boolean> {
   if (bus.isUp() || bus.nc.isClosed()) return bus.isUp();
   return new Promise((resolve) => {
-    const off = bus.onReconnect(() => end(true));
-    const timer = setTimeout(() => end(bus.isUp()), limitMs);
-    const end = (up: boolean): void => {
-      off();
+    const removeListener = bus.onReconnect(() => finish(true));
+    const timer = setTimeout(() => finish(bus.isUp()), timeoutMs);
+    const finish = (isConnected: boolean): void => {
+      removeListener();
       clearTimeout(timer);
-      resolve(up);
+      resolve(isConnected);
     };
   });
 }
@@ -126,13 +126,13 @@ function serverOptions(urls: string): ConnectionOptions {
   };
 }
 
-async function withinDrainLimit(draining: Promise<unknown>): Promise<void> {
-  const limit = new AbortController();
+async function withDrainTimeout(draining: Promise<unknown>): Promise<void> {
+  const timeoutController = new AbortController();
   // What can not be drained is lost with its server; the callers ask again.
-  const ended = draining.catch(() => undefined);
-  const late = delay(drainLimitMs, undefined, { signal: limit.signal }).catch(() => undefined);
-  await Promise.race([ended, late]);
-  limit.abort();
+  const drained = draining.catch(() => undefined);
+  const timeout = delay(drainTimeoutMs, undefined, { signal: timeoutController.signal }).catch(() => undefined);
+  await Promise.race([drained, timeout]);
+  timeoutController.abort();
 }
 
 function callSafely(listener: () => void, log: Logger): void {

@@ -2,9 +2,9 @@ import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createInbox } from 'nats';
 import { Type } from 'typebox';
-import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
-import { announce, call, defineAnnouncement, defineRequest, encodeJson, listenFor, serve } from './contract.ts';
+import { defineEvent, defineRequest, encodeJson, publish, request, serve, subscribe } from './contract.ts';
 import { pingService, servePing } from './ping.ts';
 
 // Real servers on a machine that may be busy.
@@ -42,7 +42,7 @@ describe('request and reply by contract', () => {
     });
     await bus.nc.flush();
     const asked = { timeoutMs: 5_234.5, correlationId: 'abc' };
-    expect(await call(other, contract, { number: 4 }, asked)).toEqual({ doubled: 8 });
+    expect(await request(other, contract, { number: 4 }, asked)).toEqual({ doubled: 8 });
     expect(contexts).toEqual([{ correlationId: 'abc', timeoutMs: expect.any(Number) }]);
     await served.stop();
   });
@@ -53,11 +53,11 @@ describe('request and reply by contract', () => {
     const served = serve(bus, contract, options, async () => ({ doubled: (handled += 1) }));
     await bus.nc.flush();
     const wrong = { number: 'four' } as unknown as { number: number };
-    await expect(call(other, contract, wrong, { timeoutMs: 20_000 })).rejects.toMatchObject({
+    await expect(request(other, contract, wrong, { timeoutMs: 20_000 })).rejects.toMatchObject({
       kind: 'failed',
       message: `${contract.subject} failed.`,
     });
-    await expect(call(other, { ...contract }, Number.NaN as never, { timeoutMs: 20_000 })).rejects.toMatchObject({
+    await expect(request(other, { ...contract }, Number.NaN as never, { timeoutMs: 20_000 })).rejects.toMatchObject({
       kind: 'failed',
     });
     expect(handled).toBe(0);
@@ -71,7 +71,9 @@ describe('request and reply by contract', () => {
       throw new Error('password of the database');
     });
     await bus.nc.flush();
-    const failure = await call(other, contract, { number: 1 }, { timeoutMs: 20_000 }).catch((error: unknown) => error);
+    const failure = await request(other, contract, { number: 1 }, { timeoutMs: 20_000 }).catch(
+      (error: unknown) => error,
+    );
     expect(failure).toMatchObject({ name: 'BusError', kind: 'failed' });
     expect(String(failure)).not.toContain('password');
     expect(String(errors.at(-1))).toContain('password of the database');
@@ -82,7 +84,9 @@ describe('request and reply by contract', () => {
     const contract = double();
     const served = serve(bus, contract, options, async () => ({ doubled: 'eight' }) as never);
     await bus.nc.flush();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 20_000 })).rejects.toMatchObject({ kind: 'failed' });
+    await expect(request(other, contract, { number: 1 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
+      kind: 'failed',
+    });
     expect(String(errors.at(-1))).toContain('invalid reply');
     await served.stop();
   });
@@ -95,7 +99,7 @@ describe('request and reply by contract', () => {
     const contract = double();
     const foreign = bus.nc.subscribe(contract.subject, { callback: (_error, message) => message.respond(bytes) });
     await bus.nc.flush();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
+    await expect(request(other, contract, { number: 1 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
       name: 'BusError',
       kind: 'invalid',
     });
@@ -105,14 +109,16 @@ describe('request and reply by contract', () => {
   it('tells nobody there from nobody answering', async () => {
     const contract = double();
     const startedAt = performance.now();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 30_000 })).rejects.toMatchObject({
+    await expect(request(other, contract, { number: 1 }, { timeoutMs: 30_000 })).rejects.toMatchObject({
       kind: 'noResponders',
     });
     // Far from the thirty seconds that nobody answering takes.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     const silent = bus.nc.subscribe(contract.subject, { callback: () => undefined });
     await bus.nc.flush();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 100 })).rejects.toMatchObject({ kind: 'timedOut' });
+    await expect(request(other, contract, { number: 1 }, { timeoutMs: 100 })).rejects.toMatchObject({
+      kind: 'timedOut',
+    });
     silent.unsubscribe();
   });
 
@@ -124,23 +130,23 @@ describe('request and reply by contract', () => {
       return { doubled: number * 2 };
     });
     await bus.nc.flush();
-    const answer = call(other, contract, { number: 3 }, { timeoutMs: 20_000 });
-    await until(() => begun.length === 1);
+    const answer = request(other, contract, { number: 3 }, { timeoutMs: 20_000 });
+    await waitFor(() => begun.length === 1);
     const stopped = served.stop();
     begun[0]?.();
     expect(await answer).toEqual({ doubled: 6 });
     await stopped;
-    await expect(call(other, contract, { number: 3 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
+    await expect(request(other, contract, { number: 3 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
       kind: 'noResponders',
     });
   });
 
   it('announces to all listeners, and keeps malformed messages from them', async () => {
-    const told = defineAnnouncement({ subject: subject('told'), schema: Type.Object({ what: Type.String() }) });
+    const told = defineEvent({ subject: subject('told'), schema: Type.Object({ what: Type.String() }) });
     const heard: string[] = [];
     const faults: unknown[] = [];
     const listeners = [bus, other].map((each) =>
-      listenFor(
+      subscribe(
         each,
         told,
         (error) => faults.push(error),
@@ -150,8 +156,8 @@ describe('request and reply by contract', () => {
     await Promise.all([bus.nc.flush(), other.nc.flush()]);
     bus.nc.publish(told.subject, Buffer.from('{'));
     bus.nc.publish(told.subject, encodeJson({ what: 1 }));
-    announce(bus, told, { what: 'news' });
-    await until(() => heard.length === 2);
+    publish(bus, told, { what: 'news' });
+    await waitFor(() => heard.length === 2);
     expect(heard).toEqual(['news', 'news']);
     expect(faults).toHaveLength(4);
     for (const listener of listeners) listener.stop();
@@ -193,12 +199,14 @@ describe('a bus whose broker goes away', () => {
       // An outage that a busy machine has made longer than calls wait is had again.
       for (let isShort = false; !isShort; outages += 1) {
         await nats.kill();
-        await until(() => !bus.isUp() && !server.isUp());
+        await waitFor(() => !bus.isUp() && !server.isUp());
         expect(bus.downForMs()).toBeGreaterThan(0);
         const lostAtMs = performance.now() - bus.downForMs();
-        const duringOutage = call(bus, contract, { number: 5 }, { timeoutMs: 20_000 }).catch((error: unknown) => error);
+        const duringOutage = request(bus, contract, { number: 5 }, { timeoutMs: 20_000 }).catch(
+          (error: unknown) => error,
+        );
         await nats.start();
-        await until(() => bus.isUp() && server.isUp());
+        await waitFor(() => bus.isUp() && server.isUp());
         answer = await duringOutage;
         isShort = performance.now() - lostAtMs < 1_900;
       }
@@ -206,14 +214,14 @@ describe('a bus whose broker goes away', () => {
       expect([{ doubled: 10 }, expect.objectContaining({ kind: 'noResponders' })]).toContainEqual(answer);
       // Up means connected; the broker may know of the server's subscription a moment later.
       await server.nc.flush();
-      expect(await call(bus, contract, { number: 6 }, { timeoutMs: 20_000 })).toEqual({ doubled: 12 });
+      expect(await request(bus, contract, { number: 6 }, { timeoutMs: 20_000 })).toEqual({ doubled: 12 });
       expect(bus.downForMs()).toBe(0);
       expect(reconnects).toBe(outages);
       off();
 
       await nats.kill();
-      await until(() => !bus.isUp());
-      await expect(call(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
+      await waitFor(() => !bus.isUp());
+      await expect(request(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
         kind: 'disconnected',
       });
       const startedAt = performance.now();
@@ -221,7 +229,7 @@ describe('a bus whose broker goes away', () => {
       await Promise.all([bus.close(), server.close()]);
       // For ever, if it waited for the broker.
       expect(performance.now() - startedAt).toBeLessThan(30_000);
-      await expect(call(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
+      await expect(request(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
         kind: 'disconnected',
       });
     } finally {

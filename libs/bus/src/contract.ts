@@ -2,16 +2,16 @@ import { lazyCheck, type SchemaCheck } from '@fleet/service-kit';
 import { Ajv } from 'ajv';
 import { ErrorCode, headers, type Msg, type MsgHdrs, NatsError } from 'nats';
 import type { Static, TSchema } from 'typebox';
-import { type Bus, endSubscription, isUpWithin } from './connection.ts';
+import { type Bus, endSubscription, waitForConnection } from './connection.ts';
 
 const ajv = new Ajv({ strict: false });
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 /** A call that begins during an outage waits this long for its end: what is published without a connection is dropped silently. */
-const outageLimitMs = 2_000;
+const reconnectTimeoutMs = 2_000;
 
 /** A request-reply subject with the schemas of both payloads; both ends check them. */
-export interface Contract<Q extends TSchema, A extends TSchema> {
+export interface RequestContract<Q extends TSchema, A extends TSchema> {
   readonly subject: string;
   readonly request: Q;
   readonly reply: A;
@@ -24,21 +24,21 @@ export const defineRequest = <Q extends TSchema, A extends TSchema>(definition: 
   subject: string;
   request: Q;
   reply: A;
-}): Contract<Q, A> => ({
+}): RequestContract<Q, A> => ({
   ...definition,
   checkRequest: lazyCheck(ajv, definition.request),
   checkReply: lazyCheck(ajv, definition.reply),
 });
 
 /** A subject on which messages are published without an answer. */
-export interface Announcement<T extends TSchema> {
+export interface EventContract<T extends TSchema> {
   readonly subject: string;
   readonly schema: T;
   readonly check: SchemaCheck;
 }
 
 /** Declares a subject without an answer. */
-export const defineAnnouncement = <T extends TSchema>(definition: { subject: string; schema: T }): Announcement<T> => ({
+export const defineEvent = <T extends TSchema>(definition: { subject: string; schema: T }): EventContract<T> => ({
   ...definition,
   check: lazyCheck(ajv, definition.schema),
 });
@@ -57,40 +57,40 @@ export class BusError extends Error {
 }
 
 /** How a request is sent. */
-export interface CallOptions {
+export interface RequestOptions {
   readonly timeoutMs: number;
   readonly correlationId?: string;
   /** For the one command to a terminal that the request leads to: what repeats it under the same id is joined to it, and the terminal gets it once. */
-  readonly command?: CommandName;
+  readonly command?: CommandIdentity;
 }
 
 /** Names one command to a terminal across repetitions. */
-export interface CommandName {
+export interface CommandIdentity {
   /** 128 random bits in hex, `Command-Id`. */
   readonly id: string;
   /** True where an earlier request with this id may have reached a gateway. */
-  readonly isRepeated: boolean;
+  readonly isRetry: boolean;
 }
 
 /** Sends a request and answers the checked reply; throws a BusError otherwise. */
-export async function call<Q extends TSchema, A extends TSchema>(
+export async function request<Q extends TSchema, A extends TSchema>(
   bus: Bus,
-  contract: Contract<Q, A>,
+  contract: RequestContract<Q, A>,
   body: Static<Q>,
-  options: CallOptions,
+  options: RequestOptions,
 ): Promise<Static<A>> {
   const startedAtMs = performance.now();
-  if (!(await isUpWithin(bus, Math.min(outageLimitMs, options.timeoutMs))))
+  if (!(await waitForConnection(bus, Math.min(reconnectTimeoutMs, options.timeoutMs))))
     throw new BusError('disconnected', `${contract.subject} could not be sent: the broker is away.`);
-  const timeout = Math.max(1, Math.round(options.timeoutMs - (performance.now() - startedAtMs)));
-  const head = headers();
-  if (options.correlationId !== undefined) head.set(headerNames.correlationId, options.correlationId);
-  head.set(headerNames.timeoutMs, String(timeout));
-  if (options.command !== undefined) head.set(headerNames.commandId, options.command.id);
-  if (options.command?.isRepeated === true) head.set(headerNames.reAsk, '1');
+  const timeoutMs = Math.max(1, Math.round(options.timeoutMs - (performance.now() - startedAtMs)));
+  const requestHeaders = headers();
+  if (options.correlationId !== undefined) requestHeaders.set(headerNames.correlationId, options.correlationId);
+  requestHeaders.set(headerNames.timeoutMs, String(timeoutMs));
+  if (options.command !== undefined) requestHeaders.set(headerNames.commandId, options.command.id);
+  if (options.command?.isRetry === true) requestHeaders.set(headerNames.retry, '1');
   let message: Msg;
   try {
-    message = await bus.nc.request(contract.subject, encodeJson(body), { timeout, headers: head });
+    message = await bus.nc.request(contract.subject, encodeJson(body), { timeout: timeoutMs, headers: requestHeaders });
   } catch (cause) {
     const code = cause instanceof NatsError ? cause.code : undefined;
     if (code === ErrorCode.NoResponders)
@@ -101,10 +101,13 @@ export async function call<Q extends TSchema, A extends TSchema>(
   }
   const failure = message.headers?.get(headerNames.error);
   if (failure) throw new BusError('failed', failure);
-  return readReply(contract, message.data);
+  return parseReply(contract, message.data);
 }
 
-function readReply<Q extends TSchema, A extends TSchema>(contract: Contract<Q, A>, data: Uint8Array): Static<A> {
+function parseReply<Q extends TSchema, A extends TSchema>(
+  contract: RequestContract<Q, A>,
+  data: Uint8Array,
+): Static<A> {
   let reply: unknown;
   try {
     reply = decodeJson(data);
@@ -121,7 +124,7 @@ export interface BusContext {
   readonly correlationId: string;
   readonly timeoutMs: number | undefined;
   /** The name under which the command is to go to the terminal, where the caller has given one. */
-  readonly command: CommandName | undefined;
+  readonly command: CommandIdentity | undefined;
 }
 
 /**
@@ -130,27 +133,27 @@ export interface BusContext {
  */
 export function serve<Q extends TSchema, A extends TSchema>(
   bus: Bus,
-  contract: Contract<Q, A>,
+  contract: RequestContract<Q, A>,
   options: { queue: string; onError: (error: unknown) => void },
   handler: (body: Static<Q>, context: BusContext) => Promise<Static<A>>,
 ): { stop(): Promise<void> } {
-  const underWay = new Set<Promise<void>>();
-  const work = async (message: Msg): Promise<Uint8Array> => {
+  const inFlight = new Set<Promise<void>>();
+  const handle = async (message: Msg): Promise<Uint8Array> => {
     const body = decodeJson(message.data);
     if (!contract.checkRequest(body))
       throw new Error(`invalid request on ${contract.subject}: ${ajv.errorsText(contract.checkRequest.errors)}`);
     const reply = await handler(body as Static<Q>, {
       correlationId: message.headers?.get(headerNames.correlationId) ?? '',
-      timeoutMs: numberHeader(message.headers, headerNames.timeoutMs),
-      command: commandNameOf(message.headers),
+      timeoutMs: parseNumberHeader(message.headers, headerNames.timeoutMs),
+      command: parseCommandIdentity(message.headers),
     });
     if (!contract.checkReply(reply))
       throw new Error(`invalid reply on ${contract.subject}: ${ajv.errorsText(contract.checkReply.errors)}`);
     return encodeJson(reply);
   };
-  const answer = async (message: Msg): Promise<void> => {
+  const respond = async (message: Msg): Promise<void> => {
     try {
-      respondSafely(message, await work(message), undefined, options.onError);
+      respondSafely(message, await handle(message), undefined, options.onError);
     } catch (error) {
       options.onError(error);
       const head = headers();
@@ -162,21 +165,21 @@ export function serve<Q extends TSchema, A extends TSchema>(
     queue: options.queue,
     callback: (error, message) => {
       if (error) return options.onError(error);
-      const answering = answer(message).finally(() => underWay.delete(answering));
-      underWay.add(answering);
+      const responding = respond(message).finally(() => inFlight.delete(responding));
+      inFlight.add(responding);
     },
   });
   return {
     stop: async () => {
       await endSubscription(bus, subscription);
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(inFlight);
     },
   };
 }
 
-function commandNameOf(head: MsgHdrs | undefined): CommandName | undefined {
+function parseCommandIdentity(head: MsgHdrs | undefined): CommandIdentity | undefined {
   const id = head?.get(headerNames.commandId) ?? '';
-  return /^[0-9a-f]{32}$/.test(id) ? { id, isRepeated: head?.has(headerNames.reAsk) ?? false } : undefined;
+  return /^[0-9a-f]{32}$/.test(id) ? { id, isRetry: head?.has(headerNames.retry) ?? false } : undefined;
 }
 
 /** Answers a message; a connection that is closed, or a reply that is too large for the broker, goes to `onError` instead of ending the process. */
@@ -194,24 +197,24 @@ export function respondSafely(
 }
 
 /** Publishes a message without an answer; it is lost when the broker is away. */
-export function announce<T extends TSchema>(
+export function publish<T extends TSchema>(
   bus: Bus,
-  announcement: Announcement<T>,
+  event: EventContract<T>,
   body: Static<T>,
-  subject = announcement.subject,
+  subject = event.subject,
 ): void {
   // A closed connection is as good as a broker that is away.
   if (!bus.nc.isClosed()) bus.nc.publish(subject, encodeJson(body));
-  if (!bus.isUp()) bus.noteUnheard(subject);
+  if (!bus.isUp()) bus.emitPublishDropped(subject);
 }
 
 /** Hears messages without an answer; those that do not fit the schema go to `onError`. With `queue` one of those that give it hears each. */
-export function listenFor<T extends TSchema>(
+export function subscribe<T extends TSchema>(
   bus: Bus,
-  announcement: Announcement<T>,
+  event: EventContract<T>,
   onError: (error: unknown) => void,
   handler: (body: Static<T>, subject: string) => void,
-  subject = announcement.subject,
+  subject = event.subject,
   queue?: string,
 ): { stop(): void } {
   const subscription = bus.nc.subscribe(subject, {
@@ -220,8 +223,8 @@ export function listenFor<T extends TSchema>(
       if (error) return onError(error);
       try {
         const body = decodeJson(message.data);
-        if (!announcement.check(body))
-          throw new Error(`invalid message on ${message.subject}: ${ajv.errorsText(announcement.check.errors)}`);
+        if (!event.check(body))
+          throw new Error(`invalid message on ${message.subject}: ${ajv.errorsText(event.check.errors)}`);
         handler(body as Static<T>, message.subject);
       } catch (cause) {
         onError(cause);
@@ -240,9 +243,9 @@ export const headerNames = {
   /** What is left of the wait when the hop sends it: a duration, so that no two clocks have to agree. */
   timeoutMs: 'Timeout-Ms',
   /** Set on an ask that repeats one which may have reached a gateway. */
-  reAsk: 'Re-Ask',
+  retry: 'Re-Ask',
   /** How long ago the command was first asked; with `Re-Ask` only. */
-  askedForMs: 'Asked-For-Ms',
+  commandAgeMs: 'Asked-For-Ms',
   /** On the command subject of a terminal: another gateway has its session now. */
   takenBy: 'Taken-By',
   error: 'Error',
@@ -255,7 +258,7 @@ export const encodeJson = (value: unknown): Uint8Array => encoder.encode(JSON.st
 export const decodeJson = (data: Uint8Array): unknown => JSON.parse(decoder.decode(data)) as unknown;
 
 /** Reads a header that holds a number of milliseconds. */
-export function numberHeader(head: MsgHdrs | undefined, name: string): number | undefined {
+export function parseNumberHeader(head: MsgHdrs | undefined, name: string): number | undefined {
   const text = head?.get(name) ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

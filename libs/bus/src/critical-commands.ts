@@ -75,5 +75,5 @@ export type PartnerCommandLevel = (typeof partnerCommandLevels)[number];
 export const defaultCommandLevel: PartnerCommandLevel = 'standard';
 
 /** True where a level allows a command. */
-export const levelAllows = (level: PartnerCommandLevel, isCritical: boolean): boolean =>
+export const isCommandAllowed = (level: PartnerCommandLevel, isCritical: boolean): boolean =>
   level === 'critical' || (level === 'standard' && !isCritical);

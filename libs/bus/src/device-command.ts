@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { compileCheck, defineAnnouncement } from './contract.ts';
+import { compileCheck, defineEvent } from './contract.ts';
 
 const byte = Type.Integer({ minimum: 0, maximum: 255 });
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
@@ -162,7 +162,7 @@ export type DeviceCommand = Static<typeof deviceCommand>;
 export type DeviceCommandOf<K extends DeviceCommand['kind']> = Extract<DeviceCommand, { kind: K }>;
 
 /** How a terminal answered: with a result code (0x0001), with a message of its own (0x1205 …), or both. */
-export const deviceAnswer = Type.Object({
+export const deviceResponse = Type.Object({
   /** Message id of the command that was answered, such as 0x9101. */
   commandMessageId: port,
   /** Header serial of the command's frame. */
@@ -181,11 +181,11 @@ export const deviceAnswer = Type.Object({
 });
 
 /** How a terminal answered. */
-export type DeviceAnswer = Static<typeof deviceAnswer>;
+export type DeviceResponse = Static<typeof deviceResponse>;
 
 /** Every way in which a command can end; a gateway answers the bus exactly once with one of them. */
 export const outcome = Type.Union([
-  Type.Object({ kind: Type.Literal('answered'), answer: deviceAnswer }),
+  Type.Object({ kind: Type.Literal('answered'), answer: deviceResponse }),
   /** No session, or it was lost before the frame was written. */
   Type.Object({ kind: Type.Literal('notConnected') }),
   /** The frame was written, and no answer came in time. */
@@ -208,7 +208,7 @@ export const checkDeviceCommand = compileCheck(deviceCommand);
 export const checkOutcome = compileCheck(outcome);
 
 /** Tells that the frame of a command has been written to the terminal's socket. Subject: `commandSentSubject`. */
-export const commandSent = defineAnnouncement({
+export const commandSent = defineEvent({
   subject: 'device.*.sent',
   schema: Type.Object({
     imei: Type.String(),

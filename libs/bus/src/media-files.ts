@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { defineAnnouncement } from './contract.ts';
+import { defineEvent } from './contract.ts';
 import { defineUseCase } from './use-case.ts';
 
 const id = Type.Integer({ minimum: 1 });
@@ -10,8 +10,8 @@ const fileId = Type.String({ pattern: '^[0-9a-f]{24}$' });
 /** Number of an alarm, made by platform-api: unguessable, as whoever knows it may send files. It travels as the 32 bytes of T/JSATL 12-2017 table 4-21. */
 const alarmNo = Type.String({ pattern: '^[0-9a-f]{32}$' });
 const alarmTagHex = Type.String({ pattern: '^([0-9a-f]{2}){16,64}$' });
-const oneOfWords = <const T extends readonly string[]>(words: T) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...words] });
+const stringEnum = <const T extends readonly string[]>(values: T) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
 
 /** Kinds of files that terminals send; `other` are logs and data beside an alarm. */
 export const mediaFileKinds = ['image', 'audio', 'video', 'other'] as const;
@@ -23,7 +23,7 @@ export const mediaFileSources = ['capture', 'timer', 'alarm'] as const;
  * A file that a terminal has sent (0x0801, or an attachment of an alarm) is on disk or in object storage: in the stream MEDIA on `mediaStoredSubject`, with
  * `<fileId>-<receivedAtMs>` as `Nats-Msg-Id`: a file that is sent again is told of again, as its record may be gone by then. Whoever reads it meets it at least once.
  */
-export const mediaStored = defineAnnouncement({
+export const mediaStored = defineEvent({
   subject: 'media-file.*.stored',
   schema: Type.Object({
     /** The same for the same file of the same terminal, however often it is sent. */
@@ -32,12 +32,12 @@ export const mediaStored = defineAnnouncement({
     imei,
     /** The upload-ftp pod that has it; `any` once it is in object storage. */
     server: Type.String({ pattern: '^[A-Za-z0-9_-]{1,128}$' }),
-    kind: oneOfWords(mediaFileKinds),
+    kind: stringEnum(mediaFileKinds),
     mimeType: Type.String({ minLength: 3, maxLength: 100 }),
     /** An alarm may count a file that its terminal has without a byte. */
     sizeBytes: Type.Integer({ minimum: 0 }),
     channel: byte,
-    source: oneOfWords(mediaFileSources),
+    source: stringEnum(mediaFileSources),
     /** Id that the terminal has given it in 0x0800 and 0x0801; null for attachments. */
     multimediaId: Type.Union([Type.Integer({ minimum: 0, maximum: 4_294_967_295 }), Type.Null()]),
     /** When it was taken, on the terminal's own clock (`2026-11-22T10:00:00`), as far as that was told. */
@@ -75,7 +75,7 @@ export const mediaStoredSubject = (imei: string): string => `media-file.${imei}.
  * An alarm counts files that its terminal holds (T/JSATL 12-2017): subject in the work-queue stream ATTACHMENTS, stored with the report that told of it and done once
  * the terminal has been asked for them, or never will be.
  */
-export const attachmentsWanted = defineAnnouncement({
+export const attachmentsRequested = defineEvent({
   subject: 'attachments.wanted.*',
   schema: Type.Object({
     accountId: id,
@@ -92,10 +92,10 @@ export const attachmentsWanted = defineAnnouncement({
 });
 
 /** Payload of `attachmentsWanted`. */
-export type AttachmentsWanted = Static<typeof attachmentsWanted.schema>;
+export type AttachmentsRequested = Static<typeof attachmentsRequested.schema>;
 
 /** Subject of a terminal's wanted attachments. */
-export const attachmentsWantedSubject = (imei: string): string => `attachments.wanted.${imei}`;
+export const attachmentsRequestedSubject = (imei: string): string => `attachments.wanted.${imei}`;
 
 /** Tells upload-ftp that a terminal is going to be asked for the attachments of an alarm, and where it shall send them. Asked again, it is the same expectation. */
 export const expectAttachments = defineUseCase({
@@ -117,10 +117,10 @@ export const expectAttachments = defineUseCase({
 });
 
 /** Asks the pod that has a terminal's file to remove it; `any` once it is in object storage. Removing what is not there succeeds. */
-export const removeMediaFile = (pod: string) => {
-  if (!/^[A-Za-z0-9_-]{1,128}$/.test(pod)) throw new RangeError(`${pod} is no pod id`);
+export const removeMediaFile = (podId: string) => {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(podId)) throw new RangeError(`${podId} is no pod id`);
   return defineUseCase({
-    subject: `upload-ftp.pod.${pod}.remove-media-file`,
+    subject: `upload-ftp.pod.${podId}.remove-media-file`,
     request: Type.Object({
       imei,
       fileId,

@@ -1,18 +1,18 @@
 import { type Static, Type } from 'typebox';
-import { defineAnnouncement, defineRequest } from './contract.ts';
-import { streamStartId, toldOrder } from './requests.ts';
+import { defineEvent, defineRequest } from './contract.ts';
+import { eventSequence, streamStartId } from './requests.ts';
 
 const id = Type.Integer({ minimum: 1 });
 const milliseconds = Type.Integer({ minimum: 0 });
 /** A union of literals that is made of a list has no static type. */
-const oneOfWords = <const T extends readonly string[]>(words: T) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...words] });
+const stringEnum = <const T extends readonly string[]>(values: T) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
 
 /**
  * A notification that is on record, in the stream NOTIFICATIONS on `notificationSubject`; its `Nats-Msg-Id` is the dedupe key. Whoever reads it meets it
  * at least once, and tells repetitions by `notification.id`.
  */
-export const notificationRaised = defineAnnouncement({
+export const notificationRaised = defineEvent({
   subject: 'notification.*.*',
   schema: Type.Object({
     accountId: id,
@@ -70,19 +70,19 @@ export type LiveEventType = (typeof liveEventTypes)[number];
  * What has just happened to vehicles of an account, for the websockets of all replicas, on `liveSubject`. Lost when the broker is away: clients resume from records.
  * `data` is what the websocket sends, complete; what a viewer may not see (the driver of a shared vehicle) is taken out by whoever sends it on.
  */
-export const liveEvents = defineAnnouncement({
+export const liveEvents = defineEvent({
   subject: 'live.*',
   schema: Type.Object({
     accountId: id,
     events: Type.Array(
       Type.Object({
-        type: oneOfWords(liveEventTypes),
+        type: stringEnum(liveEventTypes),
         vehicleId: id,
         /** Server time of the event, ms. */
         atMs: milliseconds,
         data: Type.Unsafe<Record<string, unknown>>({ type: 'object' }),
         /** With `stream`: several replicas tell on what one has told them. */
-        order: Type.Optional(toldOrder),
+        order: Type.Optional(eventSequence),
         startId: Type.Optional(streamStartId),
       }),
     ),
@@ -102,16 +102,16 @@ export const liveSubject = (accountId: number): string => `live.${accountId}`;
  * Records of an account have changed by which telemetry is judged or delivered: who caches them reads them again. Lost when the broker is away: caches end
  * by age as well.
  */
-export const fleetChanged = defineAnnouncement({
+export const fleetChanged = defineEvent({
   subject: 'fleet.changed',
   schema: Type.Object({
     accountId: id,
-    kind: oneOfWords(['vehicles', 'drivers', 'groups', 'geofences', 'routes', 'preferences', 'webhooks']),
+    kind: stringEnum(['vehicles', 'drivers', 'groups', 'geofences', 'routes', 'preferences', 'webhooks']),
   }),
 });
 
 /** A session of a terminal has begun or ended at a gateway; lost when the broker is away: the state in Redis is the truth. */
-export const sessionChanged = defineAnnouncement({
+export const sessionChanged = defineEvent({
   subject: 'session.changed',
   schema: Type.Object({
     /** Canonical number. */
@@ -124,7 +124,7 @@ export const sessionChanged = defineAnnouncement({
 const deliveryId = Type.String({ pattern: '^[0-9a-f]{24}$' });
 
 /** A webhook delivery whose first attempt is due: subject in the work-queue stream WEBHOOKS. Later attempts stand in the database with their times. */
-export const deliveryDue = defineAnnouncement({
+export const deliveryDue = defineEvent({
   subject: 'webhook.due.*',
   schema: Type.Object({
     deliveryId,
@@ -178,7 +178,7 @@ export const webhookRequests = {
  * Asks platform-api to tell the owner of a webhook that it is failing, or was disabled for that: a notification `webhook_disabled` and an e-mail. Asked again, it makes no
  * second notification.
  */
-export const tellOfWebhook = defineRequest({
+export const notifyWebhookOwner = defineRequest({
   subject: 'platform-api.tell-of-webhook',
   request: Type.Object({
     webhookId: id,

@@ -55,7 +55,7 @@ export const verifyPartner = defineRequest({
   ]),
 });
 
-const partnerCommand = {
+const partnerCommandFields = {
   partnerId: Type.Integer(),
   accountId: Type.Integer(),
   imei,
@@ -63,10 +63,10 @@ const partnerCommand = {
 };
 
 /** Requests platform-api's decision on a command of a partner to a device; the decision is recorded in the audit log. */
-export const admitPartnerCommand = defineRequest({
+export const authorizePartnerCommand = defineRequest({
   subject: 'platform-api.admit-partner-command',
   request: Type.Object({
-    ...partnerCommand,
+    ...partnerCommandFields,
     proNo: Type.Integer(),
     /** By `isCriticalCommand`; without it the command counts as critical. */
     isCritical: Type.Optional(Type.Boolean()),
@@ -82,7 +82,7 @@ export const admitPartnerCommand = defineRequest({
 export const queuePartnerCommand = defineUseCase({
   subject: 'platform-api.queue-partner-command',
   request: Type.Object({
-    ...partnerCommand,
+    ...partnerCommandFields,
     /** A type of the command queue (section 24), with its parameters. */
     type: Type.String({ maxLength: 32 }),
     params: Type.Record(Type.String(), Type.Unknown()),
@@ -98,11 +98,11 @@ export const findPartnerChannel = defineRequest({
 });
 
 /** Has a device that came in through a partner commanded by that partner's server; `noPartner` for every other device. */
-export const askPartner = defineRequest({
+export const sendPartnerCommand = defineRequest({
   subject: 'platform-api.ask-partner',
   request: Type.Object({ imei, command: deviceCommand }),
   reply: Type.Union([outcome, Type.Object({ kind: Type.Literal('noPartner') })]),
 });
 
 /** How a partner's server carried a command out. */
-export type PartnerOutcome = Static<typeof askPartner.reply>;
+export type PartnerOutcome = Static<typeof sendPartnerCommand.reply>;

@@ -47,11 +47,11 @@ export function appendPartnerReport(
   receivedAtMs: number,
   report: PartnerReport,
 ): void {
-  const number = Buffer.from(imei.padStart(20, '0'), 'hex');
-  batch.append(partnerEdition, number, messageIds[report.kind], 0, receivedAtMs, Buffer.from(JSON.stringify(report)));
+  const phoneBcd = Buffer.from(imei.padStart(20, '0'), 'hex');
+  batch.append(partnerEdition, phoneBcd, messageIds[report.kind], 0, receivedAtMs, Buffer.from(JSON.stringify(report)));
 }
 
 /** Reads the body of an entry; null for one of a terminal. */
-export function readPartnerReport({ edition, body }: Pick<TelemetryReport, 'edition' | 'body'>): PartnerReport | null {
+export function parsePartnerReport({ edition, body }: Pick<TelemetryReport, 'edition' | 'body'>): PartnerReport | null {
   return edition === 'partner' ? (JSON.parse(body.toString()) as PartnerReport) : null;
 }

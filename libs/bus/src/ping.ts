@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Bus } from './connection.ts';
-import { BusError, call, defineRequest, serve } from './contract.ts';
+import { BusError, defineRequest, request, serve } from './contract.ts';
 
 /** The request `<service>.ping`: one replica of a service says whether it works. */
 export const pingRequest = (service: string) =>
@@ -28,7 +28,7 @@ export function servePing(
 /** True when a replica of the service answers in time that it works. */
 export async function pingService(bus: Bus, service: string, timeoutMs: number): Promise<boolean> {
   try {
-    return (await call(bus, pingRequest(service), {}, { timeoutMs })).isWorking;
+    return (await request(bus, pingRequest(service), {}, { timeoutMs })).isWorking;
   } catch (error) {
     if (error instanceof BusError) return false;
     throw error;

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { defineAnnouncement, defineRequest } from './contract.ts';
+import { defineEvent, defineRequest } from './contract.ts';
 import { textMessage } from './device-command.ts';
 import { uploadUseCases } from './upload-requests.ts';
 import { defineUseCase } from './use-case.ts';
@@ -30,7 +30,7 @@ export const revokeKey = defineRequest({
 });
 
 /** Tells every process that caches answers of `verifyKey` that one of them no longer holds. */
-export const keyRevoked = defineAnnouncement({
+export const keyRevoked = defineEvent({
   subject: 'platform-api.key-revoked',
   schema: Type.Object({ keySha256: sha256Hex, keyId: Type.Optional(Type.Integer()) }),
 });
@@ -39,7 +39,7 @@ export const keyRevoked = defineAnnouncement({
  * Tells platform-api what was done with a device by an API key of the Device API, for the audit log: a command that was admitted, video that was watched or deleted.
  * Stored in the work queue AUDIT.
  */
-export const deviceUsed = defineAnnouncement({
+export const deviceAccessed = defineEvent({
   subject: 'audit.device-used',
   schema: Type.Object({
     /** Random; what is told once more is one entry. */
@@ -63,13 +63,13 @@ export const deviceUsed = defineAnnouncement({
 });
 
 /** Payload of `deviceUsed`. */
-export type DeviceUse = Static<typeof deviceUsed.schema>;
+export type DeviceAccessEvent = Static<typeof deviceAccessed.schema>;
 
 /**
  * Tells every replica of platform-api that what it remembers of a user no longer holds: logged out, disabled, another role, account suspended. The one that is
  * named: a session, all sessions of a user, or all users of an account.
  */
-export const accessChanged = defineAnnouncement({
+export const accessChanged = defineEvent({
   subject: 'platform-api.access-changed',
   schema: Type.Object({
     accountId: Type.Optional(Type.Integer()),
@@ -79,7 +79,7 @@ export const accessChanged = defineAnnouncement({
 });
 
 /** Tells every replica of platform-api which websocket connections have to give way to newer ones of their users. */
-export const connectionsDisplaced = defineAnnouncement({
+export const connectionsDisplaced = defineEvent({
   subject: 'platform-api.connections-displaced',
   schema: Type.Object({ connectionIds: Type.Array(Type.String({ pattern: '^[0-9a-f]{24}$' }), { maxItems: 1_000 }) }),
 });
@@ -97,13 +97,13 @@ export const findDevice = defineRequest({
 });
 
 /** Tells every replica of platform-api that a command waits for a terminal. */
-export const commandQueued = defineAnnouncement({
+export const commandQueued = defineEvent({
   subject: 'platform-api.command-queued',
   schema: Type.Object({ imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }) }),
 });
 
 /** Tells a gateway pod that a newer session has taken a terminal over: it closes its own. Subject: `gatewayFenceSubject`. */
-export const fenceSession = defineAnnouncement({
+export const fenceSession = defineEvent({
   subject: 'gateway.*.fence',
   schema: Type.Object({ imei: Type.String(), sessionId: Type.String() }),
 });
@@ -112,7 +112,7 @@ export const fenceSession = defineAnnouncement({
 export const gatewayFenceSubject = (podId: string): string => `gateway.${podId}.fence`;
 
 /** Tells the media pod that owns a stream what a partner did to it over JT/T 808, so that timers and viewers follow. Subject: `mediaControlSubject`. */
-export const mediaControl = defineAnnouncement({
+export const mediaControl = defineEvent({
   subject: 'media.*.control',
   schema: Type.Object({
     kind: Type.Union([Type.Literal('live'), Type.Literal('history')]),
@@ -138,7 +138,10 @@ export const mediaControl = defineAnnouncement({
 export const mediaControlSubject = (podId: string): string => `media.${podId}.control`;
 
 /** The place of what one process tells among all that it tells: what has been overtaken on its way is known by that. Clocks would not tell, as they differ. */
-export const toldOrder = Type.Object({ by: Type.String({ maxLength: 100 }), sequence: Type.Integer({ minimum: 1 }) });
+export const eventSequence = Type.Object({
+  by: Type.String({ maxLength: 100 }),
+  sequence: Type.Integer({ minimum: 1 }),
+});
 
 /**
  * The asking of a camera that a change of a stream goes back to (`requestId` of the `StreamRequest`): who asks it and who takes its video are two processes, so `starting`
@@ -147,7 +150,7 @@ export const toldOrder = Type.Object({ by: Type.String({ maxLength: 100 }), sequ
 export const streamStartId = Type.String({ maxLength: 64 });
 
 /** How a live stream goes on, for whoever shows it: each change of a field is told. Lost when the broker is away. */
-export const streamChanged = defineAnnouncement({
+export const streamChanged = defineEvent({
   subject: 'stream.changed',
   schema: Type.Object({
     /** Canonical number. */
@@ -171,7 +174,7 @@ export const streamChanged = defineAnnouncement({
     startedAtMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
     /** When it changed, by the clock of whoever tells of it: several replicas tell websockets on. */
     atMs: Type.Optional(Type.Integer({ minimum: 0 })),
-    order: Type.Optional(toldOrder),
+    order: Type.Optional(eventSequence),
     startId: Type.Optional(streamStartId),
   }),
 });
@@ -180,7 +183,7 @@ export const streamChanged = defineAnnouncement({
 export type StreamChanged = Static<typeof streamChanged.schema>;
 
 /** What is told of a stream that has not begun, or never did. */
-export const notStreaming = (
+export const streamStatusEvent = (
   { imei, channel }: Pick<StreamChanged, 'imei' | 'channel'>,
   status: 'starting' | 'stopped',
   streamType = 0,
@@ -197,7 +200,7 @@ export const notStreaming = (
 });
 
 /** Asks the media pod that has claimed a stream whether it runs there: a pod that died leaves its claim behind until that expires. */
-export const mediaStreamOn = (podId: string) =>
+export const queryStream = (podId: string) =>
   defineRequest({
     subject: `media.${podId}.stream`,
     request: Type.Object({
@@ -213,11 +216,11 @@ const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
 const byte = Type.Integer({ minimum: 0, maximum: 255 });
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
 /** Milliseconds since 1970, whole seconds. */
-const instantMs = Type.Integer();
+const timestampMs = Type.Integer();
 /** Unsigned 64-bit number in decimal. */
 const uint64 = Type.String({ pattern: '^\\d{1,20}$' });
 const dateTime = Type.String();
-const generalAnswer = Type.Object({
+const generalResponse = Type.Object({
   /** Message id of the command that was answered, as `0x9101`. */
   responseId: Type.String(),
   result: Type.Union([
@@ -245,13 +248,13 @@ export const deviceApi = {
       /** Separated by `;`, as the interface has them. */
       parameters: Type.Union([Type.String({ maxLength: 2048 }), Type.Null()]),
     }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   /** POST /send-text. */
   sendText: defineUseCase({
     subject: 'device-api.send-text',
     request: Type.Object({ imei, ...textMessage }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   /** GET /realtime/start-stream; without `host` and ports the camera streams to us. */
   startLive: defineUseCase({
@@ -265,13 +268,13 @@ export const deviceApi = {
       tcpPort: Type.Optional(port),
       udpPort: Type.Optional(port),
     }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   /** GET /realtime/control-stream. */
   controlLive: defineUseCase({
     subject: 'device-api.control-live',
     request: Type.Object({ imei, channel: byte, control: byte, closeType: byte, streamType: byte }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   /** GET /history/list-videos; times are shown in the camera's offset, which stands in `cameraUtcOffset`. */
   listRecordings: defineUseCase({
@@ -279,8 +282,8 @@ export const deviceApi = {
     request: Type.Object({
       imei,
       channel: byte,
-      startMs: instantMs,
-      endMs: instantMs,
+      startMs: timestampMs,
+      endMs: timestampMs,
       resourceType: byte,
       streamType: byte,
       memoryType: byte,
@@ -308,8 +311,8 @@ export const deviceApi = {
     request: Type.Object({
       imei,
       channel: byte,
-      startMs: instantMs,
-      endMs: instantMs,
+      startMs: timestampMs,
+      endMs: timestampMs,
       resourceType: byte,
       streamType: byte,
       memoryType: byte,
@@ -319,7 +322,7 @@ export const deviceApi = {
       tcpPort: Type.Optional(port),
       udpPort: Type.Optional(port),
     }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   /** GET /history/control-stream; `seekMs` with control 5. */
   controlPlayback: defineUseCase({
@@ -329,9 +332,9 @@ export const deviceApi = {
       channel: byte,
       control: byte,
       speed: byte,
-      seekMs: Type.Optional(instantMs),
+      seekMs: Type.Optional(timestampMs),
     }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   ...uploadUseCases,
 };

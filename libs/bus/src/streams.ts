@@ -8,8 +8,8 @@ import {
   type StreamConfig,
 } from 'nats';
 
-const hour = 3600 * 1000;
-const day = 24 * hour;
+const hourMs = 3600 * 1000;
+const dayMs = 24 * hourMs;
 
 /** The JetStream streams of the product. Retention is by age: what is acknowledged stays for consumers that come back. */
 const streams: readonly Partial<StreamConfig>[] = [
@@ -17,49 +17,49 @@ const streams: readonly Partial<StreamConfig>[] = [
     name: 'TELEMETRY',
     subjects: ['telemetry.*'],
     description: 'raw location reports in batches, by partition',
-    max_age: nanos(3 * day),
+    max_age: nanos(3 * dayMs),
   },
   {
     name: 'EVENTS',
     subjects: ['event.>'],
     description: 'everything else that terminals say on their own',
-    max_age: nanos(3 * day),
+    max_age: nanos(3 * dayMs),
   },
   {
     name: 'UPLOADS',
     subjects: ['upload.*.closed'],
     description: 'clip uploads that have reached a final status',
-    max_age: nanos(3 * day),
+    max_age: nanos(3 * dayMs),
   },
   {
     name: 'NOTIFICATIONS',
     subjects: ['notification.*.*'],
     description: 'notifications on record, for whoever tells people and programs of them',
-    max_age: nanos(7 * day),
+    max_age: nanos(7 * dayMs),
     // Whoever raises one again after a crash does so within this time.
-    duplicate_window: nanos(hour),
+    duplicate_window: nanos(hourMs),
   },
   {
     name: 'WEBHOOKS',
     subjects: ['webhook.due.*'],
     description: 'attempts of webhook deliveries that are due',
     retention: RetentionPolicy.Workqueue,
-    duplicate_window: nanos(hour),
+    duplicate_window: nanos(hourMs),
   },
   {
     name: 'MEDIA',
     subjects: ['media-file.*.stored'],
     description: 'files of terminals that are stored: pictures, attachments of alarms',
-    max_age: nanos(7 * day),
-    duplicate_window: nanos(hour),
+    max_age: nanos(7 * dayMs),
+    duplicate_window: nanos(hourMs),
   },
   {
     name: 'ATTACHMENTS',
     subjects: ['attachments.wanted.*'],
     description: 'alarms whose attachments terminals are to be asked for',
     retention: RetentionPolicy.Workqueue,
-    max_age: nanos(3 * day),
-    duplicate_window: nanos(hour),
+    max_age: nanos(3 * dayMs),
+    duplicate_window: nanos(hourMs),
   },
   {
     name: 'AUDIT',
@@ -67,8 +67,8 @@ const streams: readonly Partial<StreamConfig>[] = [
     description: 'what is to be noted in the audit log',
     // It has addresses of people: what is noted goes at once.
     retention: RetentionPolicy.Workqueue,
-    max_age: nanos(7 * day),
-    duplicate_window: nanos(hour),
+    max_age: nanos(7 * dayMs),
+    duplicate_window: nanos(hourMs),
   },
 ];
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
-import { maxBatchBytes, partitionOf, readTelemetryBatch, TelemetryBatch, type TelemetryReport } from './telemetry.ts';
+import {
+  maxBatchBytes,
+  readTelemetryBatch,
+  TelemetryBatch,
+  type TelemetryReport,
+  telemetryPartition,
+} from './telemetry.ts';
 
 fc.configureGlobal(propertySettings);
 
@@ -139,15 +145,15 @@ describe('telemetry batch', () => {
 
 describe('partition of a terminal', () => {
   it('is FNV-1a of the number, stable and within range', () => {
-    expect(partitionOf('', 0x1_0000_0000)).toBe(0x811c9dc5);
-    expect(partitionOf('a', 0x1_0000_0000)).toBe(0xe40c292c);
-    expect(partitionOf('foobar', 0x1_0000_0000)).toBe(0xbf9cf968);
+    expect(telemetryPartition('', 0x1_0000_0000)).toBe(0x811c9dc5);
+    expect(telemetryPartition('a', 0x1_0000_0000)).toBe(0xe40c292c);
+    expect(telemetryPartition('foobar', 0x1_0000_0000)).toBe(0xbf9cf968);
   });
 
   it('spreads terminals over the partitions', () => {
     const counts = Array.from({ length: 8 }, () => 0);
     for (let i = 0; i < 8_000; i += 1) {
-      const partition = partitionOf(String(13_800_000_000 + i), 8);
+      const partition = telemetryPartition(String(13_800_000_000 + i), 8);
       counts[partition] = (counts[partition] ?? 0) + 1;
     }
     for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(250);

@@ -50,18 +50,18 @@ export class TelemetryBatch {
     const size = entryHeaderBytes + body.length;
     if (this.#used + size > this.#buffer.length) this.#grow(this.#used + size);
     const buffer = this.#buffer;
-    let at = this.#used;
-    buffer.writeUInt32BE(size - 4, at);
-    buffer[at + 4] = editionIndex;
-    buffer[at + 5] = phoneBcd.length;
-    buffer.fill(0, at + 6, at + 16 - phoneBcd.length);
-    buffer.set(phoneBcd, at + 16 - phoneBcd.length);
-    buffer.writeUInt16BE(messageId, at + 16);
-    buffer.writeUInt16BE(serialNo, at + 18);
-    buffer.writeUIntBE(receivedAtMs, at + 20, 6);
-    at += entryHeaderBytes;
-    buffer.set(body, at);
-    this.#used = at + body.length;
+    let offset = this.#used;
+    buffer.writeUInt32BE(size - 4, offset);
+    buffer[offset + 4] = editionIndex;
+    buffer[offset + 5] = phoneBcd.length;
+    buffer.fill(0, offset + 6, offset + 16 - phoneBcd.length);
+    buffer.set(phoneBcd, offset + 16 - phoneBcd.length);
+    buffer.writeUInt16BE(messageId, offset + 16);
+    buffer.writeUInt16BE(serialNo, offset + 18);
+    buffer.writeUIntBE(receivedAtMs, offset + 20, 6);
+    offset += entryHeaderBytes;
+    buffer.set(body, offset);
+    this.#used = offset + body.length;
     this.#count += 1;
   }
 
@@ -75,10 +75,10 @@ export class TelemetryBatch {
     return payload;
   }
 
-  #grow(needed: number): void {
-    const bigger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
-    this.#buffer.copy(bigger, 0, 0, this.#used);
-    this.#buffer = bigger;
+  #grow(minBytes: number): void {
+    const grown = Buffer.allocUnsafe(Math.max(minBytes, this.#buffer.length * 2));
+    this.#buffer.copy(grown, 0, 0, this.#used);
+    this.#buffer = grown;
   }
 }
 
@@ -86,13 +86,13 @@ export class TelemetryBatch {
 export function* readTelemetryBatch(payload: Uint8Array): Generator<TelemetryReport> {
   const buffer = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   if (buffer[0] !== formatVersion) throw new RangeError(`telemetry batch of unknown version ${String(buffer[0])}`);
-  let at = 1;
-  while (at < buffer.length) {
-    if (buffer.length - at < entryHeaderBytes) throw new RangeError('telemetry batch is cut');
-    const size = buffer.readUInt32BE(at);
-    const phoneBytes = buffer.readUInt8(at + 5);
-    const edition = editions[buffer.readUInt8(at + 4)];
-    const end = at + 4 + size;
+  let offset = 1;
+  while (offset < buffer.length) {
+    if (buffer.length - offset < entryHeaderBytes) throw new RangeError('telemetry batch is cut');
+    const size = buffer.readUInt32BE(offset);
+    const phoneBytes = buffer.readUInt8(offset + 5);
+    const edition = editions[buffer.readUInt8(offset + 4)];
+    const end = offset + 4 + size;
     if (
       end > buffer.length ||
       size < entryHeaderBytes - 4 ||
@@ -102,18 +102,18 @@ export function* readTelemetryBatch(payload: Uint8Array): Generator<TelemetryRep
       throw new RangeError('telemetry batch is cut or broken');
     yield {
       edition,
-      phone: buffer.toString('hex', at + 16 - phoneBytes, at + 16),
-      messageId: buffer.readUInt16BE(at + 16),
-      serialNo: buffer.readUInt16BE(at + 18),
-      receivedAtMs: buffer.readUIntBE(at + 20, 6),
-      body: buffer.subarray(at + entryHeaderBytes, end),
+      phone: buffer.toString('hex', offset + 16 - phoneBytes, offset + 16),
+      messageId: buffer.readUInt16BE(offset + 16),
+      serialNo: buffer.readUInt16BE(offset + 18),
+      receivedAtMs: buffer.readUIntBE(offset + 20, 6),
+      body: buffer.subarray(offset + entryHeaderBytes, end),
     };
-    at = end;
+    offset = end;
   }
 }
 
 /** Partition of a terminal, so that one vehicle's reports keep their order: FNV-1a of the canonical number. */
-export function partitionOf(imei: string, partitions: number): number {
+export function telemetryPartition(imei: string, partitions: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < imei.length; i++) hash = Math.imul(hash ^ imei.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % partitions;

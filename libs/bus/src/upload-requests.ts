@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { defineAnnouncement } from './contract.ts';
+import { defineEvent } from './contract.ts';
 import { defineUseCase } from './use-case.ts';
 
 const uploadId = Type.String({ pattern: '^[0-9a-f]{24}$' });
 const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
 const byte = Type.Integer({ minimum: 0, maximum: 255 });
-const instantMs = Type.Integer();
+const timestampMs = Type.Integer();
 const status = Type.Union([
   Type.Literal('uploading'),
   Type.Literal('paused'),
@@ -15,7 +15,7 @@ const status = Type.Union([
 ]);
 /** The clip goes to an FTP server that is not ours. */
 const external = Type.Boolean();
-const podId = /^[A-Za-z0-9_-]{1,128}$/;
+const podIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** Asks any upload-ftp pod for a credential: it is stored (hashed) with the reservation, and works for that upload alone. */
 export const grantUpload = defineUseCase({
@@ -32,33 +32,33 @@ export const grantUpload = defineUseCase({
 });
 
 /** Asks the pod that has an upload's files to remove them, all or none; `any` once they are in object storage. Removing what is not there succeeds. */
-export const removeUploadFiles = (pod: string) => {
-  if (!podId.test(pod)) throw new RangeError(`${pod} is no pod id`);
+export const removeUploadFiles = (podId: string) => {
+  if (!podIdPattern.test(podId)) throw new RangeError(`${podId} is no pod id`);
   return defineUseCase({
-    subject: `upload-ftp.pod.${pod}.remove-files`,
+    subject: `upload-ftp.pod.${podId}.remove-files`,
     request: Type.Object({ uploadId }),
     result: Type.Object({}),
   });
 };
 
 /** Asks the pod that has an upload's files where its HTTP side is; `any` once they are in object storage, which every pod reads. */
-export const clipSource = (pod: string) => {
-  if (!podId.test(pod)) throw new RangeError(`${pod} is no pod id`);
+export const locateClip = (podId: string) => {
+  if (!podIdPattern.test(podId)) throw new RangeError(`${podId} is no pod id`);
   return defineUseCase({
-    subject: `upload-ftp.pod.${pod}.clip-source`,
+    subject: `upload-ftp.pod.${podId}.clip-source`,
     request: Type.Object({}),
     result: Type.Object({ httpUrl: Type.String({ pattern: '^https?://', maxLength: 1024 }) }),
   });
 };
 
 /** Tells every upload-ftp pod that an upload has ended or is gone: its FTP sessions are closed. */
-export const uploadRevoked = defineAnnouncement({
+export const uploadRevoked = defineEvent({
   subject: 'upload-ftp.revoked',
   schema: Type.Object({ uploadId }),
 });
 
 /** Says how an upload goes on, for whoever shows it. Subject: `uploadSubject`; `closed` (a final status) is stored in the stream UPLOADS, `progress` is not. */
-export const uploadChanged = defineAnnouncement({
+export const uploadChanged = defineEvent({
   subject: 'upload.*.*',
   schema: Type.Object({
     uploadId,
@@ -73,15 +73,15 @@ export const uploadChanged = defineAnnouncement({
 });
 
 /** Where changes of one upload are told. */
-export const uploadSubject = (id: string, what: 'progress' | 'closed'): string => `upload.${id}.${what}`;
+export const uploadSubject = (id: string, event: 'progress' | 'closed'): string => `upload.${id}.${event}`;
 
 const upload = Type.Object({
   videoId: uploadId,
   /** As the terminal sends it. */
   imei: Type.String(),
   channel: byte,
-  startMs: instantMs,
-  endMs: instantMs,
+  startMs: timestampMs,
+  endMs: timestampMs,
   /** The camera's clock when the upload was requested. */
   cameraUtcOffset: Type.String(),
   filesize: Type.Integer({ minimum: 0 }),
@@ -99,8 +99,8 @@ export const uploadUseCases = {
     request: Type.Object({
       imei,
       channel: byte,
-      startMs: instantMs,
-      endMs: instantMs,
+      startMs: timestampMs,
+      endMs: timestampMs,
       mediaType: byte,
       streamType: byte,
       storageType: byte,

@@ -57,9 +57,14 @@ describe('a use case over the bus', () => {
       return { half: n / 2, correlationId };
     });
     const id = '0f'.repeat(16);
-    for (const command of [undefined, { id, isRepeated: false }, { id, isRepeated: true }])
-      await callUseCase(bus, halve, { n: 1 }, { timeoutMs: 5_000, ...(command === undefined ? {} : { command }) });
-    expect(seen).toEqual([undefined, { id, isRepeated: false }, { id, isRepeated: true }]);
+    for (const command of [undefined, { id, isRetry: false }, { id, isRetry: true }])
+      await callUseCase(
+        bus,
+        halve,
+        { n: 1 },
+        { timeoutMs: 5_000, ...(command === undefined ? {} : { command: command }) },
+      );
+    expect(seen).toEqual([undefined, { id, isRetry: false }, { id, isRetry: true }]);
     await served.stop();
   });
 });

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, errorCodes } from '@fleet/service-kit';
 import { type Static, type TObject, Type } from 'typebox';
 import type { Bus } from './connection.ts';
-import { type BusContext, type CallOptions, call, defineRequest, serve } from './contract.ts';
+import { type BusContext, defineRequest, type RequestOptions, request, serve } from './contract.ts';
 
 const failure = Type.Object({ ok: Type.Literal(false), code: Type.String(), message: Type.String() });
 
@@ -19,7 +19,7 @@ export const defineUseCase = <Q extends TObject, A extends TObject>(definition: 
 
 type UseCase<Q extends TObject, A extends TObject> = ReturnType<typeof defineUseCase<Q, A>>;
 
-type Answer<A extends TObject> = { ok: true; result: Static<A> } | { ok: false; code: string; message: string };
+type UseCaseReply<A extends TObject> = { ok: true; result: Static<A> } | { ok: false; code: string; message: string };
 
 /** Serves a use case in a queue group. An AppError reaches the caller; everything else goes to `onError`. */
 export function serveUseCase<Q extends TObject, A extends TObject>(
@@ -28,7 +28,7 @@ export function serveUseCase<Q extends TObject, A extends TObject>(
   options: { queue: string; onError: (error: unknown) => void },
   handler: (body: Static<Q>, context: BusContext) => Promise<Static<A>>,
 ): { stop(): Promise<void> } {
-  const answer = async (body: Static<Q>, context: BusContext): Promise<Answer<A>> => {
+  const run = async (body: Static<Q>, context: BusContext): Promise<UseCaseReply<A>> => {
     try {
       return { ok: true, result: await handler(body, context) };
     } catch (error) {
@@ -36,7 +36,7 @@ export function serveUseCase<Q extends TObject, A extends TObject>(
       throw error;
     }
   };
-  return serve(bus, useCase, options, (body, context) => answer(body, context) as Promise<never>);
+  return serve(bus, useCase, options, (body, context) => run(body, context) as Promise<never>);
 }
 
 /** Calls a use case of another service: its result, or its AppError thrown here; a BusError when nobody answers. */
@@ -44,9 +44,9 @@ export async function callUseCase<Q extends TObject, A extends TObject>(
   bus: Bus,
   useCase: UseCase<Q, A>,
   body: Static<Q>,
-  options: CallOptions,
+  options: RequestOptions,
 ): Promise<Static<A>> {
-  const answer = (await call(bus, useCase, body, options)) as Answer<A>;
-  if (answer.ok) return answer.result;
-  throw new AppError(answer.code in errorCodes ? (answer.code as ErrorCode) : 'internal', answer.message);
+  const reply = (await request(bus, useCase, body, options)) as UseCaseReply<A>;
+  if (reply.ok) return reply.result;
+  throw new AppError(reply.code in errorCodes ? (reply.code as ErrorCode) : 'internal', reply.message);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '../../service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { Batcher } from './batcher.ts';
 
 /** Returns a batcher that doubles numbers, and the batches it was given; a batch ends when `release` is called. */
@@ -13,7 +13,7 @@ function doubler() {
     return items.map((item) => 2 * item);
   });
   const release = async (): Promise<void> => {
-    await until(() => ends.length > 0);
+    await waitFor(() => ends.length > 0);
     ends.shift()?.();
   };
   return { batcher, batches, release };

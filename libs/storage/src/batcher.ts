@@ -34,7 +34,7 @@ export class Batcher<Item, Result> {
   async #runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.#run(batch.map(({ item }) => item));
-      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result);
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }

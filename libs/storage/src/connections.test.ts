@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, jest } from '@jest/globals';
 import { MongoServerError } from 'mongodb';
-import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
-import { isDatabaseAway, isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
-import { openRedis, redisAnswers } from './redis.ts';
+import { ServerProcess, testEnv, waitFor } from '../../service-kit/src/testing/server-process.ts';
+import { isDatabaseUnavailable, isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
+import { connectRedis, pingRedis } from './redis.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -30,13 +30,13 @@ describe('the database', () => {
   it.each([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])(
     'is away, too, where its server answers %i: it shuts down, or is not the primary',
     (code) => {
-      expect(isDatabaseAway(new MongoServerError({ message: 'not now', code }))).toBe(true);
+      expect(isDatabaseUnavailable(new MongoServerError({ message: 'not now', code }))).toBe(true);
     },
   );
 
   it('is not away where it refuses', () => {
-    expect(isDatabaseAway(new MongoServerError({ message: 'E11000', code: 11_000 }))).toBe(false);
-    expect(isDatabaseAway(Object.assign(new Error('of another kind'), { code: 91 }))).toBe(false);
+    expect(isDatabaseUnavailable(new MongoServerError({ message: 'E11000', code: 11_000 }))).toBe(false);
+    expect(isDatabaseUnavailable(Object.assign(new Error('of another kind'), { code: 91 }))).toBe(false);
   });
 
   it('takes more writes at once than the embedded server has connections', async () => {
@@ -67,12 +67,12 @@ describe('the database', () => {
       expect(performance.now() - startedAt).toBeLessThan(5_000);
       await expect(things.findOne({ _id: 'a' })).rejects.toThrow(/ECONNREFUSED|closed/);
       await server.start();
-      await until(() => database.ping());
+      await waitFor(() => database.ping());
       await things.insertOne({ _id: 'a' });
       await server.kill();
       expect(await database.ping(500)).toBe(false);
       await server.start();
-      await until(() => database.ping());
+      await waitFor(() => database.ping());
       expect(await things.findOne({ _id: 'a' })).toEqual({ _id: 'a' });
     } finally {
       await database.close();
@@ -95,26 +95,26 @@ describe('Redis', () => {
   it('fails commands at once while it is away, and works again after', async () => {
     const server = await (await ServerProcess.redis()).start();
     const faults: unknown[] = [];
-    const redis = await openRedis(`redis://127.0.0.1:${server.port}`, {
+    const redis = await connectRedis(`redis://127.0.0.1:${server.port}`, {
       name: 'storage-test',
       onError: (error) => faults.push(error),
     });
     try {
-      expect(await redisAnswers(redis)).toBe(true);
+      expect(await pingRedis(redis)).toBe(true);
       await server.kill();
-      await until(() => !redis.isReady);
+      await waitFor(() => !redis.isReady);
       const tookMs: number[] = [];
       for (let i = 0; i < 5; i += 1) {
         const startedAt = performance.now();
         await expect(redis.get('a')).rejects.toThrow(/offline|closed/i);
-        expect(await redisAnswers(redis)).toBe(false);
+        expect(await pingRedis(redis)).toBe(false);
         tookMs.push(performance.now() - startedAt);
       }
       // The best of five: a busy machine may pause any one of them.
       expect(Math.min(...tookMs)).toBeLessThan(1_000);
-      await until(() => faults.length > 0);
+      await waitFor(() => faults.length > 0);
       await server.start();
-      await until(() => redisAnswers(redis));
+      await waitFor(() => pingRedis(redis));
       await redis.set('a', '1');
       expect(await redis.get('a')).toBe('1');
     } finally {
@@ -125,10 +125,13 @@ describe('Redis', () => {
 
   it('is waited for at the start', async () => {
     const server = await ServerProcess.redis();
-    const opening = openRedis(`redis://127.0.0.1:${server.port}`, { name: 'storage-test', onError: () => undefined });
+    const opening = connectRedis(`redis://127.0.0.1:${server.port}`, {
+      name: 'storage-test',
+      onError: () => undefined,
+    });
     await server.start();
     const redis = await opening;
-    expect(await redisAnswers(redis)).toBe(true);
+    expect(await pingRedis(redis)).toBe(true);
     redis.destroy();
     await server.remove();
   });

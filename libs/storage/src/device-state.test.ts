@@ -4,16 +4,16 @@ import { testEnv } from '../../service-kit/src/testing/server-process.ts';
 import {
   claimDevice,
   type DeviceState,
-  forgetGateway,
+  deregisterGateway,
   gatewayTtlMs,
+  heartbeatGateway,
   isDeviceExpected,
-  keepGatewayAlive,
   readDevice,
   readDevices,
   readLastSeenMs,
   releaseDevice,
 } from './device-state.ts';
-import { openRedis, type Redis } from './redis.ts';
+import { connectRedis, type Redis } from './redis.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(30_000);
@@ -24,14 +24,14 @@ describe('device state in Redis', () => {
   const pods = [randomUUID(), randomUUID()] as const;
 
   beforeAll(async () => {
-    redis = await openRedis(testEnv('REDIS_URL'), { name: 'device-state-test', onError: () => undefined });
+    redis = await connectRedis(testEnv('REDIS_URL'), { name: 'device-state-test', onError: () => undefined });
   });
   beforeEach(async () => {
     imei = `test-${randomUUID()}`;
-    await Promise.all(pods.map((podId) => keepGatewayAlive(redis, podId)));
+    await Promise.all(pods.map((podId) => heartbeatGateway(redis, podId)));
   });
   afterAll(async () => {
-    await Promise.all(pods.map((podId) => forgetGateway(redis, podId)));
+    await Promise.all(pods.map((podId) => deregisterGateway(redis, podId)));
     await redis.close();
   });
 
@@ -71,7 +71,7 @@ describe('device state in Redis', () => {
 
     it('is expected after its gateway has died, for the given time', async () => {
       const podId = randomUUID();
-      await keepGatewayAlive(redis, podId);
+      await heartbeatGateway(redis, podId);
       await claimDevice(redis, imei, session(podId));
       await redis.del(`gateway:${podId}`);
       expect(await readDevice(redis, imei)).toBeNull();
@@ -163,9 +163,9 @@ describe('device state in Redis', () => {
   it('shows no device of a gateway that is dead, and shows it again when the gateway lives', async () => {
     const state = session(pods[1]);
     await claimDevice(redis, imei, state);
-    await forgetGateway(redis, pods[1]);
+    await deregisterGateway(redis, pods[1]);
     expect(await readDevice(redis, imei)).toBeNull();
-    await keepGatewayAlive(redis, pods[1]);
+    await heartbeatGateway(redis, pods[1]);
     expect(await readDevice(redis, imei)).not.toBeNull();
     const ttlMs = await redis.pTTL(`gateway:${pods[1]}`);
     expect(ttlMs).toBeGreaterThan(0);
@@ -180,7 +180,7 @@ describe('device state in Redis', () => {
     const found = await readDevices(redis, imeis);
     expect([...found.keys()]).toEqual(imeis.slice(0, 2));
     expect(found.get(`${imei}-1`)).toMatchObject(states[1] ?? {});
-    await forgetGateway(redis, pods[1]);
+    await deregisterGateway(redis, pods[1]);
     expect([...(await readDevices(redis, imeis)).keys()]).toEqual(imeis.slice(0, 1));
     expect(await readDevices(redis, [])).toEqual(new Map());
     await redis.del(imeis.map((each) => `device:${each}`));

@@ -33,10 +33,10 @@ const deviceTtlMs = 24 * 3600 * 1000;
 /** How long the last-seen time of a terminal outlives its session. */
 export const seenTtlMs = 400 * 24 * 3600 * 1000;
 /** Keys in one round trip. */
-const readAtOnce = 500;
+const readBatchSize = 500;
 
 /** Lua function that saves a last-seen time, which never moves back. */
-const saveSeen = `
+const saveSeenFunction = `
 local function saveSeen(key, seenMs, ttlMs)
   local known = tonumber(redis.call('GET', key) or '0')
   if tonumber(seenMs) > known then redis.call('SET', key, string.format('%.0f', tonumber(seenMs)), 'PX', ttlMs) end
@@ -44,7 +44,7 @@ end`;
 
 // KEYS 1 device, 2 returning, 3 last seen. ARGV 1 state without generation, 2 known generation or 0, 3 ttl, 4 ttl of last seen.
 // Returns {generation, previous state or ''}; generation 0: refused.
-const claimScript = `${saveSeen}
+const claimScript = `${saveSeenFunction}
 local current = redis.call('GET', KEYS[1])
 local known = current and cjson.decode(current)
 local generation = tonumber(ARGV[2])
@@ -67,7 +67,7 @@ return {string.format('%.0f', generation), previous}`;
 
 // KEYS 1 device, 2 returning, 3 last seen. ARGV 1 session id, 2 ttl of the second key or 0, 3 when it was last heard, 4 ttl of that.
 // Deletes the state when it is this session's.
-const releaseScript = `${saveSeen}
+const releaseScript = `${saveSeenFunction}
 saveSeen(KEYS[3], ARGV[3], ARGV[4])
 local current = redis.call('GET', KEYS[1])
 if not current or cjson.decode(current).sessionId ~= ARGV[1] then return 0 end
@@ -85,13 +85,13 @@ export async function claimDevice(
   state: Omit<DeviceState, 'generation'>,
   generation = 0,
 ): Promise<{ generation: number; previous: DeviceState | undefined }> {
-  const answer = (await redis.eval(claimScript, {
+  const reply = (await redis.eval(claimScript, {
     keys: [deviceKey(imei), returningKey(imei), seenKey(imei)],
     arguments: [JSON.stringify(state), String(generation), String(deviceTtlMs), String(seenTtlMs)],
   })) as [string, string];
   return {
-    generation: Number(answer[0]),
-    previous: answer[1] === '' ? undefined : (JSON.parse(answer[1]) as DeviceState),
+    generation: Number(reply[0]),
+    previous: reply[1] === '' ? undefined : (JSON.parse(reply[1]) as DeviceState),
   };
 }
 
@@ -110,10 +110,10 @@ export async function releaseDevice(
   sessionId: string,
   { lastSeenMs = 0, isReturning = false }: SessionEnd = {},
 ): Promise<void> {
-  const returningMs = isReturning ? returnTtlMs : 0;
+  const returningTtlMs = isReturning ? returnTtlMs : 0;
   await redis.eval(releaseScript, {
     keys: [deviceKey(imei), returningKey(imei), seenKey(imei)],
-    arguments: [sessionId, String(returningMs), String(lastSeenMs), String(seenTtlMs)],
+    arguments: [sessionId, String(returningTtlMs), String(lastSeenMs), String(seenTtlMs)],
   });
 }
 
@@ -127,7 +127,7 @@ export async function readLastSeenMs(redis: Redis, imei: string): Promise<number
  * Says that a gateway pod lives; to be repeated well within `gatewayTtlMs`. False when nothing stood there: the first time, and after Redis was emptied,
  * when all sessions have to be announced again.
  */
-export async function keepGatewayAlive(redis: Redis, podId: string): Promise<boolean> {
+export async function heartbeatGateway(redis: Redis, podId: string): Promise<boolean> {
   const now = String(Date.now());
   const [previous] = await Promise.all([
     redis.set(gatewayKey(podId), now, { expiration: { type: 'PX', value: gatewayTtlMs }, GET: true }),
@@ -137,7 +137,7 @@ export async function keepGatewayAlive(redis: Redis, podId: string): Promise<boo
 }
 
 /** Says that a gateway pod is gone, at its clean stop. */
-export async function forgetGateway(redis: Redis, podId: string): Promise<void> {
+export async function deregisterGateway(redis: Redis, podId: string): Promise<void> {
   await redis.del(gatewayKey(podId));
 }
 
@@ -155,26 +155,26 @@ export async function readDevice(redis: Redis, imei: string): Promise<DeviceStat
  */
 export async function isDeviceExpected(redis: Redis, imei: string, withinMs: number): Promise<boolean> {
   const [text, returningTtlMs] = await Promise.all([redis.get(deviceKey(imei)), redis.pTTL(returningKey(imei))]);
-  if (text === null) return isYoung(returningTtlMs, withinMs);
+  if (text === null) return isYoungerThan(returningTtlMs, withinMs);
   const { podId } = JSON.parse(text) as DeviceState;
   const [isAlive, heartbeatTtlMs] = await Promise.all([
     redis.exists(gatewayKey(podId)),
     redis.pTTL(lastHeartbeatKey(podId)),
   ]);
-  return isAlive === 1 || isYoung(heartbeatTtlMs, withinMs);
+  return isAlive === 1 || isYoungerThan(heartbeatTtlMs, withinMs);
 }
 
 /** The age of a key by what is left of its time to live, which is negative without the key. */
-const isYoung = (ttlMs: number, withinMs: number): boolean => ttlMs >= 0 && returnTtlMs - ttlMs <= withinMs;
+const isYoungerThan = (ttlMs: number, withinMs: number): boolean => ttlMs >= 0 && returnTtlMs - ttlMs <= withinMs;
 
 /** The sessions of many terminals, by canonical number; those without a session on a gateway that lives are left out. */
 export async function readDevices(redis: Redis, imeis: readonly string[]): Promise<Map<string, DeviceState>> {
   const states = new Map<string, DeviceState>();
-  for (let at = 0; at < imeis.length; at += readAtOnce) {
-    const part = imeis.slice(at, at + readAtOnce);
-    const texts = await redis.mGet(part.map(deviceKey));
+  for (let offset = 0; offset < imeis.length; offset += readBatchSize) {
+    const batch = imeis.slice(offset, offset + readBatchSize);
+    const texts = await redis.mGet(batch.map(deviceKey));
     for (const [index, text] of texts.entries())
-      if (text !== null) states.set(part[index] ?? '', JSON.parse(text) as DeviceState);
+      if (text !== null) states.set(batch[index] ?? '', JSON.parse(text) as DeviceState);
   }
   const pods = [...new Set([...states.values()].map(({ podId }) => podId))];
   if (pods.length === 0) return states;

@@ -9,8 +9,8 @@ export async function findByIds<T extends Document & { readonly _id: string | nu
   ids: readonly T['_id'][],
 ): Promise<WithId<T>[]> {
   const found: WithId<T>[] = [];
-  for (let at = 0; at < ids.length; at += batchSize) {
-    const filter = { _id: { $in: ids.slice(at, at + batchSize) } } as Filter<T>;
+  for (let offset = 0; offset < ids.length; offset += batchSize) {
+    const filter = { _id: { $in: ids.slice(offset, offset + batchSize) } } as Filter<T>;
     for (const document of await collection.find(filter).toArray()) found.push(document);
   }
   return found;

@@ -23,7 +23,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-const reconnectMs = 250;
+const reconnectDelayMs = 250;
 
 /**
  * Opens the database named by the path of a MongoDB URL. Does not wait for the server, so that a service starts while its database is still coming up:
@@ -38,11 +38,11 @@ export function openDatabase(url: string, options: { appName: string }): Databas
     retryWrites: false,
   });
   const db = client.db();
-  const stopConnecting = keepConnecting(client);
+  const stopConnecting = connectWithRetry(client);
   return {
     db,
     collection: <T extends Document>(name: string) => db.collection<T>(name),
-    ping: (timeoutMs = 2_000) => answersInTime(db, timeoutMs),
+    ping: (timeoutMs = 2_000) => pingWithTimeout(db, timeoutMs),
     close: async () => {
       const stopped = stopConnecting();
       await client.close();
@@ -52,37 +52,37 @@ export function openDatabase(url: string, options: { appName: string }): Databas
 }
 
 /** The driver reconnects by itself only after a first success: a first attempt that fails closes it ("Topology is closed") until it is told again. */
-function keepConnecting(client: MongoClient): () => Promise<void> {
-  const stopped = new AbortController();
+function connectWithRetry(client: MongoClient): () => Promise<void> {
+  const stopSignal = new AbortController();
   const connect = async (): Promise<void> => {
-    while (!stopped.signal.aborted) {
+    while (!stopSignal.signal.aborted) {
       try {
         await client.connect();
         return;
       } catch {
         // Whoever uses the database meanwhile gets the error; here only the next attempt counts.
-        await setTimeout(reconnectMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+        await setTimeout(reconnectDelayMs, undefined, { signal: stopSignal.signal }).catch(() => undefined);
       }
     }
   };
   const connecting = connect();
   return () => {
-    stopped.abort();
+    stopSignal.abort();
     return connecting;
   };
 }
 
-async function answersInTime(db: Db, timeoutMs: number): Promise<boolean> {
-  const limit = new AbortController();
+async function pingWithTimeout(db: Db, timeoutMs: number): Promise<boolean> {
+  const timeoutController = new AbortController();
   try {
     // The driver's own limit does not cover its waiting for a first connection.
-    const late = setTimeout(timeoutMs, false, { signal: limit.signal });
-    return await Promise.race([db.command({ ping: 1 }, { timeoutMS: timeoutMs }).then(() => true), late]);
+    const timeout = setTimeout(timeoutMs, false, { signal: timeoutController.signal });
+    return await Promise.race([db.command({ ping: 1 }, { timeoutMS: timeoutMs }).then(() => true), timeout]);
   } catch {
     // Not reachable is the answer, not a fault of the question.
     return false;
   } finally {
-    limit.abort();
+    timeoutController.abort();
   }
 }
 
@@ -94,22 +94,22 @@ export async function writeInBulk<T extends Document>(
   collection: Collection<T>,
   operations: readonly AnyBulkWriteOperation<T>[],
 ): Promise<void> {
-  for (let at = 0; at < operations.length; at += bulkBatchSize)
-    await collection.bulkWrite(operations.slice(at, at + bulkBatchSize), { ordered: false });
+  for (let offset = 0; offset < operations.length; offset += bulkBatchSize)
+    await collection.bulkWrite(operations.slice(offset, offset + bulkBatchSize), { ordered: false });
 }
 
 /** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */
 export const isDuplicateKey = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11_000;
 
 /** NamespaceNotFound and IndexNotFound. */
-const missingIndex: ReadonlySet<unknown> = new Set([26, 27]);
+const missingIndexCodes: ReadonlySet<unknown> = new Set([26, 27]);
 
 /** Returns the names of a collection's indexes; none where it does not exist. */
 export async function indexNames<T extends Document>(collection: Collection<T>): Promise<string[]> {
   try {
     return (await collection.indexes()).flatMap(({ name }) => name ?? []);
   } catch (error) {
-    if (error instanceof MongoServerError && missingIndex.has(error.code)) return [];
+    if (error instanceof MongoServerError && missingIndexCodes.has(error.code)) return [];
     throw error;
   }
 }
@@ -119,30 +119,30 @@ export async function dropIndexIfExists<T extends Document>(collection: Collecti
   try {
     await collection.dropIndex(name);
   } catch (error) {
-    if (!(error instanceof MongoServerError) || !missingIndex.has(error.code)) throw error;
+    if (!(error instanceof MongoServerError) || !missingIndexCodes.has(error.code)) throw error;
   }
 }
 
 /** What servers answer that shut down, or of which none is the primary for now. */
-const noPrimary: ReadonlySet<unknown> = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
+const unavailableCodes: ReadonlySet<unknown> = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
 /**
  * True where the server could not be reached, the way to it broke off, or it is not in charge for now: not for what it has refused. The driver calls a way that
  * never was "closed".
  */
-export const isDatabaseAway = (error: unknown): boolean =>
+export const isDatabaseUnavailable = (error: unknown): boolean =>
   error instanceof MongoServerSelectionError ||
   error instanceof MongoNetworkError ||
   error instanceof MongoTopologyClosedError ||
-  (error instanceof MongoServerError && noPrimary.has(error.code));
+  (error instanceof MongoServerError && unavailableCodes.has(error.code));
 
 /** BSONObjectTooLarge, as a document would become and as an update is. */
-const tooLarge = new Set([10_334, 17_419]);
+const tooLargeCodes = new Set([10_334, 17_419]);
 
 /** The `_id`s of documents that a bulk write by `_id` would have made larger than the database takes; none where it has failed otherwise. */
-export function tooLargeIn(error: unknown): unknown[] {
+export function findTooLargeIds(error: unknown): unknown[] {
   if (!(error instanceof MongoBulkWriteError)) return [];
-  const faults = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
-  if (!faults.every(({ code }) => tooLarge.has(code))) return [];
-  return faults.map((fault) => (fault.getOperation() as { q?: { _id?: unknown } }).q?._id);
+  const writeErrors = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+  if (!writeErrors.every(({ code }) => tooLargeCodes.has(code))) return [];
+  return writeErrors.map((writeError) => (writeError.getOperation() as { q?: { _id?: unknown } }).q?._id);
 }

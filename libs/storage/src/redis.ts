@@ -1,9 +1,9 @@
 import { createClient } from 'redis';
 
 /** The Redis client that all services use. */
-export type Redis = ReturnType<typeof makeClient>;
+export type Redis = ReturnType<typeof configureClient>;
 
-const makeClient = (url: string, name: string) =>
+const configureClient = (url: string, name: string) =>
   createClient({
     url,
     name,
@@ -22,11 +22,11 @@ const makeClient = (url: string, name: string) =>
  * Connects to Redis and keeps connecting after a loss. Resolves once the first connection stands; `onError` hears of each failed attempt, and
  * `client.isReady` says whether commands work now.
  */
-export async function openRedis(
+export async function connectRedis(
   url: string,
   options: { name: string; onError: (error: unknown) => void },
 ): Promise<Redis> {
-  const client = makeClient(url, options.name);
+  const client = configureClient(url, options.name);
   client.on('error', options.onError);
   await client.connect();
   return client;
@@ -36,22 +36,22 @@ export async function openRedis(
  * Like `openRedis` without waiting for the first connection, for services that work without Redis: until it stands, and whenever it is lost, commands fail
  * at once.
  */
-export function dialRedis(url: string, options: { name: string; onError: (error: unknown) => void }): Redis {
-  const client = makeClient(url, options.name);
+export function createRedisClient(url: string, options: { name: string; onError: (error: unknown) => void }): Redis {
+  const client = configureClient(url, options.name);
   client.on('error', options.onError);
   client.connect().catch(options.onError);
   return client;
 }
 
 /** True when Redis answers within the given time. */
-export async function redisAnswers(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
+export async function pingRedis(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
   if (!redis.isReady) return false;
   let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<boolean>((resolve) => {
+  const timeout = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), timeoutMs);
   });
   try {
-    return await Promise.race([redis.ping().then(() => true), limit]);
+    return await Promise.race([redis.ping().then(() => true), timeout]);
   } catch {
     // Not reachable is the answer, not a fault of the question.
     return false;

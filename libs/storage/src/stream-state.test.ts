@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../service-kit/src/testing/server-process.ts';
-import { openRedis, type Redis } from './redis.ts';
+import { connectRedis, type Redis } from './redis.ts';
 import {
   acknowledgeStream,
+  cancelStreamRequest,
   claimStream,
   countStreamingChannels,
-  dropStreamRequest,
-  firstPacketLimitMs,
-  keepStream,
-  keepStreamRequest,
+  firstPacketTimeoutMs,
+  popOrphanedStreams,
+  popTimedOutStreams,
   readStream,
   releaseStream,
+  renewStreamClaim,
+  renewStreamRequest,
   reserveStream,
   type StreamClaim,
   type StreamId,
   type StreamRequest,
   streamTtlMs,
-  takeOverdueStreams,
-  takeVoidStreams,
 } from './stream-state.ts';
 
 // Real servers on a machine that may be busy.
@@ -42,8 +42,9 @@ describe('stream state in Redis', () => {
     correlationId: 'c',
     ...more,
   });
-  const open = () => openRedis(`redis://127.0.0.1:${server.port}`, { name: 'stream-test', onError: () => undefined });
-  const overdueAt = () => Date.now() + firstPacketLimitMs + 1_000;
+  const open = () =>
+    connectRedis(`redis://127.0.0.1:${server.port}`, { name: 'stream-test', onError: () => undefined });
+  const overdueAt = () => Date.now() + firstPacketTimeoutMs + 1_000;
 
   // The list of due requests is shared by all streams, so this file has a Redis of its own.
   beforeAll(async () => {
@@ -87,12 +88,12 @@ describe('stream state in Redis', () => {
     const asked = request();
     await reserveStream(redis, id, asked);
     await redis.pExpire(keys.request, 2_000);
-    expect(await keepStreamRequest(redis, id, asked.requestId)).toBe(true);
+    expect(await renewStreamRequest(redis, id, asked.requestId)).toBe(true);
     expect(await redis.pTTL(keys.request)).toBeGreaterThan(5_000);
     expect(await redis.pTTL(keys.request)).toBeLessThanOrEqual(10_000);
-    expect(await keepStreamRequest(redis, id, 'another')).toBe(false);
+    expect(await renewStreamRequest(redis, id, 'another')).toBe(false);
     await acknowledgeStream(redis, id, asked.requestId);
-    expect(await keepStreamRequest(redis, id, asked.requestId)).toBe(false);
+    expect(await renewStreamRequest(redis, id, asked.requestId)).toBe(false);
   });
 
   it('acknowledges the request that stands, and no other', async () => {
@@ -101,7 +102,7 @@ describe('stream state in Redis', () => {
     expect(await acknowledgeStream(redis, id, 'another')).toBe(false);
     expect(await acknowledgeStream(redis, id, asked.requestId)).toBe(true);
     expect(await readStream(redis, id)).toEqual({ claim: null, request: { ...asked, status: 'acknowledged' } });
-    expect(await redis.pTTL(keys.request)).toBeGreaterThan(firstPacketLimitMs);
+    expect(await redis.pTTL(keys.request)).toBeGreaterThan(firstPacketTimeoutMs);
   });
 
   it('claims what was asked for, and the request becomes part of the claim', async () => {
@@ -114,7 +115,7 @@ describe('stream state in Redis', () => {
     expect(await readStream(redis, id)).toEqual({ claim: claimed?.claim, request: null });
     expect(await redis.pTTL(keys.stream)).toBeLessThanOrEqual(streamTtlMs);
     expect(await reserveStream(redis, id, request())).toMatchObject({ state: 'streaming', claim: { podId: 'a' } });
-    expect(await takeOverdueStreams(redis, overdueAt())).toEqual([]);
+    expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
   });
 
   it('tells the asker when the camera was faster than its own acknowledgement', async () => {
@@ -122,7 +123,7 @@ describe('stream state in Redis', () => {
     await reserveStream(redis, id, asked);
     expect(await claimStream(redis, id, podA)).not.toBeNull();
     expect(await acknowledgeStream(redis, id, asked.requestId)).toBe(false);
-    expect(await takeOverdueStreams(redis, overdueAt())).toEqual([]);
+    expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
   });
 
   it('refuses a camera that nobody asked, unless that is allowed', async () => {
@@ -140,7 +141,7 @@ describe('stream state in Redis', () => {
     expect(second.previous).toEqual(first.claim);
     expect(second.claim.generation).toBeGreaterThan(first.claim.generation);
     expect(second.claim.request).toEqual(first.claim.request);
-    expect(await keepStream(redis, id, first.claim)).toBe('lost');
+    expect(await renewStreamClaim(redis, id, first.claim)).toBe('lost');
     expect(await releaseStream(redis, id, first.claim.generation)).toBe(false);
     expect((await readStream(redis, id)).claim).toEqual(second.claim);
     expect(await releaseStream(redis, id, second.claim.generation)).toBe(true);
@@ -152,29 +153,29 @@ describe('stream state in Redis', () => {
     const claimed = await claimStream(redis, id, podA);
     if (claimed === null) throw new Error('not claimed');
     await redis.pExpire(keys.stream, 2_000);
-    expect(await keepStream(redis, id, claimed.claim)).toBe('kept');
+    expect(await renewStreamClaim(redis, id, claimed.claim)).toBe('kept');
     expect(await redis.pTTL(keys.stream)).toBeGreaterThan(streamTtlMs / 2);
     await redis.flushAll();
-    expect(await keepStream(redis, id, claimed.claim)).toBe('restored');
+    expect(await renewStreamClaim(redis, id, claimed.claim)).toBe('restored');
     expect((await readStream(redis, id)).claim).toEqual(claimed.claim);
   });
 
   it('drops a request for its maker, or whichever stands', async () => {
     const asked = await acknowledged();
-    expect(await dropStreamRequest(redis, id, 'another')).toBe(false);
-    expect(await dropStreamRequest(redis, id, asked.requestId)).toBe(true);
-    expect(await dropStreamRequest(redis, id)).toBe(false);
+    expect(await cancelStreamRequest(redis, id, 'another')).toBe(false);
+    expect(await cancelStreamRequest(redis, id, asked.requestId)).toBe(true);
+    expect(await cancelStreamRequest(redis, id)).toBe(false);
     await acknowledged();
-    expect(await dropStreamRequest(redis, id)).toBe(true);
-    expect(await takeOverdueStreams(redis, overdueAt())).toEqual([]);
+    expect(await cancelStreamRequest(redis, id)).toBe(true);
+    expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
   });
 
   it('gives each overdue stream to one of several sweepers, and none before its time', async () => {
     const streams = Array.from({ length: 20 }, (_unused, channel): StreamId => ({ ...id, channel }));
     for (const stream of streams) await acknowledged(stream);
-    expect(await takeOverdueStreams(redis)).toEqual([]);
+    expect(await popTimedOutStreams(redis)).toEqual([]);
     const swept = await Promise.all(
-      Array.from({ length: 6 }, (_unused, i) => takeOverdueStreams(i % 2 === 0 ? redis : other, overdueAt())),
+      Array.from({ length: 6 }, (_unused, i) => popTimedOutStreams(i % 2 === 0 ? redis : other, overdueAt())),
     );
     const channels = swept.flat().map(({ channel }) => channel);
     expect(channels.toSorted((a, b) => a - b)).toEqual(streams.map(({ channel }) => channel));
@@ -186,7 +187,7 @@ describe('stream state in Redis', () => {
     await redis.del(keys.request);
     const anew = request();
     await reserveStream(redis, id, anew);
-    expect(await takeOverdueStreams(redis, overdueAt())).toEqual([]);
+    expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
     expect((await readStream(redis, id)).request).toEqual(anew);
   });
 
@@ -205,17 +206,17 @@ describe('stream state in Redis', () => {
     };
     // A sweeper's clock that is ahead takes nothing that holds.
     const laterMs = Date.now() + streamTtlMs + 5_000;
-    expect(await takeVoidStreams(redis, laterMs)).toEqual([]);
+    expect(await popOrphanedStreams(redis, laterMs)).toEqual([]);
     await releaseStream(redis, { ...id, channel: 0 }, claimOf(0).generation);
     const lapsed = streams.slice(1);
     for (const { channel } of lapsed) await redis.del(`stream:live:13800138000:${channel}`);
-    expect(await keepStream(redis, { ...id, channel: 1 }, claimOf(1))).toBe('restored');
+    expect(await renewStreamClaim(redis, { ...id, channel: 1 }, claimOf(1))).toBe('restored');
     await claimStream(redis, { ...id, channel: 2 }, podB, { acceptUnsolicited: true });
     const swept = await Promise.all(
-      Array.from({ length: 6 }, (_unused, i) => takeVoidStreams(i % 2 === 0 ? redis : other, laterMs)),
+      Array.from({ length: 6 }, (_unused, i) => popOrphanedStreams(i % 2 === 0 ? redis : other, laterMs)),
     );
     const channels = swept.flat().map(({ channel }) => channel);
     expect(channels.toSorted((a, b) => a - b)).toEqual(lapsed.slice(2).map(({ channel }) => channel));
-    expect(await takeVoidStreams(redis, laterMs)).toEqual([]);
+    expect(await popOrphanedStreams(redis, laterMs)).toEqual([]);
   });
 });

@@ -40,27 +40,27 @@ export interface StreamClaim {
 /** A claim that its owner has not renewed for this long is void. */
 export const streamTtlMs = 10_000;
 /** An acknowledged stream without a packet after this time is ended. */
-export const firstPacketLimitMs = 30_000;
+export const firstPacketTimeoutMs = 30_000;
 /** A request whose maker has not renewed it for this long is void: a killed process must not hold a channel for the whole wait. */
-const askingTtlMs = 10_000;
+const requestTtlMs = 10_000;
 /** Acknowledged requests outlive their due time a little: the sweep that ends them needs to see them. */
-const acknowledgedTtlMs = firstPacketLimitMs + 15_000;
+const acknowledgedRequestTtlMs = firstPacketTimeoutMs + 15_000;
 
-const suffix = (id: StreamId): string => `${id.kind}:${id.imei}:${id.channel}`;
-const streamKey = (id: StreamId): string => `stream:${suffix(id)}`;
-const requestKey = (id: StreamId): string => `stream-request:${suffix(id)}`;
+const streamSuffix = (id: StreamId): string => `${id.kind}:${id.imei}:${id.channel}`;
+const streamKey = (id: StreamId): string => `stream:${streamSuffix(id)}`;
+const requestKey = (id: StreamId): string => `stream-request:${streamSuffix(id)}`;
 /** Sorted set of the streams that wait for their first packet, by the time at which that wait ends. */
 const dueKey = 'stream-requests:due';
 /** Sorted set of the claimed streams, by the time at which their claims are void: a pod that is killed gives nothing up itself. */
 const expiringKey = 'streams:expiring';
 
 /** The stream of which `suffix` was made. */
-function readSuffix(member: string): StreamId {
+function parseSuffix(member: string): StreamId {
   const [kind, imei = '', channel] = member.split(':');
   return { kind: kind === 'history' ? 'history' : 'live', imei, channel: Number(channel) };
 }
 
-const parse = (text: string | null | undefined): unknown =>
+const parseJson = (text: string | null | undefined): unknown =>
   text === null || text === undefined || text === '' ? null : JSON.parse(text);
 
 /** What is known of a stream: its claim (packets arrive), else its request. Throws when Redis can not be read. */
@@ -69,7 +69,7 @@ export async function readStream(
   id: StreamId,
 ): Promise<{ claim: StreamClaim | null; request: StreamRequest | null }> {
   const [claim, request] = await redis.mGet([streamKey(id), requestKey(id)]);
-  return { claim: parse(claim) as StreamClaim | null, request: parse(request) as StreamRequest | null };
+  return { claim: parseJson(claim) as StreamClaim | null, request: parseJson(request) as StreamRequest | null };
 }
 
 // KEYS 1 stream, 2 request. ARGV 1 request, 2 ttl. Answers what stood in the way, or ''.
@@ -91,7 +91,7 @@ export async function reserveStream(
 > {
   const [state, text] = (await redis.eval(reserveScript, {
     keys: [streamKey(id), requestKey(id)],
-    arguments: [JSON.stringify(request), String(askingTtlMs)],
+    arguments: [JSON.stringify(request), String(requestTtlMs)],
   })) as ['reserved' | 'streaming' | 'requested', string];
   if (state === 'streaming') return { state, claim: JSON.parse(text) as StreamClaim };
   if (state === 'requested') return { state, request: JSON.parse(text) as StreamRequest };
@@ -99,7 +99,7 @@ export async function reserveStream(
 }
 
 // KEYS 1 request. ARGV 1 request id, 2 ttl.
-const keepRequestScript = `
+const renewRequestScript = `
 local text = redis.call('GET', KEYS[1])
 if not text then return 0 end
 local request = cjson.decode(text)
@@ -107,22 +107,22 @@ if request.requestId ~= ARGV[1] or request.status ~= 'asking' then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 
 /** Renews a request whose camera has not answered yet, to be repeated every few seconds; false when it stands no more as such. */
-export async function keepStreamRequest(redis: Redis, id: StreamId, requestId: string): Promise<boolean> {
-  const kept = await redis.eval(keepRequestScript, {
+export async function renewStreamRequest(redis: Redis, id: StreamId, requestId: string): Promise<boolean> {
+  const renewed = await redis.eval(renewRequestScript, {
     keys: [requestKey(id)],
-    arguments: [requestId, String(askingTtlMs)],
+    arguments: [requestId, String(requestTtlMs)],
   });
-  return kept === 1;
+  return renewed === 1;
 }
 
 /** Number of a device's channels with a stream or a request of either kind: all 256 are looked at in one round trip. */
 export async function countStreamingChannels(redis: Redis, imei: string): Promise<number> {
-  const keysOf = (channel: number): string[] =>
+  const channelKeys = (channel: number): string[] =>
     (['live', 'history'] as const).flatMap((kind) => [
       streamKey({ kind, imei, channel }),
       requestKey({ kind, imei, channel }),
     ]);
-  const values = await redis.mGet(Array.from({ length: 256 }, (_unused, channel) => keysOf(channel)).flat());
+  const values = await redis.mGet(Array.from({ length: 256 }, (_unused, channel) => channelKeys(channel)).flat());
   const channels = new Set<number>();
   for (const [index, value] of values.entries()) if (value !== null) channels.add(Math.floor(index / 4));
   return channels.size;
@@ -141,15 +141,20 @@ return 1`;
 
 /** The camera said yes: the channel counts as streaming from now, and its first packet is due. False when the camera was faster and has connected. */
 export async function acknowledgeStream(redis: Redis, id: StreamId, requestId: string): Promise<boolean> {
-  const done = await redis.eval(acknowledgeScript, {
+  const removed = await redis.eval(acknowledgeScript, {
     keys: [requestKey(id), dueKey],
-    arguments: [requestId, String(acknowledgedTtlMs), String(Date.now() + firstPacketLimitMs), suffix(id)],
+    arguments: [
+      requestId,
+      String(acknowledgedRequestTtlMs),
+      String(Date.now() + firstPacketTimeoutMs),
+      streamSuffix(id),
+    ],
   });
-  return done === 1;
+  return removed === 1;
 }
 
 // KEYS 1 request, 2 due. ARGV 1 request id or '', 2 member.
-const dropScript = `
+const cancelRequestScript = `
 local text = redis.call('GET', KEYS[1])
 if not text then return 0 end
 if ARGV[1] ~= '' and cjson.decode(text).requestId ~= ARGV[1] then return 0 end
@@ -157,8 +162,13 @@ redis.call('ZREM', KEYS[2], ARGV[2])
 return redis.call('DEL', KEYS[1])`;
 
 /** Takes a request back (the camera refused, did not answer, or the stream was stopped before its first packet); without `requestId` whichever stands. */
-export async function dropStreamRequest(redis: Redis, id: StreamId, requestId = ''): Promise<boolean> {
-  return (await redis.eval(dropScript, { keys: [requestKey(id), dueKey], arguments: [requestId, suffix(id)] })) === 1;
+export async function cancelStreamRequest(redis: Redis, id: StreamId, requestId = ''): Promise<boolean> {
+  return (
+    (await redis.eval(cancelRequestScript, {
+      keys: [requestKey(id), dueKey],
+      arguments: [requestId, streamSuffix(id)],
+    })) === 1
+  );
 }
 
 // KEYS 1 stream, 2 request, 3 due, 4 expiring. ARGV 1 claim without generation and request, 2 ttl, 3 member, 4 '1' to accept what nobody asked for.
@@ -194,16 +204,16 @@ export async function claimStream(
     arguments: [
       JSON.stringify({ ...owner, startedAtMs: Date.now() }),
       String(streamTtlMs),
-      suffix(id),
+      streamSuffix(id),
       options.acceptUnsolicited === true ? '1' : '0',
     ],
   })) as [string, string];
   if (claim === '') return null;
-  return { claim: JSON.parse(claim) as StreamClaim, previous: parse(previous) as StreamClaim | null };
+  return { claim: JSON.parse(claim) as StreamClaim, previous: parseJson(previous) as StreamClaim | null };
 }
 
 // KEYS 1 stream, 2 expiring. ARGV 1 claim, 2 ttl, 3 member.
-const keepScript = `
+const renewClaimScript = `
 local current = redis.call('GET', KEYS[1])
 if current and cjson.decode(current).generation > cjson.decode(ARGV[1]).generation then return 'lost' end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -215,14 +225,14 @@ return 'restored'`;
  * Renews a claim; to be repeated well within `streamTtlMs`. `restored`: it was void, or Redis was emptied, and holds again; others may have been told that the
  * stream had ended. `lost`: another pod has taken the stream over.
  */
-export async function keepStream(
+export async function renewStreamClaim(
   redis: Redis,
   id: StreamId,
   claim: StreamClaim,
 ): Promise<'kept' | 'restored' | 'lost'> {
-  return (await redis.eval(keepScript, {
+  return (await redis.eval(renewClaimScript, {
     keys: [streamKey(id), expiringKey],
-    arguments: [JSON.stringify(claim), String(streamTtlMs), suffix(id)],
+    arguments: [JSON.stringify(claim), String(streamTtlMs), streamSuffix(id)],
   })) as 'kept' | 'restored' | 'lost';
 }
 
@@ -237,30 +247,30 @@ return redis.call('DEL', KEYS[1])`;
 export async function releaseStream(redis: Redis, id: StreamId, generation: number): Promise<boolean> {
   const released = await redis.eval(releaseScript, {
     keys: [streamKey(id), expiringKey],
-    arguments: [String(generation), suffix(id)],
+    arguments: [String(generation), streamSuffix(id)],
   });
   return released === 1;
 }
 
 // KEYS 1 stream, 2 expiring. ARGV 1 member. 1: the claim is void, and no longer listed.
-const takeVoidScript = `
+const popOrphanedScript = `
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 return redis.call('ZREM', KEYS[2], ARGV[1])`;
 
 /** Takes the streams whose claim was neither renewed nor given up, as their pod has died; each by one caller only. */
-export async function takeVoidStreams(redis: Redis, nowMs = Date.now()): Promise<StreamId[]> {
+export async function popOrphanedStreams(redis: Redis, nowMs = Date.now()): Promise<StreamId[]> {
   const members = await redis.zRangeByScore(expiringKey, 0, nowMs, { LIMIT: { offset: 0, count: 100 } });
-  const taken: StreamId[] = [];
+  const popped: StreamId[] = [];
   for (const member of members) {
-    const id = readSuffix(member);
-    const done = await redis.eval(takeVoidScript, { keys: [streamKey(id), expiringKey], arguments: [member] });
-    if (done === 1) taken.push(id);
+    const id = parseSuffix(member);
+    const removed = await redis.eval(popOrphanedScript, { keys: [streamKey(id), expiringKey], arguments: [member] });
+    if (removed === 1) popped.push(id);
   }
-  return taken;
+  return popped;
 }
 
 // KEYS 1 request, 2 due. ARGV 1 member, 2 now. 1: the request was overdue, and is gone.
-const takeOverdueScript = `
+const popTimedOutScript = `
 local due = redis.call('ZSCORE', KEYS[2], ARGV[1])
 if not due or tonumber(due) > tonumber(ARGV[2]) then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[1])
@@ -272,16 +282,16 @@ return redis.call('DEL', KEYS[1])`;
  * Takes the acknowledged streams whose first packet is overdue, each by one caller only; their requests are gone with it. Those whose camera has connected,
  * that were stopped, or that are being asked for anew are none of them.
  */
-export async function takeOverdueStreams(redis: Redis, nowMs = Date.now()): Promise<StreamId[]> {
+export async function popTimedOutStreams(redis: Redis, nowMs = Date.now()): Promise<StreamId[]> {
   const members = await redis.zRangeByScore(dueKey, 0, nowMs, { LIMIT: { offset: 0, count: 100 } });
-  const taken: StreamId[] = [];
+  const popped: StreamId[] = [];
   for (const member of members) {
-    const id = readSuffix(member);
-    const done = await redis.eval(takeOverdueScript, {
+    const id = parseSuffix(member);
+    const removed = await redis.eval(popTimedOutScript, {
       keys: [requestKey(id), dueKey],
       arguments: [member, String(nowMs)],
     });
-    if (done === 1) taken.push(id);
+    if (removed === 1) popped.push(id);
   }
-  return taken;
+  return popped;
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../service-kit/src/testing/server-process.ts';
-import { openRedis, type Redis } from './redis.ts';
+import { connectRedis, type Redis } from './redis.ts';
 import { readTerminalProfile, saveTerminalAudio, saveTerminalModel } from './terminal-profile.ts';
 
 // Real servers on a machine that may be busy.
@@ -12,7 +12,7 @@ const audio = { codec: 19, sampleRate: 44_100, channels: 2 };
 const newImei = (): string => String(randomInt(1e11, 1e12));
 
 beforeAll(async () => {
-  redis = await openRedis(testEnv('REDIS_URL'), { name: 'terminal-profile', onError: () => undefined });
+  redis = await connectRedis(testEnv('REDIS_URL'), { name: 'terminal-profile', onError: () => undefined });
 });
 afterAll(() => {
   redis.destroy();

@@ -170,7 +170,7 @@ export interface DeliveryClaim {
 }
 
 /** Deliveries that wait for their turn in a replay, a document of `webhook_replays`. */
-export interface ReplayPart {
+export interface ReplayBatch {
   readonly _id: string;
   readonly webhookId: number;
   readonly deliveryIds: readonly string[];

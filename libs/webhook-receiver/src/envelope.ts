@@ -73,28 +73,28 @@ const locationFields = { latitude: number, longitude: number } as const satisfie
 
 /** Reads the body of a request; throws an EnvelopeError that names what is wrong. Members that are not known are left alone. */
 export function parseEnvelope(raw: string | Uint8Array): WebhookEnvelope {
-  const envelope = objectOf('', parsed('', typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')));
+  const envelope = requireObject('', parseJson('', typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')));
   requireFields('', envelope, envelopeFields);
-  const headers = objectOf('/headers', envelope['headers']);
+  const headers = requireObject('/headers', envelope['headers']);
   for (const [name, values] of Object.entries(headers))
     if (!Array.isArray(values) || !values.every((value) => typeof value === 'string'))
       throw new EnvelopeError(`/headers/${name}`, 'an array of strings');
   const { body, content_length } = envelope as unknown as WebhookEnvelope;
   if (Buffer.byteLength(body) !== content_length) throw new EnvelopeError('/content_length', 'the size of the body');
-  return { ...(envelope as unknown as WebhookEnvelope), payload: payloadOf(body) };
+  return { ...(envelope as unknown as WebhookEnvelope), payload: parsePayload(body) };
 }
 
-function payloadOf(body: string): WebhookPayload {
-  const payload = objectOf('/body', parsed('/body', body));
-  const notification = objectOf('/body/notification', payload['notification']);
+function parsePayload(body: string): WebhookPayload {
+  const payload = requireObject('/body', parseJson('/body', body));
+  const notification = requireObject('/body/notification', payload['notification']);
   requireFields('/body/notification', notification, notificationFields);
-  const location = objectOf('/body/notification/location', notification['location']);
+  const location = requireObject('/body/notification/location', notification['location']);
   requireFields('/body/notification/location', location, locationFields);
   requireFields('/body', payload, { user: number });
   return payload as unknown as WebhookPayload;
 }
 
-function parsed(path: string, json: string): unknown {
+function parseJson(path: string, json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (cause) {
@@ -102,12 +102,12 @@ function parsed(path: string, json: string): unknown {
   }
 }
 
-function objectOf(path: string, value: unknown): Record<string, unknown> {
+function requireObject(path: string, value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new EnvelopeError(path, 'an object');
   return value as Record<string, unknown>;
 }
 
-function requireFields(at: string, value: Record<string, unknown>, fields: Readonly<Record<string, Kind>>): void {
+function requireFields(path: string, value: Record<string, unknown>, fields: Readonly<Record<string, Kind>>): void {
   for (const [name, kind] of Object.entries(fields))
-    if (typeof value[name] !== kind) throw new EnvelopeError(`${at}/${name}`, `a ${kind}`);
+    if (typeof value[name] !== kind) throw new EnvelopeError(`${path}/${name}`, `a ${kind}`);
 }

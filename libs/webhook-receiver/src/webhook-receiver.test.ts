@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  dedupeKeyOf,
+  computeSignature,
+  dedupeKey,
   EnvelopeError,
   MemoryDedupeStore,
   parseEnvelope,
   receiveWebhook,
-  signatureOf,
   verifySecret,
   verifySignature,
 } from './index.ts';
@@ -54,7 +54,7 @@ describe('the signature of Standard Webhooks', () => {
     verifySignature({ headers: headersWith(headers), body: vector.body, secrets: [vector.secret], nowMs, ...more });
 
   it('is that of the published vector', () => {
-    expect(signatureOf(vector.secret, vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
+    expect(computeSignature(vector.secret, vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
     expect(verify()).toEqual({ kind: 'verified', id: vector.id, timestampMs: nowMs });
     expect(verify({ body: Buffer.from(vector.body) })).toMatchObject({ kind: 'verified' });
   });
@@ -87,7 +87,7 @@ describe('the signature of Standard Webhooks', () => {
 
   it('takes a secret without the prefix as its bytes', () => {
     const secret = 'plain-secret';
-    const signature = signatureOf(secret, 'msg_1', '1614265330', 'x');
+    const signature = computeSignature(secret, 'msg_1', '1614265330', 'x');
     const headers = headersWith({ 'webhook-id': 'msg_1', 'webhook-signature': signature });
     expect(verifySignature({ headers, body: 'x', secrets: [secret], nowMs })).toMatchObject({ kind: 'verified' });
   });
@@ -106,7 +106,7 @@ describe('an envelope', () => {
     const envelope = parseEnvelope(Buffer.from(envelopeWith()));
     expect(envelope).toMatchObject({ method: 'POST', path: '/hook', query: '' });
     expect(envelope.payload).toEqual(payload);
-    expect(dedupeKeyOf(envelope.payload.notification)).toBe('1790000000100:013800138000');
+    expect(dedupeKey(envelope.payload.notification)).toBe('1790000000100:013800138000');
   });
 
   const bodyWith = (more: object, user: unknown = 12): string =>
@@ -156,7 +156,7 @@ describe('a request', () => {
       'x-webhook-secret': secret,
       'webhook-id': 'msg_1',
       'webhook-timestamp': timestamp,
-      'webhook-signature': signatureOf(secret, 'msg_1', timestamp, body),
+      'webhook-signature': computeSignature(secret, 'msg_1', timestamp, body),
       ...more,
     };
     return { headers, body };

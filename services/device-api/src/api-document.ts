@@ -1,4 +1,4 @@
-import { openApiDocument } from '@fleet/service-kit';
+import { createOpenApiDocument } from '@fleet/service-kit';
 import type { RateLimits } from './access/rate-limits.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -23,7 +23,7 @@ const shared = [
 
 /** The OpenAPI document of the Device API; the same for every configuration. */
 export const apiDocument = (): Record<string, unknown> =>
-  openApiDocument(
+  createOpenApiDocument(
     {
       title: 'Device API',
       version: '1.0.0',
@@ -47,7 +47,7 @@ export const apiDocument = (): Record<string, unknown> =>
 
 /** The OpenAPI document of the partner command channel. */
 export const partnerDocument = (): Record<string, unknown> =>
-  openApiDocument(
+  createOpenApiDocument(
     {
       title: 'Partner command channel',
       version: '1.0.0',
@@ -62,7 +62,7 @@ export const partnerDocument = (): Record<string, unknown> =>
 
 /** The OpenAPI document of the video service. */
 export const videoDocument = (): Record<string, unknown> =>
-  openApiDocument(
+  createOpenApiDocument(
     {
       title: 'Video service',
       version: '1.0.0',

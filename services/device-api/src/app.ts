@@ -1,13 +1,13 @@
 import {
-  adminRoutes,
-  apiErrors,
-  contextOf,
+  createAdminRouter,
   createApi,
   createApp,
-  docsPage,
+  createDocumentSender,
+  createErrorHandlers,
+  getRequestContext,
   type Lifecycle,
   type Registry,
-  staticDocument,
+  serveSwaggerUi,
 } from '@fleet/service-kit';
 import type { Express } from 'express';
 import { admitByDevice } from './access/admit.ts';
@@ -27,13 +27,16 @@ export function createDeviceApi(
   parts: { limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
 ): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
-  app.use(adminRoutes(parts.lifecycle, parts.metrics, { bus: () => deps.bus.isUp() }));
-  const sendDocument = staticDocument(apiDocument);
+  app.use(createAdminRouter(parts.lifecycle, parts.metrics, { bus: () => deps.bus.isUp() }));
+  const sendDocument = createDocumentSender(apiDocument);
   app.get(`${apiBasePath}/openapi.json`, (request, response) => {
-    contextOf(request, response, deps.log);
+    getRequestContext(request, response, deps.log);
     sendDocument(response);
   });
-  const page = docsPage({ title: 'Device API', specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }] });
+  const page = serveSwaggerUi({
+    title: 'Device API',
+    specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }],
+  });
   app.use('/docs', page);
   // Where only /api/v1 leads here, as behind the reverse proxy.
   app.use(`${apiBasePath}/docs`, page);
@@ -49,19 +52,22 @@ export function createDeviceApi(
   );
   if (deps.config.PARTNER_COMMAND_ENABLED)
     app.use(partnerBasePath, createApi({ log: deps.log, routes: [sendInstruct(deps, parts.limits)], bodyLimitBytes }));
-  app.use(...apiErrors(deps.log));
+  app.use(...createErrorHandlers(deps.log));
   return app;
 }
 
 /** The video service: the same use cases under paths of its own, on a port of its own. */
 export function createVideoService(deps: Deps, parts: { limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
-  const sendDocument = staticDocument(videoDocument);
+  const sendDocument = createDocumentSender(videoDocument);
   app.get('/openapi.json', (request, response) => {
-    contextOf(request, response, deps.log);
+    getRequestContext(request, response, deps.log);
     sendDocument(response);
   });
-  app.use('/docs', docsPage({ title: 'Video service', specs: [{ name: 'Video service', url: '/openapi.json' }] }));
+  app.use(
+    '/docs',
+    serveSwaggerUi({ title: 'Video service', specs: [{ name: 'Video service', url: '/openapi.json' }] }),
+  );
   app.use(
     createApi({
       log: deps.log,
@@ -71,6 +77,6 @@ export function createVideoService(deps: Deps, parts: { limits: RateLimits }): E
       admit: admitByDevice(deps, parts.limits),
     }),
   );
-  app.use(...apiErrors(deps.log));
+  app.use(...createErrorHandlers(deps.log));
   return app;
 }

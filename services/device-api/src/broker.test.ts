@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Outcome, servePing } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, randomImei, World } from './testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -87,7 +87,7 @@ describe('a broker that dies', () => {
     );
     const quick = await world.device(() => answered(0x8204));
     const carried = api.get(`/wakeup?imei=${slow}`);
-    await until(() => finish !== undefined);
+    await waitFor(() => finish !== undefined);
     await world.nats.kill();
 
     // Sent in the first moments of the outage: it can still become an answer, or 503, within the two seconds that are waited.
@@ -115,7 +115,7 @@ describe('a broker that dies', () => {
 
     await world.nats.start();
     const statuses = new Set<number>();
-    await until(async () => {
+    await waitFor(async () => {
       const { status } = await api.get(`/wakeup?imei=${quick}`);
       statuses.add(status);
       return status === 200;
@@ -124,7 +124,7 @@ describe('a broker that dies', () => {
     finish?.(answered(0x8204));
     expect(await carried).toMatchObject({ status: 200, body: { result: 'success' } });
     expect(world.commandsOf(slow)).toHaveLength(1);
-    await until(async () => (await api.get('/health')).status === 200);
+    await waitFor(async () => (await api.get('/health')).status === 200);
   });
 });
 
@@ -132,7 +132,7 @@ describe('a state store that dies', () => {
   it('costs starts and streams, no wake-ups, and is back by itself', async () => {
     const imei = await world.device(() => answered(0x9101));
     await world.redisServer.kill();
-    await until(async () => (await api.get('/health')).status === 503);
+    await waitFor(async () => (await api.get('/health')).status === 503);
     expect(await api.get('/health')).toMatchObject({ body: { components: { ...components, state_store: false } } });
     expect(await api.get(`/realtime/start-stream?imei=${imei}&channel=1`)).toMatchObject({
       status: 503,
@@ -150,6 +150,6 @@ describe('a state store that dies', () => {
     });
     expect((await api.get(`/wakeup?imei=${imei}`)).status).toBe(200);
     await world.redisServer.start();
-    await until(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=1`)).status === 200);
+    await waitFor(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=1`)).status === 200);
   });
 });

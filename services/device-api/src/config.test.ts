@@ -1,4 +1,4 @@
-import { shownConfig } from '@fleet/service-kit';
+import { redactConfig } from '@fleet/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { configSchema, loadConfig } from './config.ts';
 
@@ -74,6 +74,6 @@ describe('WAKE_SMS_*', () => {
 
   it('are logged without the secrets', () => {
     const config = loadConfig({ WAKE_SMS_URL: 'https://sms.example.com/?key=hidden', WAKE_SMS_TOKEN: 'hidden' });
-    expect(shownConfig(configSchema, config)).toMatchObject({ WAKE_SMS_URL: 'set', WAKE_SMS_TOKEN: 'set' });
+    expect(redactConfig(configSchema, config)).toMatchObject({ WAKE_SMS_URL: 'set', WAKE_SMS_TOKEN: 'set' });
   });
 });

@@ -1,6 +1,6 @@
-import type { Bus, CommandName, DeviceAsker } from '@fleet/bus';
+import type { Bus, CommandIdentity, DeviceCommandClient } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
-import type { Database, Redis, UploadRecords } from '@fleet/storage';
+import type { Database, Redis, UploadRepository } from '@fleet/storage';
 import type { Guard } from './access/guard.ts';
 import type { Config } from './config.ts';
 import type { SmsProvider } from './providers/sms-provider.ts';
@@ -13,9 +13,9 @@ export interface Deps {
   readonly bus: Bus;
   readonly redis: Redis;
   readonly database: Database;
-  readonly asker: DeviceAsker;
+  readonly asker: DeviceCommandClient;
   readonly clocks: CameraClocks;
-  readonly uploads: UploadRecords;
+  readonly uploads: UploadRepository;
   readonly guard: Guard;
   /** Sends SMS that wake devices; null where no provider is configured. */
   readonly sms: SmsProvider | null;
@@ -30,7 +30,7 @@ export interface CommandContext {
   readonly correlationId: string;
   readonly log: Logger;
   /** Set by a caller that repeats the command after a restart; for use cases that are one command to the terminal. */
-  readonly command?: CommandName | undefined;
+  readonly command?: CommandIdentity | undefined;
   /** False where the caller was admitted for a command that is not critical: a critical one is then refused before it is sent. */
   readonly mayBeCritical?: boolean | undefined;
   /** On this process's monotonic clock (`performance.now()`). */

@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { openMediaPod, streaming } from './testing/media-pod.ts';
 import { answered, randomImei, World } from './testing/world.ts';
 
@@ -32,9 +32,9 @@ describe('a stop', () => {
     );
     expect((await fetch(`${service.base}/readyz`)).status).toBe(200);
     const request = service.get(`/realtime/start-stream?imei=${imei}&channel=1`);
-    await until(() => finish !== undefined);
+    await waitFor(() => finish !== undefined);
     const stopping = service.stop();
-    await until(() => refusesConnections(service.base));
+    await waitFor(() => refusesConnections(service.base));
     finish?.(answered(0x9101));
     expect(await request).toMatchObject({ status: 200, body: { result: 'success' } });
     await stopping;
@@ -65,7 +65,7 @@ describe('a stop', () => {
     await service.stop();
     await ended;
     expect(response.destroyed).toBe(true);
-    await until(() => pod.open.size === 0);
+    await waitFor(() => pod.open.size === 0);
     await pod.close();
   });
 
@@ -73,7 +73,7 @@ describe('a stop', () => {
     const service = await world.service({ STOP_GRACE_MS: '200' });
     const imei = await world.device(() => new Promise(() => undefined));
     const request = service.get(`/wakeup?imei=${imei}`);
-    await until(() => world.commandsOf(imei).length === 1);
+    await waitFor(() => world.commandsOf(imei).length === 1);
     await service.stop();
     expect(await request).toMatchObject({
       status: 503,

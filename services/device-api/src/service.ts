@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DeviceAsker, openBus, servePing } from '@fleet/bus';
+import { DeviceCommandClient, openBus, servePing } from '@fleet/bus';
 import {
   Counter,
   createLogger,
@@ -11,9 +11,9 @@ import {
   type Logger,
   listen,
   type Running,
-  shownConfig,
+  redactConfig,
 } from '@fleet/service-kit';
-import { openDatabase, openRedis, UploadRecords } from '@fleet/storage';
+import { connectRedis, openDatabase, UploadRepository } from '@fleet/storage';
 import type { Express } from 'express';
 import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
@@ -37,8 +37,10 @@ export interface DeviceApiService extends Running {
 /** Composition root: connects, listens, and stops in reverse order. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<DeviceApiService> {
   const log = overrides.log ?? createLogger(name, config.LOG_LEVEL);
-  const lifecycle = new Lifecycle(log, { stepLimitMs: Math.max(config.STOP_GRACE_MS, config.DRAIN_DELAY_MS) + 10_000 });
-  log.info({ config: shownConfig(configSchema, config) }, 'starting');
+  const lifecycle = new Lifecycle(log, {
+    stepTimeoutMs: Math.max(config.STOP_GRACE_MS, config.DRAIN_DELAY_MS) + 10_000,
+  });
+  log.info({ config: redactConfig(configSchema, config) }, 'starting');
   try {
     return await start(config, log, lifecycle);
   } catch (error) {
@@ -52,11 +54,11 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const metrics = createMetrics(name);
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   lifecycle.onStop('database', () => database.close());
-  const redis = await openRedis(config.REDIS_URL, { name, onError });
+  const redis = await connectRedis(config.REDIS_URL, { name, onError });
   lifecycle.onStop('redis', () => redis.destroy());
   const bus = await openBus(config.NATS_URL, { name, log });
   lifecycle.onStop('bus', () => bus.close());
-  const asker = new DeviceAsker(bus, { returnWaitMs: config.DEVICE_RETURN_WAIT_MS });
+  const asker = new DeviceCommandClient(bus, { returnTimeoutMs: config.DEVICE_RETURN_WAIT_MS });
   lifecycle.onStop('asker', () => asker.stop());
   const keys = new KeyCache(bus, log);
   lifecycle.onStop('keys', () => keys.stop());
@@ -80,7 +82,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     database,
     asker,
     clocks: new CameraClocks(bus),
-    uploads: new UploadRecords(database),
+    uploads: new UploadRepository(database),
     guard,
     sms,
     stopping: stopping.signal,
@@ -119,7 +121,7 @@ function configureServer(server: Server): void {
   server.timeout = 0;
 }
 
-function watchCommands(asker: DeviceAsker, metrics: ReturnType<typeof createMetrics>): void {
+function watchCommands(asker: DeviceCommandClient, metrics: ReturnType<typeof createMetrics>): void {
   const gauge = new Gauge({
     name: 'device_api_commands_in_flight',
     help: 'Commands to devices without an outcome',

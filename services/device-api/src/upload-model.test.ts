@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import { campaignSize } from '../../../libs/service-kit/src/testing/campaign-size.ts';
 import { propertySettings } from '../../../libs/service-kit/src/testing/property-settings.ts';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import {
   type CameraAnswer,
   cameraAnswers,
@@ -75,7 +75,7 @@ class System {
       case 'settle': {
         const from = step.to === 'failed' ? (['uploading', 'paused'] as const) : (['uploading'] as const);
         await uploads.records.transition(id, from, step.to);
-        await uploads.records.returnCamera(this.camera.imei, id);
+        await uploads.records.unlockCamera(this.camera.imei, id);
         return undefined;
       }
       case 'crash':
@@ -181,7 +181,7 @@ class Overlapping implements fc.AsyncCommand<UploadModel, System> {
     system.willAnswer(new Promise<CameraAnswer>((resolve) => (release = resolve)));
     const heard = system.camera.frames.length;
     const firstAnswer = system.send(first.step, first.replica);
-    await until(() => system.camera.frames.length > heard);
+    await waitFor(() => system.camera.frames.length > heard);
     const meanwhile = model.begin(second.step);
     if (meanwhile.when !== 'other') {
       await perform(meanwhile, second.step, second.answer, other(first.replica), system);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { findDevice, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { anyUse, hearUses } from './testing/hear-uses.ts';
 import { openLeaving } from './testing/leaving-client.ts';
 import { control, remove, UploadWorld, uploading, uploadPath } from './testing/upload-world.ts';
@@ -165,7 +165,7 @@ describe('with keys', () => {
         return released;
       };
       const client = await openLeaving(`${service.base}/api/v1/videos?video_id=${id}`, keys.own, 'DELETE');
-      await until(() => isAsked);
+      await waitFor(() => isAsked);
       await client.leave();
       release();
     };
@@ -173,7 +173,7 @@ describe('with keys', () => {
     try {
       await removeAndLeave(failed?.id ?? '', false);
       await removeAndLeave(gone?.id ?? '', true);
-      await until(() => deletions().length > 0);
+      await waitFor(() => deletions().length > 0);
       const use = { ...anyUse, keyId: 0, accountId: 1 };
       expect(deletions()).toEqual([{ ...use, imei: gone?.imei, kind: 'deletion', operation: 'deleteUpload' }]);
       expect(await uploads.records.find(gone?.id ?? '')).toBeNull();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { control, remove, UploadWorld, uploading, uploadPath } from './testing/upload-world.ts';
 
 // Real servers on a machine that may be busy.
@@ -36,13 +36,13 @@ describe('a Redis that is away', () => {
   it('costs no upload: the camera is asked, and told', async () => {
     const camera = await uploads.camera();
     await uploads.world.redisServer.kill();
-    await until(() => !uploads.world.redis.isReady);
+    await waitFor(() => !uploads.world.redis.isReady);
     const id = await uploading(api, camera);
     expect(await control(api, id, 0)).toMatchObject({ status: 200, body: { status: 'paused' } });
     expect(await control(api, id, 2)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
     expect((await remove(api, id)).status).toBe(200);
     await uploads.world.redisServer.start();
-    await until(() => uploads.world.redis.isReady);
+    await waitFor(() => uploads.world.redis.isReady);
   });
 });
 
@@ -53,7 +53,7 @@ describe('a broker that is away', () => {
     const done = await uploading(api, await uploads.camera());
     await uploads.records.transition(done, ['uploading'], 'completed');
     await uploads.world.nats.kill();
-    await until(async () => (await fetch(`${api.base}/readyz`)).status === 503);
+    await waitFor(async () => (await fetch(`${api.base}/readyz`)).status === 503);
     const answers = await Promise.all([
       api.get(uploadPath(camera.imei, { clip: 2, channel: 2 })),
       control(api, id, 0),
@@ -68,6 +68,6 @@ describe('a broker that is away', () => {
     expect(answers.slice(3).map(({ status }) => status)).toEqual([200, 200]);
     expect(await uploads.record(id)).toMatchObject({ status: 'uploading', control: null });
     expect(await uploads.record(done)).toMatchObject({ status: 'completed' });
-    await until(async () => (await control(api, id, 0)).status === 200);
+    await waitFor(async () => (await control(api, id, 0)).status === 200);
   });
 });

@@ -1,4 +1,4 @@
-import { announce, mediaControl, mediaControlSubject } from '@fleet/bus';
+import { mediaControl, mediaControlSubject, publish } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 const publishControl = (id: StreamId, change: 'ended' | 'paused' | 'resumed' | 'restarted'): void =>
-  announce(harness.bus, mediaControl, { ...id, change }, mediaControlSubject(harness.podId));
+  publish(harness.bus, mediaControl, { ...id, change }, mediaControlSubject(harness.podId));
 
 const readClaim = (id: StreamId) => harness.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { announce, call, mediaControl, mediaControlSubject, mediaStreamOn } from '@fleet/bus';
+import { mediaControl, mediaControlSubject, publish, queryStream, request } from '@fleet/bus';
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -30,8 +30,8 @@ type Control = { change: 'ended' | 'paused' | 'resumed' | 'restarting' | 'restar
 /** Tells the pod, and waits until it has heard: one connection's messages stay in order. */
 async function control(id: StreamId, ...changes: Control[]): Promise<void> {
   for (const change of changes)
-    announce(harness.bus, mediaControl, { ...id, ...change }, mediaControlSubject(harness.podId));
-  await call(harness.bus, mediaStreamOn(harness.podId), id, { timeoutMs: 5_000 });
+    publish(harness.bus, mediaControl, { ...id, ...change }, mediaControlSubject(harness.podId));
+  await request(harness.bus, queryStream(harness.podId), id, { timeoutMs: 5_000 });
 }
 
 /** 40 ms of G.711A. */

@@ -1,18 +1,18 @@
-import { type Bus, DeviceAsker, listenFor, openBus, servePing, streamChanged } from '@fleet/bus';
+import { type Bus, DeviceCommandClient, openBus, servePing, streamChanged, subscribe } from '@fleet/bus';
 import {
-  adminRoutes,
-  apiErrors,
+  createAdminRouter,
   createApi,
   createApp,
+  createErrorHandlers,
   createLogger,
+  getPodId,
   Lifecycle,
   type Logger,
   listen,
-  podId,
   type Running,
-  shownConfig,
+  redactConfig,
 } from '@fleet/service-kit';
-import { openRedis, type Redis, redisAnswers, type StreamId, type StreamKind } from '@fleet/storage';
+import { connectRedis, pingRedis, type Redis, type StreamId, type StreamKind } from '@fleet/storage';
 import { type Config, schema } from './config.ts';
 import { StreamRegistry } from './domain/stream-registry.ts';
 import type { ViewerLimits } from './domain/viewer.ts';
@@ -52,9 +52,9 @@ const staleStreamIntervalMs = 1_500;
 /** Starts the service: backends, ports, timers; stops in reverse order. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<MediaService> {
   const log = overrides.log ?? createLogger('jt1078-media', config.LOG_LEVEL);
-  const pod = podId(config.POD_ID);
+  const pod = getPodId(config.POD_ID);
   const lifecycle = new Lifecycle(log);
-  log.info({ ...shownConfig(schema, config), podId: pod }, 'starting');
+  log.info({ ...redactConfig(schema, config), podId: pod }, 'starting');
   try {
     const transcoders = new Transcoders({
       ffmpegPath: config.FFMPEG_PATH,
@@ -73,7 +73,7 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
 interface Deps {
   readonly redis: Redis;
   readonly bus: Bus;
-  readonly commandClient: DeviceAsker;
+  readonly commandClient: DeviceCommandClient;
   readonly transcoders: Transcoders;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -82,12 +82,12 @@ interface Deps {
 async function openBackends(config: Config, pod: string, lifecycle: Lifecycle, log: Logger) {
   const bus = await openBus(config.NATS_URL, { name: pod, log });
   lifecycle.onStop('bus', () => bus.close());
-  const redis = await openRedis(config.REDIS_URL, {
+  const redis = await connectRedis(config.REDIS_URL, {
     name: pod,
     onError: (error) => log.debug({ err: error }, 'Redis connection failed'),
   });
   lifecycle.onStop('redis', () => redis.destroy());
-  const commandClient = new DeviceAsker(bus);
+  const commandClient = new DeviceCommandClient(bus);
   lifecycle.onStop('device asker', () => commandClient.stop());
   return { bus, redis, commandClient };
 }
@@ -119,14 +119,14 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   const app = createApp();
   const api = createApi({ log, bodyLimitBytes: 1024, routes: createRoutes(config, registry, claims) });
   app.use(
-    adminRoutes(
+    createAdminRouter(
       lifecycle,
       createMediaMetrics({ registry, transcoders, ingest: counters }),
       { message_broker: () => bus.isUp() },
-      { state_store: () => redisAnswers(redis) },
+      { state_store: () => pingRedis(redis) },
     ),
   );
-  app.use(api, ...apiErrors(log));
+  app.use(api, ...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
   lifecycle.onStop('http', () => {
     // Whoever still takes the end of a stream has had its time.
@@ -161,7 +161,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
     ['claims of pods that died', staleStreamIntervalMs, () => endOrphanedStreams(claims, eventPublisher)],
   ] as const)
     lifecycle.onStop(name, startPeriodicTask(intervalMs, task, onError));
-  const remoteChanges = listenFor(bus, streamChanged, onError, (change) => eventPublisher.onRemoteEnd(change));
+  const remoteChanges = subscribe(bus, streamChanged, onError, (change) => eventPublisher.onRemoteEnd(change));
   lifecycle.onStop('streams of others', () => remoteChanges.stop());
   const controlSubscription = subscribeMediaControl(bus, pod, { registry, log });
   lifecycle.onStop('media control', () => controlSubscription.stop());

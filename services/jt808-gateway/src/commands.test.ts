@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { commandSent, commandSentSubject, type DeviceCommand, deviceCommandSubject, listenFor } from '@fleet/bus';
+import { commandSent, commandSentSubject, type DeviceCommand, deviceCommandSubject, subscribe } from '@fleet/bus';
 import { readTerminalProfile } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
@@ -76,7 +76,7 @@ describe('a command', () => {
     const imei = canonicalNumber(phone);
     const terminal = await login(phone);
     const sent: unknown[] = [];
-    const subscription = listenFor(
+    const subscription = subscribe(
       caller.bus,
       commandSent,
       () => undefined,
@@ -87,11 +87,11 @@ describe('a command', () => {
     const id = randomBytes(16).toString('hex');
     const command: DeviceCommand = { kind: 'queryParameters', parameterIds: [1] };
     const send = (isRepeated: boolean) =>
-      caller.commandClient.ask({
+      caller.commandClient.send({
         imei,
         command,
         correlationId: 'test',
-        name: { id, isRepeated },
+        identity: { id, isRetry: isRepeated },
         timeoutMs: 10_000,
         isClaimed: async () => true,
       });

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { isDeviceExpected, openRedis, type Redis, readDevice } from '@fleet/storage';
+import { connectRedis, isDeviceExpected, type Redis, readDevice } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { Gateway } from './service.ts';
@@ -122,7 +122,7 @@ describe('Redis', () => {
   beforeAll(async () => {
     server = await TestServer.redis();
     const url = `redis://127.0.0.1:${server.port}`;
-    redis = await openRedis(url, { name: 'test', onError: () => undefined });
+    redis = await connectRedis(url, { name: 'test', onError: () => undefined });
     gateway = await startGateway({ REDIS_URL: url });
   });
   afterAll(async () => {
@@ -235,7 +235,7 @@ describe('a stop', () => {
     const outcomePromise = caller.sendCommand(canonicalNumber(silent.phone), startLive, 2_000);
     await silent.waitForFrame(0x9101);
     const stopping = gateway.stop();
-    gateway.hurry();
+    gateway.forceStop();
     await silent.waitForClose();
     await stopping;
     expect(await outcomePromise).toEqual({ kind: 'timedOut' });

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import {
-  announce,
   type Bus,
   commandSent,
   commandSentSubject,
@@ -8,24 +7,25 @@ import {
   ensureStreams,
   fenceSession,
   gatewayFenceSubject,
-  listenFor,
+  JetStreamPublisher,
   openBus,
-  StoredPublisher,
+  publish,
   servePing,
+  subscribe,
 } from '@fleet/bus';
 import { Reassembler } from '@fleet/jt808';
 import {
-  adminRoutes,
+  createAdminRouter,
   createApp,
   createLogger,
+  getPodId,
   Lifecycle,
   type Logger,
   listen,
-  podId,
   type Running,
-  shownConfig,
+  redactConfig,
 } from '@fleet/service-kit';
-import { dialRedis, type Redis } from '@fleet/storage';
+import { createRedisClient, type Redis } from '@fleet/storage';
 import { type Config, schema } from './config.ts';
 import { AuthCodes } from './domain/auth-codes.ts';
 import { Devices } from './domain/device.ts';
@@ -53,26 +53,26 @@ export interface Gateway extends Running {
   /** Name of this process in Redis and on the bus: new with every start, so that a restart does not revive the sessions of its predecessor. */
   readonly podId: string;
   /** At the stop, waits for commands in flight no longer. */
-  hurry(): void;
+  forceStop(): void;
 }
 
 /** Starts the service; several may run in one process. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<Gateway> {
   const log = overrides.log ?? createLogger('jt808-gateway', config.LOG_LEVEL);
-  const name = `${podId(config.POD_ID).slice(0, 54)}-${randomBytes(4).toString('hex')}`;
-  const lifecycle = new Lifecycle(log, { stepLimitMs: config.DRAIN_COMMANDS_MS + config.DRAIN_SPREAD_MS + 15_000 });
-  log.info({ ...shownConfig(schema, config), podId: name }, 'starting');
+  const name = `${getPodId(config.POD_ID).slice(0, 54)}-${randomBytes(4).toString('hex')}`;
+  const lifecycle = new Lifecycle(log, { stepTimeoutMs: config.DRAIN_COMMANDS_MS + config.DRAIN_SPREAD_MS + 15_000 });
+  log.info({ ...redactConfig(schema, config), podId: name }, 'starting');
   try {
     const metrics = new GatewayMetrics();
     let bus: Bus | undefined;
     const app = createApp();
     // Redis may be away: the gateway serves on, degraded.
-    app.use(adminRoutes(lifecycle, metrics.registry, { message_broker: () => bus?.isUp() ?? false }));
+    app.use(createAdminRouter(lifecycle, metrics.registry, { message_broker: () => bus?.isUp() ?? false }));
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
     lifecycle.onStop('http', () => http.close());
 
     const redisLogThrottle = new LogThrottle(1);
-    const redis = dialRedis(config.REDIS_URL, {
+    const redis = createRedisClient(config.REDIS_URL, {
       name,
       onError: (error) => {
         if (!lifecycle.isStopping && redisLogThrottle.tryAcquire()) log.warn({ err: error }, 'Redis connection failed');
@@ -112,7 +112,7 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
       httpPort: http.port,
       podId: name,
       stop: () => lifecycle.stop(),
-      hurry: () => drainAbort.abort(),
+      forceStop: () => drainAbort.abort(),
     };
   } catch (error) {
     await lifecycle.stop();
@@ -148,9 +148,9 @@ async function startGateway({
   const registrations = new Registrations(redis, breaker);
   const commandRecords = new CommandRecords(redis, breaker);
   const refusalLogThrottle = new LogThrottle(1);
-  const publisher = new StoredPublisher(bus, {
+  const publisher = new JetStreamPublisher(bus, {
     maxBytes: config.STORE_BUFFER_BYTES,
-    onRefused: (detail) => {
+    onRejected: (detail) => {
       if (refusalLogThrottle.tryAcquire()) log.warn({ detail }, 'JetStream refused a message');
     },
   });
@@ -168,14 +168,14 @@ async function startGateway({
     records: commandRecords,
     maxPerTerminal: config.COMMANDS_PER_TERMINAL,
     wakeUpIntervalMs: config.WAKE_UP_INTERVAL_MS,
-    onSent: (sent) => announce(bus, commandSent, sent, commandSentSubject(sent.imei)),
+    onSent: (sent) => publish(bus, commandSent, sent, commandSentSubject(sent.imei)),
     metrics,
     log,
   });
   const commandServer = new DeviceCommandServer(bus, {
     handler: (command) => runner.run(command),
     onError: (error, detail) => log.error({ err: error, detail }, 'a device command failed'),
-    onTaken: (imei) => sessions.onTakenOver(imei),
+    onTakenOver: (imei) => sessions.onTakenOver(imei),
   });
   lifecycle.onStop('commands', async () => {
     await commandServer.stop();
@@ -203,7 +203,7 @@ async function startGateway({
   });
   sessionPublisher.start();
   lifecycle.onStop('presence', () => sessionPublisher.stop());
-  const fenceSubscription = listenFor(
+  const fenceSubscription = subscribe(
     bus,
     fenceSession,
     (error) => log.error({ err: error }, 'a fence could not be read'),

@@ -147,7 +147,7 @@ describe('a repeated ask', () => {
     head.set(headerNames.commandId, commandId);
     head.set(headerNames.correlationId, 'test');
     head.set(headerNames.timeoutMs, '1000');
-    head.set(headerNames.reAsk, '1');
+    head.set(headerNames.retry, '1');
     const data = new TextEncoder().encode(JSON.stringify(startLive));
     // The terminal hears that it is logged in a moment before the broker knows of the subscription; an ask that reached nobody can be made again.
     let reply: Uint8Array = new Uint8Array();

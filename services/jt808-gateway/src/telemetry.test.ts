@@ -1,9 +1,9 @@
 import {
   eventHeaders,
   eventSubject,
-  listenFor,
   readTelemetryBatch,
   sessionChanged,
+  subscribe,
   type TelemetryReport,
 } from '@fleet/bus';
 import { terminalRegistration, tryDecodeBody } from '@fleet/jt808';
@@ -190,7 +190,7 @@ describe('events', () => {
     const onError = (error: unknown) => {
       throw error;
     };
-    const listener = listenFor(caller.bus, sessionChanged, onError, (change) => changes.push(change));
+    const listener = subscribe(caller.bus, sessionChanged, onError, (change) => changes.push(change));
     await caller.bus.nc.flush();
     const phone = uniquePhone();
     const ownChanges = () =>

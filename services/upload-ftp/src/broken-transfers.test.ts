@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { RawControl } from './testing/raw-control.ts';
 import { clipBytes, type GrantedUpload, sha256, UploadHarness } from './testing/upload-harness.ts';
 import type { OpenFile } from './uploads/active-upload.ts';
@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 afterEach(async () => {
   diskEnds = new Map();
-  await until(() => harness.openFiles().length === 0);
+  await waitFor(() => harness.openFiles().length === 0);
 });
 
 interface Running {
@@ -86,7 +86,7 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
     await cut(running);
     if (code !== null) await control.expectReply(code);
     await harness.waitForRecord(upload.id, ({ files }) => files[0]?.state === 'broken');
-    await until(() => harness.openFiles().length === 0);
+    await waitFor(() => harness.openFiles().length === 0);
     // The camera is wrong, or speaks of another attempt.
     await harness.publishUploadResult(upload.imei, upload.serial, 0);
     const record = await harness.waitForRecord(upload.id, ({ result }) => result?.code === 0);
@@ -225,7 +225,7 @@ describe('an end of the process', () => {
       const record = await harness.reserve();
       return (await harness.grantUpload(record._id).catch(() => undefined)) !== undefined;
     };
-    await until(async () => !(await isGranted()));
+    await waitFor(async () => !(await isGranted()));
     other.data.end(clip.subarray(total / 2));
     await other.control.expectReply(226);
     // Bytes keep coming, but not the end.

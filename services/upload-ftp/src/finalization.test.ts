@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
-import { DeviceCommandServer, type IncomingCommand, listenFor, type Outcome, uploadChanged } from '@fleet/bus';
+import { DeviceCommandServer, type IncomingCommand, type Outcome, subscribe, uploadChanged } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
 import type { UploadRecord } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { clipBytes, type GrantedUpload, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
@@ -60,7 +60,7 @@ describe('0x1206', () => {
   it('success completes an upload that is whole, closes its session, frees the camera and is told once for all to keep', async () => {
     const upload = await uploaded({ 'a.mp4': 1_000, 'b.mp4': 500 });
     const publishedEvents: unknown[] = [];
-    const listener = listenFor(
+    const listener = subscribe(
       harness.bus,
       uploadChanged,
       () => undefined,
@@ -73,7 +73,7 @@ describe('0x1206', () => {
     expect(record).toMatchObject({ status: 'completed', filesize: 1_500, filename: 'b.mp4', result: { code: 0 } });
     await control.waitUntil(() => control.isClosed);
     expect(control.output).toContain('421 ');
-    await until(() => publishedEvents.length > 0);
+    await waitFor(() => publishedEvents.length > 0);
     listener.stop();
     expect(publishedEvents.at(-1)).toMatchObject({ uploadId: upload.id, status: 'completed', filesize: 1_500 });
     const stream = await (await harness.bus.jetstreamManager()).streams.getMessage('UPLOADS', {
@@ -81,7 +81,7 @@ describe('0x1206', () => {
     });
     expect(stream.json()).toMatchObject({ status: 'completed' });
     const next = await harness.reserve({}, { imei: upload.imei, channel: 9 });
-    expect(await harness.records.takeCamera(upload.imei, next._id, next.reservedUntilMs)).toBe(true);
+    expect(await harness.records.lockCamera(upload.imei, next._id, next.reservedUntilMs)).toBe(true);
   });
 
   it('failure fails it, with what has come kept', async () => {
@@ -104,7 +104,7 @@ describe('0x1206', () => {
   it('of another serial is not about it; of a serial that was lost, it is the only one', async () => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     await harness.publishUploadResult(upload.imei, upload.serial + 1, 1);
-    await until(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="unmatched"'));
+    await waitFor(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="unmatched"'));
     expect((await harness.readRecord(upload.id)).status).toBe('uploading');
     await harness.records.set(upload.id, ['uploading'], { commandSerialNo: null, reservedUntilMs: Date.now() - 1 });
     await harness.publishUploadResult(upload.imei, 12_345, 0);
@@ -149,7 +149,7 @@ describe('0x1206', () => {
       filesize: clip.length,
       files: [{ path: 'a(1).mp4' }],
     });
-    await until(() => {
+    await waitFor(() => {
       try {
         harness.read(upload, 'a.mp4');
         return false;
@@ -188,7 +188,7 @@ describe('0x1206', () => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     await harness.records.transition(upload.id, ['uploading'], 'paused');
     await harness.publishUploadResult(upload.imei, upload.serial, 1);
-    await until(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="ignored"'));
+    await waitFor(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="ignored"'));
     expect((await harness.readRecord(upload.id)).status).toBe('paused');
     await harness.publishUploadResult(upload.imei, upload.serial, 0);
     expect((await harness.waitForRecord(upload.id, ({ status }) => status !== 'paused')).status).toBe('completed');
@@ -196,9 +196,9 @@ describe('0x1206', () => {
 
   it('that can not be read costs nothing but itself', async () => {
     await harness.bus.js.publish('event.1.1206', Buffer.from([1]));
-    await until(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="unreadable"'));
+    await waitFor(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="unreadable"'));
     const manager = await harness.bus.jetstreamManager();
-    await until(async () => (await manager.consumers.info('EVENTS', 'upload-ftp-results')).num_ack_pending === 0);
+    await waitFor(async () => (await manager.consumers.info('EVENTS', 'upload-ftp-results')).num_ack_pending === 0);
     expect(await harness.metric('upload_ftp_results_total')).toContain('outcome="unreadable",service="upload-ftp"} 1');
   });
 });
@@ -208,7 +208,7 @@ describe('0x1206 of an upload to another FTP server', () => {
     const upload = await harness.createGrantedUpload({ external: true });
     await harness.publishUploadResult(upload.imei, upload.serial, 0);
     expect(await ended(upload)).toMatchObject({ status: 'completed', external: true, filesize: 0, filename: null });
-    await until(() => harness.records.takeCamera(upload.imei, 'f'.repeat(24), Date.now() + 60_000));
+    await waitFor(() => harness.records.lockCamera(upload.imei, 'f'.repeat(24), Date.now() + 60_000));
   });
 });
 
@@ -266,7 +266,7 @@ describe('without 0x1206', () => {
       },
       onError: () => undefined,
     });
-    server.open(imei);
+    server.subscribe(imei);
     const disconnect = await harness.connectDevice(imei);
     return { asked: receivedCommands, stop: async () => Promise.all([server.stop(), disconnect()]) };
   }
@@ -295,7 +295,7 @@ describe('silence', () => {
   it('of a connected device fails an upload after its first byte; time without the device does not count', async () => {
     const upload = await harness.createGrantedUpload({ mobileNetwork: false });
     await cutOff(upload, 'a.mp4', 100);
-    await until(async () => Date.now() - ((await harness.readRecord(upload.id)).lastByteAtMs ?? 0) > silenceMs + 500);
+    await waitFor(async () => Date.now() - ((await harness.readRecord(upload.id)).lastByteAtMs ?? 0) > silenceMs + 500);
     expect(await harness.readRecord(upload.id)).toMatchObject({ status: 'uploading', silentMs: 0 });
     const disconnect = await harness.connectDevice(upload.imei);
     const record = await ended(upload);
@@ -361,8 +361,8 @@ describe('what a crash leaves', () => {
     const retainedUpload = await uploaded({ 'a.mp4': 10 });
     await harness.records.transition(cancelled.id, ['uploading'], 'cancelled');
     await harness.records.remove(deletedUpload.id, ['uploading']);
-    await until(async () => (await harness.records.find(late._id)) === null);
-    await until(() => !harness.hasDirectory(cancelled) && !harness.hasDirectory(deletedUpload));
+    await waitFor(async () => (await harness.records.find(late._id)) === null);
+    await waitFor(() => !harness.hasDirectory(cancelled) && !harness.hasDirectory(deletedUpload));
     expect(harness.hasDirectory(retainedUpload)).toBe(true);
   });
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { clipBytes, sha256, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
@@ -19,7 +19,7 @@ describe('while a backend is away', () => {
     await harness.stop();
     await mongo.remove();
   });
-  afterEach(() => until(() => harness.openFiles().length === 0));
+  afterEach(() => waitFor(() => harness.openFiles().length === 0));
 
   it('a transfer goes on without the database, ends whole, and its record follows', async () => {
     const upload = await harness.createGrantedUpload();
@@ -30,7 +30,7 @@ describe('while a backend is away', () => {
     await harness.waitForRecord(upload.id, ({ filesize }) => filesize === 100_000);
     await mongo.kill();
     data.write(clip.subarray(100_000, 300_000));
-    await until(() => harness.read(upload, 'a.mp4').length === 300_000);
+    await waitFor(() => harness.read(upload, 'a.mp4').length === 300_000);
     data.end(clip.subarray(300_000));
     // After the database had its time: the camera is not kept waiting for it.
     await control.expectReply(226);
@@ -61,7 +61,7 @@ describe('while a backend is away', () => {
     await control.sendCommand(`USER ${upload.username}`, 331);
     await control.sendCommand(`PASS ${upload.password}`, 421);
     await mongo.start();
-    await until(async () => (await harness.camera(upload).catch(() => undefined)) !== undefined);
+    await waitFor(async () => (await harness.camera(upload).catch(() => undefined)) !== undefined);
     expect(control.output).not.toContain('530');
   });
 
@@ -74,7 +74,7 @@ describe('while a backend is away', () => {
     data.end(clip);
     await control.expectReply(226);
     await harness.nats.start();
-    await until(() => harness.bus.isUp());
+    await waitFor(() => harness.bus.isUp());
     await harness.publishUploadResult(upload.imei, upload.serial, 0);
     expect((await harness.waitForRecord(upload.id, ({ status }) => status === 'completed')).filesize).toBe(clip.length);
   });

@@ -3,13 +3,13 @@ import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { announce, uploadRevoked } from '@fleet/bus';
+import { publish, uploadRevoked } from '@fleet/bus';
 import { createLogger, type Logger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { array, configureGlobal, constantFrom, oneof, sample, string, tuple } from 'fast-check';
 import { campaignSize, campaignTimeoutMs } from '../../../libs/service-kit/src/testing/campaign-size.ts';
 import { propertySettings } from '../../../libs/service-kit/src/testing/property-settings.ts';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { RawControl } from './testing/raw-control.ts';
 import { clipBytes, UploadHarness } from './testing/upload-harness.ts';
 
@@ -63,7 +63,7 @@ describe('passive ports', () => {
       await third.sendCommand('EPSV', 425);
       expect(await harness.metric('upload_ftp_passive_exhausted_total')).toMatch(/ 2$/);
       first.socket.destroy();
-      await until(async () => {
+      await waitFor(async () => {
         await third.write('PASV\r\n');
         return (await third.readReply()).startsWith('227');
       });
@@ -159,7 +159,7 @@ describe('a login', () => {
     data.write(clipBytes(10));
     await harness.waitForRecord(upload.id, ({ filesize }) => filesize === 10);
     await harness.records.transition(upload.id, ['uploading'], status);
-    announce(harness.bus, uploadRevoked, { uploadId: upload.id });
+    publish(harness.bus, uploadRevoked, { uploadId: upload.id });
     await camera.expectReply(426);
     await camera.sendCommand('MKD x', 550);
     await camera.waitUntil(() => camera.isClosed);
@@ -296,7 +296,7 @@ describe('the log', () => {
     await camera.uploadFrom(put(clipBytes(10)), 'a.mp4');
     expect(await refusal(upload.username, `wrong${upload.password}`)).toContain('530');
     const hash = (await harness.readRecord(upload.id)).credential?.passwordSha256 ?? '';
-    await until(() => logged.some((line) => line.includes(upload.id) && line.includes('logged in')));
+    await waitFor(() => logged.some((line) => line.includes(upload.id) && line.includes('logged in')));
     const text = logged.join('');
     expect(text).not.toContain(upload.password);
     expect(text).not.toContain(hash);

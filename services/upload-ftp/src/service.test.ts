@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callUseCase, clipSource, eventSubject, type MediaStored, mediaStoredSubject, pingService } from '@fleet/bus';
+import { callUseCase, eventSubject, locateClip, type MediaStored, mediaStoredSubject, pingService } from '@fleet/bus';
 import { signFilePath } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig, schema } from './config.ts';
 import { create } from './service.ts';
 import { RawControl } from './testing/raw-control.ts';
@@ -99,7 +99,7 @@ describe('files of terminals', () => {
       const file = await fetch(signFilePath(secret, { baseUrl, ...stored, lifetimeMs: 60_000 }));
       expect(Buffer.from(await file.arrayBuffer()).equals(data)).toBe(true);
     }
-    await until(async () => (await harness.metric('upload_ftp_media_files_total')).includes('kind="image"'));
+    await waitFor(async () => (await harness.metric('upload_ftp_media_files_total')).includes('kind="image"'));
   });
 
   it('are found again after a restart without POD_ID, and a second pod on the directory is refused', async () => {
@@ -108,7 +108,7 @@ describe('files of terminals', () => {
     const first = await create(loadConfig(env));
     const id = readFileSync(join(harness.clipsDir, '.pod-id'), 'utf8').trim();
     const isServed = () =>
-      callUseCase(harness.bus, clipSource(id), {}, { timeoutMs: 10_000 }).then(
+      callUseCase(harness.bus, locateClip(id), {}, { timeoutMs: 10_000 }).then(
         ({ httpUrl }) => httpUrl,
         () => null,
       );

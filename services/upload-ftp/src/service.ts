@@ -1,19 +1,19 @@
-import { type Bus, DeviceAsker, ensureStreams, openBus, StoredPublisher, servePing } from '@fleet/bus';
+import { type Bus, DeviceCommandClient, ensureStreams, JetStreamPublisher, openBus, servePing } from '@fleet/bus';
 import {
-  adminRoutes,
-  apiErrors,
+  createAdminRouter,
   createApi,
   createApp,
+  createErrorHandlers,
   createLogger,
-  every,
   Lifecycle,
   type Logger,
   listen,
   type Running,
-  shownConfig,
-  untilDone,
+  redactConfig,
+  retryUntilSuccess,
+  runPeriodically,
 } from '@fleet/service-kit';
-import { dialRedis, openDatabase, type Redis, readDevice, redisAnswers, UploadRecords } from '@fleet/storage';
+import { createRedisClient, openDatabase, pingRedis, type Redis, readDevice, UploadRepository } from '@fleet/storage';
 import { type RunningAttachments, startAttachments } from './attachments/attachments.ts';
 import { type Clips, openClips } from './clips/clips.ts';
 import { type Config, readTls, schema } from './config.ts';
@@ -57,7 +57,7 @@ interface Deps {
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
   readonly metrics: UploadMetrics;
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly redis: Redis;
   readonly bus: Bus;
   readonly clips: ClipDirectory;
@@ -74,7 +74,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
   const log = overrides.log ?? createLogger('upload-ftp', config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
   const metrics = createUploadMetrics();
-  log.info(shownConfig(schema, config), 'starting');
+  log.info(redactConfig(schema, config), 'starting');
   try {
     readTls(config);
     const clips = new ClipDirectory(config.CLIPS_DIR);
@@ -84,12 +84,12 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     metrics.observe('free_bytes', () => disk.freeBytes());
     const database = openDatabase(config.MONGODB_URL, { appName: pod });
     lifecycle.onStop('database', () => database.close());
-    const redis = dialRedis(config.REDIS_URL, {
+    const redis = createRedisClient(config.REDIS_URL, {
       name: pod,
       onError: (error) => log.debug({ err: error }, 'Redis connection failed'),
     });
     lifecycle.onStop('redis', () => redis.destroy());
-    const records = new UploadRecords(database);
+    const records = new UploadRepository(database);
     const objects = await openObjectStore(config);
     lifecycle.onStop('object storage', () => objects?.close());
     const completedClips = openClips({
@@ -109,19 +109,19 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     const isListening = (): boolean => ftp?.isListening() === true && attachments?.isListening() === true;
     const app = createApp();
     app.use(
-      adminRoutes(
+      createAdminRouter(
         lifecycle,
         metrics.registry,
         {
           message_broker: () => bus?.isUp() ?? false,
           upload_server: async () => isListening() && (await disk.findError()) === null,
         },
-        { database: () => database.ping(), state_store: () => redisAnswers(redis) },
+        { database: () => database.ping(), state_store: () => pingRedis(redis) },
       ),
     );
     app.use(
       createApi({ log, routes: [...completedClips.routes, ...mediaRoutes.routes], bodyLimitBytes: 1024 }),
-      ...apiErrors(log),
+      ...createErrorHandlers(log),
     );
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
     // A download goes on where it was, elsewhere.
@@ -202,12 +202,12 @@ const toTransferEnd = (error: Error | null): string =>
 
 function createFinalizer(deps: Deps): UploadFinalizer {
   const { config, pod, lifecycle, log, metrics, records, redis, bus, clips } = deps;
-  const publisher = new StoredPublisher(bus, { onRefused: (detail) => log.debug({ detail }, 'not stored yet') });
+  const publisher = new JetStreamPublisher(bus, { onRejected: (detail) => log.debug({ detail }, 'not stored yet') });
   lifecycle.onStop('publisher', async () => {
     await publisher.flush(2_000);
     publisher.stop();
   });
-  const commandClient = new DeviceAsker(bus);
+  const commandClient = new DeviceCommandClient(bus);
   lifecycle.onStop('device asker', () => commandClient.stop());
   return new UploadFinalizer({
     records,
@@ -250,7 +250,7 @@ function startTasks(
     isStopping: () => lifecycle.isStopping,
     log,
   };
-  const stopSweep = every(config.UPLOAD_SWEEP_MS, () => sweep(sweepDeps), onError);
+  const stopSweep = runPeriodically(config.UPLOAD_SWEEP_MS, () => sweep(sweepDeps), onError);
   lifecycle.onStop('sweep', async () => {
     await stopSweep();
     await lease.release().catch(onError);
@@ -265,7 +265,7 @@ function startTasks(
   // Before the first camera logs in, and tried until the backends are there.
   lifecycle.onStop(
     'start',
-    untilDone(async () => {
+    retryUntilSuccess(async () => {
       await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
       await records.ensureIndexes();
       await recoverInterruptedFiles(

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'basic-ftp';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { clipBytes, sha256, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 // Nothing may stay open, whatever a test has done.
-afterEach(() => until(() => harness.openFiles().length === 0));
+afterEach(() => waitFor(() => harness.openFiles().length === 0));
 
 const stream = (bytes: Uint8Array): Readable => Readable.from([Buffer.from(bytes)], { objectMode: false });
 
@@ -51,7 +51,7 @@ describe('a transfer', () => {
     for (let i = 0; i < 5; i += 1) await control.sendCommand('PASV', 227);
     const unused = (await control.openPassive()).resume();
     const data = await control.openPassive();
-    await until(() => unused.closed);
+    await waitFor(() => unused.closed);
     await control.sendCommand('STOR a.mp4', 150);
     data.end('x');
     await control.expectReply(226);

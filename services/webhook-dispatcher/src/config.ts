@@ -124,4 +124,4 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 /** A list of numbers as a setting writes it. */
-export const numbersOf = (text: string): number[] => text.split(',').map(Number);
+export const parseNumbers = (text: string): number[] => text.split(',').map(Number);

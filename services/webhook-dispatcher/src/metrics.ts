@@ -1,15 +1,15 @@
 import { Counter, createMetrics, Gauge, Histogram, type Registry } from '@fleet/service-kit';
-import type { Sent } from './use-cases/send-attempt.ts';
+import type { AttemptOutcome } from './use-cases/send-attempt.ts';
 
 export interface DispatcherMetrics {
   readonly registry: Registry;
   readonly notifications: Counter<'outcome'>;
   readonly deliveries: Counter<'status'>;
-  readonly putOff: Counter<'reason'>;
+  readonly deferred: Counter<'reason'>;
   readonly disabled: Counter<'reason'>;
-  noteAttempt(sent: Pick<Sent, 'isSuccess' | 'attempt'>): void;
+  recordAttempt(outcome: Pick<AttemptOutcome, 'isSuccess' | 'attempt'>): void;
   /** Shows a number of the moment. */
-  watch(name: 'in_flight' | 'open', read: () => number): void;
+  addGauge(name: 'in_flight' | 'open', read: () => number): void;
 }
 
 const gauges = {
@@ -17,7 +17,7 @@ const gauges = {
   open: ['webhook_breakers_open', 'webhooks that get nothing for a while, as they fail'],
 } as const;
 
-export function dispatcherMetrics(): DispatcherMetrics {
+export function createDispatcherMetrics(): DispatcherMetrics {
   const registry = createMetrics('webhook-dispatcher');
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name, help, labelNames, registers: [registry] });
@@ -36,15 +36,15 @@ export function dispatcherMetrics(): DispatcherMetrics {
     registry,
     notifications: counter('webhook_notifications_total', 'notifications read: taken, unreadable', ['outcome']),
     deliveries: counter('webhook_deliveries_total', 'deliveries that ended here', ['status']),
-    putOff: counter('webhook_put_off_total', 'attempts put off: breaker, slots', ['reason']),
+    deferred: counter('webhook_put_off_total', 'attempts put off: breaker, slots', ['reason']),
     disabled: counter('webhook_disabled_total', 'webhooks disabled here: failing, gone', ['reason']),
-    noteAttempt: ({ isSuccess, attempt }) => {
+    recordAttempt: ({ isSuccess, attempt }) => {
       const { statusCode } = attempt;
       const status = statusCode === null ? 'unsent' : `${Math.floor(statusCode / 100)}xx`;
       attempts.inc({ result: isSuccess ? 'succeeded' : (attempt.errorCode ?? status) });
       seconds.observe(attempt.durationMs / 1_000);
     },
-    watch: (name, read) => {
+    addGauge: (name, read) => {
       const [metric, help] = gauges[name];
       const gauge = new Gauge({
         name: metric,

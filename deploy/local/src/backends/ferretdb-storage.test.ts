@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Collection, type Db, type Document, Long, MongoBulkWriteError, MongoClient } from 'mongodb';
-import { freePort, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { freePort, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { probe } from './probe.ts';
 
 const timeLimitMs = 60_000;
@@ -24,7 +24,7 @@ let client: MongoClient;
 
 async function start(): Promise<Db> {
   server = spawn(testEnv('FERRETDB_BIN'), ['-listen', `127.0.0.1:${port}`, '-dir', dir], { stdio: 'ignore' });
-  await until(() => probe('mongodb', '127.0.0.1', port));
+  await waitFor(() => probe('mongodb', '127.0.0.1', port));
   client = await new MongoClient(`mongodb://127.0.0.1:${port}/`, { retryWrites: false }).connect();
   return client.db('earlier');
 }
@@ -110,7 +110,7 @@ describe('kill -9', () => {
           }
         };
         const outcomes = Promise.allSettled(times(10, write));
-        await until(() => Promise.resolve(known.size > before + 100));
+        await waitFor(() => Promise.resolve(known.size > before + 100));
         await stop('SIGKILL');
         await outcomes;
       }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Collection, MongoClient } from 'mongodb';
-import { freePort, ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { freePort, ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { probe } from './probe.ts';
 
 interface Entry {
@@ -232,7 +232,7 @@ describe('SIGTERM', () => {
         return own.db('stop').collection<Entry>('entries');
       };
       try {
-        await until(isReady);
+        await waitFor(isReady);
         const before = await openEntries();
         const writes = times(100, (i) => before.insertOne({ _id: `entry-${i}`, n: 0 }));
         const outcomes = Promise.allSettled(writes);
@@ -246,7 +246,7 @@ describe('SIGTERM', () => {
         );
         expect(acknowledged).not.toHaveLength(0);
         children.push(start());
-        await until(isReady);
+        await waitFor(isReady);
         const after = await openEntries();
         expect(await after.countDocuments({ _id: { $in: acknowledged } })).toBe(acknowledged.length);
       } finally {

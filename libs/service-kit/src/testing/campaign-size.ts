@@ -20,8 +20,8 @@ export interface CampaignSizes {
 
 /** Returns how often a test repeats something: the normal size in `npm test`, the long one in `npm run test:campaigns`. */
 export function campaignSize({ what, normal, long = normal * factor, setting }: CampaignSizes): number {
-  const wanted = setting === undefined ? undefined : process.env[setting];
-  const size = wanted === undefined ? (isCampaign ? long : normal) : Number(wanted);
+  const override = setting === undefined ? undefined : process.env[setting];
+  const size = override === undefined ? (isCampaign ? long : normal) : Number(override);
   const { testPath } = expect.getState();
   if (report !== undefined) appendFileSync(report, `${JSON.stringify({ file: testPath, what, normal, size })}\n`);
   return size;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Type } from 'typebox';
-import { defineRoute } from '../route.ts';
+import { defineRoute } from '../http/route.ts';
 import { compileSchemas } from './compile-schemas.ts';
 
 const route = (parts: object) =>

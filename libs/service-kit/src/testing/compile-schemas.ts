@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv';
 import type { TSchema } from 'typebox';
-import { AppError } from '../errors.ts';
-import type { RequestContext, Route } from '../route.ts';
-import { compileBody, compileParameters } from '../validate.ts';
+import { AppError } from '../http/errors.ts';
+import type { RequestContext, Route } from '../http/route.ts';
+import { compileBody, compileParameters } from '../http/validate.ts';
 
 const ajv = new Ajv({ strict: false });
 

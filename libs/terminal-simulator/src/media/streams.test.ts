@@ -9,7 +9,7 @@ import {
   queryAvAttributes,
 } from '@fleet/jt808';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { watchPauses } from '../../../service-kit/src/testing/pauses.ts';
+import { monitorEventLoopLag } from '../../../service-kit/src/testing/event-loop-lag.ts';
 import { cameraClips } from '../camera-clips.ts';
 import { cameraTimeOf } from '../camera-clock.ts';
 import { makeRecordings, type Recording } from '../recordings.ts';
@@ -120,7 +120,7 @@ describe('live (0x9101)', () => {
   });
 
   it('keeps timestamps rising through the loop, in real time', async () => {
-    const longestPause = watchPauses();
+    const longestPause = monitorEventLoopLag();
     startLive();
     await waitFor('more than one loop', () => sink.of('video').length >= 30);
     const pauseMs = longestPause();

@@ -20,26 +20,26 @@ export function createReceiver({ secrets, onNotification, onError }: ReceiverOpt
   app.use(express.raw({ type: () => true, limit: '1mb' }));
   app.post('/{*path}', async (request, response) => {
     const body: Uint8Array = Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
-    const received = await receiveWebhook({ headers: request.headers, body }, { secrets, store });
-    if (received.kind === 'refused') {
-      response.status(received.status).json({ error: received.reason });
+    const result = await receiveWebhook({ headers: request.headers, body }, { secrets, store });
+    if (result.kind === 'refused') {
+      response.status(result.status).json({ error: result.reason });
       return;
     }
     // Answered first and worked at behind that: the sender does not wait for our work. What must not be lost in a crash belongs into a queue before the answer.
-    response.status(200).json({ kind: received.kind });
-    if (received.kind === 'accepted') void Promise.resolve(received.envelope).then(onNotification).catch(onError);
+    response.status(200).json({ kind: result.kind });
+    if (result.kind === 'accepted') void Promise.resolve(result.envelope).then(onNotification).catch(onError);
   });
   return app;
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const setting = (name: string): string => {
+  const readSetting = (name: string): string => {
     const value = process.env[name];
     if (value === undefined || value === '') throw new Error(`${name} is not set`);
     return value;
   };
   const app = createReceiver({
-    secrets: setting('WEBHOOK_SECRETS')
+    secrets: readSetting('WEBHOOK_SECRETS')
       .split(',')
       .filter((secret) => secret !== ''),
     onNotification: ({ payload: { notification } }) => {
@@ -47,7 +47,7 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
     },
     onError: (error) => process.stderr.write(`${String(error)}\n`),
   });
-  const tls = { cert: readFileSync(setting('TLS_CERT_FILE')), key: readFileSync(setting('TLS_KEY_FILE')) };
+  const tls = { cert: readFileSync(readSetting('TLS_CERT_FILE')), key: readFileSync(readSetting('TLS_KEY_FILE')) };
   const server = createServer(tls, app).listen(Number(process.env['PORT'] ?? '8443'));
   server.once('listening', () => process.stdout.write('taking webhooks\n'));
 }

@@ -1,7 +1,7 @@
-import { type Bus, type DeviceUse, deviceUsed, ensureStreams, openBus, serve, verifyKey } from '@fleet/bus';
+import { type Bus, type DeviceAccessEvent, deviceAccessed, ensureStreams, openBus, serve, verifyKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, World } from '../testing/world.ts';
 import { type Use, UseOutbox } from './use-outbox.ts';
 
@@ -15,11 +15,13 @@ async function streamsOf(bus: Bus): Promise<void> {
 }
 
 /** What stands in AUDIT, in its order. */
-async function stored(bus: Bus): Promise<DeviceUse[]> {
+async function stored(bus: Bus): Promise<DeviceAccessEvent[]> {
   const { streams } = await bus.jetstreamManager();
   const { state } = await streams.info('AUDIT');
   const sequences = Array.from({ length: state.messages }, (_, at) => state.first_seq + at);
-  return Promise.all(sequences.map(async (seq) => (await streams.getMessage('AUDIT', { seq })).json<DeviceUse>()));
+  return Promise.all(
+    sequences.map(async (seq) => (await streams.getMessage('AUDIT', { seq })).json<DeviceAccessEvent>()),
+  );
 }
 
 describe('what is told to the audit log', () => {
@@ -49,33 +51,33 @@ describe('what is told to the audit log', () => {
     const outbox = new UseOutbox(bus, log);
     for (let command = 0; command < 100; command += 1) outbox.tell(use(command));
     await nats.kill();
-    await until(() => !bus.isUp());
+    await waitFor(() => !bus.isUp());
     for (let command = 100; command < 300; command += 1) outbox.tell(use(command));
     expect(outbox.waiting).toBeGreaterThanOrEqual(200);
     await nats.start();
-    await until(() => outbox.waiting === 0);
+    await waitFor(() => outbox.waiting === 0);
     const all = await stored(bus);
     expect(all.map(({ command }) => command).toSorted((a, b) => Number(a) - Number(b))).toEqual(
       Array.from({ length: 300 }, (_, command) => command),
     );
-    expect(all.every((one) => deviceUsed.check(one))).toBe(true);
+    expect(all.every((one) => deviceAccessed.check(one))).toBe(true);
     expect(outbox.dropped).toBe(0);
     await outbox.stop();
   });
 
   it('waits for a stream that is made late, and sends only some of it again and again', async () => {
     let sent = 0;
-    const spy = bus.nc.subscribe(deviceUsed.subject, { callback: () => (sent += 1) });
+    const spy = bus.nc.subscribe(deviceAccessed.subject, { callback: () => (sent += 1) });
     await bus.nc.flush();
     const outbox = new UseOutbox(bus, log);
     for (let command = 0; command < 500; command += 1) outbox.tell(use(command));
-    await until(() => sent >= 64);
+    await waitFor(() => sent >= 64);
     await bus.nc.flush();
     expect(sent).toBeLessThan(500);
     expect(outbox.waiting).toBe(500);
     spy.unsubscribe();
     await streamsOf(bus);
-    await until(() => outbox.waiting === 0);
+    await waitFor(() => outbox.waiting === 0);
     expect(await stored(bus)).toHaveLength(500);
     await outbox.stop();
   });
@@ -112,11 +114,11 @@ describe('a command while JetStream is away', () => {
     expect(world.commandsOf(imei)).toHaveLength(3);
     expect(await metrics()).toMatch(/^device_api_audit_entries_waiting(\{.*\})? 3$/m);
     await streamsOf(world.bus);
-    await until(async () => (await stored(world.bus)).length === 3);
+    await waitFor(async () => (await stored(world.bus)).length === 3);
     expect(await stored(world.bus)).toMatchObject(
       [1, 2, 3].map(() => ({ imei, kind: 'command', operation: 'wakeUp' })),
     );
-    await until(async () => /^device_api_audit_entries_waiting(\{.*\})? 0$/m.test(await metrics()));
+    await waitFor(async () => /^device_api_audit_entries_waiting(\{.*\})? 0$/m.test(await metrics()));
     expect(await metrics()).toMatch(/^device_api_audit_entries_dropped_total(\{.*\})? 0$/m);
   });
 });

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { accessChanged, announce, findDevice, keyRevoked, serve, verifyKey } from '@fleet/bus';
+import { accessChanged, findDevice, keyRevoked, publish, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { anyUse, hearUses } from '../testing/hear-uses.ts';
 import { openLeaving } from '../testing/leaving-client.ts';
 import { openMediaPod, streaming } from '../testing/media-pod.ts';
@@ -104,7 +104,7 @@ async function watch(imei: string, key: string): Promise<Watching> {
 
 function revoke(key: string): void {
   keys.delete(hash(key));
-  announce(world.bus, keyRevoked, { keySha256: hash(key) });
+  publish(world.bus, keyRevoked, { keySha256: hash(key) });
 }
 
 const device = () => world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
@@ -190,7 +190,7 @@ describe('with DEVICE_API_AUTH=key', () => {
       await api.get(`/wakeup?imei=${imei}`, withKey(newKey()));
       await api.get(`/realtime/stream.flv?imei=${imei}&channel=2`, withKey(newKey()));
       expect(await (await fetch(api.base + livePath(imei), withKey(newKey()))).text()).toBe('video');
-      await until(() => told.length >= 2);
+      await waitFor(() => told.length >= 2);
       const use = { ...anyUse, keyId: 1, accountId: 7, imei };
       expect(told).toEqual([
         { ...use, kind: 'command', operation: 'wakeUp' },
@@ -211,11 +211,11 @@ describe('with DEVICE_API_AUTH=key', () => {
     await world.cameraConnects(shown, 1, pod.url);
     try {
       const client = await openLeaving(api.base + livePath(silent), newKey());
-      await until(() => silentPod.open.size === 1);
+      await waitFor(() => silentPod.open.size === 1);
       await client.leave();
-      await until(() => silentPod.open.size === 0);
+      await waitFor(() => silentPod.open.size === 0);
       await (await fetch(api.base + livePath(shown), withKey(newKey()))).text();
-      await until(() => told.length > 0);
+      await waitFor(() => told.length > 0);
       expect(told).toMatchObject([{ imei: shown, kind: 'view' }]);
     } finally {
       heard.stop();
@@ -241,7 +241,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     await Promise.all([1, 2, 3].map(() => api.get(path, withKey(key))));
     expect(verified).toHaveLength(asked);
     revoke(key);
-    await until(async () => (await api.get(path, withKey(key))).status === 401);
+    await waitFor(async () => (await api.get(path, withKey(key))).status === 401);
     expect(verified).toHaveLength(asked + 1);
   });
 
@@ -253,9 +253,9 @@ describe('with DEVICE_API_AUTH=key', () => {
     const [cut, kept] = [await watch(imei, key), await watch(imei, other)];
     try {
       // Said again of a key that is valid, as when an account is let in again, it cuts nothing.
-      announce(world.bus, keyRevoked, { keySha256: hash(other) });
+      publish(world.bus, keyRevoked, { keySha256: hash(other) });
       revoke(key);
-      await until(() => cut.isOver());
+      await waitFor(() => cut.isOver());
       expect(kept.isOver()).toBe(false);
     } finally {
       await Promise.all([cut.end(), kept.end()]);
@@ -271,7 +271,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     const [key, other] = [newKey(), newKey()];
     const answers = hold(left);
     const client = await openLeaving(api.base + livePath(left), key);
-    await until(answers.isAsked);
+    await waitFor(answers.isAsked);
     await client.leave();
     answers.release();
     // It comes behind the other on the same connections.
@@ -279,7 +279,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     try {
       revoke(key);
       revoke(other);
-      await until(viewer.isOver);
+      await waitFor(viewer.isOver);
       expect(verified.filter((one) => one === hash(key))).toHaveLength(1);
     } finally {
       await viewer.end();
@@ -301,12 +301,12 @@ describe('with DEVICE_API_AUTH=key', () => {
         isOver = true;
       });
     try {
-      await until(answers.isAsked);
+      await waitFor(answers.isAsked);
       revoke(key);
-      await until(async () => (await api.get('/wakeup', withKey(key))).status === 401);
+      await waitFor(async () => (await api.get('/wakeup', withKey(key))).status === 401);
       answers.release();
-      await until(() => isOver);
-      await until(() => pod.open.size === 0);
+      await waitFor(() => isOver);
+      await waitFor(() => pod.open.size === 0);
       expect(isOver).toBe(true);
     } finally {
       answers.release();
@@ -323,8 +323,8 @@ describe('with DEVICE_API_AUTH=key', () => {
     const [cut, kept] = [await watch(imei, key), await watch(imei, other)];
     try {
       keys.delete(hash(key));
-      announce(world.bus, accessChanged, {});
-      await until(cut.isOver);
+      publish(world.bus, accessChanged, {});
+      await waitFor(cut.isOver);
       expect(kept.isOver()).toBe(false);
     } finally {
       await Promise.all([cut.end(), kept.end()]);
@@ -342,14 +342,14 @@ describe('with DEVICE_API_AUTH=key', () => {
     try {
       await Promise.all(platform.map((one) => one.stop()));
       await world.nats.kill();
-      await until(async () => (await readiness()) === 503);
+      await waitFor(async () => (await readiness()) === 503);
       keys.delete(hash(key));
       await world.nats.start();
-      await until(async () => (await readiness()) === 200);
+      await waitFor(async () => (await readiness()) === 200);
       expect([cut.isOver(), kept.isOver()]).toEqual([false, false]);
-      await until(() => world.bus.isUp());
+      await waitFor(() => world.bus.isUp());
       await startPlatform();
-      await until(cut.isOver);
+      await waitFor(cut.isOver);
       expect(kept.isOver()).toBe(false);
     } finally {
       await Promise.all([cut.end(), kept.end()]);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BusError, call, findDevice } from '@fleet/bus';
-import { AppError, isAddressAllowed, type RequestContext, type Route } from '@fleet/service-kit';
+import { BusError, findDevice, request } from '@fleet/bus';
+import { AppError, isIpAllowed, type RequestContext, type Route } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { hashOf, type KeyCache, type KeyOwner } from './key-cache.ts';
@@ -61,7 +61,7 @@ export class Guard {
   async enter(route: Route, context: RequestContext): Promise<void> {
     const address = context.request.ip ?? '';
     if (route.bucket === 'health') return this.#limits.consume('health', address, context);
-    if (this.#deps.config.DEVICE_API_AUTH === 'key' && route.secured !== false)
+    if (this.#deps.config.DEVICE_API_AUTH === 'key' && route.isSecured !== false)
       await this.#authenticate(route, context);
     if (route.bucket !== 'reads' && route.bucket !== 'stream') return;
     const owner = this.#owners.get(context);
@@ -79,7 +79,7 @@ export class Guard {
     if (owner === undefined) return false;
     const { accountId } = await orUnavailable(
       route,
-      call(this.#deps.bus, findDevice, { imei }, { timeoutMs: findLimitMs, correlationId: context.requestId }),
+      request(this.#deps.bus, findDevice, { imei }, { timeoutMs: findLimitMs, correlationId: context.requestId }),
     );
     return accountId !== null && accountId !== owner.accountId;
   }
@@ -212,7 +212,7 @@ export class Guard {
       await this.#limits.consume('reads', `ip:${context.request.ip ?? ''}`, context);
       throw invalid;
     }
-    if (!isAddressAllowed(owner.ipAllowlist, context.request.ip ?? ''))
+    if (!isIpAllowed(owner.ipAllowlist, context.request.ip ?? ''))
       throw new AppError('permission_denied', 'The API key is not valid from this address.');
     const { scopes } = route;
     if (scopes !== undefined && !scopes.some((scope) => owner.scopes.includes(scope)))
@@ -223,7 +223,7 @@ export class Guard {
 
 /** Whether a key is valid where a request comes from. */
 const isOpenTo = (owner: KeyOwner | null, { request }: RequestContext): boolean =>
-  owner !== null && isAddressAllowed(owner.ipAllowlist, request.ip ?? '');
+  owner !== null && isIpAllowed(owner.ipAllowlist, request.ip ?? '');
 
 /** `part`: more of what was viewed before. */
 function kindOfUse(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { accessChanged, type Bus, call, keyRevoked, listenFor, verifyKey } from '@fleet/bus';
+import { accessChanged, type Bus, keyRevoked, request, subscribe, verifyKey } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 
 /** What platform-api says of a valid key. */
@@ -34,9 +34,9 @@ export class KeyCache {
     this.#bus = bus;
     const onError = (error: unknown): void => log.warn({ err: error }, 'a key revocation could not be read');
     this.#heard = [
-      listenFor(bus, keyRevoked, onError, ({ keySha256 }) => this.#doubt(keySha256)),
+      subscribe(bus, keyRevoked, onError, ({ keySha256 }) => this.#doubt(keySha256)),
       // Said of nobody in particular by a replica of platform-api that could not be heard for a while.
-      listenFor(bus, accessChanged, onError, (change) => {
+      subscribe(bus, accessChanged, onError, (change) => {
         if (Object.keys(change).length === 0) this.#doubt(null);
       }),
       // What was said meanwhile was not heard.
@@ -83,7 +83,7 @@ export class KeyCache {
   }
 
   async #ask(keySha256: string, correlationId: string): Promise<KeyOwner | null> {
-    const reply = await call(this.#bus, verifyKey, { keySha256 }, { timeoutMs: askLimitMs, correlationId });
+    const reply = await request(this.#bus, verifyKey, { keySha256 }, { timeoutMs: askLimitMs, correlationId });
     return reply.valid ? reply : null;
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Bus, BusError, call, verifyPartner } from '@fleet/bus';
-import { AppError, ShortCache } from '@fleet/service-kit';
+import { type Bus, BusError, request, verifyPartner } from '@fleet/bus';
+import { AppError, TtlCache } from '@fleet/service-kit';
 
 /** Who commands over the partner channel. */
 export interface PartnerSender {
@@ -15,7 +15,7 @@ const askLimitMs = 3_000;
 /** Answers whose a partner token is, by platform-api's word, remembered for a moment. */
 export class PartnerCache {
   readonly #bus: Bus;
-  readonly #senders = new ShortCache<PartnerSender | null>({ keepMs });
+  readonly #senders = new TtlCache<PartnerSender | null>({ keepMs });
 
   constructor(bus: Bus) {
     this.#bus = bus;
@@ -28,7 +28,7 @@ export class PartnerCache {
     try {
       return await this.#senders.get(`${tokenSha256} ${address}`, async () => {
         const options = { timeoutMs: askLimitMs, correlationId };
-        const reply = await call(this.#bus, verifyPartner, { tokenSha256, address }, options);
+        const reply = await request(this.#bus, verifyPartner, { tokenSha256, address }, options);
         return reply.valid ? reply : null;
       });
     } catch (cause) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { findDevice, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, answered, type Client, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -61,14 +61,14 @@ describe('at the defaults', () => {
     const imei = await world.device(() => answered(0x8204));
     let refused = await api.get(`/wakeup?imei=${imei}`);
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('59');
-    await until(async () => {
+    await waitFor(async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => api.get(`/wakeup?imei=${imei}`)));
       refused = answers.find(({ status }) => status === 429) ?? refused;
       return refused.status === 429;
     });
     const seconds = Number(refused.headers.get('retry-after'));
     const served = performance.now() + seconds * 1000;
-    await until(() => performance.now() >= served);
+    await waitFor(() => performance.now() >= served);
     expect((await api.get(`/wakeup?imei=${imei}`)).status).toBe(200);
   });
 
@@ -242,6 +242,6 @@ describe('without Redis', () => {
     expect(passed).toBeLessThanOrEqual(60 + (2 * (performance.now() - startedAt)) / 1000);
     expect((await replica.get(`/wakeup?imei=${imei}`)).status).toBe(200);
     await world.redisServer.start();
-    await until(async () => (await api.get(`/wakeup?imei=${imei}`)).status === 200);
+    await waitFor(async () => (await api.get(`/wakeup?imei=${imei}`)).status === 200);
   });
 });

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, type DeviceUse, deviceUsed, encodeJson, headers, StoredPublisher } from '@fleet/bus';
+import { type Bus, type DeviceAccessEvent, deviceAccessed, encodeJson, headers, JetStreamPublisher } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 
 /** What the audit log is told of. */
-export type Use = Omit<DeviceUse, 'id' | 'atMs'>;
+export type Use = Omit<DeviceAccessEvent, 'id' | 'atMs'>;
 
 /** Uses that wait for JetStream: a few megabytes. What comes while there are so many is dropped, as no request waits for this. */
 const maxWaiting = 10_000;
@@ -13,10 +13,10 @@ const stopLimitMs = 2_000;
 
 /** Tells the audit log what was done with devices, once and for good, however long JetStream is away: nobody who tells waits, or fails. */
 export class UseOutbox {
-  readonly #publisher: StoredPublisher;
+  readonly #publisher: JetStreamPublisher;
   readonly #log: Logger;
   readonly #maxWaiting: number;
-  #waiting: DeviceUse[] = [];
+  #waiting: DeviceAccessEvent[] = [];
   #underWay = 0;
   #isStopped = false;
   /** Of an outage it is logged once that something was lost. */
@@ -26,9 +26,9 @@ export class UseOutbox {
   constructor(bus: Bus, log: Logger, options: { readonly maxWaiting?: number } = {}) {
     this.#log = log;
     this.#maxWaiting = options.maxWaiting ?? maxWaiting;
-    this.#publisher = new StoredPublisher(bus, {
-      giveUpAfterMs: Number.POSITIVE_INFINITY,
-      onRefused: (detail) => log.debug({ detail }, 'what is to be in the audit log is not stored yet'),
+    this.#publisher = new JetStreamPublisher(bus, {
+      timeoutMs: Number.POSITIVE_INFINITY,
+      onRejected: (detail) => log.debug({ detail }, 'what is to be in the audit log is not stored yet'),
     });
   }
 
@@ -66,7 +66,7 @@ export class UseOutbox {
     }
   }
 
-  #send(use: DeviceUse): void {
+  #send(use: DeviceAccessEvent): void {
     const head = headers();
     head.set('Nats-Msg-Id', use.id);
     const done = (isStored: boolean): void => {
@@ -75,7 +75,7 @@ export class UseOutbox {
       else this.#drop(1);
       this.#sendNext();
     };
-    if (!this.#publisher.publish(deviceUsed.subject, encodeJson(use), done, head)) done(false);
+    if (!this.#publisher.publish(deviceAccessed.subject, encodeJson(use), done, head)) done(false);
   }
 
   #drop(count: number): void {

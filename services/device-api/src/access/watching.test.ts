@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { announce, clipSource, findDevice, keyRevoked, serve, serveUseCase, verifyKey } from '@fleet/bus';
+import { findDevice, keyRevoked, locateClip, publish, serve, serveUseCase, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
 import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
 import { watchUntilCut } from '../testing/watch.ts';
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const device = { known: false, accountId: null, cameraUtcOffset: '+08:00' };
   serve(bus, findDevice, options, async () => device);
   pod = await openMediaPod(streaming());
-  serveUseCase(bus, clipSource(ftpPod), options, async () => ({ httpUrl: pod.url }));
+  serveUseCase(bus, locateClip(ftpPod), options, async () => ({ httpUrl: pod.url }));
   await bus.nc.flush();
   api = await uploads.service({ DEVICE_API_AUTH: 'key' });
   const camera = await uploads.camera();
@@ -76,7 +76,7 @@ describe.each([
       'of whose revocation all are told',
       (key: string) => {
         valid.delete(hash(key));
-        announce(uploads.world.bus, keyRevoked, { keySha256: hash(key) });
+        publish(uploads.world.bus, keyRevoked, { keySha256: hash(key) });
       },
     ],
     ['of whose revocation nobody has heard', (key: string) => void valid.delete(hash(key))],
@@ -88,7 +88,7 @@ describe.each([
     try {
       valid.set(hash(other), [...here, ...elsewhere]);
       end(key);
-      await until(() => cut.every(({ isOver }) => isOver()));
+      await waitFor(() => cut.every(({ isOver }) => isOver()));
       expect(kept.isOver()).toBe(false);
     } finally {
       await Promise.all([...cut, kept].map((each) => each.end()));

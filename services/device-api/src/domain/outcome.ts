@@ -1,4 +1,4 @@
-import type { DeviceAnswer, Outcome } from '@fleet/bus';
+import type { DeviceResponse, Outcome } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 
 /** The interface's `TerminalGeneralResponse`, as code spells it. */
@@ -26,7 +26,7 @@ export const aboveCommandLevel = (): AppError =>
  * The only place where the end of a command becomes a status: answered 200, not connected 404, timed out 504, unreadable 502, refused 400 (500 when the
  * fault is ours), busy 429, broker away 503.
  */
-export function answerOf(outcome: Outcome): DeviceAnswer {
+export function answerOf(outcome: Outcome): DeviceResponse {
   switch (outcome.kind) {
     case 'answered':
       return outcome.answer;

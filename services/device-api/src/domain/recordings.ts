@@ -1,4 +1,4 @@
-import type { DeviceAnswer } from '@fleet/bus';
+import type { DeviceResponse } from '@fleet/bus';
 import { resourceList, tryDecodeBody } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
 import { shownCameraTime, type UtcOffset } from './camera-time.ts';
@@ -15,14 +15,14 @@ export interface Recording {
   readonly fileSizeBytes: number;
 }
 
-type Message = NonNullable<DeviceAnswer['message']>;
+type Message = NonNullable<DeviceResponse['message']>;
 
 const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
 const unreadable = (detail: string): AppError =>
   new AppError('upstream_error', `The device's reply could not be read: ${detail}.`);
 
 /** The recordings in an answer to 0x9205; 502 with the reason when the device refused, or when its list can not be read or is not whole. */
-export function recordingsOf(answer: DeviceAnswer, offset: UtcOffset): Recording[] {
+export function recordingsOf(answer: DeviceResponse, offset: UtcOffset): Recording[] {
   const { message, result } = answer;
   if (message === null) {
     const said = result === null ? 'no result' : (results[result] ?? `result code ${result}`);

@@ -11,8 +11,8 @@ export const commandContext = (deps: Pick<Deps, 'config'>, context: RequestConte
 /** What all routes that command a device have in common. */
 export const commandRoute = (deps: Pick<Deps, 'config'>) =>
   ({
-    answersHead: false,
+    allowHead: false,
     bucket: 'command',
-    limitMs: deps.config.REQUEST_LIMIT_MS,
+    timeoutMs: deps.config.REQUEST_LIMIT_MS,
     scopes: ['command', 'video'],
   }) as const;

@@ -1,7 +1,7 @@
 import type { Outcome } from '@fleet/bus';
 import { releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -73,7 +73,7 @@ describe.each(paths)('GET %s', (path, messageId) => {
     const [command] = world.commandsOf(imei);
     expect(command?.timeoutMs).toBeLessThanOrEqual(90_000);
     expect(command?.timeoutMs).toBeGreaterThan(85_000);
-    expect(command?.isReAsk).toBe(false);
+    expect(command?.isRetry).toBe(false);
   });
 });
 
@@ -162,11 +162,11 @@ describe('a caller that goes away', () => {
     );
     const gone = new AbortController();
     const request = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: gone.signal });
-    await until(() => finish !== undefined);
+    await waitFor(() => finish !== undefined);
     gone.abort();
     await expect(request).rejects.toThrow(/aborted/);
     finish?.(answered(0x9101));
-    await until(async () => {
+    await waitFor(async () => {
       const { body } = await api.get(`/realtime/start-stream?imei=${imei}&channel=1`);
       return (body as { result?: string }).result === 'success';
     });

@@ -20,7 +20,7 @@ export const healthCamera = (deps: Deps) =>
       429: 'Too many requests.',
       503: { description: 'Not connected, or the state can not be read.', schema: healthCheckEntityResponse },
     },
-    secured: false,
+    isSecured: false,
     bucket: 'health',
     handle: async ({ query }) => {
       const healthy = await isCameraStreaming(deps, canonicalImei(query.imei), query.channel);

@@ -36,7 +36,7 @@ export const health = (deps: Deps) =>
       429: 'Too many requests.',
       503: { description: 'A component is unhealthy; `components` says which.', schema: healthCheckResponse },
     },
-    secured: false,
+    isSecured: false,
     bucket: 'health',
     handle: async () => {
       const components = await checkComponents(deps);

@@ -1,7 +1,7 @@
-import { callUseCase, deviceApi, listenFor, mediaControl, mediaControlSubject, type Outcome } from '@fleet/bus';
+import { callUseCase, deviceApi, mediaControl, mediaControlSubject, type Outcome, subscribe } from '@fleet/bus';
 import { readStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -27,7 +27,7 @@ async function playing(outcome: Outcome): Promise<{ imei: string; order: unknown
     return outcome;
   });
   const pod = `media-${imei}`;
-  listenFor(
+  subscribe(
     world.bus,
     mediaControl,
     (error) => order.push(error),
@@ -73,7 +73,7 @@ describe('a control', () => {
     });
     const command = { kind: 'controlPlayback', channel: 1, control: 0, speed: 0, seekTime: null };
     expect(world.commandsOf(imei).map((each) => each.command)).toEqual([{ ...command, ...changed }]);
-    await until(() => order.length >= expected.length);
+    await waitFor(() => order.length >= expected.length);
     expect(order).toEqual(expected);
   });
 
@@ -151,7 +151,7 @@ describe('over the bus', () => {
       { timeoutMs: 10_000 },
     );
     expect(result).toEqual({ responseId: '0x9202', result: 'success' });
-    await until(() => order.length === 3);
+    await waitFor(() => order.length === 3);
     expect(world.commandsOf(imei)[0]?.command).toMatchObject({ control: 5, seekTime: '260801103000' });
   });
 });

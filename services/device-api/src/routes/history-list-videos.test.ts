@@ -1,4 +1,4 @@
-import { callUseCase, type DeviceAnswer, deviceApi, type Outcome } from '@fleet/bus';
+import { callUseCase, type DeviceResponse, deviceApi, type Outcome } from '@fleet/bus';
 import { type BodyOf, encodeBody, resourceList } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { answered, World } from '../testing/world.ts';
@@ -25,7 +25,7 @@ const item: Item = {
   storageType: 1,
   fileSize: 4_294_967_295,
 };
-const message = (body: Buffer): DeviceAnswer['message'] => ({
+const message = (body: Buffer): DeviceResponse['message'] => ({
   id: 0x1205,
   edition: '2019',
   bodyBase64: body.toString('base64'),

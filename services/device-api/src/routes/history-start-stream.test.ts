@@ -1,7 +1,7 @@
 import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
 import { claimStream, readStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, slowBucket, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -171,7 +171,7 @@ describe('requests at the same time', () => {
     const waiting: ((outcome: Outcome) => void)[] = [];
     const imei = await world.device(() => new Promise<Outcome>((resolve) => waiting.push(resolve)));
     const all = [start(imei), start(imei), start(imei, '', other), start(imei, '', other)];
-    await until(() => waiting.length === 1);
+    await waitFor(() => waiting.length === 1);
     // One that comes after the failure would ask again.
     await world.untilLookedAt(imei, all.length, [api, other]);
     waiting[0]?.(listed('00000000'));

@@ -1,7 +1,7 @@
-import { listenFor, mediaControl, mediaControlSubject } from '@fleet/bus';
+import { mediaControl, mediaControlSubject, subscribe } from '@fleet/bus';
 import { readStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -13,7 +13,7 @@ const told: unknown[] = [];
 beforeAll(async () => {
   world = await World.open();
   api = await world.service();
-  listenFor(
+  subscribe(
     world.bus,
     mediaControl,
     (error) => {
@@ -31,7 +31,7 @@ const toldOf = (imei: string): unknown[] => told.filter((body) => (body as { ime
 /** What the pod was told, once a message that is sent last has come through. */
 async function changes(imei: string): Promise<unknown[]> {
   await control(imei, 'ctrl_instruction=3');
-  await until(() => toldOf(imei).length > 0 && (toldOf(imei).at(-1) as { change: string }).change === 'resumed');
+  await waitFor(() => toldOf(imei).length > 0 && (toldOf(imei).at(-1) as { change: string }).change === 'resumed');
   return toldOf(imei).slice(0, -1);
 }
 
@@ -85,7 +85,7 @@ describe('a stop before the first packet', () => {
   it('takes the request back, so that the channel no longer counts as streaming', async () => {
     const imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
     // A busy machine may be late for the second that a media server has to answer in.
-    await until(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=3`)).status === 200);
+    await waitFor(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=3`)).status === 200);
     await control(imei, 'ctrl_instruction=0&close_stream_type=1');
     expect((await readStream(world.redis, { kind: 'live', imei, channel: 3 })).request).not.toBeNull();
     await control(imei, 'ctrl_instruction=0');

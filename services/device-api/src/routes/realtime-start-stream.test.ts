@@ -1,7 +1,7 @@
-import { callUseCase, deviceApi, listenFor, type Outcome, type StreamChanged, streamChanged } from '@fleet/bus';
+import { callUseCase, deviceApi, type Outcome, type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
 import { acknowledgeStream, claimStream, readStream, reserveStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, randomImei, slowBucket, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -92,12 +92,12 @@ describe('a claim whose media pod is dead', () => {
     const onError = (error: unknown): void => {
       throw error;
     };
-    const ear = listenFor(world.bus, streamChanged, onError, (change) => {
+    const ear = subscribe(world.bus, streamChanged, onError, (change) => {
       if (change.imei === imei) told.push(change);
     });
     await world.bus.nc.flush();
     expect(await start(imei)).toMatchObject({ status: 200, body: success });
-    await until(() => told.length === 2);
+    await waitFor(() => told.length === 2);
     ear.stop();
     expect(told.map(({ status: word }) => word)).toEqual(['stopped', 'starting']);
     expect(world.commandsOf(imei)).toHaveLength(1);
@@ -131,7 +131,7 @@ describe('a camera that connects before its answer', () => {
   it('streams, and its answer changes nothing', async () => {
     const { imei, answer } = await slowDevice();
     const first = start(imei);
-    await until(() => world.commandsOf(imei).length === 1);
+    await waitFor(() => world.commandsOf(imei).length === 1);
     await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
     expect((await start(imei)).body).toEqual(success);
     answer(answered(0x9101));
@@ -142,7 +142,7 @@ describe('a camera that connects before its answer', () => {
   it('counts as streaming where the answer never comes', async () => {
     const { imei, answer } = await slowDevice();
     const first = start(imei);
-    await until(() => world.commandsOf(imei).length === 1);
+    await waitFor(() => world.commandsOf(imei).length === 1);
     await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
     answer({ kind: 'timedOut' });
     expect((await first).body).toEqual(success);
@@ -160,7 +160,7 @@ describe('requests at the same time', () => {
     const { imei, answer } = await slowDevice();
     const requests = [start(imei), start(imei), start(imei, '', replica), start(imei, '&data_type=1', replica)];
     const channel2 = api.get(`/realtime/start-stream?imei=${imei}&channel=2`);
-    await until(() => world.commandsOf(imei).length === 2);
+    await waitFor(() => world.commandsOf(imei).length === 2);
     // The others have to be waiting by then: one that comes after a failure asks again.
     await world.untilLookedAt(imei, requests.length + 1, [api, replica]);
     answer(outcome);
@@ -193,7 +193,7 @@ describe('requests at the same time', () => {
     const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '400' });
     const { imei, answer } = await slowDevice();
     const first = start(imei);
-    await until(() => world.commandsOf(imei).length === 1);
+    await waitFor(() => world.commandsOf(imei).length === 1);
     expect((await start(imei, '', quick)).status).toBe(504);
     answer(answered(0x9101));
     expect((await first).status).toBe(200);

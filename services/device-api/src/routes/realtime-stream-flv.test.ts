@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { verifyMediaPath } from '@fleet/service-kit';
-import { takeOverdueStreams } from '@fleet/storage';
+import { popTimedOutStreams } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
 import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
 import { answered, type Client, randomImei, World } from '../testing/world.ts';
@@ -95,7 +95,7 @@ describe('a channel that streams', () => {
     response.pause();
     let before = -1;
     // Full buffers on the way are the end of it: two looks that see the same.
-    await until(async () => {
+    await waitFor(async () => {
       const same = before === written;
       before = written;
       if (!same) await new Promise((resolve) => setTimeout(resolve, 150));
@@ -112,8 +112,8 @@ describe('a channel that streams', () => {
     expect(await firstChunk(response)).toBe('FLV');
     expect(pod.open.size).toBe(1);
     response.destroy();
-    await until(() => pod.open.size === 0);
-    await until(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 0);
+    await waitFor(() => pod.open.size === 0);
+    await waitFor(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 0);
   });
 
   it('ends for the viewer when it ends at the pod, and breaks off when the pod dies', async () => {
@@ -194,7 +194,7 @@ describe('a channel that was asked to stream', () => {
     const imei = await world.device(() => answered(0x9101));
     await start(imei);
     const watching = watch(imei, '', patient);
-    await until(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 1);
+    await waitFor(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 1);
     await world.cameraConnects(imei, 1, pod.url);
     const response = await watching;
     expect(response.statusCode).toBe(200);
@@ -208,7 +208,7 @@ describe('a channel that was asked to stream', () => {
       status: 502,
       body: { error: expect.stringContaining('has not connected') },
     });
-    expect(await takeOverdueStreams(world.redis, Date.now() + 60_000)).toContainEqual({
+    expect(await popTimedOutStreams(world.redis, Date.now() + 60_000)).toContainEqual({
       kind: 'live',
       imei,
       channel: 1,
@@ -229,7 +229,7 @@ describe('a channel that was asked to stream', () => {
     const imei = await world.device(() => new Promise(() => undefined));
     const gone = new AbortController();
     const starting = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: gone.signal });
-    await until(() => world.commandsOf(imei).length === 1);
+    await waitFor(() => world.commandsOf(imei).length === 1);
     expect((await api.get(flv(imei))).status).toBe(404);
     gone.abort();
     await expect(starting).rejects.toThrow(/aborted/);
@@ -262,6 +262,6 @@ describe('viewers of one channel', () => {
       error: expect.stringContaining('3 viewers'),
     });
     open[0]?.destroy();
-    await until(async () => (await watch(imei, '', replicas[1])).statusCode === 200);
+    await waitFor(async () => (await watch(imei, '', replicas[1])).statusCode === 200);
   });
 });

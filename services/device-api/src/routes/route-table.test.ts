@@ -129,7 +129,7 @@ describe('each route', () => {
   const methodsOf = (path: string): string[] =>
     routes
       .filter((route) => route.path === path)
-      .flatMap(({ method, answersHead }) =>
+      .flatMap(({ method, allowHead: answersHead }) =>
         method === 'get' && answersHead !== false ? ['GET', 'HEAD'] : [method.toUpperCase()],
       );
   const paths = [...new Set(routes.map(({ path }) => path))];
@@ -163,7 +163,7 @@ describe('each route', () => {
 
   it.each(routes.map((route) => [nameOf(route), route] as const))(
     '%s is limited, and says so; what waits for a device ends in 503 where the interface lists that',
-    (_name, { errors, bucket, limitMs }) => {
+    (_name, { errors, bucket, timeoutMs: limitMs }) => {
       expect(bucket).toMatch(/^(health|reads|command|stream)$/);
       expect(errors).toHaveProperty('429');
       expect(limitMs !== undefined).toBe(bucket === 'command' && 503 in errors);

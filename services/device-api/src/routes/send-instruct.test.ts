@@ -1,24 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
-  admitPartnerCommand,
-  announce,
-  askPartner,
+  authorizePartnerCommand,
   commandSent,
   commandSentSubject,
   type DeviceCommand,
   findPartnerChannel,
   type IncomingCommand,
-  levelAllows,
+  isCommandAllowed,
   type Outcome,
   type PartnerCommandLevel,
+  publish,
   queuePartnerCommand,
+  sendPartnerCommand,
   serve,
   serveUseCase,
   verifyPartner,
 } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -46,19 +46,25 @@ beforeAll(async () => {
       ? { valid: true as const, partnerId: 7, accountId: 3 }
       : { valid: false as const },
   );
-  serve(world.bus, admitPartnerCommand, options, async ({ partnerId, accountId, imei, proNo, isCritical = true }) => {
-    expect({ partnerId, accountId }).toEqual({ partnerId: 7, accountId: 3 });
-    if (foreign.has(imei)) return { isAdmitted: false };
-    if (!levelAllows(levels.get(imei) ?? 'critical', isCritical)) return { isAdmitted: false, isAboveLevel: true };
-    admitted.push({ imei, proNo });
-    return { isAdmitted: true };
-  });
+  serve(
+    world.bus,
+    authorizePartnerCommand,
+    options,
+    async ({ partnerId, accountId, imei, proNo, isCritical = true }) => {
+      expect({ partnerId, accountId }).toEqual({ partnerId: 7, accountId: 3 });
+      if (foreign.has(imei)) return { isAdmitted: false };
+      if (!isCommandAllowed(levels.get(imei) ?? 'critical', isCritical))
+        return { isAdmitted: false, isAboveLevel: true };
+      admitted.push({ imei, proNo });
+      return { isAdmitted: true };
+    },
+  );
   serveUseCase(world.bus, queuePartnerCommand, options, async ({ imei, type, params }) => {
     queued.push({ imei, type, params });
     return { commandId: 'a'.repeat(24) };
   });
   serve(world.bus, findPartnerChannel, options, async ({ imei }) => ({ hasChannel: partnerDevices.has(imei) }));
-  serve(world.bus, askPartner, options, async ({ imei, command }) => {
+  serve(world.bus, sendPartnerCommand, options, async ({ imei, command }) => {
     const carryOut = partnerDevices.get(imei);
     return carryOut === undefined ? { kind: 'noPartner' as const } : await carryOut(command);
   });
@@ -372,10 +378,10 @@ describe('POST /api/device/sendInstruct', () => {
       });
     });
     const asked = send(imei, 33_536, 'Hello', { sync: 'false' });
-    await until(() => got !== undefined);
+    await waitFor(() => got !== undefined);
     const sent = { imei, commandId: got?.commandId ?? '', messageId: 0x8300, serialNo: 1 };
-    announce(world.bus, commandSent, { ...sent, commandId: 'another' }, commandSentSubject(imei));
-    announce(world.bus, commandSent, sent, commandSentSubject(imei));
+    publish(world.bus, commandSent, { ...sent, commandId: 'another' }, commandSentSubject(imei));
+    publish(world.bus, commandSent, sent, commandSentSubject(imei));
     expect(await asked).toMatchObject({ status: 200, body: { code: 0, data: { result: 'success' } } });
     finish?.(answered(0x8300, 1));
     // What is known before is told: nobody has to be written to.

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import {
-  admitPartnerCommand,
+  authorizePartnerCommand,
   BusError,
-  call,
   callUseCase,
   commandSent,
   commandSentSubject,
-  listenFor,
   partnerCodes,
   queuePartnerCommand,
+  request,
+  subscribe,
 } from '@fleet/bus';
 import { AppError, defineRoute, Reply, type RequestContext } from '@fleet/service-kit';
 import { Type } from 'typebox';
@@ -70,8 +70,8 @@ export const sendInstruct = (deps: Deps, limits: RateLimits) => {
     description:
       'A form, or JSON with the same names. What the device did stands in `code`, with HTTP status 200; a device that is not the partner’s is offline. Only where PARTNER_COMMAND_ENABLED is set.',
     tags: ['Partner commands'],
-    secured: false,
-    limitMs: deps.config.REQUEST_LIMIT_MS,
+    isSecured: false,
+    timeoutMs: deps.config.REQUEST_LIMIT_MS,
     bodyTypes: ['application/x-www-form-urlencoded', 'application/json'],
     readBody: readInstructionBody,
     body: instructionBody,
@@ -120,7 +120,7 @@ async function carryOut(
   const options = { timeoutMs: platformLimitMs, correlationId: context.requestId };
   const { isCritical = false } = ready;
   const wanted = { ...who, proNo: instruction.proNo, isCritical };
-  const admission = await orUnavailable(call(deps.bus, admitPartnerCommand, wanted, options));
+  const admission = await orUnavailable(request(deps.bus, authorizePartnerCommand, wanted, options));
   if (admission.isAboveLevel === true) throw aboveCommandLevel();
   if (!admission.isAdmitted) throw notConnected();
   const admitted = { ...commanded, mayBeCritical: isCritical };
@@ -163,7 +163,7 @@ function commandContext(
   return {
     correlationId: context.requestId,
     log: context.log,
-    command: { id: randomBytes(16).toString('hex'), isRepeated: false },
+    command: { id: randomBytes(16).toString('hex'), isRetry: false },
     deadlineAtMs: context.receivedAtMs + Math.min(timeoutMs, config.DEVICE_REPLY_TIMEOUT_MS),
   };
 }
@@ -182,7 +182,7 @@ async function writeOnly(
     const onSent = ({ commandId }: { commandId: string }): void => {
       if (commandId === context.command?.id) resolve(answerOfResult({ result: 'success' }, instruction));
     };
-    listener = listenFor(bus, commandSent, onError, onSent, commandSentSubject(imei));
+    listener = subscribe(bus, commandSent, onError, onSent, commandSentSubject(imei));
   });
   const ended = ready.run(context).then((result) => answerOfResult(result, instruction));
   ended.catch((error: unknown) => context.log.debug({ err: error }, 'a command that nobody waits for has failed'));

@@ -1,7 +1,7 @@
 import { uploadSubject } from '@fleet/bus';
 import type { UploadStatus } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Camera, control, refusing, UploadWorld, uploading, uploadPath } from '../testing/upload-world.ts';
 
 // Real servers on a machine that may be busy.
@@ -83,7 +83,7 @@ describe('an action that fits', () => {
     expect(body).toMatchObject({ status: 'cancelled', filesize: 0 });
     expect(body).not.toHaveProperty('filename');
     expect(uploads.removed).toContain(id);
-    await until(() => uploads.revoked.includes(id));
+    await waitFor(() => uploads.revoked.includes(id));
     expect(await uploads.record(id)).toMatchObject({ credential: null, files: [], server: null });
   });
 
@@ -222,7 +222,7 @@ describe('an upload whose 0x9206 is not answered yet, though its first bytes hav
     const camera = await uploads.camera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
-    await until(() => camera.requests === 1);
+    await waitFor(() => camera.requests === 1);
     const [record] = await uploads.recordsOf(camera.imei);
     const id = record?._id ?? '';
     await uploads.records.transition(id, ['reserved'], 'uploading', bytesOf);
@@ -257,7 +257,7 @@ describe('a camera that is busy with another upload', () => {
     const id = await uploadIn('paused', camera);
     const release = camera.hold();
     const resuming = control(api, id, resume);
-    await until(() => camera.actions.length === 1);
+    await waitFor(() => camera.actions.length === 1);
     expect(await replica.get(uploadPath(camera.imei, { clip: 2 }))).toMatchObject(error(409));
     release();
     expect(await resuming).toMatchObject(ok('uploading'));
@@ -282,7 +282,7 @@ describe('commands at once', () => {
       const commandsBefore = status === 'paused' ? 2 : 1;
       const release = camera.hold();
       const first = control(api, id, one);
-      await until(() => camera.actions.length === 1);
+      await waitFor(() => camera.actions.length === 1);
       const second = control(replica, id, two);
       await uploads.letIn(camera.imei, commandsBefore + 2);
       release();
@@ -300,7 +300,7 @@ describe('commands at once', () => {
     const requests = Array.from({ length: 12 }, (_, index) =>
       control(index % 2 === 0 ? api : replica, id, index % 3 === 0 ? cancel : pause),
     );
-    await until(() => camera.actions.length === 1);
+    await waitFor(() => camera.actions.length === 1);
     release();
     const answers = await Promise.all(requests);
     // Whoever came after the winner had ended has seen the new status, and may have done what fits that: a cancel of the paused.
@@ -316,7 +316,7 @@ describe('commands at once', () => {
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
     const first = control(api, id, pause);
-    await until(() => camera.actions.length === 1);
+    await waitFor(() => camera.actions.length === 1);
     const second = control(replica, id, cancel);
     await uploads.letIn(camera.imei, 3);
     release(refusing(1));
@@ -330,7 +330,7 @@ describe('commands at once', () => {
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
     const first = control(api, id, pause);
-    await until(() => camera.actions.length === 1);
+    await waitFor(() => camera.actions.length === 1);
     expect(await control(quick, id, cancel)).toMatchObject(error(504));
     release();
     expect(await first).toMatchObject(ok('paused'));
@@ -350,7 +350,7 @@ describe('an upload that ends while the camera is told', () => {
       const id = await uploadIn(from, camera);
       const release = camera.hold();
       const controlling = control(api, id, action);
-      await until(() => camera.actions.length === 1);
+      await waitFor(() => camera.actions.length === 1);
       await uploads.records.transition(id, [from], ended, bytesOf);
       release(answer);
       expect(await controlling).toMatchObject(error(409, ended));

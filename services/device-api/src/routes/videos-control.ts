@@ -10,7 +10,7 @@ const { 503: _late, ...errors } = commandErrors as Record<number, string>;
 
 export const videosControl = (deps: Deps) =>
   defineRoute({
-    answersHead: false,
+    allowHead: false,
     method: 'get',
     path: '/videos/control',
     operationId: 'controlUpload',

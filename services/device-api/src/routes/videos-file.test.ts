@@ -1,9 +1,9 @@
 import { createServer, get as httpGet, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { clipSource, serveUseCase } from '@fleet/bus';
+import { locateClip, serveUseCase } from '@fleet/bus';
 import { verifyClipPath } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { configSchema } from '../config.ts';
 import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
 import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   id = await completed();
 });
 beforeEach(async () => {
-  source = serveUseCase(uploads.world.bus, clipSource(ftpPod), { queue: 'q', onError: () => undefined }, async () => ({
+  source = serveUseCase(uploads.world.bus, locateClip(ftpPod), { queue: 'q', onError: () => undefined }, async () => ({
     httpUrl: podUrl,
   }));
   await uploads.world.bus.nc.flush();
@@ -170,7 +170,7 @@ describe('GET /videos/file', () => {
       async (pod) => {
         const any = serveUseCase(
           uploads.world.bus,
-          clipSource('any'),
+          locateClip('any'),
           { queue: 'q', onError: () => undefined },
           async () => ({
             httpUrl: pod.url,
@@ -215,7 +215,7 @@ describe('GET /videos/file', () => {
         await new Promise((resolve) => response.once('readable', resolve));
         expect(pod.open.size).toBe(1);
         response.destroy();
-        await until(() => pod.open.size === 0);
+        await waitFor(() => pod.open.size === 0);
         expect(written).toBeLessThan(200);
       },
     );

@@ -24,7 +24,7 @@ export const videosFile = (deps: Deps) =>
       ),
     }),
     contentType: ['video/*', 'application/octet-stream'],
-    otherSuccesses: { 206: 'The part that the Range header asks for; Content-Range says which.' },
+    extraSuccesses: { 206: 'The part that the Range header asks for; Content-Range says which.' },
     errors: {
       ...uploadReadErrors,
       404: 'There is no upload with this video_id, or its files are gone.',

@@ -1,6 +1,6 @@
 import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ftpServer, refusing, UploadWorld, uploading, uploadPath } from '../testing/upload-world.ts';
 import { randomImei } from '../testing/world.ts';
 
@@ -218,7 +218,7 @@ describe('requests at once', () => {
     const requests = [1, 2, 3, 4].map((channel) =>
       (channel % 2 === 0 ? api : replica).get(uploadPath(camera.imei, { channel })),
     );
-    await until(() => camera.requests === 1);
+    await waitFor(() => camera.requests === 1);
     const refused = await Promise.race(requests);
     expect(refused).toMatchObject(error(409, 'another clip'));
     await uploads.letIn(camera.imei, 4);
@@ -248,7 +248,7 @@ describe('a camera that does not take the clip', () => {
     expect(await api.get(uploadPath(camera.imei))).toMatchObject(error(status));
     expect(await uploads.recordsOf(camera.imei)).toEqual([]);
     expect((await api.get(`/videos/list?imei=${camera.imei}`)).body).toEqual({ total: 0, videos: [] });
-    await until(() => uploads.revoked.some((id) => camera.frames[0] && `u${id}` === usernameOf(camera.frames[0])));
+    await waitFor(() => uploads.revoked.some((id) => camera.frames[0] && `u${id}` === usernameOf(camera.frames[0])));
     camera.answer = () => undefined;
     expect(await api.get(uploadPath(camera.imei, { channel: 2 }))).toMatchObject({ status: 200 });
     expect(camera.requests).toBe(2);
@@ -262,7 +262,7 @@ describe('a camera that does not take the clip', () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
-    await until(() => camera.requests === 1);
+    await waitFor(() => camera.requests === 1);
     const [record] = await uploads.recordsOf(camera.imei);
     expect(record?.status).toBe('reserved');
     expect((await api.get(`/videos/list?imei=${camera.imei}`)).body).toEqual({ total: 0, videos: [] });
@@ -290,7 +290,7 @@ describe('a camera whose first bytes come before its answer', () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
-    await until(() => camera.requests === 1);
+    await waitFor(() => camera.requests === 1);
     const id = await bytesCome(camera.imei);
     release();
     expect(await request).toMatchObject({ status: 200, body: { result: 'success', video_id: id } });
@@ -301,7 +301,7 @@ describe('a camera whose first bytes come before its answer', () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
-    await until(() => camera.requests === 1);
+    await waitFor(() => camera.requests === 1);
     const id = await bytesCome(camera.imei);
     release(() => ({ kind: 'timedOut' }));
     expect(await request).toMatchObject({ status: 200, body: { result: 'success', video_id: id } });
@@ -316,7 +316,7 @@ describe('a reservation of a process that died', () => {
     const dead = await uploads.service();
     camera.hold();
     void dead.get(uploadPath(camera.imei)).catch(() => undefined);
-    await until(() => camera.requests === 1);
+    await waitFor(() => camera.requests === 1);
     const [left] = await uploads.recordsOf(camera.imei);
     camera.answer = () => undefined;
     const request = api.get(uploadPath(camera.imei));
@@ -333,7 +333,7 @@ describe('a reservation of a process that died', () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const first = api.get(uploadPath(camera.imei));
-    await until(() => camera.requests === 1);
+    await waitFor(() => camera.requests === 1);
     expect(await quick.get(uploadPath(camera.imei))).toMatchObject(error(504));
     release();
     expect((await first).status).toBe(200);

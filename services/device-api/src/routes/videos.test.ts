@@ -1,6 +1,6 @@
 import type { UploadStatus } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Camera, control, remove, UploadWorld, uploading, uploadPath } from '../testing/upload-world.ts';
 import { randomImei } from '../testing/world.ts';
 
@@ -109,7 +109,7 @@ describe('DELETE /videos', () => {
       expect(await remove(api, id)).toMatchObject({ status: 200, body });
       expect(body).toMatchObject({ status, filesize: 7, filename: 'a.mp4' });
       expect(uploads.removed).toContain(id);
-      await until(() => uploads.revoked.includes(id));
+      await waitFor(() => uploads.revoked.includes(id));
       expect(await uploads.records.find(id)).toBeNull();
       expect(await remove(api, id)).toMatchObject(error(404));
       expect((await api.get(`/videos?video_id=${id}`)).status).toBe(404);

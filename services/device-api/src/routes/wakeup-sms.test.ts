@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
-import { claimDevice, keepGatewayAlive } from '@fleet/storage';
+import { claimDevice, heartbeatGateway } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { answered, randomImei, World } from '../testing/world.ts';
 
 // Real servers on a machine that may be busy.
@@ -64,7 +64,7 @@ describe('a device that is not connected', () => {
     });
     const imei = randomImei();
     const request = api.get(`/wakeup?imei=00000000${imei}`, { headers: { 'x-request-id': 'caller-1' } });
-    await until(() => sent.length === 1);
+    await waitFor(() => sent.length === 1);
     expect(sent[0]?.body).toEqual({ to: `+86${imei}`, text: '<WAKE>' });
     expect(sent[0]?.headers).toMatchObject({
       authorization: 'Bearer secret-token',
@@ -87,7 +87,7 @@ describe('a device that is not connected', () => {
     };
     const requests = Array.from({ length: 20 }, (_unused, at) => replicas[at % 2]?.get(`/wakeup?imei=${imei}`));
     requests.push(replicas[1]?.video.get(`/${imei.padStart(12, '0')}/wakeup`));
-    await until(() => go !== undefined);
+    await waitFor(() => go !== undefined);
     go?.();
     await world.device(() => answered(0x8204), imei);
     for (const reply of await Promise.all(requests)) expect(reply).toMatchObject(awake);
@@ -112,7 +112,7 @@ describe('a device that is not connected', () => {
   it('is 503 when the service stops meanwhile', async () => {
     const api = await withProvider({ STOP_GRACE_MS: '200' });
     const request = api.get(`/wakeup?imei=${randomImei()}`);
-    await until(() => sent.length === 1);
+    await waitFor(() => sent.length === 1);
     await api.stop();
     expect(await request).toMatchObject({ status: 503, body: { status: 503 } });
   });
@@ -136,7 +136,7 @@ describe('a connected device', () => {
         }),
     );
     const request = api.get(`/wakeup?imei=${imei}`);
-    await until(() => sent.length === 1);
+    await waitFor(() => sent.length === 1);
     wake?.(answered(0x8204));
     expect(await request).toMatchObject(awake);
     expect(world.commandsOf(imei)).toHaveLength(1);
@@ -158,7 +158,7 @@ describe('a connected device', () => {
       return asked === 1 ? never() : answered(0x8201);
     });
     const request = api.get(`/wakeup?imei=${imei}`);
-    await until(() => asked === 1);
+    await waitFor(() => asked === 1);
     // It is looked for every second: the other gateway has to be another one than at the first look.
     let pods = 0;
     const moves = setInterval(() => {
@@ -171,7 +171,7 @@ describe('a connected device', () => {
   });
 
   const moveTo = async (imei: string, podId: string): Promise<void> => {
-    await keepGatewayAlive(world.redis, podId);
+    await heartbeatGateway(world.redis, podId);
     await claimDevice(world.redis, imei, {
       sessionId: `${imei}-${podId}`,
       podId,
@@ -199,7 +199,7 @@ describe('a provider that does not take the message', () => {
     expect(sent).toHaveLength(1);
     answer = taken;
     const request = api.get(`/wakeup?imei=${imei}`);
-    await until(() => sent.length === 2);
+    await waitFor(() => sent.length === 2);
     await world.device(() => answered(0x8204), imei);
     expect(await request).toMatchObject(awake);
   });
@@ -228,10 +228,10 @@ describe('a provider that does not take the message', () => {
       first = response;
     };
     const requests = [api.get(`/wakeup?imei=${imei}`), api.get(`/wakeup?imei=${imei}`)];
-    await until(() => first !== undefined);
+    await waitFor(() => first !== undefined);
     answer = taken;
     first?.writeHead(500).end();
-    await until(() => sent.length === 2);
+    await waitFor(() => sent.length === 2);
     await world.device(() => answered(0x8204), imei);
     const statuses = (await Promise.all(requests)).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 404]);
@@ -246,11 +246,13 @@ describe('where keys are asked for', () => {
       const known = randomImei();
       other.offsets.set(known, '+08:00');
       const wake = (imei: string) => callUseCase(other.bus, deviceApi.wakeUp, { imei }, { timeoutMs: 20_000 });
-      await until(async () => (await wake(randomImei()).catch((error: { code?: string }) => error.code)) !== undefined);
+      await waitFor(
+        async () => (await wake(randomImei()).catch((error: { code?: string }) => error.code)) !== undefined,
+      );
       await expect(wake(randomImei())).rejects.toMatchObject({ code: 'device_not_connected' });
       expect(sent).toEqual([]);
       const request = wake(known);
-      await until(() => sent.length === 1);
+      await waitFor(() => sent.length === 1);
       await other.device(() => answered(0x8204), known);
       expect(await request).toEqual({ result: 'success' });
       expect(sent[0]?.body.to).toBe(known);

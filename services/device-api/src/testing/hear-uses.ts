@@ -1,4 +1,4 @@
-import { type Bus, type DeviceUse, deviceUsed, listenFor } from '@fleet/bus';
+import { type Bus, type DeviceAccessEvent, deviceAccessed, subscribe } from '@fleet/bus';
 import { expect } from '@jest/globals';
 
 /** What every use has, whichever it is. */
@@ -9,11 +9,11 @@ export const anyUse = {
 };
 
 /** Hears what is told to the audit log from now on, each use once: what JetStream is slow to confirm is sent again. */
-export function hearUses(bus: Bus): { readonly told: DeviceUse[]; stop(): void } {
+export function hearUses(bus: Bus): { readonly told: DeviceAccessEvent[]; stop(): void } {
   const sinceMs = Date.now();
-  const told: DeviceUse[] = [];
-  const hear = (use: DeviceUse): void => {
+  const told: DeviceAccessEvent[] = [];
+  const hear = (use: DeviceAccessEvent): void => {
     if (use.atMs >= sinceMs && !told.some(({ id }) => id === use.id)) told.push(use);
   };
-  return { told, ...listenFor(bus, deviceUsed, () => undefined, hear) };
+  return { told, ...subscribe(bus, deviceAccessed, () => undefined, hear) };
 }

@@ -3,14 +3,14 @@ import {
   type DeviceCommand,
   ensureStreams,
   grantUpload,
-  listenFor,
   type Outcome,
   removeUploadFiles,
   serveUseCase,
+  subscribe,
   uploadRevoked,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import { type Database, newReservation, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { createReservation, type Database, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Client, slowBucket, World } from './world.ts';
 
@@ -70,7 +70,7 @@ export const refusing = (result: number) => (command: DeviceCommand) => said(com
 /** device-api with a database of its own, a stand-in for upload-ftp on the real bus, and cameras. */
 export class UploadWorld {
   readonly world: World;
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly databaseUrl: string;
   /** Ids of the uploads whose files were removed. */
   readonly removed: string[] = [];
@@ -86,7 +86,7 @@ export class UploadWorld {
     this.world = world;
     this.#database = database;
     this.databaseUrl = databaseUrl;
-    this.records = new UploadRecords(database);
+    this.records = new UploadRepository(database);
   }
 
   static async open(options: { platform?: boolean } = {}): Promise<UploadWorld> {
@@ -117,7 +117,7 @@ export class UploadWorld {
       this.removed.push(uploadId);
       return {};
     });
-    listenFor(
+    subscribe(
       this.world.bus,
       uploadRevoked,
       () => undefined,
@@ -168,14 +168,14 @@ export class UploadWorld {
   async leaveReservation(imei: string, channel: number, startMs: number): Promise<void> {
     const times = { startMs, endMs: startMs + 3_600_000 };
     const clip = { imei, channel, ...times, mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' };
-    const record = newReservation(clip, {
+    const record = createReservation(clip, {
       shownImei: imei,
       askedImei: imei,
       cameraUtcOffset: '+08:00',
       reservedUntilMs: 1,
       mobileNetwork: true,
     });
-    if (await this.records.reserve(record)) await this.records.takeCamera(imei, record._id, 1);
+    if (await this.records.reserve(record)) await this.records.lockCamera(imei, record._id, 1);
   }
 
   /** Removes every record of a device: the embedded database looks at all of them for each clip. */

@@ -5,15 +5,15 @@ import {
   ensureStreams,
   findDevice,
   type IncomingCommand,
-  mediaStreamOn,
   type Outcome,
   openBus,
+  queryStream,
   serve,
   servePing,
 } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { claimDevice, claimStream, keepGatewayAlive, openRedis, type Redis, releaseStream } from '@fleet/storage';
-import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { claimDevice, claimStream, connectRedis, heartbeatGateway, type Redis, releaseStream } from '@fleet/storage';
+import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
 import { create, type DeviceApiService } from '../service.ts';
 
@@ -75,7 +75,10 @@ export class World {
     const nats = await (await ServerProcess.nats()).start();
     const redisServer = await (await ServerProcess.redis()).start();
     const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'test', log: silent });
-    const redis = await openRedis(`redis://127.0.0.1:${redisServer.port}`, { name: 'test', onError: () => undefined });
+    const redis = await connectRedis(`redis://127.0.0.1:${redisServer.port}`, {
+      name: 'test',
+      onError: () => undefined,
+    });
     await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
     if (media) servePing(bus, 'jt1078-media', { onError: () => undefined });
     const world = new World(nats, redisServer, bus, redis);
@@ -118,11 +121,11 @@ export class World {
   /** Connects a device whose commands are answered by the handler; it has a number of its own unless one is given. */
   async device(handler: Handler, imei: string = randomImei()): Promise<string> {
     this.#handlers.set(imei, handler);
-    this.#gateway.open(imei);
-    await keepGatewayAlive(this.redis, podId);
+    this.#gateway.subscribe(imei);
+    await heartbeatGateway(this.redis, podId);
     // As a gateway does: it would be taken for dead after ten seconds.
     this.#beating ??= setInterval(() => {
-      keepGatewayAlive(this.redis, podId).catch(() => undefined);
+      heartbeatGateway(this.redis, podId).catch(() => undefined);
     }, 2_000);
     await claimDevice(this.redis, imei, {
       sessionId: imei,
@@ -152,7 +155,7 @@ export class World {
   ): Promise<{ leave(): Promise<unknown> }> {
     const id = { kind, imei, channel };
     if (!this.#mediaPods.has(pod)) {
-      serve(this.bus, mediaStreamOn(pod), { queue: pod, onError: () => undefined }, async () => ({ isRunning: true }));
+      serve(this.bus, queryStream(pod), { queue: pod, onError: () => undefined }, async () => ({ isRunning: true }));
       this.#mediaPods.add(pod);
     }
     const claimed = await claimStream(this.redis, id, { podId: pod, url }, { acceptUnsolicited: true });
@@ -169,7 +172,7 @@ export class World {
   async untilLetIn(imei: string, commands: number): Promise<void> {
     // Without an answer of Redis a process counts for itself, after two seconds.
     const limitAtMs = performance.now() + 10_000;
-    await until(async () => performance.now() > limitAtMs || (await this.commandsLetIn(imei)) >= commands);
+    await waitFor(async () => performance.now() > limitAtMs || (await this.commandsLetIn(imei)) >= commands);
   }
 
   /** The same, until they have had the time to look at the device's streams too. */

@@ -1,4 +1,4 @@
-import { announce, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import { publish, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import { isExternalUpload } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
@@ -10,7 +10,7 @@ export async function announceUpload(deps: Pick<Deps, 'bus'>, upload: VisibleUpl
   const { imei, channel } = upload.clip;
   const external = isExternalUpload(upload) ? { external: true } : {};
   const body = { uploadId, imei, channel, status, filesize, filename, atMs, ...external };
-  if (!isFinal(status)) return announce(deps.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
+  if (!isFinal(status)) return publish(deps.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
   const subject = uploadSubject(uploadId, 'closed');
   try {
     await deps.bus.js.publish(subject, JSON.stringify(body), { msgID: `${subject}:${status}`, timeout: 2_000 });
@@ -21,4 +21,4 @@ export async function announceUpload(deps: Pick<Deps, 'bus'>, upload: VisibleUpl
 
 /** Has the FTP sessions of an upload closed. */
 export const revokeUpload = (deps: Pick<Deps, 'bus'>, uploadId: string): void =>
-  announce(deps.bus, uploadRevoked, { uploadId });
+  publish(deps.bus, uploadRevoked, { uploadId });

@@ -13,7 +13,7 @@ const context = (mayBeCritical?: boolean): CommandContext => ({
 function askedDevices(): { deps: AskDeps; imeis: string[] } {
   const imeis: string[] = [];
   const asker = {
-    ask: async ({ imei }: { imei: string }) => {
+    send: async ({ imei }: { imei: string }) => {
       imeis.push(imei);
       return { kind: 'timedOut' } as const;
     },

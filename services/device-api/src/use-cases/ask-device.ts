@@ -1,11 +1,11 @@
 import {
-  askPartner,
   BusError,
-  call,
   type DeviceCommand,
   findPartnerChannel,
   isCriticalCommand,
   type Outcome,
+  request,
+  sendPartnerCommand,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { isDeviceExpected } from '@fleet/storage';
@@ -44,11 +44,11 @@ async function askSession(
 ): Promise<Outcome> {
   const timeoutMs = Math.round(context.deadlineAtMs - performance.now());
   if (timeoutMs <= 0) return { kind: 'timedOut' };
-  const outcome = await deps.asker.ask({
+  const outcome = await deps.asker.send({
     imei,
     command,
     correlationId: context.correlationId,
-    name: context.command,
+    identity: context.command,
     timeoutMs,
     isClaimed: (claimed) =>
       within(stateLimitMs, isDeviceExpected(deps.redis, claimed, deps.config.DEVICE_RETURN_WAIT_MS)),
@@ -66,10 +66,10 @@ async function askPartnerOf(
   let isAsked = false;
   try {
     const look = { timeoutMs: Math.max(1, Math.min(lookLimitMs, leftMs())), correlationId };
-    if (!(await call(bus, findPartnerChannel, { imei }, look)).hasChannel) return { kind: 'notConnected' };
+    if (!(await request(bus, findPartnerChannel, { imei }, look)).hasChannel) return { kind: 'notConnected' };
     isAsked = true;
     const wait = { timeoutMs: Math.max(1, leftMs()), correlationId };
-    const outcome = await call(bus, askPartner, { imei, command }, wait);
+    const outcome = await request(bus, sendPartnerCommand, { imei, command }, wait);
     return outcome.kind === 'noPartner' ? { kind: 'notConnected' } : outcome;
   } catch (error) {
     if (!(error instanceof BusError)) throw error;

@@ -1,4 +1,4 @@
-import { type Bus, BusError, call, findDevice } from '@fleet/bus';
+import { type Bus, BusError, findDevice, request } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { UtcOffset } from '../domain/camera-time.ts';
 
@@ -39,7 +39,7 @@ export class CameraClocks {
     const nowMs = performance.now();
     try {
       const options = { timeoutMs: findLimitMs, correlationId: context.correlationId };
-      const { cameraUtcOffset, accountId } = await call(this.#bus, findDevice, { imei }, options);
+      const { cameraUtcOffset, accountId } = await request(this.#bus, findDevice, { imei }, options);
       this.#keep(imei, cameraUtcOffset, nowMs);
       return { offset: cameraUtcOffset, accountId };
     } catch (cause) {

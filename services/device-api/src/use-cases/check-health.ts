@@ -1,5 +1,5 @@
 import { pingService } from '@fleet/bus';
-import { readDevice, readStream, redisAnswers } from '@fleet/storage';
+import { pingRedis, readDevice, readStream } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { within } from '../domain/within.ts';
 
@@ -22,7 +22,7 @@ export async function checkComponents(deps: Pick<Deps, 'bus' | 'database' | 'red
   const ping = (service: string): Promise<boolean> =>
     bus.isUp() ? pingService(bus, service, limitMs) : Promise.resolve(false);
   const [stateStore, messageBroker, database, uploadServer, jt808Server, jt1078Server] = await Promise.all([
-    redisAnswers(deps.redis, limitMs),
+    pingRedis(deps.redis, limitMs),
     bus.isUp() && holds(bus.nc.flush().then(() => true)),
     deps.database.ping(limitMs),
     ping('upload-ftp'),

@@ -40,7 +40,7 @@ export async function controlUpload(
   const { commandSerialNo } = await begin(deps, seen, token, context);
   try {
     const { imei } = seen.clip;
-    if (action === uploadAction.resume && !(await deps.uploads.takeCamera(imei, uploadId, untilMs(context))))
+    if (action === uploadAction.resume && !(await deps.uploads.lockCamera(imei, uploadId, untilMs(context))))
       throw cameraBusy();
     // A resume that fails leaves its lock behind: the record says that nobody has the camera.
     const after = await command(deps, seen, { action, target, commandSerialNo }, context);
@@ -119,7 +119,7 @@ async function returnCamera(
   context: CommandContext,
 ): Promise<void> {
   try {
-    await deps.uploads.returnCamera(clip.imei, uploadId);
+    await deps.uploads.unlockCamera(clip.imei, uploadId);
   } catch (error) {
     // The next who wants the camera finds out by the record that nobody has it.
     context.log.warn({ err: error, uploadId }, 'a camera could not be given back');

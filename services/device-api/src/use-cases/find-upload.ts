@@ -13,5 +13,5 @@ export async function listUploads(
   deps: Pick<Deps, 'uploads'>,
   wanted: { readonly imei: string; readonly channel?: number | undefined },
 ): Promise<VisibleUpload[]> {
-  return (await deps.uploads.listOf(wanted.imei, wanted.channel)).filter(isVisible);
+  return (await deps.uploads.listByDevice(wanted.imei, wanted.channel)).filter(isVisible);
 }

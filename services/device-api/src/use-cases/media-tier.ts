@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Bus, BusError, call, mediaStreamOn, pingService } from '@fleet/bus';
+import { type Bus, BusError, pingService, queryStream, request } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
 
@@ -16,7 +16,7 @@ export async function isRunning(bus: Bus, id: StreamId, claim: StreamClaim): Pro
   const until = performance.now() + silenceLimitMs;
   for (;;) {
     try {
-      return (await call(bus, mediaStreamOn(claim.podId), id, { timeoutMs: answerLimitMs })).isRunning;
+      return (await request(bus, queryStream(claim.podId), id, { timeoutMs: answerLimitMs })).isRunning;
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
       // Whoever can not be asked says nothing against the stream.

@@ -1,8 +1,8 @@
-import { BusError, callUseCase, clipSource } from '@fleet/bus';
+import { BusError, callUseCase, locateClip } from '@fleet/bus';
 import {
   AppError,
   type ClipFormat,
-  pipeUpstream,
+  proxyUpstream,
   type RequestContext,
   signClipPath,
   upstreamUnreachable,
@@ -34,13 +34,13 @@ export async function pipeClip(
   const baseUrl = await locate(deps, upload.server.podId, context);
   const url = signClipPath(deps.config.CLIPS_SIGNING_SECRET, { ...wanted, baseUrl, lifetimeMs: urlLifetimeMs });
   const timeoutMs = Math.max(1, deps.config.REQUEST_LIMIT_MS - (performance.now() - context.receivedAtMs));
-  await pipeUpstream({ url, what, timeoutMs, stopped: deps.stopped }, context);
+  await proxyUpstream({ url, resourceName: what, timeoutMs, stopSignal: deps.stopped }, context);
 }
 
 async function locate(deps: ClipDeps, podId: string, context: RequestContext): Promise<string> {
   try {
     const options = { timeoutMs: findLimitMs, correlationId: context.requestId };
-    return (await callUseCase(deps.bus, clipSource(podId), {}, options)).httpUrl;
+    return (await callUseCase(deps.bus, locateClip(podId), {}, options)).httpUrl;
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
     throw upstreamUnreachable(what, cause);

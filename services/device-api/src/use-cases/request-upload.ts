@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BusError, callUseCase, type DeviceCommandOf, grantUpload, type Outcome } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import { type Clip, clipKey, newReservation, readDevice, type UploadRecord, type UploadStatus } from '@fleet/storage';
+import {
+  type Clip,
+  clipKey,
+  createReservation,
+  readDevice,
+  type UploadRecord,
+  type UploadStatus,
+} from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import { type CameraSpan, cameraSpan, type UtcOffset } from '../domain/camera-time.ts';
 import { checkAllowed } from '../domain/media-address.ts';
@@ -116,7 +123,7 @@ async function reservationOf(
   clip: Clip,
   { offset, accountId }: { readonly offset: UtcOffset; readonly accountId: number | null },
 ): Promise<UploadRecord> {
-  return newReservation(clip, {
+  return createReservation(clip, {
     shownImei: await numberAsSent(deps, wanted),
     askedImei: wanted.askedImei,
     cameraUtcOffset: offset,
@@ -146,7 +153,7 @@ async function lead(
 ): Promise<UploadAnswer> {
   const { _id: uploadId, clip, reservedUntilMs } = reservation;
   try {
-    if (!(await stored(deps.uploads.takeCamera(clip.imei, uploadId, reservedUntilMs)))) throw cameraBusy();
+    if (!(await stored(deps.uploads.lockCamera(clip.imei, uploadId, reservedUntilMs)))) throw cameraBusy();
     const command = await commandFor(deps, uploadId, wanted, span, context);
     const outcome = await askDevice(deps, clip.imei, command, context);
     const upload = await accept(deps, uploadId, commandSerialNoOf(outcome), context);
@@ -216,7 +223,7 @@ async function giveUp(
       const upload = await deps.uploads.find(uploadId);
       if (upload !== null && isVisible(upload)) return answer(upload, 'success');
     }
-    await deps.uploads.returnCamera(clip.imei, uploadId);
+    await deps.uploads.unlockCamera(clip.imei, uploadId);
     revokeUpload(deps, uploadId);
   } catch (cause) {
     // It expires by itself.
@@ -251,7 +258,7 @@ async function answerOfOther(
     if (known?.status === 'reserved') {
       if (known.reservedUntilMs >= Date.now()) continue;
       if (await stored(deps.uploads.remove(other._id, ['reserved'])))
-        await stored(deps.uploads.returnCamera(other.clip.imei, other._id));
+        await stored(deps.uploads.unlockCamera(other.clip.imei, other._id));
       return undefined;
     }
     const outcome = await outcomeOf(deps, other._id, context);

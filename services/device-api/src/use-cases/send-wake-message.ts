@@ -1,4 +1,4 @@
-import { call, findDevice } from '@fleet/bus';
+import { findDevice, request } from '@fleet/bus';
 import type { CommandContext, Deps } from '../deps.ts';
 import { within } from '../domain/within.ts';
 import { claimWakeMessage, dropWakeMessage, keepWakeMessage } from '../store/wake-messages.ts';
@@ -47,7 +47,7 @@ export async function sendWakeMessage(
 async function mayBeSent({ bus, config }: MessageDeps, imei: string, context: CommandContext): Promise<boolean> {
   if (config.DEVICE_API_AUTH === 'off') return true;
   const options = { timeoutMs: findLimitMs, correlationId: context.correlationId };
-  return (await call(bus, findDevice, { imei }, options)).known;
+  return (await request(bus, findDevice, { imei }, options)).known;
 }
 
 async function letOthersTry({ redis }: MessageDeps, imei: string, context: CommandContext): Promise<void> {

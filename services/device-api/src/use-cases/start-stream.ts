@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { announce, type DeviceCommand, notStreaming, type Outcome, streamChanged } from '@fleet/bus';
+import { type DeviceCommand, type Outcome, publish, streamChanged, streamStatusEvent } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import {
   acknowledgeStream,
+  cancelStreamRequest,
   countStreamingChannels,
-  dropStreamRequest,
-  keepStreamRequest,
   readStream,
   releaseStream,
+  renewStreamRequest,
   reserveStream,
   type StreamId,
   type StreamRequest,
@@ -66,7 +66,7 @@ export async function startStream(
       if (await isRunning(deps.bus, id, reserved.claim)) return alreadyStreaming;
       const isReleased = await state(releaseStream(redis, id, reserved.claim.generation));
       // Whoever had it has died without a word.
-      if (isReleased && id.kind === 'live') announce(deps.bus, streamChanged, notStreaming(id, 'stopped'));
+      if (isReleased && id.kind === 'live') publish(deps.bus, streamChanged, streamStatusEvent(id, 'stopped'));
       continue;
     }
     if (reserved.state === 'reserved') return (await ask(deps, start, request, context)) ?? alreadyStreaming;
@@ -109,8 +109,8 @@ async function ask(
     // False when the camera was faster than its answer and has connected: the stream runs, nothing is left to do.
     const isExpected = isAccepted(outcome) && (await state(acknowledgeStream(redis, id, request.requestId)));
     if (isExpected && id.kind === 'live' && !request.isForeign)
-      announce(deps.bus, streamChanged, {
-        ...notStreaming(id, 'starting', request.streamType),
+      publish(deps.bus, streamChanged, {
+        ...streamStatusEvent(id, 'starting', request.streamType),
         startId: request.requestId,
       });
   } finally {
@@ -129,7 +129,7 @@ async function askRenewing(
   context: CommandContext,
 ): Promise<Outcome> {
   const renewal = setInterval(() => {
-    keepStreamRequest(deps.redis, id, request.requestId).catch((error: unknown) =>
+    renewStreamRequest(deps.redis, id, request.requestId).catch((error: unknown) =>
       context.log.warn({ err: error }, 'a stream request could not be renewed'),
     );
   }, renewEveryMs);
@@ -151,7 +151,7 @@ async function forget(
 ): Promise<void> {
   try {
     if (outcome !== undefined) await within(stateLimitMs, keepStreamOutcome(redis, requestId, outcome));
-    await within(stateLimitMs, dropStreamRequest(redis, id, requestId));
+    await within(stateLimitMs, cancelStreamRequest(redis, id, requestId));
   } catch (error) {
     // It expires by itself.
     context.log.warn({ err: error }, 'a stream request could not be taken back');

@@ -1,5 +1,5 @@
-import { announce, mediaControl, mediaControlSubject, notStreaming, streamChanged } from '@fleet/bus';
-import { dropStreamRequest, readStream, type StreamId } from '@fleet/storage';
+import { mediaControl, mediaControlSubject, publish, streamChanged, streamStatusEvent } from '@fleet/bus';
+import { cancelStreamRequest, readStream, type StreamId } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import type { Pace } from '../domain/playback.ts';
 import { within } from '../domain/within.ts';
@@ -35,16 +35,15 @@ export async function tellMedia(
 async function tell(deps: TellDeps, id: StreamId, changes: readonly StreamChange[]): Promise<void> {
   const isEnd = changes.some(({ change }) => change === 'ended');
   const awaited = isEnd ? (await readStream(deps.redis, id)).request : null;
-  const wasAwaited = isEnd && (await dropStreamRequest(deps.redis, id));
+  const wasAwaited = isEnd && (await cancelStreamRequest(deps.redis, id));
   const { claim } = await readStream(deps.redis, id);
   if (claim === null) {
     if (wasAwaited && id.kind === 'live')
-      announce(deps.bus, streamChanged, {
-        ...notStreaming(id, 'stopped'),
+      publish(deps.bus, streamChanged, {
+        ...streamStatusEvent(id, 'stopped'),
         ...(awaited === null ? {} : { startId: awaited.requestId }),
       });
     return;
   }
-  for (const change of changes)
-    announce(deps.bus, mediaControl, { ...id, ...change }, mediaControlSubject(claim.podId));
+  for (const change of changes) publish(deps.bus, mediaControl, { ...id, ...change }, mediaControlSubject(claim.podId));
 }

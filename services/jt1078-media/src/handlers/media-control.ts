@@ -1,4 +1,4 @@
-import { type Bus, listenFor, mediaControl, mediaControlSubject } from '@fleet/bus';
+import { type Bus, mediaControl, mediaControlSubject, subscribe } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import { formatStreamName } from '../domain/stream-name.ts';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
@@ -9,7 +9,7 @@ export function subscribeMediaControl(
   podId: string,
   deps: { readonly registry: StreamRegistry; readonly log: Logger },
 ): { stop(): void } {
-  return listenFor(
+  return subscribe(
     bus,
     mediaControl,
     (error) => deps.log.error({ err: error }, 'a media control announcement could not be read'),

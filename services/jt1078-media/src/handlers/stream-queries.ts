@@ -1,4 +1,4 @@
-import { type Bus, mediaStreamOn, serve } from '@fleet/bus';
+import { type Bus, queryStream, serve } from '@fleet/bus';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
 
 /** Says on `media.<pod>.stream` whether a stream runs here. */
@@ -7,6 +7,6 @@ export const serveStreamQueries = (
   podId: string,
   deps: { readonly registry: StreamRegistry; readonly onError: (error: unknown) => void },
 ): { stop(): Promise<void> } =>
-  serve(bus, mediaStreamOn(podId), { queue: podId, onError: deps.onError }, async (id) => ({
+  serve(bus, queryStream(podId), { queue: podId, onError: deps.onError }, async (id) => ({
     isRunning: deps.registry.find(id) !== undefined,
   }));

@@ -1,5 +1,5 @@
 import { AppError, defineRoute, type RequestContext, type Route, verifyMediaPath } from '@fleet/service-kit';
-import { firstPacketLimitMs, type StreamId, type StreamKind } from '@fleet/storage';
+import { firstPacketTimeoutMs, type StreamId, type StreamKind } from '@fleet/storage';
 import { Type } from 'typebox';
 import type { MediaStream } from '../domain/media-stream.ts';
 import type { AudioMode } from '../domain/play-options.ts';
@@ -85,7 +85,7 @@ function authorize(
 async function findStream(deps: StreamRouteDeps, id: StreamId, signal: AbortSignal): Promise<MediaStream> {
   const running = deps.registry.find(id);
   if (running !== undefined) return running;
-  const deadlineMs = performance.now() + firstPacketLimitMs;
+  const deadlineMs = performance.now() + firstPacketTimeoutMs;
   let isExpected = await isCameraExpected(deps, id);
   while (isExpected && performance.now() < deadlineMs && !signal.aborted) {
     const stream = await deps.registry.waitFor(id, expectationPollMs, signal);

@@ -1,14 +1,14 @@
 import type { Logger } from '@fleet/service-kit';
 import {
   claimStream,
-  keepStream,
+  popOrphanedStreams,
+  popTimedOutStreams,
   type Redis,
   readStream,
   releaseStream,
+  renewStreamClaim,
   type StreamClaim,
   type StreamId,
-  takeOverdueStreams,
-  takeVoidStreams,
 } from '@fleet/storage';
 
 /** A camera that lands while Redis is away is kept waiting for so long. */
@@ -59,7 +59,7 @@ export class StreamClaims {
   /** Renews a claim; false only when another pod is known to have taken it over. */
   async renew(id: StreamId, claim: StreamClaim): Promise<boolean> {
     try {
-      const result = await keepStream(this.#redis, id, claim);
+      const result = await renewStreamClaim(this.#redis, id, claim);
       this.#isRedisUnavailable = false;
       if (result === 'restored') this.#onRestored(id);
       return result !== 'lost';
@@ -87,7 +87,7 @@ export class StreamClaims {
   /** Streams whose camera said yes and did not come in time; each is handed to one pod. */
   async popTimedOut(): Promise<StreamId[]> {
     try {
-      return await takeOverdueStreams(this.#redis);
+      return await popTimedOutStreams(this.#redis);
     } catch (error) {
       this.#onRedisFailure(error);
       return [];
@@ -97,7 +97,7 @@ export class StreamClaims {
   /** Streams of pods that have died; each is handed to one pod. */
   async popOrphaned(): Promise<StreamId[]> {
     try {
-      return await takeVoidStreams(this.#redis);
+      return await popOrphanedStreams(this.#redis);
     } catch (error) {
       this.#onRedisFailure(error);
       return [];

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { type Bus, DeviceCommandServer, type IncomingCommand, openBus } from '@fleet/bus';
 import { createLogger, signMediaPath } from '@fleet/service-kit';
-import { acknowledgeStream, openRedis, type Redis, reserveStream, type StreamId } from '@fleet/storage';
+import { acknowledgeStream, connectRedis, type Redis, reserveStream, type StreamId } from '@fleet/storage';
 import { loadConfig } from '../config.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
 import { create, type MediaService } from '../service.ts';
@@ -68,7 +68,7 @@ export const randomImei = (): string => String(randomInt(100_000_000_000, 999_99
 export async function startHarness(env: Record<string, string> = {}): Promise<MediaHarness> {
   const podId = `test-${randomUUID()}`;
   const redisUrl = env['REDIS_URL'] ?? requireEnv('REDIS_URL');
-  const redis = await openRedis(redisUrl, { name: podId, onError: () => undefined });
+  const redis = await connectRedis(redisUrl, { name: podId, onError: () => undefined });
   const bus = await openBus(requireEnv('NATS_URL'), { name: podId, log });
   const service = await startService({ POD_ID: podId, REDIS_URL: redisUrl, ...env });
   return {
@@ -156,6 +156,6 @@ export function fakeGateway(
       throw error;
     },
   });
-  server.open(imei);
+  server.subscribe(imei);
   return { commands, stop: async () => server.stop() };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { DeviceAsker } from '@fleet/bus';
+import type { DeviceCommandClient } from '@fleet/bus';
 import { type AacFormat, DEFAULT_AAC } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice, readTerminalProfile, type TerminalProfile } from '@fleet/storage';
@@ -27,7 +27,7 @@ export function parseAacFormats(text: string | undefined): ReadonlyMap<string, A
 /** Finds the form of AAC without ADTS: by the setting, by an earlier 0x1003, or by a query of the terminal (0x9003). */
 export class AacFormats {
   readonly #redis: Redis;
-  readonly #commandClient: DeviceAsker;
+  readonly #commandClient: DeviceCommandClient;
   readonly #configured: ReadonlyMap<string, AacFormat>;
   readonly #log: Logger;
   readonly #searches = new Map<string, Promise<AacFormat>>();
@@ -36,7 +36,7 @@ export class AacFormats {
 
   constructor(options: {
     redis: Redis;
-    commandClient: DeviceAsker;
+    commandClient: DeviceCommandClient;
     configured: ReadonlyMap<string, AacFormat>;
     log: Logger;
   }) {
@@ -94,7 +94,7 @@ export class AacFormats {
   /** Queries the terminal; the gateway stores the reply in its profile. False when the query may not have reached it. */
   async #query(imei: string): Promise<boolean> {
     const correlationId = randomUUID();
-    const outcome = await this.#commandClient.ask({
+    const outcome = await this.#commandClient.send({
       imei,
       command: { kind: 'queryAvAttributes' },
       correlationId,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { DeviceAsker, DeviceCommand } from '@fleet/bus';
+import type { DeviceCommand, DeviceCommandClient } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice, type StreamId } from '@fleet/storage';
 import { formatStreamName } from '../domain/stream-name.ts';
@@ -36,13 +36,13 @@ function toDeviceCommand(id: StreamId, command: CameraCommand): DeviceCommand {
 
 /** Sends a camera 0x9102 or 0x9202 over the bus and logs how that ended; never throws. */
 export async function commandCamera(
-  deps: { readonly commandClient: DeviceAsker; readonly redis: Redis; readonly log: Logger },
+  deps: { readonly commandClient: DeviceCommandClient; readonly redis: Redis; readonly log: Logger },
   id: StreamId,
   command: CameraCommand,
   reason: string,
 ): Promise<void> {
   const correlationId = randomUUID();
-  const outcome = await deps.commandClient.ask({
+  const outcome = await deps.commandClient.send({
     imei: id.imei,
     command: toDeviceCommand(id, command),
     correlationId,

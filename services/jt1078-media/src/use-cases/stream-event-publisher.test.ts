@@ -1,4 +1,4 @@
-import { announce, listenFor, notStreaming, type StreamChanged, streamChanged } from '@fleet/bus';
+import { publish, type StreamChanged, streamChanged, streamStatusEvent, subscribe } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
 import { claimStream, readStream, type StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -20,7 +20,7 @@ describe('what is told of streams', () => {
     const onError = (error: unknown) => {
       throw error;
     };
-    subscription = listenFor(harness.bus, streamChanged, onError, (change) => published.push(change));
+    subscription = subscribe(harness.bus, streamChanged, onError, (change) => published.push(change));
     await harness.bus.nc.flush();
   });
   afterAll(async () => {
@@ -98,7 +98,7 @@ describe('what is told of streams', () => {
     const player = await Player.open(harness.streamUrl(id));
     await waitFor('the viewer', () => eventsOf(id).some(({ viewers, video }) => viewers === 1 && video !== null));
     const order = { by: 'another', sequence: 1 };
-    announce(harness.bus, streamChanged, { ...notStreaming(id, 'stopped'), order });
+    publish(harness.bus, streamChanged, { ...streamStatusEvent(id, 'stopped'), order });
     const isEnd = ({ status }: StreamChanged): boolean => status === 'stopped';
     await waitFor('the repetition', () => eventsOf(id).some(isEnd) && eventsOf(id).at(-1)?.status === 'streaming');
     expect(eventsOf(id).at(-1)).toMatchObject({ status: 'streaming', viewers: 1 });

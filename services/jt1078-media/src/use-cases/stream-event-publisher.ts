@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { announce, type Bus, notStreaming, type StreamChanged, streamChanged } from '@fleet/bus';
+import { type Bus, publish, type StreamChanged, streamChanged, streamStatusEvent } from '@fleet/bus';
 import type { StreamId } from '@fleet/storage';
 import type { EndReason, MediaStream } from '../domain/media-stream.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
@@ -51,13 +51,13 @@ export class StreamEventPublisher {
 
   /** Nobody has a stream any more of which nobody told the end: the camera said yes and did not come, or the pod that had it has died. */
   publishStopped(id: StreamId): void {
-    if (id.kind === 'live') this.#publish(notStreaming(id, 'stopped'));
+    if (id.kind === 'live') this.#publish(streamStatusEvent(id, 'stopped'));
   }
 
   #publish(change: StreamChanged): void {
     this.#sequence += 1;
     const order = { by: this.#publisherId, sequence: this.#sequence };
-    announce(this.#bus, streamChanged, { ...change, atMs: Date.now(), order });
+    publish(this.#bus, streamChanged, { ...change, atMs: Date.now(), order });
   }
 }
 

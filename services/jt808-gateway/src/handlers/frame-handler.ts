@@ -1,4 +1,4 @@
-import type { StoredPublisher } from '@fleet/bus';
+import type { JetStreamPublisher } from '@fleet/bus';
 import { eventHeaders, eventSubject, headers } from '@fleet/bus';
 import {
   type Edition,
@@ -30,7 +30,7 @@ const Result = { success: 0, failure: 1, incorrect: 2, unsupported: 3 } as const
 export interface FrameHandlerOptions {
   readonly login: LoginHandler;
   readonly telemetry: TelemetryWriter;
-  readonly events: StoredPublisher;
+  readonly events: JetStreamPublisher;
   readonly profiles: TerminalProfiles;
   readonly reassembler: Reassembler;
   readonly metrics: GatewayMetrics;

@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, DeviceAsker, type DeviceCommand, type DeviceCommandOf, type Outcome, openBus } from '@fleet/bus';
+import {
+  type Bus,
+  type DeviceCommand,
+  DeviceCommandClient,
+  type DeviceCommandOf,
+  type Outcome,
+  openBus,
+} from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { openRedis, type Redis, readDevice } from '@fleet/storage';
+import { connectRedis, type Redis, readDevice } from '@fleet/storage';
 import { loadConfig } from '../config.ts';
 import { create, type Gateway } from '../service.ts';
 
@@ -44,22 +51,22 @@ export const startGateway = (overrides: Record<string, string> = {}): Promise<Ga
 export class Caller {
   readonly bus: Bus;
   readonly redis: Redis;
-  readonly commandClient: DeviceAsker;
+  readonly commandClient: DeviceCommandClient;
 
   constructor(bus: Bus, redis: Redis) {
     this.bus = bus;
     this.redis = redis;
-    this.commandClient = new DeviceAsker(bus);
+    this.commandClient = new DeviceCommandClient(bus);
   }
 
   static async open(natsUrl = servers.nats): Promise<Caller> {
     const bus = await openBus(natsUrl, { name: 'test-caller', log: silentLog });
-    const redis = await openRedis(servers.redis, { name: 'test-caller', onError: () => undefined });
+    const redis = await connectRedis(servers.redis, { name: 'test-caller', onError: () => undefined });
     return new Caller(bus, redis);
   }
 
   sendCommand(imei: string, command: DeviceCommand, timeoutMs = 10_000): Promise<Outcome> {
-    return this.commandClient.ask({
+    return this.commandClient.send({
       imei,
       command,
       correlationId: randomBytes(4).toString('hex'),

@@ -67,7 +67,7 @@ export class CommandRunner {
 
   /** Runs one command; the caller has joined repeated asks already. */
   async run(incoming: IncomingCommand): Promise<Outcome> {
-    const outcome = incoming.isReAsk ? await this.#joinExisting(incoming) : await this.#start(incoming);
+    const outcome = incoming.isRetry ? await this.#joinExisting(incoming) : await this.#start(incoming);
     const { imei, commandId, correlationId, command } = incoming;
     this.#options.metrics.commands.inc({ kind: command.kind, outcome: outcome.kind });
     this.#options.log.debug(

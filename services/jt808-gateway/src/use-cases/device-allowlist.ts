@@ -1,4 +1,4 @@
-import { type Bus, call, findDevice } from '@fleet/bus';
+import { type Bus, findDevice, request } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 
 const knownCacheTtlMs = 30_000;
@@ -29,7 +29,7 @@ export class DeviceAllowlist {
     const cached = this.#cache.get(imei);
     if (cached !== undefined && cached.untilMs > performance.now()) return cached.known;
     try {
-      const { known: isKnown } = await call(this.#bus, findDevice, { imei }, { timeoutMs });
+      const { known: isKnown } = await request(this.#bus, findDevice, { imei }, { timeoutMs });
       if (this.#cache.size >= maxCached) this.#cache.clear();
       this.#cache.set(imei, {
         known: isKnown,

@@ -61,7 +61,7 @@ async function waitForCommands({ devices, abortSignal }: DrainOptions, deadlineM
 
 async function closeBatch(options: DrainOptions, sessions: readonly Session[], deadlineMs: number): Promise<void> {
   const { bus, commandServer, abortSignal } = options;
-  for (const session of sessions) if (isActive(session)) commandServer.close(session.device.imei);
+  for (const session of sessions) if (isActive(session)) commandServer.unsubscribe(session.device.imei);
   // Commands that the broker had sent before it knew are here after one round trip.
   if (bus.isUp()) await bus.nc.flush();
   const remaining = new Set(sessions);

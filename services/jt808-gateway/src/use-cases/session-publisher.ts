@@ -1,6 +1,6 @@
-import { announce, type Bus, fenceSession, gatewayFenceSubject, sessionChanged } from '@fleet/bus';
+import { type Bus, fenceSession, gatewayFenceSubject, publish, sessionChanged } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
-import { claimDevice, forgetGateway, keepGatewayAlive, type Redis, releaseDevice } from '@fleet/storage';
+import { claimDevice, deregisterGateway, heartbeatGateway, type Redis, releaseDevice } from '@fleet/storage';
 import type { Devices, Session } from '../domain/device.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { RedisBreaker } from '../store/redis-breaker.ts';
@@ -84,7 +84,7 @@ export class SessionPublisher {
     for (const timer of this.#timers) clearInterval(timer);
     this.#options.redis.off('ready', this.#onReady);
     try {
-      await this.#options.breaker.run(() => forgetGateway(this.#options.redis, this.#options.podId));
+      await this.#options.breaker.run(() => deregisterGateway(this.#options.redis, this.#options.podId));
     } catch (error) {
       // The key expires by itself.
       this.#onRedisFailure('forgetGateway', error);
@@ -92,7 +92,7 @@ export class SessionPublisher {
   }
 
   async #heartbeat(): Promise<void> {
-    const existed = await this.#options.breaker.run(() => keepGatewayAlive(this.#options.redis, this.#options.podId));
+    const existed = await this.#options.breaker.run(() => heartbeatGateway(this.#options.redis, this.#options.podId));
     const wasEmptied = this.#hasHeartbeat && !existed;
     this.#hasHeartbeat = true;
     if (!wasEmptied || this.#isStopped) return;
@@ -173,7 +173,7 @@ export class SessionPublisher {
     session.savedLastSeenMs = lastSeenMs;
     const { previous } = claim;
     if (previous !== undefined && previous.sessionId !== session.id && previous.podId !== this.#options.podId)
-      announce(
+      publish(
         this.#options.bus,
         fenceSession,
         { imei: device.imei, sessionId: previous.sessionId },
@@ -186,7 +186,7 @@ export class SessionPublisher {
 
   /** Whoever hears it looks into Redis: a session that was replaced by another has ended, too. */
   #publishChange(imei: string, isOnline: boolean): void {
-    announce(this.#options.bus, sessionChanged, { imei, isOnline, atMs: Date.now() });
+    publish(this.#options.bus, sessionChanged, { imei, isOnline, atMs: Date.now() });
   }
 
   #runInBackground(operation: string, task: () => Promise<unknown>): void {

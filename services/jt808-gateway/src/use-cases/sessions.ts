@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { type DeviceCommandServer, partitionOf } from '@fleet/bus';
+import { type DeviceCommandServer, telemetryPartition } from '@fleet/bus';
 import type { Edition, Frame } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
 import { Device, type Devices, type Session } from '../domain/device.ts';
@@ -40,7 +40,11 @@ export class Sessions {
   async begin(connection: Connection, frame: Frame, login: Login): Promise<Session | null> {
     const device =
       this.#options.devices.get(login.imei) ??
-      new Device(login.imei, partitionOf(login.imei, this.#options.partitions), login.serial ?? randomInt(0x1_0000));
+      new Device(
+        login.imei,
+        telemetryPartition(login.imei, this.#options.partitions),
+        login.serial ?? randomInt(0x1_0000),
+      );
     const session: Session = {
       id: randomUUID(),
       device,
@@ -86,7 +90,7 @@ export class Sessions {
     }
     // Redis could not say who had the terminal: whoever it is hears it on the bus.
     if (session.generation === 0) commandServer.takeOver(device.imei);
-    commandServer.open(device.imei);
+    commandServer.subscribe(device.imei);
     for (const record of login.records) runner.adopt(device, record);
     metrics.sessions.inc({ edition: session.edition });
     log.debug(
@@ -106,7 +110,7 @@ export class Sessions {
     this.#options.metrics.sessions.dec({ edition: session.edition });
     if (device.session !== session) return;
     device.session = null;
-    this.#options.commandServer.close(device.imei);
+    this.#options.commandServer.unsubscribe(device.imei);
     device.pending.onSessionLost();
     void this.#options.sessionPublisher().saveSerial(session, true);
     this.#options.sessionPublisher().release(session, { isReturning: isStopReason(connection.closeReason) });

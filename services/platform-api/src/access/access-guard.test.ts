@@ -1,8 +1,8 @@
-import { accessChanged, announce, call, revokeKey } from '@fleet/bus';
+import { accessChanged, publish, request, revokeKey } from '@fleet/bus';
 import { openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SignJWT } from 'jose';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Account } from '../domains/accounts/schema.ts';
 import { generateKey, hashKey } from '../domains/api-keys/rules.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
@@ -30,7 +30,7 @@ const toClaims = ({ id, accountId, role, sessionId }: TestUser) => ({
   mintedByKeyId: null,
 });
 const publishAccessChanged = (body: { userId?: number; accountId?: number }) =>
-  announce(harness.bus, accessChanged, body);
+  publish(harness.bus, accessChanged, body);
 
 describe('key and token', () => {
   it('both of one account open a route', async () => {
@@ -144,7 +144,7 @@ describe('what has changed since', () => {
     const sessions = harness.deps.database.collection<Session>('sessions');
     await sessions.updateOne({ _id: user.sessionId }, { $set: { revokedAt: new Date() } });
     const revokedAt = performance.now();
-    await until(async () => (await harness.as(user).get(path)).status === 401);
+    await waitFor(async () => (await harness.as(user).get(path)).status === 401);
     expect(performance.now() - revokedAt).toBeLessThan(20_000);
     expect((await harness.as(user).get(path)).body).toMatchObject({ code: 'token_invalid' });
   });
@@ -155,15 +155,15 @@ describe('what has changed since', () => {
     expect((await harness.as(user).get(path)).status).toBe(200);
     await users().updateOne({ _id: user.id }, { $set: { role: 'viewer' } });
     publishAccessChanged({ userId: user.id });
-    await until(async () => (await harness.as(user).get(path)).status === 403);
+    await waitFor(async () => (await harness.as(user).get(path)).status === 403);
     await users().updateOne({ _id: user.id }, { $set: { role: 'admin', disabled: true } });
     publishAccessChanged({ userId: user.id });
-    await until(async () => (await harness.as(user).get(path)).status === 401);
+    await waitFor(async () => (await harness.as(user).get(path)).status === 401);
     await users().updateOne({ _id: user.id }, { $set: { disabled: false } });
     const accounts = harness.deps.database.collection<Account>('accounts');
     await accounts.updateOne({ _id: tenant.accountId }, { $set: { status: 'suspended' } });
     publishAccessChanged({ accountId: tenant.accountId });
-    await until(async () => (await harness.as(user).get(path)).status === 403);
+    await waitFor(async () => (await harness.as(user).get(path)).status === 403);
     expect((await harness.as(user).get(path)).body).toMatchObject({ code: 'account_suspended' });
   });
 
@@ -172,8 +172,8 @@ describe('what has changed since', () => {
     const key = await createKey(harness.records, { accountId, name: 'to be revoked' });
     const client = harness.with({ 'x-api-key': key, authorization: bearer(owner) });
     expect((await client.get(path)).status).toBe(200);
-    await call(harness.bus, revokeKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
-    await until(async () => (await client.get(path)).status === 401);
+    await request(harness.bus, revokeKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
+    await waitFor(async () => (await client.get(path)).status === 401);
     expect((await client.get(path)).body).toMatchObject({ code: 'api_key_invalid' });
   });
 

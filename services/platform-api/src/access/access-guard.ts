@@ -1,4 +1,4 @@
-import { AppError, isAddressAllowed, type RequestContext } from '@fleet/service-kit';
+import { AppError, isIpAllowed, type RequestContext } from '@fleet/service-kit';
 import { findVisibleAccount } from '../domains/accounts/commands.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { firstOwner } from '../domains/users/use-cases.ts';
@@ -147,7 +147,7 @@ function requiredCredentials(
 }
 
 function assertAddressAllowed({ ipAllowlist }: ApiKey, { request }: RequestContext): void {
-  if (!isAddressAllowed(ipAllowlist, request.ip ?? ''))
+  if (!isIpAllowed(ipAllowlist, request.ip ?? ''))
     throw new AppError('permission_denied', 'The API key is not valid from this address.');
 }
 

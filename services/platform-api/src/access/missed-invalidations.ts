@@ -1,4 +1,4 @@
-import { accessChanged, announce, keyRevoked } from '@fleet/bus';
+import { accessChanged, keyRevoked, publish } from '@fleet/bus';
 import type { Deps } from '../platform/deps.ts';
 
 type TrackerDeps = Pick<Deps, 'bus' | 'redis' | 'log'>;
@@ -20,13 +20,13 @@ export function trackMissedInvalidations({ bus, redis, log }: TrackerDeps): { st
       log.warn({ err: error }, 'other replicas can not be told of a change of access');
     }
   };
-  const unsubscribeDropped = bus.onUnheard((subject) => {
+  const unsubscribeDropped = bus.onPublishDropped((subject) => {
     if (!subjects.has(subject)) return;
     hasMissed = true;
     void increment();
   });
   const unsubscribeReconnect = bus.onReconnect(() => {
-    if (hasMissed) announce(bus, accessChanged, {});
+    if (hasMissed) publish(bus, accessChanged, {});
     hasMissed = false;
   });
   return {

@@ -74,12 +74,12 @@ export function platformRoute<
     : {};
   const body = route.body === undefined ? {} : { 413: 'The body is too large.', 415: 'The body is not plain UTF-8.' };
   return {
-    ...(isStream ? {} : { limitMs: requestTimeoutMs, bucket: 'platform' }),
+    ...(isStream ? {} : { timeoutMs: requestTimeoutMs, bucket: 'platform' }),
     // What creates or starts something answers that alone.
-    answers200: route.otherSuccesses?.[201] === undefined && route.otherSuccesses?.[202] === undefined,
+    returns200: route.extraSuccesses?.[201] === undefined && route.extraSuccesses?.[202] === undefined,
     ...defineRoute({
       ...row,
-      secured: credentials !== 'none',
+      isSecured: credentials !== 'none',
       errors: { ...replays, ...params, ...errors, ...body },
     } as never),
     access: {

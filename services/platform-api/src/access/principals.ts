@@ -1,5 +1,5 @@
-import { accessChanged, type Bus, keyRevoked, listenFor } from '@fleet/bus';
-import { AppError, type Logger, ShortCache } from '@fleet/service-kit';
+import { accessChanged, type Bus, keyRevoked, subscribe } from '@fleet/bus';
+import { AppError, type Logger, TtlCache } from '@fleet/service-kit';
 import { getAccountStatus } from '../domains/accounts/account-status.ts';
 import { hashKey } from '../domains/api-keys/rules.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
@@ -25,20 +25,20 @@ const cacheTtlMs = 4_000;
 /** Who keys and tokens stand for, as of the last seconds: the database decides, not what a token said when it was made. */
 export class Principals {
   readonly #records: RecordStore;
-  readonly #keys = new ShortCache<ApiKey | null>({ keepMs: cacheTtlMs });
-  readonly #principals = new ShortCache<Principal | null>({ keepMs: cacheTtlMs });
+  readonly #keys = new TtlCache<ApiKey | null>({ keepMs: cacheTtlMs });
+  readonly #principals = new TtlCache<Principal | null>({ keepMs: cacheTtlMs });
   readonly #subscriptions: readonly { stop(): void }[];
 
   constructor(records: RecordStore, bus: Bus, log: Logger) {
     this.#records = records;
     const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
     this.#subscriptions = [
-      listenFor(bus, keyRevoked, onError, ({ keySha256 }) => {
-        this.#keys.forget(keySha256);
+      subscribe(bus, keyRevoked, onError, ({ keySha256 }) => {
+        this.#keys.delete(keySha256);
         // Tokens that the key has minted.
-        this.#principals.forgetAll();
+        this.#principals.clear();
       }),
-      listenFor(bus, accessChanged, onError, () => this.#principals.forgetAll()),
+      subscribe(bus, accessChanged, onError, () => this.#principals.clear()),
       // What was said meanwhile was not heard.
       { stop: bus.onReconnect(() => this.invalidateAll()) },
     ];
@@ -59,8 +59,8 @@ export class Principals {
 
   /** Has the database asked again for everybody. */
   invalidateAll(): void {
-    this.#keys.forgetAll();
-    this.#principals.forgetAll();
+    this.#keys.clear();
+    this.#principals.clear();
   }
 
   stop(): void {

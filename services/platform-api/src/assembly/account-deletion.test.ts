@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { call, verifyKey } from '@fleet/bus';
+import { request, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Account } from '../domains/accounts/schema.ts';
 import { hashKey } from '../domains/api-keys/rules.ts';
 import { eraseUsers } from '../domains/users/erasure.ts';
@@ -83,7 +83,7 @@ describe('DELETE /api/accounts/:id', () => {
     const { names } = data;
     const login = { identifier: owner.email, password: testPassword };
     const { data: tokens } = await harness.anonymous.post('/api/auth/login', login);
-    const verdict = () => call(harness.bus, verifyKey, { keySha256: hashKey(owner.apiKey) }, { timeoutMs: 5_000 });
+    const verdict = () => request(harness.bus, verifyKey, { keySha256: hashKey(owner.apiKey) }, { timeoutMs: 5_000 });
     const shared = harness.as(harness.ours.owner);
     await client.post('/api/vehicle/share-vehicles', {
       secondaryUser: harness.ours.owner.id,
@@ -101,7 +101,7 @@ describe('DELETE /api/accounts/:id', () => {
       code: 'share_link_revoked',
     });
     expect(await verdict()).toEqual({ valid: false });
-    await until(async () => (await client.get('/api/vehicles')).status === 401);
+    await waitFor(async () => (await client.get('/api/vehicles')).status === 401);
     expect((await harness.with({ authorization: `Bearer ${owner.token}` }).get('/api/auth/me')).status).toBe(401);
     const refreshed = await harness.anonymous.post('/api/auth/refresh', { refresh_token: tokens['refresh_token'] });
     expect(refreshed.status).toBe(401);
@@ -112,7 +112,7 @@ describe('DELETE /api/accounts/:id', () => {
       data.tenant.accountId,
     );
 
-    await until(async () => (await accounts().findOne({ _id: data.tenant.accountId }))?.isEnded === true);
+    await waitFor(async () => (await accounts().findOne({ _id: data.tenant.accountId }))?.isEnded === true);
     expect((await shared.get(`/api/vehicles/${names['vehicle']}`)).status).toBe(404);
     const taken = await shared.post('/api/vehicles', { vehicle_no: 'FREE 1', imei: names['imei'] });
     expect(taken.status).toBe(201);

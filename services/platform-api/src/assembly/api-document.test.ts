@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { compileBody, compileParameters, compilePlatformBody, createApi, createLogger } from '@fleet/service-kit';
+import { compileBody, compileBodyParser, compileParameters, createApi, createLogger } from '@fleet/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
@@ -41,7 +41,7 @@ describe('openapi.json', () => {
   });
 
   it('is of routes whose schemas compile', () => {
-    for (const route of declaredRoutes()) expect(() => compileSchemas(route, compilePlatformBody)).not.toThrow();
+    for (const route of declaredRoutes()) expect(() => compileSchemas(route, compileBodyParser)).not.toThrow();
   });
 });
 

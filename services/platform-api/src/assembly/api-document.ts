@@ -1,4 +1,4 @@
-import { type HeaderInfo, openApiDocument, type Route, type SecurityInfo } from '@fleet/service-kit';
+import { createOpenApiDocument, type HeaderInfo, type Route, type SecurityInfo } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import type { PlatformRoute } from '../access/platform-route.ts';
 import { permissions } from '../access/roles.ts';
@@ -64,7 +64,7 @@ export const errorSchema = Type.Object(
 const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
 
 const bothCredentials = { apiKey: [], bearer: [] };
-const isOptional: Readonly<Record<PlatformRoute['access']['credentials'], ReturnType<SecurityInfo['of']>>> = {
+const isOptional: Readonly<Record<PlatformRoute['access']['credentials'], ReturnType<SecurityInfo['requirements']>>> = {
   both: [bothCredentials],
   bearer: [{ bearer: [] }],
   key: [{ apiKey: [] }],
@@ -82,7 +82,7 @@ const security: SecurityInfo = {
       description: "A user's access token, from `/api/auth/login` or `/api/auth/api-token`.",
     },
   },
-  of: (route) => isOptional[asPlatformRoute(route).access.credentials],
+  requirements: (route) => isOptional[asPlatformRoute(route).access.credentials],
 };
 
 const passwordRoutes = new Set(['openShareLink', 'openPublicShareLink']);
@@ -174,7 +174,7 @@ export const declaredRoutes = (): readonly PlatformRoute[] => createPlatformRout
 export function apiDocument(): Record<string, unknown> {
   const routes = declaredRoutes();
   const used = new Set(routes.flatMap((route) => route.tags ?? []));
-  return openApiDocument(
+  return createOpenApiDocument(
     {
       title: 'Platform API',
       version: '1.0.0',
@@ -189,9 +189,9 @@ export function apiDocument(): Record<string, unknown> {
       tags: Object.fromEntries(Object.entries(tags).filter(([name]) => used.has(name))),
       errorSchema,
       security,
-      headersOf: requestHeaders,
+      requestHeaders: requestHeaders,
       parameters,
-      remarkOf: accessDescription,
+      remark: accessDescription,
     },
     routes,
   );

@@ -1,5 +1,5 @@
 import { servePing } from '@fleet/bus';
-import { contextOf, type Lifecycle, staticDocument } from '@fleet/service-kit';
+import { createDocumentSender, getRequestContext, type Lifecycle } from '@fleet/service-kit';
 import { type RequestHandler, Router } from 'express';
 import { AccessGuard, type AccessGuardDeps } from '../access/access-guard.ts';
 import { serveApiKeys } from '../domains/api-keys/handlers.ts';
@@ -41,13 +41,13 @@ function createApiHandler(deps: Deps, roleDeps: Pick<AccessGuardDeps, 'principal
   const access = new AccessGuard({ records, tokens, limits, ...roleDeps });
   const router = Router({ caseSensitive: true });
   router.get('/.well-known/jwks.json', async (request, response) => {
-    contextOf(request, response, log);
+    getRequestContext(request, response, log);
     const keys = await deps.signingKeys.jwks().catch(throwIfDatabaseUnavailable);
     response.set('Cache-Control', 'public, max-age=60').json({ keys });
   });
-  const sendDocument = staticDocument(apiDocument);
+  const sendDocument = createDocumentSender(apiDocument);
   router.get(`${apiBasePath}/openapi.json`, (request, response) => {
-    contextOf(request, response, log);
+    getRequestContext(request, response, log);
     sendDocument(response);
   });
   router.use(
@@ -61,7 +61,7 @@ function createApiHandler(deps: Deps, roleDeps: Pick<AccessGuardDeps, 'principal
   );
   // What does not exist is told only to whom anything is told: 401 before 404.
   router.use(apiBasePath, async (request, response, next) => {
-    await access.authenticateAny(contextOf(request, response, log));
+    await access.authenticateAny(getRequestContext(request, response, log));
     next();
   });
   return router;

@@ -1,6 +1,6 @@
-import { AppError, contextOf, createApp, type Logger } from '@fleet/service-kit';
+import { AppError, createApp, getRequestContext, type Logger } from '@fleet/service-kit';
 import type { Express, RequestHandler } from 'express';
-import { createErrorHandlers } from '../http-api/errors.ts';
+import { createPlatformErrorHandlers } from '../http-api/errors.ts';
 import { createStartPage } from '../http-api/start-page.ts';
 
 /** An application whose API comes later: until it is there, its paths answer 503. */
@@ -17,9 +17,9 @@ export function createPlatformApp(
     if (api !== undefined) return void api(request, response, next);
     const isOurs = request.path.startsWith('/api') || request.path.startsWith('/.well-known');
     if (!isOurs) return next();
-    contextOf(request, response, log);
+    getRequestContext(request, response, log);
     throw new AppError('unavailable', 'The service is still starting.');
   });
-  app.use(...createErrorHandlers(log));
+  app.use(...createPlatformErrorHandlers(log));
   return { app, serve: (created) => (api = created) };
 }

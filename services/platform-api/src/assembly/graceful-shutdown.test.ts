@@ -1,7 +1,7 @@
-import { fleetChanged, listenFor, openBus } from '@fleet/bus';
+import { fleetChanged, openBus, subscribe } from '@fleet/bus';
 import { openDatabase } from '@fleet/storage';
 import { expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 
 // Real servers on a machine that may be busy.
@@ -14,7 +14,7 @@ it('lets requests under way end with all that they need: what they change is tol
   const database = openDatabase(config.MONGODB_URL, { appName: 'stop-test' });
   const other = await openBus(`nats://127.0.0.1:${harness.nats.port}`, { name: 'another replica', log });
   const received: string[] = [];
-  const recorder = listenFor(
+  const recorder = subscribe(
     other,
     fleetChanged,
     () => undefined,
@@ -29,10 +29,10 @@ it('lets requests under way end with all that they need: what they change is tol
   });
   try {
     const creating = harness.as(harness.ours.owner).post('/api/drivers', { name: 'Under way' });
-    await until(() => resume !== undefined);
+    await waitFor(() => resume !== undefined);
     const stopping = harness.service.stop();
     // It takes no more requests.
-    await until(() =>
+    await waitFor(() =>
       fetch(`${harness.base}/livez`).then(
         () => false,
         () => true,

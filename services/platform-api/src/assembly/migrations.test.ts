@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
 import { vehiclesIn } from '../domains/vehicles/store.ts';
 import { indexes } from '../store/indexes.ts';
@@ -129,7 +129,7 @@ describe('migrate', () => {
     let isDone = false;
     const list = [...migrations, { id: 1_000, name: 'of the next release', up: async () => undefined }];
     const waiting = migrate(replica, log, list).then(() => (isDone = true));
-    await until(async () => (await leases.countDocuments()) === 1);
+    await waitFor(async () => (await leases.countDocuments()) === 1);
     expect(isDone).toBe(false);
     held.assertHeld();
     await held.release();

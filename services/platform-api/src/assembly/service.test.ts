@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, call, findDevice, keyRevoked, listenFor, openBus, revokeKey, verifyKey } from '@fleet/bus';
+import { type Bus, findDevice, keyRevoked, openBus, request, revokeKey, subscribe, verifyKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
-import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ensureOwner } from '../domains/accounts/ensure-owner.ts';
 import type { Account } from '../domains/accounts/schema.ts';
 import { generateKey, hashKey } from '../domains/api-keys/rules.ts';
@@ -59,7 +59,7 @@ describe('platform-api', () => {
     records = new RecordStore(database);
     service = await create(settings(bootstrapped), { log: silent });
     bus = await openBus(natsUrl(), { name: 'platform-api-test', log: silent });
-    await until(async () => (await get('/readyz')).status === 200);
+    await waitFor(async () => (await get('/readyz')).status === 200);
   });
   afterAll(async () => {
     await service.stop();
@@ -70,11 +70,11 @@ describe('platform-api', () => {
 
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`http://127.0.0.1:${service.httpPort}${path}`, { headers });
-  const check = (secret: string) => call(bus, verifyKey, { keySha256: hashKey(secret) }, { timeoutMs: 3_000 });
+  const check = (secret: string) => request(bus, verifyKey, { keySha256: hashKey(secret) }, { timeoutMs: 3_000 });
 
   it('makes the first owner once: account, user with an argon2id password, key by its hash alone', async () => {
     const again = await create(settings(bootstrapped), { log: silent });
-    await until(async () => (await fetch(`http://127.0.0.1:${again.httpPort}/readyz`)).status === 200);
+    await waitFor(async () => (await fetch(`http://127.0.0.1:${again.httpPort}/readyz`)).status === 200);
     await again.stop();
     const users = await database.collection<User>('users').find({ email: 'owner@fleet.example' }).toArray();
     expect(users).toHaveLength(1);
@@ -128,19 +128,19 @@ describe('platform-api', () => {
   it('revokes a key for good and tells everybody', async () => {
     const secret = await createKey(records, { accountId: 1, name: 'to be revoked' });
     const published: string[] = [];
-    const received = listenFor(
+    const received = subscribe(
       bus,
       keyRevoked,
       () => undefined,
       (body) => published.push(body.keySha256),
     );
-    const revoke = () => call(bus, revokeKey, { keySha256: hashKey(secret) }, { timeoutMs: 3_000 });
+    const revoke = () => request(bus, revokeKey, { keySha256: hashKey(secret) }, { timeoutMs: 3_000 });
     expect(await revoke()).toEqual({ revoked: true });
-    await until(() => published.includes(hashKey(secret)));
+    await waitFor(() => published.includes(hashKey(secret)));
     expect(await check(secret)).toEqual({ valid: false });
     expect(await ensureKey(records, secret, { accountId: 1, name: 'again' })).toMatchObject({ created: false });
     expect(await check(secret)).toEqual({ valid: false });
-    expect(await call(bus, revokeKey, { keySha256: hashKey(generateKey()) }, { timeoutMs: 3_000 })).toEqual({
+    expect(await request(bus, revokeKey, { keySha256: hashKey(generateKey()) }, { timeoutMs: 3_000 })).toEqual({
       revoked: false,
     });
     received.stop();
@@ -148,7 +148,7 @@ describe('platform-api', () => {
 
   it('finds the vehicle of a terminal; an unknown terminal has the default clock', async () => {
     const imei = String(Math.trunc(1e10 + Math.random() * 9e10));
-    const find = () => call(bus, findDevice, { imei }, { timeoutMs: 3_000 });
+    const find = () => request(bus, findDevice, { imei }, { timeoutMs: 3_000 });
     expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
     const vehicle = { accountId: 7, ownerUserId: 1, vehicleNo: 'ab 12', imei, cameraUtcOffset: '+05:30' };
     expect(await recordVehicle(records, vehicle)).toMatchObject({ created: true, record: { vehicleNo: 'AB12' } });
@@ -232,7 +232,7 @@ describe('platform-api before its database', () => {
     const bus = await openBus(natsUrl(), { name: 'platform-api-test', log: silent });
     const get = (path: string) =>
       fetch(`http://127.0.0.1:${service.httpPort}${path}`, { headers: { 'x-api-key': key } });
-    const check = () => call(bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 10_000 });
+    const check = () => request(bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 10_000 });
     try {
       const ready = await get('/readyz');
       expect(ready.status).toBe(503);
@@ -241,7 +241,7 @@ describe('platform-api before its database', () => {
       expect(await (await get('/api/x')).json()).toMatchObject({ status: 503, code: 'unavailable' });
 
       await mongo.start();
-      await until(async () => (await get('/readyz')).status === 200);
+      await waitFor(async () => (await get('/readyz')).status === 200);
       expect(await check()).toMatchObject({ valid: true });
       expect((await get('/api/x')).status).toBe(404);
     } finally {

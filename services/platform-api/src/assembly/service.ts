@@ -1,18 +1,18 @@
 import { setMaxListeners } from 'node:events';
-import { type Bus, DeviceAsker, openBus } from '@fleet/bus';
+import { type Bus, DeviceCommandClient, openBus } from '@fleet/bus';
 import {
-  adminRoutes,
+  createAdminRouter,
   createLogger,
   createMetrics,
   Encryption,
+  getPodId,
   Lifecycle,
   type Logger,
   listen,
-  podId,
   type Running,
-  shownConfig,
+  redactConfig,
 } from '@fleet/service-kit';
-import { dialRedis, openDatabase } from '@fleet/storage';
+import { createRedisClient, openDatabase } from '@fleet/storage';
 import { AccessTokens } from '../access/access-tokens.ts';
 import { trackMissedInvalidations } from '../access/missed-invalidations.ts';
 import { allowedOrigins } from '../access/origins.ts';
@@ -62,7 +62,7 @@ const downloadTimeoutMs = 5_000;
 export async function create(config: Config, overrides: Overrides = {}): Promise<PlatformApi> {
   const log = overrides.log ?? createLogger('platform-api', config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
-  log.info(shownConfig(schema, config), 'starting');
+  log.info(redactConfig(schema, config), 'starting');
   try {
     return await start(config, log, lifecycle, overrides);
   } catch (error) {
@@ -72,7 +72,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
 }
 
 async function start(config: Config, log: Logger, lifecycle: Lifecycle, overrides: Overrides): Promise<PlatformApi> {
-  const name = podId(config.POD_ID);
+  const name = getPodId(config.POD_ID);
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   lifecycle.onStop('database', () => database.close());
   const records = new RecordStore(database);
@@ -92,7 +92,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   const { app, serve } = createPlatformApp(
     log,
     config.TRUST_PROXY,
-    adminRoutes(
+    createAdminRouter(
       lifecycle,
       metrics,
       { message_broker: () => bus?.isUp() ?? false, first_records: () => firstRecords.isDone },
@@ -164,7 +164,7 @@ function createDeps(
   lifecycle: Lifecycle,
   base: Pick<Deps, 'database' | 'records' | 'bus' | 'ownMessages' | 'stopped'>,
 ): Deps {
-  const redis = dialRedis(config.REDIS_URL, {
+  const redis = createRedisClient(config.REDIS_URL, {
     name: 'platform-api',
     onError: (error) => log.warn({ err: error }, 'redis is away'),
   });
@@ -174,7 +174,7 @@ function createDeps(
   lifecycle.onStop('background', () => background.drain());
   const messages = platformMessages(config, base.ownMessages);
   lifecycle.onStop('messages', () => messages.stop());
-  const asker = new DeviceAsker(base.bus);
+  const asker = new DeviceCommandClient(base.bus);
   lifecycle.onStop('device asker', () => asker.stop());
   const telemetry = new PartnerTelemetry(base.bus, config, log);
   lifecycle.onStop('partner telemetry', () => telemetry.stop());

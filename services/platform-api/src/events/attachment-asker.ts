@@ -1,4 +1,4 @@
-import { callUseCase, expectAttachments, listenFor, type Outcome, sessionChanged } from '@fleet/bus';
+import { callUseCase, expectAttachments, type Outcome, sessionChanged, subscribe } from '@fleet/bus';
 import { readDevice } from '@fleet/storage';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -43,7 +43,7 @@ export class AttachmentAsker {
     this.#parts = parts;
     const onError = (error: unknown): void =>
       parts.log.warn({ err: error }, 'a terminal that is back is not asked yet');
-    this.#listener = listenFor(
+    this.#listener = subscribe(
       parts.bus,
       sessionChanged,
       onError,
@@ -194,7 +194,7 @@ export class AttachmentAsker {
       await limits.consume('command', imei);
       const expected = { alarmNo, imei, accountId, vehicleId, notificationId, count, lifetimeMs: times.lifetimeMs };
       const server = await callUseCase(bus, expectAttachments, expected, { timeoutMs: expectMs, correlationId });
-      const outcome = await asker.ask({
+      const outcome = await asker.send({
         imei,
         command: {
           kind: 'requestAttachments',

@@ -1,8 +1,8 @@
-import type { AttachmentsWanted } from '@fleet/bus';
+import type { AttachmentsRequested } from '@fleet/bus';
 import { type Collection, type Database, isDuplicateKey, type Redis } from '@fleet/storage';
 
 /** Files of an alarm that have not all come; gone once they have, or nobody asks any more. */
-export interface AttachmentRequest extends AttachmentsWanted {
+export interface AttachmentRequest extends AttachmentsRequested {
   /** `<canonical number>:<number of the alarm>`. */
   readonly _id: string;
   readonly notificationId: number;

@@ -1,20 +1,20 @@
 import {
-  type AttachmentsWanted,
-  announce,
-  attachmentsWanted,
-  attachmentsWantedSubject,
+  type AttachmentsRequested,
+  attachmentsRequested,
+  attachmentsRequestedSubject,
   type DeviceCommandOf,
   encodeJson,
   expectAttachments,
   headers,
   mediaStoredSubject,
   type Outcome,
+  publish,
   serveUseCase,
   sessionChanged,
 } from '@fleet/bus';
 import { AppError, createMetrics, Lifecycle } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, PlatformWorld } from '../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../testing/terminals.ts';
 import type { AttachmentRequest } from './attachment-requests.ts';
@@ -106,15 +106,15 @@ describe('attachments of alarms', () => {
   }
   type Alarm = Awaited<ReturnType<typeof newAlarm>>;
 
-  async function want({ imei, vehicleId, dedupeKey, atMs }: Alarm, more: Partial<AttachmentsWanted> = {}) {
+  async function want({ imei, vehicleId, dedupeKey, atMs }: Alarm, more: Partial<AttachmentsRequested> = {}) {
     const accountId = world.ours.accountId;
     const wanted = { accountId, vehicleId, imei, dedupeKey, tagHex, count: 3, atMs, ...more };
-    expect(attachmentsWanted.check(wanted)).toBe(true);
+    expect(attachmentsRequested.check(wanted)).toBe(true);
     const head = headers();
     // As if the stream had forgotten it.
     count += 1;
     head.set('Nats-Msg-Id', `${dedupeKey}:${wanted.tagHex}:${count}`);
-    await world.bus.js.publish(attachmentsWantedSubject(imei), encodeJson(wanted), { headers: head });
+    await world.bus.js.publish(attachmentsRequestedSubject(imei), encodeJson(wanted), { headers: head });
   }
   async function fileArrives(imei: string, alarmNo: string, no: number): Promise<void> {
     const fileId = `${String(no).padStart(8, '0')}${alarmNo.slice(0, 16)}`;
@@ -144,7 +144,7 @@ describe('attachments of alarms', () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm);
-    await until(() => asked().length > 0);
+    await waitFor(() => asked().length > 0);
     const [request] = asked();
     const alarmNo = request?.alarmNo ?? '';
     expect(alarmNo).toMatch(/^[0-9a-f]{32}$/);
@@ -167,15 +167,15 @@ describe('attachments of alarms', () => {
       alarmNo,
     });
     for (const no of [1, 2, 2, 3]) await fileArrives(alarm.imei, alarmNo, no);
-    await until(async () => (await requests()).length === 0);
-    await until(async () => (await counted('received')) === 1);
+    await waitFor(async () => (await requests()).length === 0);
+    await waitFor(async () => (await counted('received')) === 1);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3 });
     // What is read again after all have come leads to nothing.
     const before = asked().length;
     await want(alarm);
     const other = await newAlarm({ imei: alarm.imei, vehicleId: alarm.vehicleId });
     await want(other, { count: 1 });
-    await until(() => asked().length > before);
+    await waitFor(() => asked().length > before);
     expect(
       asked()
         .slice(before)
@@ -188,7 +188,7 @@ describe('attachments of alarms', () => {
     await terminals.connect(alarm.imei);
     terminals.answer = async () => generally(3, 0x9208);
     await want(alarm);
-    await until(async () => (await counted('refused')) === 1);
+    await waitFor(async () => (await counted('refused')) === 1);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3, attachments: 'refused' });
     expect(await requests()).toEqual([]);
     expect(asked()).toHaveLength(1);
@@ -199,14 +199,14 @@ describe('attachments of alarms', () => {
     begin({ ...quick, retryMs: 600_000, longestRetryMs: 600_000 });
     const alarm = await newAlarm();
     await want(alarm);
-    await until(async () => ((await requests())[0]?.missed ?? 0) > 0);
+    await waitFor(async () => ((await requests())[0]?.missed ?? 0) > 0);
     expect(asked()).toEqual([]);
     await terminals.connect(alarm.imei);
-    await until(() => {
-      announce(world.bus, sessionChanged, { imei: alarm.imei, isOnline: true, atMs: Date.now() });
+    await waitFor(() => {
+      publish(world.bus, sessionChanged, { imei: alarm.imei, isOnline: true, atMs: Date.now() });
       return asked().length > 0;
     });
-    await until(async () => (await requests())[0]?.asked === 1);
+    await waitFor(async () => (await requests())[0]?.asked === 1);
     expect((await requests())[0]).toMatchObject({ missed: 0, isHeld: false });
   });
 
@@ -219,7 +219,7 @@ describe('attachments of alarms', () => {
     await terminals.connect(alarm.imei);
     terminals.answer = async () => (asked().length < 3 ? outcome : generally(0, 0x9208));
     await want(alarm);
-    await until(async () => ((await requests())[0]?.asked ?? 0) > 0);
+    await waitFor(async () => ((await requests())[0]?.asked ?? 0) > 0);
     expect(new Set(asked().map(({ alarmNo }) => alarmNo)).size).toBe(1);
   });
 
@@ -232,7 +232,7 @@ describe('attachments of alarms', () => {
       if (fails >= 0) throw new AppError('unavailable', 'not now');
     };
     await want(alarm);
-    await until(() => asked().length > 0);
+    await waitFor(() => asked().length > 0);
     expect(expectations).toHaveLength(1);
   });
 
@@ -242,9 +242,9 @@ describe('attachments of alarms', () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm);
-    await until(() => asked().length > 0);
+    await waitFor(() => asked().length > 0);
     await fileArrives(alarm.imei, asked()[0]?.alarmNo ?? '', 1);
-    await until(async () => (await counted('incomplete')) === 1);
+    await waitFor(async () => (await counted('incomplete')) === 1);
     expect(asked()).toHaveLength(3);
     expect(await attributesOf(alarm)).toMatchObject({ attachments: 'incomplete' });
     expect(await requests()).toEqual([]);
@@ -255,10 +255,10 @@ describe('attachments of alarms', () => {
     const more = [await newAlarm({ ...first, subject: '2' }), await newAlarm({ ...first, subject: '3' })];
     await terminals.connect(first.imei);
     for (const alarm of [first, ...more]) await want(alarm, { count: 1 });
-    await until(async () => (await requests()).length === 3 && asked().length === 2);
+    await waitFor(async () => (await requests()).length === 3 && asked().length === 2);
     const [done] = asked();
     await fileArrives(first.imei, done?.alarmNo ?? '', 1);
-    await until(() => asked().length === 3);
+    await waitFor(() => asked().length === 3);
     expect(new Set(asked().map(({ alarmNo }) => alarmNo)).size).toBe(3);
   });
 
@@ -268,7 +268,7 @@ describe('attachments of alarms', () => {
     await api.put(`/api/vehicles/${alarm.vehicleId}`, { imei: null });
     await world.as(world.theirs.owner).post('/api/vehicles', { vehicle_no: 'THEIRS', imei: alarm.imei });
     await want(alarm);
-    await until(async () => (await counted('moved')) === 1);
+    await waitFor(async () => (await counted('moved')) === 1);
     expect(asked()).toEqual([]);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3 });
   });
@@ -278,8 +278,8 @@ describe('attachments of alarms', () => {
     begin({ ...quick, giveUpMs: 1_000 });
     const alarm = await newAlarm();
     await want(alarm, { atMs: Date.now() });
-    await until(async () => ((await attributesOf(alarm)) as Record<string, unknown>)['attachments'] === 'unreached');
-    await until(async () => (await requests()).length === 0);
+    await waitFor(async () => ((await attributesOf(alarm)) as Record<string, unknown>)['attachments'] === 'unreached');
+    await waitFor(async () => (await requests()).length === 0);
     expect(asked()).toEqual([]);
   });
 
@@ -287,7 +287,7 @@ describe('attachments of alarms', () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm, { atMs: Date.parse('2020-01-31T00:00:00Z') });
-    await until(async () => ((await attributesOf(alarm)) as Record<string, unknown>)['attachments'] === 'unreached');
+    await waitFor(async () => ((await attributesOf(alarm)) as Record<string, unknown>)['attachments'] === 'unreached');
     expect(asked()).toEqual([]);
   });
 
@@ -296,20 +296,20 @@ describe('attachments of alarms', () => {
     begin({ ...quick, retryMs: 600_000, longestRetryMs: 600_000 });
     const alarm = await newAlarm();
     await want(alarm);
-    await until(async () => (await requests())[0]?.isHeld === false);
+    await waitFor(async () => (await requests())[0]?.isHeld === false);
     const [left] = await requests();
     await lifecycle.stop();
     await terminals.connect(alarm.imei);
     await world.deps.database.collection('attachment_requests').updateMany({}, { $set: { nextAtMs: 0, isHeld: true } });
     begin(quick);
-    await until(() => asked().length > 0);
+    await waitFor(() => asked().length > 0);
     expect(asked()[0]?.alarmNo).toBe(left?._id.split(':')[1]);
   });
 
   it('are forgotten with their vehicle', async () => {
     const alarm = await newAlarm();
     await want(alarm);
-    await until(async () => (await requests())[0]?.isHeld === false);
+    await waitFor(async () => (await requests())[0]?.isHeld === false);
     expect((await api.delete(`/api/vehicles/${alarm.vehicleId}`)).status).toBe(200);
     expect(await requests()).toEqual([]);
   });

@@ -1,15 +1,15 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import {
-  type AttachmentsWanted,
-  attachmentsWanted,
-  attachmentsWantedSubject,
+  type AttachmentsRequested,
+  attachmentsRequested,
+  attachmentsRequestedSubject,
+  DurableConsumer,
   decodeJson,
   ensureStreams,
+  type JetStreamMessage,
   type MediaStored,
   mediaStored,
   mediaStoredSubject,
-  StoredConsumer,
-  type StoredMessage,
 } from '@fleet/bus';
 import { Counter, type Lifecycle, type Registry } from '@fleet/service-kit';
 import { claimed } from '../domains/notifications/record.ts';
@@ -44,18 +44,18 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   const asker = new AttachmentAsker({ ...parts, count: (result) => results.inc({ result }) });
   const onError = (error: unknown): void => log.warn({ err: error }, 'attachments are not looked after yet');
   const secret = secretOf(config.ENCRYPTION_KEY);
-  const consumers: StoredConsumer[] = [];
+  const consumers: DurableConsumer[] = [];
   const begun = new RetryUntilSuccess(log, 'attachments of alarms are not listened for yet', async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     consumers.push(
-      new StoredConsumer(bus, {
+      new DurableConsumer(bus, {
         stream: 'ATTACHMENTS',
         durable: 'platform-attachments',
-        subject: attachmentsWantedSubject('*'),
+        subject: attachmentsRequestedSubject('*'),
         onError,
         handler: (message) => takeWanted(parts, asker, secret, message),
       }),
-      new StoredConsumer(bus, {
+      new DurableConsumer(bus, {
         stream: 'MEDIA',
         durable: 'platform-attachments-arrived',
         subject: mediaStoredSubject('*'),
@@ -74,7 +74,12 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   });
 }
 
-async function takeWanted(parts: Parts, asker: AttachmentAsker, secret: Buffer, message: StoredMessage): Promise<void> {
+async function takeWanted(
+  parts: Parts,
+  asker: AttachmentAsker,
+  secret: Buffer,
+  message: JetStreamMessage,
+): Promise<void> {
   const { log, records, requests, times } = parts;
   const wanted = wantedIn(message.data);
   if (wanted === null) return log.warn({ subject: message.subject }, 'wanted attachments can not be read');
@@ -94,9 +99,9 @@ async function takeWanted(parts: Parts, asker: AttachmentAsker, secret: Buffer, 
 
 const requestId = (imei: string, alarmNo: string): string => `${imei}:${alarmNo}`;
 
-const wantedIn = (data: Uint8Array): AttachmentsWanted | null => {
+const wantedIn = (data: Uint8Array): AttachmentsRequested | null => {
   const body = readJson(data);
-  return attachmentsWanted.check(body) ? (body as AttachmentsWanted) : null;
+  return attachmentsRequested.check(body) ? (body as AttachmentsRequested) : null;
 };
 
 const fileIn = (data: Uint8Array): MediaStored | null => {

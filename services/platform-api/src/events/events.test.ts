@@ -1,8 +1,8 @@
-import { announce, uploadChanged, uploadSubject } from '@fleet/bus';
+import { publish, uploadChanged, uploadSubject } from '@fleet/bus';
 import { driverReport, queryAttributesResponse, terminalRegistration } from '@fleet/jt808';
-import { newReservation } from '@fleet/storage';
+import { createReservation } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/realtime/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEar } from '../testing/live-ear.ts';
@@ -41,7 +41,7 @@ describe('what happens beside locations', () => {
   const notificationsOf = async (vehicleId: number, type: string): Promise<readonly Data[]> =>
     (await api.get(`/api/notifications?type=${type}&limit=100`)).items.filter(({ vehicle_id: id }) => id === vehicleId);
   const raised = async (vehicleId: number, type: string, atLeast = 1): Promise<readonly Data[]> => {
-    await until(async () => (await notificationsOf(vehicleId, type)).length >= atLeast);
+    await waitFor(async () => (await notificationsOf(vehicleId, type)).length >= atLeast);
     return notificationsOf(vehicleId, type);
   };
   const card = (certificateNo: string, more: { status?: number; time?: string; cardReadResult?: number } = {}) => ({
@@ -84,10 +84,10 @@ describe('what happens beside locations', () => {
         location: { latitude: 22.5, longitude: 114.1 },
         attributes: { card_number: 'CARD-2', driver_name: 'Second', previous_driver_id: first.data.id },
       });
-      await until(async () => (await api.get(`/api/vehicles/${id}`)).data['driver_id'] === second.data.id);
+      await waitFor(async () => (await api.get(`/api/vehicles/${id}`)).data['driver_id'] === second.data.id);
       const current = async (driverId: number) =>
         (await api.get(`/api/drivers/${driverId}`)).data['current_vehicle_id'];
-      await until(async () => (await current(second.data.id)) === id);
+      await waitFor(async () => (await current(second.data.id)) === id);
       expect(await current(first.data.id)).toBeNull();
     });
 
@@ -99,8 +99,8 @@ describe('what happens beside locations', () => {
       await sayFromTerminal(world, imei, driverReport, card('STRANGE', { time: '2026-01-31T12:00:00' }));
       const [newest] = await raised(id, 'driver_change', 2);
       expect(newest).toMatchObject({ driver_id: null, attributes: { card_number: 'STRANGE', driver_name: 'Li' } });
-      await until(async () => (await api.get(`/api/vehicles/${id}`)).data['driver_id'] === null);
-      await until(async () => (await api.get(`/api/drivers/${driver.data.id}`)).data['current_vehicle_id'] === null);
+      await waitFor(async () => (await api.get(`/api/vehicles/${id}`)).data['driver_id'] === null);
+      await waitFor(async () => (await api.get(`/api/drivers/${driver.data.id}`)).data['current_vehicle_id'] === null);
     });
 
     it('taken out end the session alone', async () => {
@@ -115,7 +115,7 @@ describe('what happens beside locations', () => {
         driverReport,
         out as Parameters<typeof sayFromTerminal<typeof driverReport>>[3],
       );
-      await until(async () => (await api.get(`/api/drivers/${driver.data.id}`)).data['current_vehicle_id'] === null);
+      await waitFor(async () => (await api.get(`/api/drivers/${driver.data.id}`)).data['current_vehicle_id'] === null);
       expect(await notificationsOf(id, 'driver_change')).toHaveLength(1);
       expect((await api.get(`/api/vehicles/${id}`)).data['driver_id']).toBe(driver.data.id);
     });
@@ -133,7 +133,7 @@ describe('what happens beside locations', () => {
       plateNo: 'B12345',
     });
     const device = async () => (await api.get(`/api/vehicles/${id}`)).data['device'] as Record<string, unknown> | null;
-    await until(async () => (await device())?.['model'] === 'CAM-9');
+    await waitFor(async () => (await device())?.['model'] === 'CAM-9');
     expect(await device()).toMatchObject({
       protocol: 'jt808-2013',
       manufacturer: 'MAKER',
@@ -153,7 +153,7 @@ describe('what happens beside locations', () => {
       gnssAttributes: 1,
       communicationAttributes: 32,
     });
-    await until(async () => (await device())?.['firmware'] === 'F2.1');
+    await waitFor(async () => (await device())?.['firmware'] === 'F2.1');
     expect(await device()).toMatchObject({ manufacturer: 'MAKER', iccid: '8986001234567890123' });
   });
 
@@ -183,13 +183,13 @@ describe('what happens beside locations', () => {
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
       const accountIds = [world.theirs.accountId, world.ours.accountId];
       const records = accountIds.map((accountId) =>
-        newReservation(clip(imei), { ...reservation, mobileNetwork: false, accountId }),
+        createReservation(clip(imei), { ...reservation, mobileNetwork: false, accountId }),
       );
       await world.deps.database.collection<(typeof records)[number]>('uploads').insertMany(records);
       for (const { _id } of records)
         await world.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(change(imei, _id, 'completed')));
       // In their order: when the second is told, the first has been left out.
-      await until(async () => ear.of('upload', id).length > 0);
+      await waitFor(async () => ear.of('upload', id).length > 0);
       expect(ear.of('upload', id)).toMatchObject([{ video_id: records[1]?._id }]);
       expect(await raised(id, 'video_upload_completed')).toHaveLength(1);
     });
@@ -200,7 +200,7 @@ describe('what happens beside locations', () => {
     ] as const)('that have %s are told', async (status, type) => {
       const { id, imei } = await newVehicle();
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
-      const record = newReservation(clip(imei), { ...reservation, mobileNetwork: false });
+      const record = createReservation(clip(imei), { ...reservation, mobileNetwork: false });
       await world.deps.database.collection<typeof record>('uploads').insertOne(record);
       const body = change(imei, record._id, status);
       await world.bus.js.publish(uploadSubject(record._id, 'closed'), JSON.stringify(body));
@@ -214,7 +214,7 @@ describe('what happens beside locations', () => {
           video_start_time: '2026-01-31T10:00:00+08:00',
         },
       });
-      await until(async () => ear.of('upload', id).length > 0);
+      await waitFor(async () => ear.of('upload', id).length > 0);
       expect(ear.of('upload', id)[0]).toMatchObject({ video_id: record._id, status, imei });
     });
 
@@ -222,8 +222,8 @@ describe('what happens beside locations', () => {
       const { id, imei } = await newVehicle();
       const uploadId = 'ab'.repeat(12);
       const body = change(imei, uploadId, 'uploading');
-      await until(async () => {
-        announce(world.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
+      await waitFor(async () => {
+        publish(world.bus, uploadChanged, body, uploadSubject(uploadId, 'progress'));
         return ear.of('upload', id).length > 0;
       });
       expect(ear.of('upload', id)[0]).toMatchObject({ status: 'uploading', filename: 'clip.h264' });
@@ -234,7 +234,7 @@ describe('what happens beside locations', () => {
     const { id, imei } = await newVehicle();
     const made = await api.post(`/api/vehicles/${id}/commands`, { type: 'text', params: { text: 'Hello' } });
     expect(made.status).toBe(202);
-    await until(async () => ear.of('command', id).length > 0);
+    await waitFor(async () => ear.of('command', id).length > 0);
     expect(ear.of('command', id)[0]).toMatchObject({ command_id: made.data['command_id'], imei, status: 'queued' });
     await world.deps.database
       .collection<{ _id: number }>('commands')
@@ -245,7 +245,7 @@ describe('what happens beside locations', () => {
       command_type: 'text',
       status: 'expired',
     });
-    await until(async () => ear.of('command', id).some(({ status }) => status === 'expired'));
+    await waitFor(async () => ear.of('command', id).some(({ status }) => status === 'expired'));
     expect(await notificationsOf(id, 'command_failed')).toHaveLength(1);
   });
 

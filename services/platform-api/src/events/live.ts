@@ -1,4 +1,4 @@
-import { announce, type Bus, type LiveEvent, liveEvents, liveSubject } from '@fleet/bus';
+import { type Bus, type LiveEvent, liveEvents, liveSubject, publish } from '@fleet/bus';
 
 /** A message stays below the broker's limit. */
 const atOnce = 500;
@@ -12,5 +12,5 @@ export function tellLive(
   const now = Date.now();
   const dated = events.map((event) => ({ ...event, atMs: event.atMs ?? now }));
   for (let at = 0; at < dated.length; at += atOnce)
-    announce(bus, liveEvents, { accountId, events: dated.slice(at, at + atOnce) }, liveSubject(accountId));
+    publish(bus, liveEvents, { accountId, events: dated.slice(at, at + atOnce) }, liveSubject(accountId));
 }

@@ -1,8 +1,8 @@
-import { announce, type MediaStored, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import { type MediaStored, publish, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import { multimediaEvent } from '@fleet/jt808';
-import { newReservation, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { settleRemovals } from '../domains/media/removal.ts';
 import { findByKey, findRemoval, findUsage } from '../domains/media/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
@@ -56,7 +56,7 @@ const linked = (notification: Data | undefined): number[] =>
 async function settled(): Promise<void> {
   const { id, imei } = await newVehicle();
   await tellStored(world, storedPicture(imei, pod.id));
-  await until(async () => (await mediaOf(id)).length === 1);
+  await waitFor(async () => (await mediaOf(id)).length === 1);
 }
 
 describe('a picture that is stored', () => {
@@ -68,7 +68,7 @@ describe('a picture that is stored', () => {
       world,
       storedPicture(imei, pod.id, { takenAt: '2026-11-22T15:20:00', receivedAtMs, place, source: 'timer' }),
     );
-    await until(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
+    await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
     const [notification] = await notificationsOf(id, 'media_captured');
     const [media] = await mediaOf(id);
     expect(media).toMatchObject({
@@ -92,7 +92,7 @@ describe('a picture that is stored', () => {
       attributes: { channel_id: 2, kind: 'image', source: 'timer', multimedia_id: 77, size_bytes: 1000 },
       media: [{ id: media?.id, kind: 'image', url: expect.stringContaining(`/api/dashcam-media/${media?.id}/file?`) }],
     });
-    await until(async () => ear.of('media', id).length > 0);
+    await waitFor(async () => ear.of('media', id).length > 0);
     const { url: _url, ...told } = media ?? { url: '' };
     expect(ear.of('media', id)[0]).toEqual(told);
   });
@@ -102,7 +102,7 @@ describe('a picture that is stored', () => {
     const stored = storedPicture(imei, pod.id);
     for (let time = 0; time < 3; time += 1) await tellStored(world, stored, { again: true });
     await settled();
-    await until(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
+    await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
     expect(await mediaOf(id)).toHaveLength(1);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
     expect((await findUsage(world.deps.database, id))?.bytes).toBe(1000);
@@ -112,12 +112,12 @@ describe('a picture that is stored', () => {
     const { id, imei } = await newVehicle();
     const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
     await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 5_000 });
-    await until(async () => (await notificationsOf(id, 'media_captured')).length > 0);
+    await waitFor(async () => (await notificationsOf(id, 'media_captured')).length > 0);
     expect(await mediaOf(id)).toEqual([]);
     await tellStored(world, storedPicture(imei, pod.id));
-    await until(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
+    await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
-    await until(async () => ear.of('notification', id).some(({ version }) => version === 2));
+    await waitFor(async () => ear.of('notification', id).some(({ version }) => version === 2));
     expect(ear.of('notification', id).at(-1)).toMatchObject({ media: [{ kind: 'image' }] });
   });
 
@@ -125,16 +125,16 @@ describe('a picture that is stored', () => {
     const { id, imei } = await newVehicle();
     const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
     await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 3_600_000 });
-    await until(async () => (await notificationsOf(id, 'media_captured')).length > 0);
+    await waitFor(async () => (await notificationsOf(id, 'media_captured')).length > 0);
     await tellStored(world, storedPicture(imei, pod.id));
-    await until(async () => linked((await notificationsOf(id, 'media_captured')).at(-1)).length > 0);
+    await waitFor(async () => linked((await notificationsOf(id, 'media_captured')).at(-1)).length > 0);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
   });
 
   it('of a terminal without a vehicle is removed, and what can not be read holds up nothing', async () => {
     const stored = storedPicture(newImei(), pod.id);
     await tellStored(world, stored);
-    await until(async () => pod.removed.includes(stored.fileId));
+    await waitFor(async () => pod.removed.includes(stored.fileId));
     const bad = { ...stored, sizeBytes: -1 };
     await world.bus.js.publish(`media-file.${stored.imei}.stored`, JSON.stringify(bad));
     await world.bus.js.publish(`media-file.${stored.imei}.stored`, 'nothing');
@@ -152,18 +152,18 @@ describe('a picture that is stored', () => {
     const head = { multimediaId: 78, type: 0, format: 0, eventCode: 0, channel: 2 };
     await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: createdAt - 1 });
     await tellStored(world, late);
-    await until(async () => pod.removed.includes(late.fileId));
+    await waitFor(async () => pod.removed.includes(late.fileId));
     const files = async () => (await theirs.get(`/api/vehicles/${made.data.id}/list-dashcam-media`)).items;
     expect(await files()).toEqual([]);
     await tellStored(world, storedPicture(imei, pod.id, { receivedAtMs: createdAt }));
-    await until(async () => (await files()).length === 1);
+    await waitFor(async () => (await files()).length === 1);
     // It comes back: what was taken elsewhere stays out.
     expect((await theirs.put(`/api/vehicles/${made.data.id}`, { imei: null })).status).toBe(200);
     expect((await api.put(`/api/vehicles/${id}`, { imei })).status).toBe(200);
     const since = (await vehicles().findOne({ _id: id }))?.terminalSinceMs ?? 0;
     const early = storedPicture(imei, pod.id, { receivedAtMs: since - 1 });
     await tellStored(world, early);
-    await until(async () => pod.removed.includes(early.fileId));
+    await waitFor(async () => pod.removed.includes(early.fileId));
     expect(await mediaOf(id)).toEqual([]);
     const all = await theirs.get(`/api/notifications?vehicle_id=${made.data.id}&type=media_captured`);
     expect(all.items.map(({ attributes }) => attributes)).toEqual([expect.objectContaining({ multimedia_id: 77 })]);
@@ -173,14 +173,14 @@ describe('a picture that is stored', () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);
     await tellStored(world, stored);
-    await until(async () => (await mediaOf(id)).length === 1);
+    await waitFor(async () => (await mediaOf(id)).length === 1);
     const [media] = await mediaOf(id);
     expect((await api.delete(`/api/dashcam-media/${media?.id}`)).status).toBe(200);
-    await until(async () => pod.removed.includes(stored.fileId));
+    await waitFor(async () => pod.removed.includes(stored.fileId));
     const removals = (): number => pod.removed.filter((each) => each === stored.fileId).length;
     const before = removals();
     await tellStored(world, stored, { again: true });
-    await until(async () => removals() > before);
+    await waitFor(async () => removals() > before);
     expect(await mediaOf(id)).toEqual([]);
     expect((await notificationsOf(id, 'media_captured')).flatMap(linked)).toEqual([]);
   });
@@ -190,13 +190,13 @@ describe('a picture that is stored', () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id, { receivedAtMs: Date.now() - 60_000 });
     await tellStored(world, stored);
-    await until(async () => (await mediaOf(id)).length === 1);
+    await waitFor(async () => (await mediaOf(id)).length === 1);
     const newer = { ...stored, server: other.id, receivedAtMs: Date.now() };
     await tellStored(world, newer, { again: true });
-    await until(async () => pod.removed.includes(stored.fileId));
+    await waitFor(async () => pod.removed.includes(stored.fileId));
     // The same as it was, in a second copy: the first stays.
     await tellStored(world, { ...stored, server: pod.id }, { again: true });
-    await until(async () => pod.removed.filter((each) => each === stored.fileId).length === 2);
+    await waitFor(async () => pod.removed.filter((each) => each === stored.fileId).length === 2);
     expect(other.removed).toEqual([]);
     expect(await mediaOf(id)).toHaveLength(1);
     // Where both share a volume, the file that is left came behind these moments.
@@ -213,10 +213,10 @@ describe('a picture that is stored', () => {
     const stored = storedPicture(imei, other.id, { receivedAtMs: Date.now() - 60_000 });
     const key = `file:${imei}:${stored.fileId}`;
     await tellStored(world, stored);
-    await until(async () => (await mediaOf(id)).length === 1);
+    await waitFor(async () => (await mediaOf(id)).length === 1);
     other.isRemoving = false;
     await tellStored(world, { ...stored, server: pod.id, receivedAtMs: Date.now() }, { again: true });
-    await until(async () => (await findRemoval(world.deps.database, `${key}@${other.id}`)) !== null);
+    await waitFor(async () => (await findRemoval(world.deps.database, `${key}@${other.id}`)) !== null);
     // The file goes, and comes to the other pod once more: both are to be removed.
     pod.isRemoving = false;
     const [media] = await mediaOf(id);
@@ -250,13 +250,13 @@ describe('files of an alarm', () => {
     const files = [1, 2, 3].map(() => attached(imei, { vehicleId: id, notificationId: alarm._id }));
     for (const stored of files) await tellStored(world, stored);
     for (const stored of files) await tellStored(world, stored, { again: true });
-    await until(async () => linked((await notificationsOf(id, 'dsm_phone'))[0]).length === 3);
+    await waitFor(async () => linked((await notificationsOf(id, 'dsm_phone'))[0]).length === 3);
     await settled();
     const media = await mediaOf(id);
     expect(media.map((each) => each['notification_id'])).toEqual([alarm._id, alarm._id, alarm._id]);
     expect(new Set(linked((await notificationsOf(id, 'dsm_phone'))[0]))).toEqual(new Set(media.map((each) => each.id)));
     expect(await notificationsOf(id, 'media_captured')).toEqual([]);
-    await until(async () => ear.of('notification', id).length >= 3);
+    await waitFor(async () => ear.of('notification', id).length >= 3);
     const [removed] = media;
     expect((await api.delete(`/api/dashcam-media/${removed?.id}`)).status).toBe(200);
     expect(linked((await notificationsOf(id, 'dsm_phone'))[0])).not.toContain(removed?.id);
@@ -271,7 +271,7 @@ describe('files of an alarm', () => {
       attached(imei, { vehicleId: id, notificationId: foreign._id }),
     ];
     for (const stored of files) await tellStored(world, stored);
-    await until(async () => files.every(({ fileId }) => pod.removed.includes(fileId)));
+    await waitFor(async () => files.every(({ fileId }) => pod.removed.includes(fileId)));
     expect(await mediaOf(id)).toEqual([]);
   });
 });
@@ -282,7 +282,7 @@ describe('clips that are uploaded', () => {
     const clip = { imei, channel: 3, ...times, mediaType: 0, streamType: 0, storageType: 0, alarmFlags: '0' };
     const who = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
     const record: UploadRecord = {
-      ...newReservation(clip, { ...who, mobileNetwork: false }),
+      ...createReservation(clip, { ...who, mobileNetwork: false }),
       status: 'completed',
       server: { podId: pod.id, httpUrl: 'http://127.0.0.1:1' },
       ...more,
@@ -302,7 +302,7 @@ describe('clips that are uploaded', () => {
     const record = await completed(imei);
     await tellCompleted(record);
     await tellCompleted(record);
-    await until(async () => linked((await notificationsOf(id, 'video_upload_completed'))[0]).length > 0);
+    await waitFor(async () => linked((await notificationsOf(id, 'video_upload_completed'))[0]).length > 0);
     const [notification] = await notificationsOf(id, 'video_upload_completed');
     const media = await mediaOf(id);
     expect(media).toHaveLength(1);
@@ -319,20 +319,20 @@ describe('clips that are uploaded', () => {
 
   it('are gone with their upload, and take it along', async () => {
     const { id, imei } = await newVehicle();
-    const uploads = new UploadRecords(world.deps.database);
+    const uploads = new UploadRepository(world.deps.database);
     const [first, second] = [await completed(imei), await completed(imei)];
     await tellCompleted(first);
     await tellCompleted(second);
-    await until(async () => (await mediaOf(id)).length === 2);
+    await waitFor(async () => (await mediaOf(id)).length === 2);
     await uploads.remove(first._id, ['completed']);
-    await until(async () => {
-      announce(world.bus, uploadRevoked, { uploadId: first._id });
+    await waitFor(async () => {
+      publish(world.bus, uploadRevoked, { uploadId: first._id });
       return (await mediaOf(id)).length === 1;
     });
     const [left] = await mediaOf(id);
     expect(left).toMatchObject({ video_id: second._id });
     expect((await api.delete(`/api/dashcam-media/${left?.id}`)).status).toBe(200);
-    await until(async () => pod.removed.includes(second._id));
-    await until(async () => (await uploads.find(second._id)) === null);
+    await waitFor(async () => pod.removed.includes(second._id));
+    await waitFor(async () => (await uploads.find(second._id)) === null);
   });
 });

@@ -1,4 +1,4 @@
-import { decodeJson, type MediaStored, mediaStored, mediaStoredSubject, StoredConsumer } from '@fleet/bus';
+import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStoredSubject } from '@fleet/bus';
 import { fileKey, linkAndTell, recordMedia } from '../domains/media/record.ts';
 import { removeAgain, removeCopy, removeUnwanted } from '../domains/media/removal.ts';
 import type { FilePlace, Media } from '../domains/media/schema.ts';
@@ -14,8 +14,8 @@ import type { EventParts } from './parts.ts';
 import { firstToldMs } from './pictures-told.ts';
 
 /** Reads what upload-ftp has stored of terminals (MEDIA): each becomes a record of its vehicle, what is nobody's goes. */
-export const followMediaFiles = (parts: EventParts): StoredConsumer =>
-  new StoredConsumer(parts.bus, {
+export const followMediaFiles = (parts: EventParts): DurableConsumer =>
+  new DurableConsumer(parts.bus, {
     stream: 'MEDIA',
     durable: 'platform-media',
     subject: mediaStoredSubject('*'),

@@ -1,4 +1,4 @@
-import { openRedis, type Redis } from '@fleet/storage';
+import { connectRedis, type Redis } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { newImei } from '../testing/terminals.ts';
@@ -14,7 +14,7 @@ const startMs = Date.parse('2026-11-22T10:00:00Z');
 let redis: Redis;
 let imei: string;
 beforeAll(async () => {
-  redis = await openRedis(testEnv('REDIS_URL'), { name: 'pictures-told-test', onError: () => undefined });
+  redis = await connectRedis(testEnv('REDIS_URL'), { name: 'pictures-told-test', onError: () => undefined });
 });
 afterAll(() => redis.close());
 beforeEach(() => {

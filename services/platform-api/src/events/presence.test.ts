@@ -1,7 +1,7 @@
-import { announce, sessionChanged } from '@fleet/bus';
+import { publish, sessionChanged } from '@fleet/bus';
 import { releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/realtime/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEar } from '../testing/live-ear.ts';
@@ -73,7 +73,7 @@ describe('who is there', () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
     presence.heard([imei], new Map());
-    await until(() => isNoticed(imei));
+    await waitFor(() => isNoticed(imei));
     const lastMs = await reported(imei, 11);
     // What was noticed is as old as the report.
     await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
@@ -97,7 +97,7 @@ describe('who is there', () => {
 
     const backMs = await reported(imei, 0);
     presence.heard([imei], new Map(), Date.now() + 20 * minuteMs);
-    await until(async () => (await found(id, 'device_online')).length > 0);
+    await waitFor(async () => (await found(id, 'device_online')).length > 0);
     expect((await found(id, 'device_online'))[0]).toMatchObject({
       timestamp: backMs,
       attributes: { last_seen: new Date(lastMs).toISOString() },
@@ -108,7 +108,7 @@ describe('who is there', () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
     presence.heard([imei], new Map());
-    await until(() => isNoticed(imei));
+    await waitFor(() => isNoticed(imei));
     await sweepAt(11);
     expect(await found(id, 'device_offline')).toEqual([]);
     expect(await store().due(Date.now() + 11 * minuteMs, 1000)).toContain(imei);
@@ -118,15 +118,15 @@ describe('who is there', () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
     presence.heard([imei], new Map());
-    await until(() => isNoticed(imei));
+    await waitFor(() => isNoticed(imei));
     expect(await found(id, 'device_online')).toEqual([]);
   });
 
   it('sessions that begin and end are told', async () => {
     const { id, imei } = await newVehicle();
     await terminals.connect(imei);
-    await until(async () => {
-      announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+    await waitFor(async () => {
+      publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
       await sweepAt(120);
       return ear.of('status', id).length > 0;
     });
@@ -136,8 +136,8 @@ describe('who is there', () => {
       previous_state: 'never_connected',
     });
     await releaseDevice(world.deps.redis, imei, `${imei}-session`);
-    await until(async () => {
-      announce(world.bus, sessionChanged, { imei, isOnline: false, atMs: Date.now() });
+    await waitFor(async () => {
+      publish(world.bus, sessionChanged, { imei, isOnline: false, atMs: Date.now() });
       return ear.of('status', id).some(({ connected }) => connected === false);
     });
     const device = (await api.get(`/api/vehicles/${id}`)).data['device'];
@@ -156,7 +156,7 @@ describe('who is there', () => {
     const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
     await writeLastLocation(world.deps.redis, moving);
     presence.heard([imei], new Map());
-    await until(() => ear.of('status', id).length > 0);
+    await waitFor(() => ear.of('status', id).length > 0);
     expect(ear.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
   });
 
@@ -172,8 +172,8 @@ describe('who is there', () => {
     const isAwaited = async (imei: string): Promise<boolean> =>
       (await store().due(Date.now() + 120 * minuteMs, 1_000)).includes(imei);
     const sessionIsHeardOf = (imei: string): Promise<void> =>
-      until(async () => {
-        announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      waitFor(async () => {
+        publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
         return isAwaited(imei);
       });
     /** Telemetry has applied its first report. */
@@ -194,7 +194,7 @@ describe('who is there', () => {
       await sessionIsHeardOf(imei);
       expect(statuses(id)).toEqual([]);
       await reports(imei, speed);
-      await until(() => statuses(id).length > 0);
+      await waitFor(() => statuses(id).length > 0);
       await sweepAt(120);
       expect(statuses(id)).toEqual([['offline', state, true]]);
     });
@@ -202,7 +202,7 @@ describe('who is there', () => {
     it('is told of once also where its report is known first', async () => {
       const { id, imei } = await comesBack();
       await reports(imei, 50);
-      await until(() => statuses(id).length > 0);
+      await waitFor(() => statuses(id).length > 0);
       await sessionIsHeardOf(imei);
       await sweepAt(120);
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
@@ -213,10 +213,10 @@ describe('who is there', () => {
       const lastMs = await reported(imei, 60);
       await store().notice(imei, { connected: false, isOffline: true, seenMs: lastMs });
       await reports(imei, 50);
-      await until(() => isAwaited(imei));
+      await waitFor(() => isAwaited(imei));
       await terminals.connect(imei);
-      announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
-      await until(() => statuses(id).some(([_from, _state, connected]) => connected === true));
+      publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      await waitFor(() => statuses(id).some(([_from, _state, connected]) => connected === true));
       await sweepAt(120);
       expect(statuses(id).filter(([from]) => from === 'offline')).toHaveLength(1);
     });
@@ -225,10 +225,10 @@ describe('who is there', () => {
       const { id, imei } = await comesBack();
       await world.deps.redis.set(`presence-lock:${imei}`, 'another', { expiration: { type: 'EX', value: 3_600 } });
       await reports(imei, 50);
-      await until(() => isAwaited(imei));
+      await waitFor(() => isAwaited(imei));
       expect(statuses(id)).toEqual([]);
       await world.deps.redis.del(`presence-lock:${imei}`);
-      await until(() => statuses(id).length > 0);
+      await waitFor(() => statuses(id).length > 0);
       await sweepAt(120);
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
     });
@@ -249,11 +249,11 @@ describe('who is there', () => {
       const warn = jest.spyOn(world.deps.log, 'warn');
       await reports(imei, 50);
       const warned = (): unknown[] => warn.mock.calls.map(([_fields, message]) => message);
-      await until(() => warned().includes('whether terminals are there could not be noticed'));
+      await waitFor(() => warned().includes('whether terminals are there could not be noticed'));
       expect(warned()).toContain('when to look at a terminal again could not be kept');
       warn.mockRestore();
       for (const key of [due, noticed]) await redis.rename(`kept-${key}`, key);
-      await until(() => statuses(id).length > 0);
+      await waitFor(() => statuses(id).length > 0);
       expect(statuses(id)).toEqual([['stopped', 'moving', false]]);
     });
 
@@ -261,13 +261,13 @@ describe('who is there', () => {
       const { id, imei } = await comesBack();
       await sessionIsHeardOf(imei);
       // A sweep leaves out whom somebody else looks at.
-      await until(async () => {
+      await waitFor(async () => {
         await sweepAt(120);
         return statuses(id).length > 0;
       });
       expect(statuses(id)).toEqual([['offline', 'stopped', true]]);
       await reports(imei, 50);
-      await until(() => statuses(id).length > 1);
+      await waitFor(() => statuses(id).length > 1);
       expect(statuses(id)).toEqual([
         ['offline', 'stopped', true],
         ['stopped', 'moving', true],
@@ -295,7 +295,7 @@ describe('who is there', () => {
     for (const { imei } of [silent, away]) {
       await reported(imei, 0);
       presence.heard([imei], new Map());
-      await until(() => isNoticed(imei));
+      await waitFor(() => isNoticed(imei));
     }
     const lastMs = await reported(away.imei, 30);
     await store().notice(away.imei, { connected: false, isOffline: false, seenMs: lastMs });
@@ -310,7 +310,7 @@ describe('who is there', () => {
     expect(due).not.toContain(away.imei);
     await reported(away.imei, 0);
     presence.heard([away.imei], new Map(), Date.now() + 20 * minuteMs);
-    await until(async () => (await found(away.id, 'device_online')).length > 0);
+    await waitFor(async () => (await found(away.id, 'device_online')).length > 0);
     expect(await found(silent.id, 'device_online')).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { listenFor, sessionChanged } from '@fleet/bus';
+import { sessionChanged, subscribe } from '@fleet/bus';
 import { type DeviceState, readDevices } from '@fleet/storage';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { lastHeardMs } from '../domains/realtime/rules.ts';
@@ -78,7 +78,7 @@ export class Presence {
     this.#parts = parts;
     this.#times = times;
     this.#store = new PresenceStore(parts.redis);
-    this.#listener = listenFor(
+    this.#listener = subscribe(
       parts.bus,
       sessionChanged,
       (error) => parts.log.warn({ err: error }, 'a change of a session is not valid'),

@@ -1,6 +1,6 @@
-import { fleetChanged, type LiveEvents, listenFor, liveEvents } from '@fleet/bus';
+import { fleetChanged, type LiveEvents, liveEvents, subscribe } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 
 // Real servers on a machine that may be busy.
@@ -18,8 +18,8 @@ describe('changes of the fleet', () => {
       throw error;
     };
     for (const listener of [
-      listenFor(world.bus, liveEvents, onError, (event) => heard.push(event)),
-      listenFor(world.bus, fleetChanged, onError, (event) => changes.push(event)),
+      subscribe(world.bus, liveEvents, onError, (event) => heard.push(event)),
+      subscribe(world.bus, fleetChanged, onError, (event) => changes.push(event)),
     ])
       stops.push(() => listener.stop());
   });
@@ -43,7 +43,7 @@ describe('changes of the fleet', () => {
     const { id } = (await api.post('/api/vehicles', { vehicle_no: 'LIVE1' })).data;
     await api.put(`/api/vehicles/${id}`, { color: 'red' });
     await api.delete(`/api/vehicles/${id}`);
-    await until(async () => vehicleEvents().length >= 3);
+    await waitFor(async () => vehicleEvents().length >= 3);
     expect(vehicleEvents()).toEqual(
       ['created', 'updated', 'removed'].map((action) => ({ accountId, vehicle_id: id, action })),
     );
@@ -54,10 +54,10 @@ describe('changes of the fleet', () => {
     const api = world.as(world.ours.owner);
     const ids: number[] = [];
     for (const vehicle_no of ['MANY1', 'MANY2']) ids.push((await api.post('/api/vehicles', { vehicle_no })).data.id);
-    await until(() => vehicleEvents().length === ids.length);
+    await waitFor(() => vehicleEvents().length === ids.length);
     heard.length = 0;
     await api.post('/api/drivers', { name: 'Many', vehicle_ids: ids });
-    await until(async () => vehicleEvents().length >= 2);
+    await waitFor(async () => vehicleEvents().length >= 2);
     expect(vehicleEvents().map((event) => ({ ...event, accountId: 0 }))).toEqual(
       ids.map((id) => ({ accountId: 0, vehicle_id: id, action: 'updated' })),
     );
@@ -67,11 +67,11 @@ describe('changes of the fleet', () => {
   it('of shares are told to both accounts', async () => {
     const api = world.as(world.ours.owner);
     const { id } = (await api.post('/api/vehicles', { vehicle_no: 'SHARED1' })).data;
-    await until(() => vehicleEvents().length === 1);
+    await waitFor(() => vehicleEvents().length === 1);
     heard.length = 0;
     const given = { secondary_user: world.theirs.owner.id, vehicles: [id] };
     expect((await api.post('/api/vehicle/share-vehicles', given)).status).toBeLessThan(300);
-    await until(async () => vehicleEvents().some(({ accountId }) => accountId === world.theirs.accountId));
+    await waitFor(async () => vehicleEvents().some(({ accountId }) => accountId === world.theirs.accountId));
     expect(vehicleEvents()).toEqual(
       [world.ours, world.theirs].map(({ accountId }) => ({ accountId, vehicle_id: id, action: 'shared' })),
     );
@@ -94,7 +94,7 @@ describe('changes of the fleet', () => {
   ])('of %s end caches', async (kind, path, body) => {
     const made = await world.as(world.ours.owner).post(path, body);
     expect(made.status).toBe(201);
-    await until(async () => changes.some((change) => change.kind === kind));
+    await waitFor(async () => changes.some((change) => change.kind === kind));
     expect(changes).toContainEqual({ accountId: world.ours.accountId, kind });
   });
 
@@ -102,14 +102,14 @@ describe('changes of the fleet', () => {
     const { accountId } = world.ours;
     const ids = Array.from({ length: 20_000 }, (_unused, at) => ({ _id: 5_000_000 + at }));
     world.records.notifyChanged({ collection: 'vehicles', accountId, action: 'updated', records: ids });
-    await until(() => vehicleEvents().length >= ids.length);
+    await waitFor(() => vehicleEvents().length >= ids.length);
     expect(new Set(heard.flatMap(({ events }) => events.map(({ vehicleId }) => vehicleId))).size).toBe(ids.length);
   });
 
   it('of preferences end caches', async () => {
     const api = world.as(world.ours.owner);
     expect((await api.put('/api/user-preferences/me', { language: 'es' })).status).toBe(200);
-    await until(async () => changes.some(({ kind }) => kind === 'preferences'));
+    await waitFor(async () => changes.some(({ kind }) => kind === 'preferences'));
     expect(changes).toContainEqual({ accountId: world.ours.accountId, kind: 'preferences' });
   });
 });

@@ -1,4 +1,4 @@
-import { announce, type Bus, fleetChanged } from '@fleet/bus';
+import { type Bus, fleetChanged, publish } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Share } from '../domains/sharing/schema.ts';
 import type { RecordChange, RecordStore } from '../store/record-store.ts';
@@ -24,7 +24,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 export function announceChanges(records: RecordStore, bus: Bus): void {
   records.watch(Object.keys(kinds), (change) => {
     const kind = kinds[change.collection];
-    if (kind !== undefined) announce(bus, fleetChanged, { accountId: change.accountId, kind });
+    if (kind !== undefined) publish(bus, fleetChanged, { accountId: change.accountId, kind });
     if (change.collection === 'vehicles') tellOfVehicles(bus, change);
     if (change.collection === 'shares') tellOfShares(bus, change);
   });
@@ -44,7 +44,7 @@ function tellOfShares(bus: Bus, { accountId, action, records }: RecordChange): v
   for (const { vehicleId, secondaryAccountId } of shares) {
     if (vehicleId === undefined) continue;
     for (const each of new Set([accountId, secondaryAccountId])) {
-      if (each !== accountId) announce(bus, fleetChanged, { accountId: each, kind: 'vehicles' });
+      if (each !== accountId) publish(bus, fleetChanged, { accountId: each, kind: 'vehicles' });
       tellLive(bus, each, [vehicleEvent(vehicleId, action === 'removed' ? 'unshared' : 'shared')]);
     }
   }

@@ -1,6 +1,6 @@
-import { announce, notStreaming, type StreamChanged, streamChanged } from '@fleet/bus';
+import { publish, type StreamChanged, streamChanged, streamStatusEvent } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveEar } from '../testing/live-ear.ts';
 import { type Client, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei } from '../testing/terminals.ts';
@@ -32,18 +32,18 @@ describe('live streams', () => {
     const { id } = made.data;
     const startedAtMs = Date.parse('2026-01-31T02:00:00Z');
     const running: StreamChanged = {
-      ...notStreaming({ imei, channel: 2 }, 'starting', 1),
+      ...streamStatusEvent({ imei, channel: 2 }, 'starting', 1),
       status: 'streaming',
       video: { codec: 'h264', width: 352, height: 288 },
       audioCodec: 'G.711A',
       viewers: 3,
       startedAtMs,
     };
-    announce(world.bus, streamChanged, notStreaming({ imei: stranger, channel: 2 }, 'starting'));
-    announce(world.bus, streamChanged, notStreaming({ imei, channel: 2 }, 'starting', 1));
-    await until(() => ear.of('stream', id).length > 0);
-    announce(world.bus, streamChanged, { ...running, startId: 'the start' });
-    await until(() => ear.of('stream', id).length > 1);
+    publish(world.bus, streamChanged, streamStatusEvent({ imei: stranger, channel: 2 }, 'starting'));
+    publish(world.bus, streamChanged, streamStatusEvent({ imei, channel: 2 }, 'starting', 1));
+    await waitFor(() => ear.of('stream', id).length > 0);
+    publish(world.bus, streamChanged, { ...running, startId: 'the start' });
+    await waitFor(() => ear.of('stream', id).length > 1);
     const shared = {
       vehicle_id: id,
       imei,
@@ -71,13 +71,13 @@ describe('live streams', () => {
     const atMs = Date.parse('2026-01-31T02:00:00Z');
     const expected = Array.from({ length: 60 }, (_each, viewers) => viewers);
     for (const viewers of expected)
-      announce(world.bus, streamChanged, {
-        ...notStreaming({ imei, channel: 1 }, 'starting'),
+      publish(world.bus, streamChanged, {
+        ...streamStatusEvent({ imei, channel: 1 }, 'starting'),
         viewers,
         atMs: atMs + viewers,
         order: { by: 'pod-1', sequence: viewers + 1 },
       });
-    await until(() => ear.of('stream', id).length === expected.length);
+    await waitFor(() => ear.of('stream', id).length === expected.length);
     expect(ear.of('stream', id).map(({ viewers }) => viewers)).toEqual(expected);
     const heard = ear.heard.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
     expect(heard.map((each) => each.atMs - atMs)).toEqual(expected);

@@ -1,4 +1,4 @@
-import { listenFor, type StreamChanged, streamChanged } from '@fleet/bus';
+import { type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { tellLive } from './live.ts';
@@ -26,7 +26,7 @@ export function followStreams(parts: EventParts): { stop(): Promise<void> } {
   // One after the other: each looks its vehicle up, and those of a stream are to be told in the order in which they came. Where replicas overtake one another,
   // whoever hears them leaves out what is late.
   let last = Promise.resolve();
-  const listener = listenFor(
+  const listener = subscribe(
     bus,
     streamChanged,
     onError,

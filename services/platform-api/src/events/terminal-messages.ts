@@ -1,4 +1,4 @@
-import { eventSubject, readStoredEvent, StoredConsumer, type StoredMessage } from '@fleet/bus';
+import { DurableConsumer, eventSubject, type JetStreamMessage, parseTerminalEvent } from '@fleet/bus';
 import { type BodyOf, type Edition, type MessageDefinition, tryDecodeBody } from '@fleet/jt808';
 import type { EventParts } from './parts.ts';
 
@@ -25,9 +25,9 @@ export interface TerminalHandler<D extends MessageDefinition> {
 export function consumeTerminalMessages<D extends MessageDefinition>(
   parts: EventParts,
   { definition, durable, isInOrder = false, handle }: TerminalHandler<D>,
-): StoredConsumer {
+): DurableConsumer {
   const { bus, log } = parts;
-  return new StoredConsumer(bus, {
+  return new DurableConsumer(bus, {
     stream: 'EVENTS',
     durable,
     subject: eventSubject('*', definition.id),
@@ -44,9 +44,9 @@ export function consumeTerminalMessages<D extends MessageDefinition>(
 
 function readMessage<D extends MessageDefinition>(
   definition: D,
-  message: StoredMessage,
+  message: JetStreamMessage,
 ): TerminalMessage<BodyOf<D>> | null {
-  const event = readStoredEvent(message);
+  const event = parseTerminalEvent(message);
   const read = tryDecodeBody(definition, event.body, event.edition);
   return read.ok ? { ...event, body: read.body } : null;
 }

@@ -1,6 +1,6 @@
-import { listenFor, StoredConsumer, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
-import { type Running, videoTypeOf } from '@fleet/service-kit';
-import { type UploadRecord, UploadRecords, type UploadStatus } from '@fleet/storage';
+import { DurableConsumer, subscribe, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import { type Running, videoMimeType } from '@fleet/service-kit';
+import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
 import { clipKey, forgetClip, linkAndTell, recordMedia } from '../domains/media/record.ts';
 import { findRemoval } from '../domains/media/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
@@ -33,7 +33,7 @@ const types: Partial<Record<UploadStatus, string>> = {
 export function followUploads(parts: EventParts): readonly Running[] {
   const { bus, log } = parts;
   const onError = (error: unknown): void => log.warn({ err: error }, 'a change of an upload could not be told');
-  const ends = new StoredConsumer(bus, {
+  const ends = new DurableConsumer(bus, {
     stream: 'UPLOADS',
     durable: 'platform-uploads',
     subject: uploadSubject('*', 'closed'),
@@ -44,7 +44,7 @@ export function followUploads(parts: EventParts): readonly Running[] {
       await tellOfEnd(parts, change);
     },
   });
-  const progress = listenFor(
+  const progress = subscribe(
     bus,
     uploadChanged,
     onError,
@@ -52,7 +52,7 @@ export function followUploads(parts: EventParts): readonly Running[] {
     uploadSubject('*', 'progress'),
     'platform-uploads',
   );
-  const revoked = listenFor(
+  const revoked = subscribe(
     bus,
     uploadRevoked,
     onError,
@@ -75,7 +75,7 @@ function readChange(data: Uint8Array): Change | null {
 async function tellOfEnd(parts: EventParts, change: Change): Promise<void> {
   const vehicle = await findVehicleByImei(parts.records, change.imei);
   if (vehicle === null) return;
-  const record = await new UploadRecords(parts.database).find(change.uploadId);
+  const record = await new UploadRepository(parts.database).find(change.uploadId);
   if (isOfAnother(vehicle, record)) return;
   const type = types[change.status];
   const { channel, filesize, filename, status, uploadId, atMs } = change;
@@ -117,7 +117,7 @@ async function keepClip(
     channelId: channel,
     kind: record.clip.mediaType === audio ? 'audio' : 'video',
     source: 'upload',
-    mimeType: (filename === null ? undefined : videoTypeOf(filename)) ?? 'application/octet-stream',
+    mimeType: (filename === null ? undefined : videoMimeType(filename)) ?? 'application/octet-stream',
     sizeBytes: filesize,
     takenAt: new Date(record.clip.startMs),
     receivedAt: new Date(atMs),
@@ -134,13 +134,13 @@ async function keepClip(
 
 /** An upload that is deleted takes its file along; one that was cancelled has none. */
 async function forgetRevoked(parts: EventParts, uploadId: string): Promise<void> {
-  if ((await new UploadRecords(parts.database).find(uploadId)) === null) await forgetClip(parts, uploadId);
+  if ((await new UploadRepository(parts.database).find(uploadId)) === null) await forgetClip(parts, uploadId);
 }
 
 async function tellOfProgress(parts: EventParts, change: Change): Promise<void> {
   const vehicle = await findVehicleByImei(parts.records, change.imei);
   if (vehicle === null) return;
-  const record = await new UploadRecords(parts.database).find(change.uploadId);
+  const record = await new UploadRepository(parts.database).find(change.uploadId);
   if (!isOfAnother(vehicle, record)) tell(parts, vehicle, change, record);
 }
 

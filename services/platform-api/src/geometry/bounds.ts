@@ -1,4 +1,4 @@
-import { finiteNumber } from '@fleet/service-kit';
+import { parseFiniteNumber } from '@fleet/service-kit';
 import { degreeM, normalizeLongitude, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
 /** A rectangle. Across the date line `maxLng` lies beyond 180, so that it is never below `minLng`. */
@@ -64,7 +64,7 @@ const roundCoordinate = (value: number): number => Math.round(value * 1e7) / 1e7
 
 /** Reads `min_lat,min_lng,max_lat,max_lng`; null when it is none. */
 export function parseBbox(text: string): Bounds | null {
-  const parts = text.split(',').map((part) => finiteNumber(part.trim()));
+  const parts = text.split(',').map((part) => parseFiniteNumber(part.trim()));
   if (parts.length !== 4 || parts.includes(undefined)) return null;
   const [minLat = 0, minLng = 0, maxLat = 0, maxLng = 0] = parts;
   const isOnEarth = minLat >= -90 && maxLat <= 90 && Math.abs(minLng) <= 180 && Math.abs(maxLng) <= 180;

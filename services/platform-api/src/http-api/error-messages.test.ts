@@ -1,8 +1,8 @@
 import {
   AppError,
+  compileBodyParser,
   compileParameters,
-  compilePlatformBody,
-  plainFaults,
+  describeErrors,
   type RequestContext,
   SentNames,
 } from '@fleet/service-kit';
@@ -132,7 +132,7 @@ describe('a query of the Platform API', () => {
   ];
 
   it.each(withQuery)('%s is refused in plain words that name the parameter as it was sent', (_name, query) => {
-    const check = compileParameters(query, 'query', plainFaults);
+    const check = compileParameters(query, 'query', describeErrors);
     const parameters = Object.entries(query.properties as Record<string, RequestSchema>);
     let refused = 0;
     for (const [name, schema] of parameters)
@@ -155,7 +155,7 @@ describe('a body of the Platform API', () => {
     ({ request: { get: () => (isStrict ? 'true' : undefined) } }) as unknown as RequestContext;
 
   it.each(withBody)('%s is refused in plain words that name each field once, as it was sent', (_name, body) => {
-    const check = compilePlatformBody(body);
+    const check = compileBodyParser(body);
     for (const isStrict of [false, true])
       for (const value of wrongValues(body)) {
         const sent: unknown = structuredClone(value);
@@ -197,7 +197,7 @@ describe('texts of bodies', () => {
     const trimmed = bodies.filter(({ schema }) => schema.trim === true);
     const isEmpty = /^must (not be empty|have \d+ to \d+ characters)$/;
     for (const { at, schema } of trimmed) {
-      const check = compilePlatformBody(Type.Object({ field: schema }));
+      const check = compileBodyParser(Type.Object({ field: schema }));
       const parse = (field: string) =>
         check({ field }, { request: { get: () => undefined } } as unknown as RequestContext);
       const isRequired = (schema.minLength ?? 0) > 0;

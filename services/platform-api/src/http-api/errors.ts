@@ -1,4 +1,4 @@
-import { type AppError, apiErrors, type Logger } from '@fleet/service-kit';
+import { type AppError, createErrorHandlers, type Logger } from '@fleet/service-kit';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 
 /** The error body of the Platform API (platform-contract.md, section 1.4). */
@@ -10,5 +10,5 @@ export const renderPlatformError = (error: AppError, requestId: string) => ({
   ...(error.details.length === 0 ? {} : { details: error.details }),
 });
 
-export const createErrorHandlers = (log: Logger): [RequestHandler, ErrorRequestHandler] =>
-  apiErrors(log, renderPlatformError);
+export const createPlatformErrorHandlers = (log: Logger): [RequestHandler, ErrorRequestHandler] =>
+  createErrorHandlers(log, renderPlatformError);

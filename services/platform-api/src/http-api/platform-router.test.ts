@@ -3,28 +3,28 @@ import {
   AppError,
   createApp,
   createLogger,
-  expectedVersion,
   listen,
-  oneOf,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  parseSort,
   Reply,
-  readPaging,
-  readSorting,
+  singleSchema,
   sortParameter,
 } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Type } from 'typebox';
-import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { setCaller } from '../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../access/platform-route.ts';
 import { idParams, nullable, recordProperties, toRecordResponse } from '../platform/schemas.ts';
 import { type AccountRecord, AccountRepository } from '../store/account-repository.ts';
 import { IdempotencyKeyStore } from '../store/idempotency.ts';
 import { RecordStore } from '../store/record-store.ts';
-import { createErrorHandlers } from './errors.ts';
+import { createPlatformErrorHandlers } from './errors.ts';
 import { createPlatformRouter } from './platform-router.ts';
 
 // Real servers on a machine that may be busy.
@@ -74,7 +74,7 @@ const routes = (): PlatformRoute[] => [
     summary: 's',
     isIdempotent: true,
     body: Type.Object(fields),
-    response: oneOf(thing),
+    response: singleSchema(thing),
     handle: async ({ body }) => {
       created += 1;
       const failure = failNext;
@@ -95,12 +95,12 @@ const routes = (): PlatformRoute[] => [
     path: '/things',
     operationId: 'listThings',
     summary: 's',
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name']) }),
-    response: pageOf(thing),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name']) }),
+    response: pageSchema(thing),
     handle: async ({ query }) => {
-      const paging = readPaging(query);
-      const { items, total } = await things.list(scope, { sorting: readSorting(query.sort), paging });
-      return pageEnvelope({ items: items.map(shown), total }, paging);
+      const paging = parsePagination(query);
+      const { items, total } = await things.list(scope, { sorting: parseSort(query.sort), paging });
+      return pageResponse({ items: items.map(shown), total }, paging);
     },
   }),
   platformRoute({
@@ -110,9 +110,9 @@ const routes = (): PlatformRoute[] => [
     summary: 's',
     params: idParams,
     body: Type.Object({ name: Type.Optional(fields.name), note: fields.note }),
-    response: oneOf(thing),
+    response: singleSchema(thing),
     handle: async ({ params, body, context }) => {
-      const changed = await things.update(scope, params.id, body, expectedVersion(context));
+      const changed = await things.update(scope, params.id, body, parseIfMatch(context));
       if (changed === null) throw notFound();
       return { data: shown(changed) };
     },
@@ -144,7 +144,7 @@ beforeAll(async () => {
     '/api',
     createPlatformRouter({ log, routes: routes(), idempotency: new IdempotencyKeyStore(database), authorize: admit }),
   );
-  app.use(...createErrorHandlers(log));
+  app.use(...createPlatformErrorHandlers(log));
   server = await listen(app, { host: '127.0.0.1', port: 0 });
   base = `http://127.0.0.1:${server.port}/api`;
 });
@@ -354,9 +354,9 @@ describe('Idempotency-Key', () => {
     isWaiting = false;
     const before = created;
     const first = post({ name: 'wait' }, headers);
-    await until(() => isWaiting);
+    await waitFor(() => isWaiting);
     const second = post({ name: 'wait' }, headers);
-    await until(async () => (await database.collection('idempotency_keys').countDocuments({ answer: null })) === 1);
+    await waitFor(async () => (await database.collection('idempotency_keys').countDocuments({ answer: null })) === 1);
     release();
     const [one, two] = await Promise.all([first, second]);
     expect(created).toBe(before + 1);
@@ -368,7 +368,7 @@ describe('Idempotency-Key', () => {
     const headers = { 'idempotency-key': newKey() };
     isWaiting = false;
     const first = post({ name: 'wait' }, headers);
-    await until(() => isWaiting);
+    await waitFor(() => isWaiting);
     const startedAt = performance.now();
     expect((await post({ name: 'wait' }, headers)).body).toMatchObject({ status: 409, code: 'state_conflict' });
     expect(performance.now() - startedAt).toBeGreaterThan(9_900);

@@ -1,19 +1,19 @@
 import {
   AppError,
-  compilePlatformBody,
+  compileBodyParser,
   createApi,
+  describeErrors,
+  getIgnoredFields,
+  getSentNames,
   type IdempotencyStore,
-  ignoredFieldsOf,
   type Logger,
-  onlyOnce,
-  plainFaults,
   type ReceivedRequest,
   Reply,
   type RequestContext,
   type Route,
-  sentNamesOf,
+  withIdempotencyKey,
 } from '@fleet/service-kit';
-import { isDatabaseAway } from '@fleet/storage';
+import { isDatabaseUnavailable } from '@fleet/storage';
 import type { Router } from 'express';
 import { findCaller } from '../access/caller.ts';
 import type { PlatformRoute } from '../access/platform-route.ts';
@@ -36,14 +36,14 @@ export const createPlatformRouter = ({ log, routes, idempotency, authorize: admi
     log,
     routes,
     bodyLimitBytes,
-    compileBody: compilePlatformBody,
-    describeFaults: plainFaults,
-    hidesBadPaths: true,
+    compileBody: compileBodyParser,
+    describeFaults: describeErrors,
+    hidesInvalidPaths: true,
     guard: (route, context) => admit(asPlatformRoute(route), context),
     around: async (route, received, context, handle) => {
       const handleNamed = () => handle().catch((error: unknown) => withSentNames(error, context));
       const result = asPlatformRoute(route).isIdempotent
-        ? onlyOnce(
+        ? withIdempotencyKey(
             idempotency,
             { caller: idempotencyScope(context), body: () => readBody(received) },
             context,
@@ -56,7 +56,7 @@ export const createPlatformRouter = ({ log, routes, idempotency, authorize: admi
 
 /** Throws an error with the names of fields as the caller wrote them. */
 function withSentNames(error: unknown, context: RequestContext): never {
-  throw error instanceof AppError ? sentNamesOf(context).error(error) : error;
+  throw error instanceof AppError ? getSentNames(context).error(error) : error;
 }
 
 /** The checked body, so that its spelling does not count; where a check failed, the text that was sent. */
@@ -67,7 +67,7 @@ const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
 
 /** A database that is away is nobody's fault, and comes back: the caller may ask again. */
 export function throwIfDatabaseUnavailable(cause: unknown): never {
-  throw isDatabaseAway(cause)
+  throw isDatabaseUnavailable(cause)
     ? new AppError('unavailable', 'The database can not be reached at the moment.', { cause })
     : cause;
 }
@@ -85,7 +85,7 @@ function withMeta(result: unknown, context: RequestContext): unknown {
   if (typeof body !== 'object' || body === null || !('data' in body)) return result;
   const version = (body.data as { version?: unknown } | null)?.version;
   const headers = typeof version === 'number' ? { ...reply.headers, ETag: `"${version}"` } : { ...reply.headers };
-  const ignored = ignoredFieldsOf(context);
+  const ignored = getIgnoredFields(context);
   if (ignored.length === 0) return new Reply(status, body, headers);
   const { meta } = body as { meta?: object };
   return new Reply(status, { ...body, meta: { ...meta, ignored_fields: ignored } }, headers);

@@ -1,4 +1,4 @@
-import { docsPage } from '@fleet/service-kit';
+import { serveSwaggerUi } from '@fleet/service-kit';
 import { Router } from 'express';
 
 const page = `<!doctype html>
@@ -34,7 +34,7 @@ export function createStartPage(): Router {
   });
   router.use(
     '/docs',
-    docsPage({
+    serveSwaggerUi({
       title: 'Fleet platform',
       specs: [
         { name: 'Platform API', url: '/api/openapi.json' },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createLogger, Encryption } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../assembly/config.ts';
 import { createMessageSender, type MessageSender } from '../providers/message-sender.ts';
 import { MailServer } from '../testing/mail-server.ts';
@@ -53,7 +53,7 @@ const findOnlyMail = async (): Promise<StoredMail> => {
   if (first === undefined || others.length > 0) throw new Error('there is not one mail');
   return first;
 };
-const statusIs = (status: StoredMail['status']) => until(async () => (await findOnlyMail()).status === status);
+const statusIs = (status: StoredMail['status']) => waitFor(async () => (await findOnlyMail()).status === status);
 const smtp = (port: number): MessageSender =>
   createMessageSender(loadConfig({ SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'fleet@platform.example' }), log);
 
@@ -168,7 +168,7 @@ describe('the queue of mails', () => {
     for (const to of addresses) await first.send({ ...mail, to });
     server.onContent = () => null;
     for (const queue of [first, open(), open()]) queue.start();
-    await until(async () => (await stored().countDocuments({ status: 'sent' })) === addresses.length);
+    await waitFor(async () => (await stored().countDocuments({ status: 'sent' })) === addresses.length);
     expect(server.received.flatMap(({ to }) => to).toSorted((a, b) => a.localeCompare(b))).toEqual(
       addresses.toSorted((a, b) => a.localeCompare(b)),
     );
@@ -197,7 +197,7 @@ describe('the queue of mails', () => {
     await statusIs('failed');
     expect(await findOnlyMail()).toMatchObject({ reason: 'expired', sealedContent: null });
     await queue.send({ ...mail, userId: 8, lifetimeMs: 3_600_000 });
-    await until(async () => (await stored().countDocuments({ userId: 8, status: 'queued' })) === 1);
+    await waitFor(async () => (await stored().countDocuments({ userId: 8, status: 'queued' })) === 1);
     await queue.stop();
     await queue.cancel(8);
     expect(await stored().countDocuments({ userId: 8 })).toBe(0);

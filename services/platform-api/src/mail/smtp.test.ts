@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { selfSigned } from '../../../../libs/service-kit/src/testing/certificate.ts';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Message } from '../providers/message.ts';
 import { MailServer } from '../testing/mail-server.ts';
 import type { SmtpServer } from './settings.ts';
@@ -150,7 +150,7 @@ describe('sendBySmtp', () => {
       expect(server.received).toEqual([]);
       isHandedOver = true;
     });
-    await until(() => server.received.length === 1);
+    await waitFor(() => server.received.length === 1);
     expect(isHandedOver).toBe(true);
   });
 

@@ -1,4 +1,4 @@
-import { AppError, type ErrorDetail, invalid } from '@fleet/service-kit';
+import { AppError, type ErrorDetail, validationError } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { type Bounds, parseBbox } from '../geometry/bounds.ts';
 import type { Position } from '../geometry/positions.ts';
@@ -28,7 +28,7 @@ export function parsePositions(
     // Databases do not take negative zero.
     return [latitude + 0, longitude + 0];
   });
-  if (faults.length > 0) throw invalid(faults);
+  if (faults.length > 0) throw validationError(faults);
   return positions;
 }
 

@@ -1,4 +1,4 @@
-import type { Bus, DeviceAsker } from '@fleet/bus';
+import type { Bus, DeviceCommandClient } from '@fleet/bus';
 import type { Encryption, Logger } from '@fleet/service-kit';
 import type { Database, Redis } from '@fleet/storage';
 import type { AccessTokens } from '../access/access-tokens.ts';
@@ -23,7 +23,7 @@ export interface Deps {
   readonly log: Logger;
   readonly bus: Bus;
   /** Asks terminals themselves, for what is no use case of device-api. */
-  readonly asker: DeviceAsker;
+  readonly asker: DeviceCommandClient;
   /** Not waited for: commands fail at once while Redis is away. */
   readonly redis: Redis;
   readonly database: Database;

@@ -1,4 +1,4 @@
-import { AppError, invalid, readSorting, type Sorting } from '@fleet/service-kit';
+import { AppError, parseSort, type Sort, validationError } from '@fleet/service-kit';
 import { type Static, type TSchema, Type } from 'typebox';
 import { normalizePhone } from './phone.ts';
 import { recordId } from './schemas.ts';
@@ -75,12 +75,12 @@ export const phone = trimmedText(1, 40, { description: 'E.164 with +; spaces, da
 export function parsePhoneField(path: string, input: string): string {
   const number = normalizePhone(input);
   if (number !== null) return number;
-  throw invalid([{ path, message: 'must be a phone number with + and country code, such as +14155550100' }]);
+  throw validationError([{ path, message: 'must be a phone number with + and country code, such as +14155550100' }]);
 }
 
 /** What `sort` of a list says, by the stored names of its fields where they are other ones. */
-export function toSorting(sort: string | undefined, storedNames: Readonly<Record<string, string>> = {}): Sorting {
-  const { field, direction } = readSorting(sort);
+export function toSorting(sort: string | undefined, storedNames: Readonly<Record<string, string>> = {}): Sort {
+  const { field, direction } = parseSort(sort);
   return { field: storedNames[field] ?? field, direction };
 }
 
@@ -90,7 +90,7 @@ type Sortable = string | number | Date | null;
 /** A list that is not read from a collection, in the order that `sort` says; the id breaks ties. `valuesOf` has the fields beside it, by their names there. */
 export function sortItems<T>(
   items: readonly T[],
-  { field, direction }: Sorting,
+  { field, direction }: Sort,
   getId: (item: T) => number,
   valueGetters: Readonly<Record<string, (item: T) => Sortable>> = {},
 ): T[] {
@@ -115,7 +115,7 @@ const maxAttributesBytes = 8 * 1024;
 export function serializeAttributes(input: Record<string, unknown>, path = '/attributes'): string {
   const json = JSON.stringify(input);
   if (Buffer.byteLength(json) <= maxAttributesBytes) return json;
-  throw invalid([{ path, message: 'must not be larger than 8 KiB' }]);
+  throw validationError([{ path, message: 'must not be larger than 8 KiB' }]);
 }
 
 /** Free data as it is shown. */

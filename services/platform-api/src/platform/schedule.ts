@@ -1,4 +1,4 @@
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { isTimezone } from '../domains/users/rules.ts';
 import { nullableField } from './fields.ts';
@@ -35,7 +35,7 @@ export const nullableSchedule = Type.Optional(nullableField(Type.Object(fields))
 export function validateSchedule(input: Schedule | null | undefined): Schedule | null | undefined {
   if (input === null || input === undefined) return input;
   if (!isTimezone(input.timezone))
-    throw invalid([{ path: '/schedule/timezone', message: 'must be an IANA time zone, such as Asia/Kolkata' }]);
+    throw validationError([{ path: '/schedule/timezone', message: 'must be an IANA time zone, such as Asia/Kolkata' }]);
   return { ...input, days: [...new Set(input.days)].sort((a, b) => a - b) };
 }
 

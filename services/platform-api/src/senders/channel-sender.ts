@@ -1,4 +1,4 @@
-import { type NotificationRaised, notificationRaised, RetryLater, type StoredMessage } from '@fleet/bus';
+import { type JetStreamMessage, type NotificationRaised, notificationRaised, RetryLater } from '@fleet/bus';
 import type { NotificationShown } from '../domains/notifications/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Audience, Listener } from './audience.ts';
@@ -43,7 +43,7 @@ export class ChannelSender {
     data,
     subject,
     deliveryCount,
-  }: Pick<StoredMessage, 'data' | 'subject' | 'deliveryCount'>): Promise<void> {
+  }: Pick<JetStreamMessage, 'data' | 'subject' | 'deliveryCount'>): Promise<void> {
     const raised = readRaised(data);
     if (raised === null) {
       this.#parts.log.error({ subject }, 'a notification can not be read, and is told to nobody');

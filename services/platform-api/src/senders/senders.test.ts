@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { type NotificationRaised, notificationSubject } from '@fleet/bus';
 import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { shapeOf } from '../domains/geofences/shapes.ts';
 import type { RaisedFor } from '../domains/notifications/content.ts';
@@ -124,7 +124,7 @@ const result = async (channel: string, what: string): Promise<number> => {
 /** Several notifications are looked at at once, and each goes to several devices: the broker knows when all of that is done with. */
 async function untilAllPushed(): Promise<void> {
   const { consumers } = await world.bus.jetstreamManager();
-  await until(async () => {
+  await waitFor(async () => {
     const { num_pending, num_ack_pending } = await consumers.info('NOTIFICATIONS', 'notification-senders-push');
     return num_pending === 0 && num_ack_pending === 0;
   });
@@ -147,9 +147,9 @@ describe('push messages', () => {
     for (const [name, user] of Object.entries({ owner: world.ours.owner, spanish, mute, driver, guest, blind }))
       tokens.set(name, await device(user));
     await raise('overspeed');
-    await until(async () => toDevices().length >= 3);
+    await waitFor(async () => toDevices().length >= 3);
     await raise('sos');
-    await until(async () => toDevices().length >= 6);
+    await waitFor(async () => toDevices().length >= 6);
     const heard = [...tokens].filter(([, token]) => typesTo(token).length > 0).map(([name]) => name);
     expect(heard).toEqual(['owner', 'spanish', 'guest']);
     for (const name of heard) expect(new Set(typesTo(tokens.get(name) ?? ''))).toEqual(new Set(['overspeed', 'sos']));
@@ -180,11 +180,11 @@ describe('push messages', () => {
   it('leave out what a device has just got of the same kind', async () => {
     const token = await device(world.ours.owner);
     await raise('overspeed');
-    await until(async () => typesTo(token).length === 1);
+    await waitFor(async () => typesTo(token).length === 1);
     await raise('overspeed');
-    await until(async () => (await result('push', 'skipped')) > 0);
+    await waitFor(async () => (await result('push', 'skipped')) > 0);
     await raise('geofence');
-    await until(async () => typesTo(token).length === 2);
+    await waitFor(async () => typesTo(token).length === 2);
     expect(typesTo(token)).toEqual(['overspeed', 'geofence']);
   });
 
@@ -196,7 +196,7 @@ describe('push messages', () => {
         ? { status: 404, body: { error: { details: [{ errorCode: 'UNREGISTERED' }] } } }
         : { body: { name: 'message' } };
     await raise('sos');
-    await until(async () => (await result('push', 'unregistered')) === 1);
+    await waitFor(async () => (await result('push', 'unregistered')) === 1);
     expect(await world.deps.database.collection('push_tokens').countDocuments({ token })).toBe(0);
   });
 
@@ -208,11 +208,11 @@ describe('push messages', () => {
     await prefer(user, ['sos'], ['push', 'sms']);
     pushReply = () => ({ status: 503 });
     await raise('sos');
-    await until(async () => (await result('push', 'failed')) > 0 && smsTo(phone).length === 1);
+    await waitFor(async () => (await result('push', 'failed')) > 0 && smsTo(phone).length === 1);
     pushReply = () => ({ body: { name: 'message' } });
     const before = standIn.to(sendPath).length;
     const since = () => standIn.to(sendPath).slice(before);
-    await until(async () => since().some(({ body }) => body.includes(`"${token}"`)));
+    await waitFor(async () => since().some(({ body }) => body.includes(`"${token}"`)));
     // The one that was sent was not sent again.
     expect(smsTo(phone)).toHaveLength(1);
   });
@@ -220,11 +220,11 @@ describe('push messages', () => {
   it('come from where it went on after a restart', async () => {
     const token = await device(world.ours.owner);
     await raise('sos');
-    await until(async () => typesTo(token).length === 1);
+    await waitFor(async () => typesTo(token).length === 1);
     await lifecycle.stop();
     await raise('collision');
     begin();
-    await until(async () => typesTo(token).length === 2);
+    await waitFor(async () => typesTo(token).length === 2);
     expect(typesTo(token)).toEqual(['sos', 'collision']);
   });
 });
@@ -241,7 +241,7 @@ describe('push messages of an account that names no provider but the log', () =>
     await device(tenant.owner);
     const info = jest.spyOn(world.deps.log, 'info');
     await raise('sos', {}, { ...of, imei, driverId: null });
-    await until(async () => (await result('push', 'sent')) === 2);
+    await waitFor(async () => (await result('push', 'sent')) === 2);
     const logged = info.mock.calls.filter(([, text]) => String(text).startsWith('push message'));
     info.mockRestore();
     expect(logged).toHaveLength(2);
@@ -276,9 +276,9 @@ describe('text messages', () => {
     const about = { ...of, imei, driverId: null };
     await raise('rollover', {}, about);
     await raise('sos', {}, about);
-    await until(async () => (await result('sms', 'sent')) === 1);
+    await waitFor(async () => (await result('sms', 'sent')) === 1);
     await raise('collision', {}, about);
-    await until(async () => (await result('sms', 'skipped')) === 1);
+    await waitFor(async () => (await result('sms', 'skipped')) === 1);
     expect(smsTo(phone)).toEqual([
       {
         To: phone,
@@ -308,7 +308,7 @@ it('sends mails to who wants them, from the address of the account', async () =>
   const user = await world.user('viewer');
   await world.as(user).put('/api/user-preferences/me', { notifications: { email: true } });
   await raise('rollover');
-  await until(async () => world.sent.some(({ to }) => to === user.email));
+  await waitFor(async () => world.sent.some(({ to }) => to === user.email));
   expect(world.sent.filter(({ to }) => to === user.email)).toEqual([
     {
       kind: 'mail',
@@ -338,7 +338,7 @@ it('names the geofence in mails to the account, and not to those the vehicle is 
   const raised = { type: 'rollover', subject: '', atMs: moment, ...place, attributes: {}, backfilled: false };
   await world.deps.notifications.raise([{ vehicle, raised, geofences }]);
   const mailTo = ({ email }: TestUser) => world.sent.find(({ to }) => to === email);
-  await until(async () => [user, guest].every((each) => mailTo(each) !== undefined));
+  await waitFor(async () => [user, guest].every((each) => mailTo(each) !== undefined));
   expect(mailTo(user)).toMatchObject({ text: expect.stringContaining('Depot of Ann') as unknown });
   expect(mailTo(guest)).not.toMatchObject({ text: expect.stringContaining('Depot of Ann') as unknown });
 });
@@ -347,6 +347,6 @@ it('leaves out what can not be read', async () => {
   const token = await device(world.ours.owner);
   await world.bus.js.publish(notificationSubject(vehicle.accountId, vehicle.imei), new TextEncoder().encode('{"x":1}'));
   await raise('sos');
-  await until(async () => typesTo(token).length === 1);
+  await waitFor(async () => typesTo(token).length === 1);
   expect(typesTo(token)).toEqual(['sos']);
 });

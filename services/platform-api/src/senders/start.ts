@@ -1,4 +1,4 @@
-import { ensureStreams, StoredConsumer } from '@fleet/bus';
+import { DurableConsumer, ensureStreams } from '@fleet/bus';
 import { Counter, type Lifecycle, type Registry } from '@fleet/service-kit';
 import type { Deps } from '../platform/deps.ts';
 import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
@@ -28,7 +28,7 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
     labelNames: ['channel', 'result'],
     registers: registry === undefined ? [] : [registry],
   });
-  const consumers: StoredConsumer[] = [];
+  const consumers: DurableConsumer[] = [];
   const begun = new RetryUntilSuccess(log, 'notifications are not listened for yet', async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     for (const channel of [
@@ -40,7 +40,7 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
         counter.inc({ channel: channel.name, result }),
       );
       consumers.push(
-        new StoredConsumer(bus, {
+        new DurableConsumer(bus, {
           stream: 'NOTIFICATIONS',
           durable: `notification-senders-${channel.name}`,
           subject: 'notification.*.*',

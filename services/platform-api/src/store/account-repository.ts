@@ -1,11 +1,4 @@
-import {
-  AppError,
-  type PageItems,
-  type Paging,
-  requireVersion,
-  type Sorting,
-  versionMismatch,
-} from '@fleet/service-kit';
+import { AppError, assertVersion, type Page, type Pagination, type Sort, versionMismatch } from '@fleet/service-kit';
 import { type Collection, isDuplicateKey } from '@fleet/storage';
 import type { RecordChange, RecordFields, RecordStore, UniqueValue } from './record-store.ts';
 import { findUnionPage } from './union-page.ts';
@@ -39,8 +32,8 @@ export type Filter = Readonly<Record<string, unknown>>;
 /** Which part of a list is asked for. */
 export interface ListQuery {
   readonly where?: Filter;
-  readonly sorting?: Sorting;
-  readonly paging?: Paging;
+  readonly sorting?: Sort;
+  readonly paging?: Pagination;
 }
 
 /** When a record is removed. */
@@ -114,12 +107,12 @@ export class AccountRepository<T extends AccountRecord> {
   }
 
   /** One page of a list, in a stable order. */
-  async list(scope: ReadScope, { where = {}, sorting, paging }: ListQuery): Promise<PageItems<T>> {
+  async list(scope: ReadScope, { where = {}, sorting, paging }: ListQuery): Promise<Page<T>> {
     const [filter, shared] = visibilityFilters(scope, where);
     if (shared !== undefined) {
       const { field, direction } = sorting ?? newestFirst;
       const page = await findUnionPage(this.#collection, [filter, shared], { field, direction }, paging);
-      return page as unknown as PageItems<T>;
+      return page as unknown as Page<T>;
     }
     const found = this.#collection.find(filter).sort(toSortOrder(sorting));
     if (paging !== undefined) found.skip(paging.offset).limit(paging.limit);
@@ -151,7 +144,7 @@ export class AccountRepository<T extends AccountRecord> {
     const scope = { accountId };
     const before = await this.find(scope, id);
     if (before === null) return null;
-    requireVersion(before, expectedVersion);
+    assertVersion(before, expectedVersion);
     const claimed = await this.#claimAll(scope, id, change, before);
     const filter = {
       _id: id,
@@ -293,13 +286,13 @@ export class AccountRepository<T extends AccountRecord> {
   }
 }
 
-const newestFirst: Sorting = { field: 'id', direction: -1 };
+const newestFirst: Sort = { field: 'id', direction: -1 };
 
 /** Ids of one query. Filters with thousands of ids are slow to compare with documents. */
 const queryBatchSize = 500;
 
 /** Returns the order of a list in MongoDB's language; the id breaks ties. */
-export const toSortOrder = ({ field, direction }: Sorting = newestFirst): Record<string, 1 | -1> =>
+export const toSortOrder = ({ field, direction }: Sort = newestFirst): Record<string, 1 | -1> =>
   field === 'id' ? { _id: direction } : { [field]: direction, _id: direction };
 
 /** Returns the filter of the account's records and, where records are shared, that of the others: each has an index, a disjunction has none. */

@@ -1,4 +1,4 @@
-import type { IdempotencyStore, KeptAnswer, KeptRequest } from '@fleet/service-kit';
+import type { IdempotencyRecord, IdempotencyStore, StoredResponse } from '@fleet/service-kit';
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
 interface StoredRequest {
@@ -6,7 +6,7 @@ interface StoredRequest {
   readonly bodySha256: string;
   readonly startedAt: Date;
   /** As JSON, since databases do not store every value and name that answers have; one that an older version kept is the answer itself. Null while the request runs. */
-  readonly answer: string | KeptAnswer | null;
+  readonly answer: string | StoredResponse | null;
   readonly expiresAt: Date;
 }
 
@@ -23,7 +23,7 @@ export class IdempotencyKeyStore implements IdempotencyStore {
     this.#collection = database.collection<StoredRequest>('idempotency_keys');
   }
 
-  async begin(id: string, bodySha256: string): Promise<KeptRequest | null> {
+  async begin(id: string, bodySha256: string): Promise<IdempotencyRecord | null> {
     const now = new Date();
     const entry = { bodySha256, startedAt: now, answer: null, expiresAt: new Date(now.getTime() + retentionMs) };
     try {
@@ -44,7 +44,7 @@ export class IdempotencyKeyStore implements IdempotencyStore {
     return taken.modifiedCount === 1 ? null : ((await this.read(id)) ?? { state: 'running', bodySha256 });
   }
 
-  async read(id: string): Promise<KeptRequest | null> {
+  async read(id: string): Promise<IdempotencyRecord | null> {
     const stored = await this.#collection.findOne({ _id: id });
     if (stored === null) return null;
     const { bodySha256, answer } = stored;
@@ -52,15 +52,15 @@ export class IdempotencyKeyStore implements IdempotencyStore {
     return {
       state: 'answered',
       bodySha256,
-      answer: typeof answer === 'string' ? (JSON.parse(answer) as KeptAnswer) : answer,
+      response: typeof answer === 'string' ? (JSON.parse(answer) as StoredResponse) : answer,
     };
   }
 
-  async keep(id: string, answer: KeptAnswer): Promise<void> {
+  async save(id: string, answer: StoredResponse): Promise<void> {
     await this.#collection.updateOne({ _id: id }, { $set: { answer: JSON.stringify(answer) } });
   }
 
-  async forget(id: string): Promise<void> {
+  async delete(id: string): Promise<void> {
     await this.#collection.deleteOne({ _id: id, answer: null });
   }
 

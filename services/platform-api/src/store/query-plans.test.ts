@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { WebhookRecords } from '@fleet/storage';
+import { WebhookRepository } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { isPermitted } from '../access/roles.ts';
@@ -72,7 +72,7 @@ beforeAll(async () => {
   await harness.as(harness.theirs.owner).post('/api/vehicle/share-vehicles', share);
   guest = harness.as(user);
   operator = harness.as(await harness.user('superadmin'));
-  await new WebhookRecords(harness.deps.database).ensureIndexes();
+  await new WebhookRepository(harness.deps.database).ensureIndexes();
   harness.deps.database.db.client.on('commandStarted', ({ commandName, command }) => {
     if (!['find', 'aggregate', 'count'].includes(commandName)) return;
     const { lsid: _session, $db: _database, $clusterTime: _time, ...body } = command as Record<string, unknown>;

@@ -1,4 +1,10 @@
-import { type AttachmentsWanted, attachmentsWantedSubject, encodeJson, headers, StoredPublisher } from '@fleet/bus';
+import {
+  type AttachmentsRequested,
+  attachmentsRequestedSubject,
+  encodeJson,
+  headers,
+  JetStreamPublisher,
+} from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../platform/deps.ts';
 
@@ -7,15 +13,15 @@ const giveUpAfterMs = 10_000;
 
 /** Puts alarms that count files into the work queue ATTACHMENTS. */
 export class AttachmentsQueue {
-  readonly #publisher: StoredPublisher;
+  readonly #publisher: JetStreamPublisher;
 
   constructor({ bus, log }: Pick<Deps, 'bus' | 'log'>) {
     const onRefused = (detail: string): void => log.warn({ detail }, 'wanted attachments are not stored yet');
-    this.#publisher = new StoredPublisher(bus, { giveUpAfterMs, onRefused });
+    this.#publisher = new JetStreamPublisher(bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
   }
 
   /** Resolves once all are stored; rejects otherwise, and is then to be called again with the same: each is stored once. */
-  async store(items: readonly AttachmentsWanted[]): Promise<void> {
+  async store(items: readonly AttachmentsRequested[]): Promise<void> {
     await Promise.all(items.map((item) => this.#store(item)));
   }
 
@@ -23,7 +29,7 @@ export class AttachmentsQueue {
     this.#publisher.stop();
   }
 
-  #store(item: AttachmentsWanted): Promise<void> {
+  #store(item: AttachmentsRequested): Promise<void> {
     return new Promise((resolve, reject) => {
       const head = headers();
       // The end of an alarm may count files that its start did not.
@@ -32,7 +38,7 @@ export class AttachmentsQueue {
         if (isStored) resolve();
         else reject(new AppError('unavailable', 'Wanted attachments can not be stored at the moment.'));
       };
-      if (!this.#publisher.publish(attachmentsWantedSubject(item.imei), encodeJson(item), done, head)) done(false);
+      if (!this.#publisher.publish(attachmentsRequestedSubject(item.imei), encodeJson(item), done, head)) done(false);
     });
   }
 }

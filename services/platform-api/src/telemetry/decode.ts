@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type PartnerHeartbeat, type PartnerPosition, readPartnerReport, type TelemetryReport } from '@fleet/bus';
+import { type PartnerHeartbeat, type PartnerPosition, parsePartnerReport, type TelemetryReport } from '@fleet/bus';
 import {
   type Extra,
   extraDefinitions,
@@ -123,9 +123,9 @@ function fromTerminal(
 }
 
 function decodePartner(report: TelemetryReport, imei: string, onFault: (fault: string) => void): Decoded[] {
-  let content: ReturnType<typeof readPartnerReport>;
+  let content: ReturnType<typeof parsePartnerReport>;
   try {
-    content = readPartnerReport(report);
+    content = parsePartnerReport(report);
   } catch {
     // JSON that is none was never accepted from a partner: the batch is broken.
     onFault("a partner's report that is not JSON");

@@ -1,4 +1,4 @@
-import { fleetChanged, listenFor } from '@fleet/bus';
+import { fleetChanged, subscribe } from '@fleet/bus';
 import { geofencesByVehicle } from '../domains/geofences/look-ups.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { activeRoutesByVehicle } from '../domains/routes/look-ups.ts';
@@ -51,7 +51,7 @@ export class Fleet {
   constructor(deps: Pick<Deps, 'records' | 'bus' | 'log'>) {
     this.#deps = deps;
     const onError = (error: unknown): void => deps.log.warn({ err: error }, 'a change of the fleet could not be read');
-    this.#subscription = listenFor(deps.bus, fleetChanged, onError, ({ accountId }) => this.forget(accountId));
+    this.#subscription = subscribe(deps.bus, fleetChanged, onError, ({ accountId }) => this.forget(accountId));
     this.#offReconnect = deps.bus.onReconnect(() => this.#forgetAll());
   }
 

@@ -1,4 +1,4 @@
-import { type LogMessage, partitionOf, StoredLog, telemetrySubject } from '@fleet/bus';
+import { OrderedReader, type StreamMessage, telemetryPartition, telemetrySubject } from '@fleet/bus';
 import { PointIndex } from '../domains/positions/point-index.ts';
 import { knownPoints } from '../domains/positions/store.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -66,7 +66,7 @@ export class PartitionConsumer {
   #covered: PartitionPlace = { stream: '', seq: 0 };
   /** The message up to which the history had all points when this began: they are not written again. */
   #historyFrom = 0;
-  #log: StoredLog | undefined;
+  #log: OrderedReader | undefined;
   #flush: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
   #isStopped = false;
@@ -178,7 +178,7 @@ export class PartitionConsumer {
     const { redis, database, config, log } = this.#parts.deps;
     let part: (readonly [string, VehicleState])[] = [];
     let count = 0;
-    const isOurs = (imei: string): boolean => partitionOf(imei, config.TELEMETRY_PARTITIONS) === this.#partition;
+    const isOurs = (imei: string): boolean => telemetryPartition(imei, config.TELEMETRY_PARTITIONS) === this.#partition;
     for await (const entry of allStoredStates(database, isOurs)) {
       if (isEnded()) return false;
       part.push(entry);
@@ -201,17 +201,17 @@ export class PartitionConsumer {
     return states.filter(([imei, state]) => isStateOf(state, vehicles.get(imei)?.vehicle));
   }
 
-  #read(after: number): StoredLog {
-    return new StoredLog(this.#parts.deps.bus, {
+  #read(after: number): OrderedReader {
+    return new OrderedReader(this.#parts.deps.bus, {
       stream: 'TELEMETRY',
       subject: telemetrySubject(this.#partition),
-      after,
+      afterSequence: after,
       handler: (messages) => this.#apply(messages),
       onError: (error) => this.#warn(error),
     });
   }
 
-  async #apply(messages: readonly LogMessage[]): Promise<void> {
+  async #apply(messages: readonly StreamMessage[]): Promise<void> {
     this.#requireHeld();
     const startedMs = performance.now();
     const { deps, stream, metrics, onHeard } = this.#parts;
@@ -244,7 +244,7 @@ export class PartitionConsumer {
     if (!this.#isHeld()) throw new PartitionLost(`the lease of partition ${this.#partition} has run out`);
   }
 
-  async #judge(messages: readonly LogMessage[]): Promise<Unit> {
+  async #judge(messages: readonly StreamMessage[]): Promise<Unit> {
     const { deps, fleet, judges, settings, stream, metrics } = this.#parts;
     const arrived = arrivedIn(messages, (fault) => this.#fault(fault));
     const imeis = [...new Set(arrived.map(({ report }) => report.imei))];

@@ -1,6 +1,12 @@
-import { appendPartnerReport, type PartnerReport, partitionOf, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import {
+  appendPartnerReport,
+  type PartnerReport,
+  TelemetryBatch,
+  telemetryPartition,
+  telemetrySubject,
+} from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { readPositions } from '../domains/positions/store.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { readLastLocations } from '../domains/realtime/store.ts';
@@ -77,9 +83,9 @@ describe('what partners push', () => {
       at(0, { acc: 0, mileage: 1_500 }),
       at(20, { acc: 1, gpsSpeed: 30, battery: 18, mileage: 1_700 }),
     ]);
-    await until(async () => (await typesOf(vehicle)).length === 2);
+    await waitFor(async () => (await typesOf(vehicle)).length === 2);
     // The position is written behind what it has raised.
-    await until(async () => (await lastOf(vehicle))?.timestamp === startMs + 20_000);
+    await waitFor(async () => (await lastOf(vehicle))?.timestamp === startMs + 20_000);
     const where = { location: { latitude: 48.1, longitude: 11.502 }, timestamp: startMs + 20_000, backfilled: false };
     const found = await notificationsOf(vehicle);
     expect(found).toEqual(
@@ -95,7 +101,7 @@ describe('what partners push', () => {
       device: { protocol: 'partner', connected: true },
     });
     const history = async () => (await owner.get(`/api/vehicles/${vehicle.id}/locations`)).items;
-    await until(async () => (await history()).length === 2);
+    await waitFor(async () => (await history()).length === 2);
     expect(await history()).toMatchObject([
       { source: 'partner', timestamp: startMs, ignition: false, gps_valid: true },
       { source: 'partner', timestamp: startMs + 20_000, ignition: true, longitude: 11.502 },
@@ -117,7 +123,7 @@ describe('what partners push', () => {
     });
     await push('pushhb', [beat(5, 30), beat(10, 19)]);
     await push('pushhb', [beat(15, 18), beat(20, 17)]);
-    await until(async () => (await lastOf(vehicle))?.batteryPercent === 17);
+    await waitFor(async () => (await lastOf(vehicle))?.batteryPercent === 17);
     expect(await typesOf(vehicle)).toEqual(['low_battery']);
     expect((await notificationsOf(vehicle))[0]).toMatchObject({
       timestamp: startMs + 10_000,
@@ -146,7 +152,7 @@ describe('what partners push', () => {
         found.push(position.timestamp);
       return found;
     };
-    await until(async () => (await points()).includes(startMs + 30_000));
+    await waitFor(async () => (await points()).includes(startMs + 30_000));
     expect(await points()).toEqual([startMs, startMs + 30_000]);
   });
 
@@ -163,7 +169,7 @@ describe('what partners push', () => {
     const publish = async (imei: string, ...reports: (readonly [number, PartnerReport])[]): Promise<void> => {
       const batch = new TelemetryBatch();
       for (const [receivedAtMs, report] of reports) appendPartnerReport(batch, imei, receivedAtMs, report);
-      const subject = telemetrySubject(partitionOf(imei, world.deps.config.TELEMETRY_PARTITIONS));
+      const subject = telemetrySubject(telemetryPartition(imei, world.deps.config.TELEMETRY_PARTITIONS));
       await world.bus.js.publish(subject, batch.take());
     };
     const { accountId } = world.ours;
@@ -173,14 +179,14 @@ describe('what partners push', () => {
     const heartbeat = { timestamp: nowMs - 1_000, values: { powerLevel: 90 } };
     await publish(living.imei, first, [nowMs, { kind: 'heartbeat', accountId, heartbeat }]);
     await publish(silent.imei, first);
-    await until(async () => (await lastOf(living))?.heardAtMs === nowMs && (await lastOf(silent)) !== undefined);
-    await until(async () => (await isNoticed(living)) && (await isNoticed(silent)));
+    await waitFor(async () => (await lastOf(living))?.heardAtMs === nowMs && (await lastOf(silent)) !== undefined);
+    await waitFor(async () => (await isNoticed(living)) && (await isNoticed(silent)));
     for (const { imei } of [living, silent]) {
       await store.notice(imei, { connected: true, isOffline: false, seenMs: longAgoMs });
       await store.lookAgain(imei, 0);
     }
-    await until(async () => (await typesOf(silent)).includes('device_offline'));
-    await until(async () => (await store.noticed(living.imei))?.seenMs === nowMs);
+    await waitFor(async () => (await typesOf(silent)).includes('device_offline'));
+    await waitFor(async () => (await store.noticed(living.imei))?.seenMs === nowMs);
     expect(await typesOf(living)).toEqual([]);
     expect(await shown(living)).toMatchObject({
       state: 'stopped',
@@ -199,7 +205,7 @@ describe('what partners push', () => {
     await push('pushgps', [{ deviceImei, lat: 1, lng: 2, gpsTime }], theirToken);
     await push('pushhb', [{ deviceImei, gateTime: gpsTime, powerLevel: 5 }], theirToken);
     await push('pushgps', [{ deviceImei, lat: 48.1, lng: 11.5, gpsTime: gpsTime + 1_000 }]);
-    await until(async () => (await lastOf(vehicle)) !== undefined);
+    await waitFor(async () => (await lastOf(vehicle)) !== undefined);
     expect(await lastOf(vehicle)).toMatchObject({ latitude: 48.1, batteryPercent: null });
     expect(await typesOf(vehicle)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { ensureStreams, streamMadeAt } from '@fleet/bus';
+import { ensureStreams, streamCreatedAt } from '@fleet/bus';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
 import type { Deps } from '../platform/deps.ts';
@@ -41,7 +41,7 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   let read = '';
   const begin = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-    const stream = await streamMadeAt(bus, 'TELEMETRY');
+    const stream = await streamCreatedAt(bus, 'TELEMETRY');
     if (stream === null) throw new Error('there is no stream TELEMETRY yet');
     if (share !== undefined && stream === read) return;
     // Numbers of a stream that was made anew mean nothing: all begins again.

@@ -1,4 +1,4 @@
-import { type AttachmentsWanted, type LogMessage, readTelemetryBatch } from '@fleet/bus';
+import { type AttachmentsRequested, readTelemetryBatch, type StreamMessage } from '@fleet/bus';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { odometerOf } from '../domains/positions/odometer.ts';
 import { PointIndex } from '../domains/positions/point-index.ts';
@@ -35,13 +35,13 @@ export interface Unit {
   readonly raised: ToRaise[];
   readonly amended: Amended[];
   /** Alarms that count files. */
-  readonly attached: AttachmentsWanted[];
+  readonly attached: AttachmentsRequested[];
   /** For the history, those of messages that were applied before as well. */
   readonly points: NewPoint[];
 }
 
 /** The reports of some messages; `onFault` hears of what can not be read, which is passed over. */
-export function arrivedIn(messages: readonly LogMessage[], onFault: (fault: string) => void): Arrived[] {
+export function arrivedIn(messages: readonly StreamMessage[], onFault: (fault: string) => void): Arrived[] {
   const arrived: Arrived[] = [];
   for (const { data, sequence: seq } of messages) {
     try {

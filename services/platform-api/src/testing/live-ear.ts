@@ -1,4 +1,4 @@
-import { type LiveEvent, type LiveEventType, listenFor, liveEvents } from '@fleet/bus';
+import { type LiveEvent, type LiveEventType, liveEvents, subscribe } from '@fleet/bus';
 import type { Deps } from '../platform/deps.ts';
 
 /** Hears what websockets are told. */
@@ -10,7 +10,7 @@ export class LiveEar {
     const onError = (error: unknown) => {
       throw error;
     };
-    this.#listener = listenFor(bus, liveEvents, onError, ({ accountId, events }) => {
+    this.#listener = subscribe(bus, liveEvents, onError, ({ accountId, events }) => {
       for (const event of events) this.heard.push({ ...event, accountId });
     });
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Role } from '../access/roles.ts';
 import { loadConfig } from '../assembly/config.ts';
 import { create, type PlatformApi } from '../assembly/service.ts';
@@ -124,8 +124,8 @@ export class PlatformWorld {
     const overrides = hasProviders ? {} : { messages };
     const service = await create(config, { log: silent, ...overrides, runsJobs: false });
     const isReady = async () => (await fetch(`http://127.0.0.1:${service.httpPort}/readyz`)).status === 200;
-    await until(isReady);
-    await until(() => service.deps.redis.isReady);
+    await waitFor(isReady);
+    await waitFor(() => service.deps.redis.isReady);
     const [ours, theirs] = [await makeTenant(service.deps, 'Ours'), await makeTenant(service.deps, 'Theirs')];
     return new PlatformWorld(service, nats, { ours, theirs }, sent);
   }

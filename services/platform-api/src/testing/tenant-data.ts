@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { WebhookRecords } from '@fleet/storage';
+import { WebhookRepository } from '@fleet/storage';
 import { countBytes, insertMedia } from '../domains/media/store.ts';
 import { mediaUrl } from '../domains/media/urls.ts';
 import { chatMessageCollection } from '../domains/messaging/store.ts';
@@ -190,7 +190,7 @@ async function deliveryOf(
     webhookId,
   }: { mark: string; imei: string; vehicleId: number; webhookId: number | string | undefined },
 ): Promise<string> {
-  return new WebhookRecords(deps.database).add({
+  return new WebhookRepository(deps.database).add({
     webhookId: Number(webhookId),
     accountId,
     userId: owner.id,

@@ -1,6 +1,6 @@
 import type { Bus } from '@fleet/bus';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { Feeds } from './feeds.ts';
@@ -50,10 +50,10 @@ describe('a way to the broker that has fallen silent', () => {
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => noticedMs);
     // Whoever goes by the clock alone would take all up to now for heard.
     const startMs = performance.now();
-    await until(() => performance.now() - startMs > 5 * paceTickMs);
+    await waitFor(() => performance.now() - startMs > 5 * paceTickMs);
     isSilent = false;
     reconnected();
-    await until(() => told.length > 0);
+    await waitFor(() => told.length > 0);
     clock.mockRestore();
     expect(told).toEqual([_id]);
     feeds.stop();

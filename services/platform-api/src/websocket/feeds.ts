@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type LiveEvents, listenFor, liveEvents, liveSubject } from '@fleet/bus';
+import { type LiveEvents, liveEvents, liveSubject, subscribe } from '@fleet/bus';
 import { notificationsSince } from '../domains/notifications/missed.ts';
 import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
@@ -29,7 +29,7 @@ class Feed {
     this.#parts = parts;
     const { bus, log } = parts;
     const onError = (error: unknown): void => log.warn({ err: error }, 'a live event could not be read');
-    this.#heard = listenFor(bus, liveEvents, onError, (body) => this.#take(body), liveSubject(accountId));
+    this.#heard = subscribe(bus, liveEvents, onError, (body) => this.#take(body), liveSubject(accountId));
   }
 
   /** Sends positions that have waited for their second. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { hashKey } from '../domains/api-keys/rules.ts';
 import { verifyKey } from '../domains/api-keys/use-cases.ts';
 import { makeWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
@@ -84,13 +84,13 @@ describe('five thousand connections to one process', () => {
     for (const token of tokens) {
       for (let n = 0; n < maxConnections; n += 1) clients.open(url + token);
       // As many handshakes at once as the queue of a listening socket takes.
-      await until(() => clients.sockets.length - clients.total('hello') < 400);
+      await waitFor(() => clients.sockets.length - clients.total('hello') < 400);
     }
-    await until(() => clients.total('snapshot') === connections);
+    await waitFor(() => clients.total('snapshot') === connections);
     // Both ends are in this process.
     expect((process.memoryUsage().rss - before) / connections).toBeLessThan(0.15 * mebibyte);
     live.publish(vehicle.id, [live.location(vehicle), live.notification(vehicle.id), live.location(vehicle)]);
-    await until(() => clients.total('location') >= 2 * connections && clients.total('notification') >= connections);
+    await waitFor(() => clients.total('location') >= 2 * connections && clients.total('notification') >= connections);
     expect(clients.range('snapshot')).toEqual([1, 1]);
     expect(clients.range('location')).toEqual([2, 2]);
     expect(clients.range('notification')).toEqual([1, 1]);
@@ -100,6 +100,6 @@ describe('five thousand connections to one process', () => {
     for (const ws of clients.sockets) ws.terminate();
     const isEmpty = async () =>
       /^websocket_connections\{kind="user",.* 0$/m.test(await (await fetch(`${live.base}/metrics`)).text());
-    await until(isEmpty);
+    await waitFor(isEmpty);
   });
 });

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/realtime/store.ts';
 import { LiveWorld } from '../testing/live-world.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
@@ -29,7 +29,7 @@ describe('while the broker is away', () => {
     ]);
     await client.next('notification');
     await world.nats.kill();
-    await until(() => !live.replica.deps.bus.isUp());
+    await waitFor(() => !live.replica.deps.bus.isUp());
     const missed = [await record(), await record()];
     await writeLastLocation(world.deps.redis, testPosition(vehicle.imei, { latitude: 7 }));
     // It has its position from before the outage; greeting and snapshot need no broker.
@@ -38,7 +38,7 @@ describe('while the broker is away', () => {
     await client.next('notification', 3);
     expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicle.id, latitude: 7 });
     const later = await record();
-    await until(() => world.bus.isUp());
+    await waitFor(() => world.bus.isUp());
     live.publish(vehicle.id, [
       { type: 'notification', data: { id: later._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id } },
     ]);
@@ -60,7 +60,7 @@ describe('access that ends while the broker is away', () => {
     const [here, there] = [await live.as(user), await live.as(user, live.replicaBase)];
     const other = await live.as(await world.user('manager'), live.replicaBase);
     await world.nats.kill();
-    await until(() => !world.bus.isUp() && !live.replica.deps.bus.isUp());
+    await waitFor(() => !world.bus.isUp() && !live.replica.deps.bus.isUp());
     expect((await world.as(user).post('/api/auth/logout')).status).toBe(200);
     const atMs = Date.now();
     for (const client of [here, there]) expect(await client.ended()).toMatchObject({ code: 4403 });
@@ -69,7 +69,7 @@ describe('access that ends while the broker is away', () => {
     await other.settle();
     expect(other.closed).toBeUndefined();
     await world.nats.start();
-    await until(() => world.bus.isUp() && live.replica.deps.bus.isUp());
+    await waitFor(() => world.bus.isUp() && live.replica.deps.bus.isUp());
   });
 
   it('counts before what was missed is told', async () => {
@@ -84,13 +84,13 @@ describe('access that ends while the broker is away', () => {
     await guest.next('vehicle');
     const owner = await live.as(world.ours.owner, live.replicaBase);
     await world.nats.kill();
-    await until(() => !live.replica.deps.bus.isUp());
+    await waitFor(() => !live.replica.deps.bus.isUp());
     await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
     // As by a process whose word has got lost.
     await world.deps.records.collection('shares').deleteMany({ vehicleId: vehicle.id });
     await world.nats.start();
     await owner.next('notification');
-    await until(() => guest.of('vehicle').length === 2);
+    await waitFor(() => guest.of('vehicle').length === 2);
     await guest.settle();
     expect(guest.of('vehicle').map(({ data }) => data['action'])).toEqual(['shared', 'unshared']);
     expect(guest.of('notification')).toEqual([]);

@@ -1,4 +1,4 @@
-import { announce, connectionsDisplaced, listenFor } from '@fleet/bus';
+import { connectionsDisplaced, publish, subscribe } from '@fleet/bus';
 import type { Deps } from '../platform/deps.ts';
 
 type Parts = Pick<Deps, 'bus' | 'redis' | 'log'>;
@@ -55,7 +55,7 @@ export class ConnectionRegistry {
   constructor(parts: Parts) {
     this.#parts = parts;
     const onError = (error: unknown): void => parts.log.warn({ err: error }, 'a list of connections could not be read');
-    this.#heard = listenFor(parts.bus, connectionsDisplaced, onError, ({ connectionIds }) =>
+    this.#heard = subscribe(parts.bus, connectionsDisplaced, onError, ({ connectionIds }) =>
       this.#displaceHere(connectionIds),
     );
   }
@@ -79,7 +79,7 @@ export class ConnectionRegistry {
       // It may have been closed in the meantime.
       if (!this.#byId.has(id)) await this.#parts.redis.hDel(keyOf(userId), id);
       const connectionIds = (gone as string[]).filter((one) => !this.#displaceHere([one]));
-      if (connectionIds.length > 0) announce(this.#parts.bus, connectionsDisplaced, { connectionIds });
+      if (connectionIds.length > 0) publish(this.#parts.bus, connectionsDisplaced, { connectionIds });
     } catch (error) {
       this.#parts.log.warn({ err: error, userId }, 'connections of a user can not be counted over all replicas');
     }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { accessChanged, fleetChanged, keyRevoked, listenFor } from '@fleet/bus';
-import { isAddressAllowed } from '@fleet/service-kit';
+import { accessChanged, fleetChanged, keyRevoked, subscribe } from '@fleet/bus';
+import { isIpAllowed } from '@fleet/service-kit';
 import type { Static } from 'typebox';
 import { MissedInvalidations } from '../access/missed-invalidations.ts';
 import type { Principals } from '../access/principals.ts';
@@ -85,7 +85,7 @@ export class UserView {
 
   /** Whether the API key is valid from an address. */
   isOpenFrom(address: string): boolean {
-    return isAddressAllowed(this.#seen.key?.addresses ?? [], address);
+    return isIpAllowed(this.#seen.key?.addresses ?? [], address);
   }
 
   /** Whether the API key that the token was got with has one of these scopes. */
@@ -174,9 +174,9 @@ export class Views {
     });
     const off = bus.onReconnect(() => this.#rereadAll());
     this.#heard = [
-      listenFor(bus, accessChanged, onError, ({ userId, sessionId }) => this.#reread(whose(userId, sessionId))),
-      listenFor(bus, keyRevoked, onError, ({ keyId }) => this.#reread(hangsOn(keyId))),
-      listenFor(bus, fleetChanged, onError, (change) => this.#reread((view) => concerns(view, change))),
+      subscribe(bus, accessChanged, onError, ({ userId, sessionId }) => this.#reread(whose(userId, sessionId))),
+      subscribe(bus, keyRevoked, onError, ({ keyId }) => this.#reread(hangsOn(keyId))),
+      subscribe(bus, fleetChanged, onError, (change) => this.#reread((view) => concerns(view, change))),
       { stop: () => off() },
     ];
     this.#tick = setInterval(() => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { create } from '../assembly/service.ts';
 import { writeLastLocation } from '../domains/realtime/store.ts';
 import type { LiveClient } from '../testing/live-client.ts';
@@ -175,7 +175,7 @@ describe('who is told what', () => {
     expect([...client.of('stream'), ...client.of('command')]).toEqual([]);
     await share(guest, ['view', 'notifications', 'commands']);
     // The client says nothing meanwhile: it may not say much in a few seconds.
-    await until(() => {
+    await waitFor(() => {
       publish([notification()]);
       return client.of('notification').length > 0;
     });
@@ -199,7 +199,7 @@ describe('who is told what', () => {
     }
     await share(guest, ['view']);
     expect((await client.next('vehicle')).data).toEqual({ vehicle_id: vehicleId, action: 'shared' });
-    await until(() => {
+    await waitFor(() => {
       publish([location()]);
       return client.of('location').length > 0;
     });
@@ -240,7 +240,7 @@ describe('who is told what', () => {
     const path = `/api/notifications/update-preferences/${vehicleId}`;
     expect((await world.as(user).post(path, { notification_types: ['ignition_on'] })).status).toBe(200);
     // Until the choice has arrived.
-    await until(() => {
+    await waitFor(() => {
       publish([notification('ignition_on')]);
       return client.of('notification').length > 0;
     });
@@ -452,7 +452,7 @@ describe('ten connections of a user', () => {
     open[2]?.ws.close();
     await open[2]?.ended();
     const key = `websocket-connections:${user.id}`;
-    await until(async () => (await world.deps.redis.hLen(key)) === 9);
+    await waitFor(async () => (await world.deps.redis.hLen(key)) === 9);
     await live.as(user);
     for (const client of open.slice(3)) {
       await client.settle();

@@ -1,6 +1,6 @@
 import { encodeAttachmentPacket, encodeFrame } from '@fleet/jt808';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { AttachmentClient } from '../testing/attachment-client.ts';
 import { AttachmentHarness } from '../testing/attachment-harness.ts';
 import { clipBytes, sha256 } from '../testing/upload-harness.ts';
@@ -222,7 +222,7 @@ describe('whom the attachment server listens to', () => {
     expect(await list()).toBe(1);
     await client.waitForClose();
     expect(harness.opened).toBe(0);
-    await until(async () => (await harness.metric('closed_total', { reason: 'refused' })) === 1);
+    await waitFor(async () => (await harness.metric('closed_total', { reason: 'refused' })) === 1);
   });
 
   it('not to data and files before a list, nor to frames of another terminal behind it', async () => {
@@ -244,7 +244,7 @@ describe('whom the attachment server listens to', () => {
     const name = '../../../etc/passwd';
     await client.sendAlarmInfo(alarmNo, { [name]: 4 });
     client.sendData(name, 0, Buffer.from('root'));
-    await until(async () => (await harness.listFiles()).length === 1);
+    await waitFor(async () => (await harness.listFiles()).length === 1);
     expect(await harness.listFiles()).toEqual(['1']);
     expect(await client.sendFileComplete(name, 4, 3)).toMatchObject({ name, result: 0 });
     expect(harness.stored[0]?.metadata).toMatchObject({
@@ -270,7 +270,7 @@ describe('whom the attachment server listens to', () => {
     await start({ idleTimeoutMs: 1_000 });
     expect(await client.sendAlarmInfo(alarmNo, files())).toBe(0);
     await client.waitForClose();
-    await until(async () => (await harness.metric('closed_total', { reason: 'idle' })) === 1);
+    await waitFor(async () => (await harness.metric('closed_total', { reason: 'idle' })) === 1);
   });
 
   it('not to more connections of one address than it may', async () => {
@@ -285,7 +285,7 @@ describe('whom the attachment server listens to', () => {
     for (let round = 0; round < 21; round += 1)
       expect(await client.sendFileComplete(a, picture.length)).toMatchObject({ result: 1 });
     await client.waitForClose();
-    await until(async () => (await harness.metric('closed_total', { reason: 'fruitless' })) === 1);
+    await waitFor(async () => (await harness.metric('closed_total', { reason: 'fruitless' })) === 1);
   });
 
   it('to everybody still, whatever garbage one of them sends', async () => {
@@ -307,7 +307,7 @@ describe('a terminal that comes back', () => {
     client.sendData(a, 0, picture.subarray(0, 100_000));
     // In the middle of a packet.
     client.socket.write(encodeAttachmentPacket(a, 100_000, picture.subarray(100_000, 160_000)).subarray(0, 30_062));
-    await until(async () => (await harness.metric('bytes_total')) === 130_000);
+    await waitFor(async () => (await harness.metric('bytes_total')) === 130_000);
     client.socket.resetAndDestroy();
     client = await harness.connect(phone);
     expect(await client.sendAlarmInfo(alarmNo, files(), { infoType: 1 })).toBe(0);
@@ -326,7 +326,7 @@ describe('a terminal that comes back', () => {
     const second = await harness.connect(phone);
     expect(await second.sendAlarmInfo(alarmNo, files())).toBe(0);
     second.sendData(a, 50_000, picture.subarray(50_000));
-    await until(async () => (await harness.metric('bytes_total')) > picture.length);
+    await waitFor(async () => (await harness.metric('bytes_total')) > picture.length);
     expect(await second.sendFileComplete(a, picture.length)).toMatchObject({ result: 0 });
     expect(await client.sendFileComplete(a, picture.length)).toMatchObject({ result: 0 });
     expect(storedHashes()).toEqual([sha256(picture)]);
@@ -335,7 +335,7 @@ describe('a terminal that comes back', () => {
   it('is told that a file is there which another pod has kept', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100));
-    await until(async () => (await harness.listFiles()).length === 1);
+    await waitFor(async () => (await harness.listFiles()).length === 1);
     const expectation = harness.expected.get(alarmNo);
     if (expectation === undefined) throw new Error('not expected');
     harness.expected.set(alarmNo, { ...expectation, files: [{ name: a, fileId: 'f'.repeat(24) }] });
@@ -352,11 +352,11 @@ describe('a terminal that comes back', () => {
     await start({}, { resumeMs: 0 });
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100));
-    await until(async () => (await harness.listFiles()).length === 1);
+    await waitFor(async () => (await harness.listFiles()).length === 1);
     await harness.alarms.sweep();
     expect(await harness.listFiles()).toHaveLength(1);
     client.socket.destroy();
-    await until(async () => {
+    await waitFor(async () => {
       await harness.alarms.sweep();
       return (await harness.listFiles()).length === 0;
     });
@@ -367,7 +367,7 @@ describe('a terminal that comes back', () => {
     await start({}, { maxOpenFiles: 1 });
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100));
-    await until(async () => (await harness.listFiles()).length === 1);
+    await waitFor(async () => (await harness.listFiles()).length === 1);
     const other = harness.expect(phone);
     const second = await harness.connect(phone);
     await second.sendAlarmInfo(other, { x: 3 });
@@ -375,7 +375,7 @@ describe('a terminal that comes back', () => {
     // The first one is there: what comes now is asked for again.
     expect(await second.sendFileComplete('x', 3)).toMatchObject({ result: 1 });
     client.socket.destroy();
-    await until(async () => (await harness.metric('connections')) === 1);
+    await waitFor(async () => (await harness.metric('connections')) === 1);
     second.sendData('x', 0, Buffer.from('abc'));
     expect(await second.sendFileComplete('x', 3)).toMatchObject({ result: 0 });
     expect(harness.alarms.openFiles).toBe(0);
@@ -424,7 +424,7 @@ describe('when something is away', () => {
   it('leaves nothing on the disk when a stop cuts it off', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100_000));
-    await until(async () => (await harness.listFiles()).length === 1);
+    await waitFor(async () => (await harness.listFiles()).length === 1);
     await harness.server.drain(10);
     await harness.server.stop();
     await harness.alarms.stop();

@@ -2,11 +2,11 @@ import { type Bus, expectAttachments, serveUseCase } from '@fleet/bus';
 import {
   AppError,
   type ConfigOf,
-  every,
   type Lifecycle,
   type Logger,
   type Registry,
-  untilDone,
+  retryUntilSuccess,
+  runPeriodically,
 } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import type { MediaFiles } from '../media/media-files.ts';
@@ -61,7 +61,7 @@ export async function startAttachments(deps: AttachmentDeps): Promise<RunningAtt
   await server.start();
   lifecycle.onStop(
     'attachment indexes',
-    untilDone(() => expectedAttachments.ensureIndexes(), onError),
+    retryUntilSuccess(() => expectedAttachments.ensureIndexes(), onError),
   );
   lifecycle.onStop('attachments', async () => {
     await server.stop();
@@ -71,7 +71,7 @@ export async function startAttachments(deps: AttachmentDeps): Promise<RunningAtt
     await alarms.sweep();
     await expectedAttachments.deleteExpired();
   };
-  lifecycle.onStop('attachment sweep', every(config.ATTACHMENT_SWEEP_MS, sweep, onError));
+  lifecycle.onStop('attachment sweep', runPeriodically(config.ATTACHMENT_SWEEP_MS, sweep, onError));
   lifecycle.onStop('attachments under way', () => server.drain(config.ATTACHMENT_STOP_GRACE_MS));
   // Stopped before: nothing is promised while files are waited for.
   serve(bus, { expectedAttachments, config, disk, lifecycle, onError, port: () => server.port });

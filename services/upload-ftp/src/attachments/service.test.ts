@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { callUseCase, decodeJson, expectAttachments, type MediaStored, mediaStoredSubject } from '@fleet/bus';
 import { terminalKey } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { AttachmentClient } from '../testing/attachment-client.ts';
 import { clipBytes, sha256, UploadHarness } from '../testing/upload-harness.ts';
 import { type Expectation, ExpectedAttachments } from './expected-attachments.ts';
@@ -34,7 +34,7 @@ const stored = (): Promise<Expectation[]> =>
 /** What becomes of an ask, once the service that has just started is heard. */
 async function requestExpectation(): Promise<string> {
   let response = 'noResponders';
-  await until(async () => {
+  await waitFor(async () => {
     response = await expectFiles().then(
       () => 'expected',
       (error: { kind?: string; code?: string }) => error.kind ?? error.code ?? 'failed',
@@ -107,7 +107,7 @@ describe('attachments in the service', () => {
   it('are not expected any more when their time is over', async () => {
     const other = 'f'.repeat(32);
     await expectFiles({ alarmNo: other, lifetimeMs: 1 });
-    await until(async () => (await stored()).every(({ _id }) => _id !== other));
+    await waitFor(async () => (await stored()).every(({ _id }) => _id !== other));
     expect(await stored()).toMatchObject([{ _id: alarmNo }]);
   });
 

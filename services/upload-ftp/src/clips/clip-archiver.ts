@@ -1,5 +1,5 @@
 import type { Logger } from '@fleet/service-kit';
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import type { ClipDirectory, UploadRef } from '../store/clip-directory.ts';
 import { KeyedMutex } from '../store/keyed-mutex.ts';
 import type { JobSlice } from '../use-cases/resumable-job.ts';
@@ -16,7 +16,7 @@ export interface ClipArchiverOptions {
   readonly local: DirectoryStorage;
   /** Null where clips stay in the directory. */
   readonly shared: S3Storage | null;
-  readonly records: Pick<UploadRecords, 'find' | 'set'>;
+  readonly records: Pick<UploadRepository, 'find' | 'set'>;
   readonly log: Logger;
 }
 

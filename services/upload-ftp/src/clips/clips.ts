@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { type Bus, clipSource, removeUploadFiles, serveUseCase } from '@fleet/bus';
+import { type Bus, locateClip, removeUploadFiles, serveUseCase } from '@fleet/bus';
 import {
   type ConfigOf,
-  every,
   Gauge,
   type Lifecycle,
   type Logger,
   type Registry,
   type Route,
+  runPeriodically,
 } from '@fleet/service-kit';
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import { clipRoute } from '../routes/clips.ts';
 import type { ClipDirectory, UploadRef } from '../store/clip-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
@@ -28,7 +28,7 @@ export interface ClipsDeps {
   readonly directory: ClipDirectory;
   /** Null where clips stay in the directory. */
   readonly objects: ObjectStore | null;
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly lifecycle: Lifecycle;
   readonly metrics: Registry;
   readonly log: Logger;
@@ -81,7 +81,7 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
         );
       const pods = shared === null ? [pod] : [pod, anyPod];
       const sources = pods.map((each) =>
-        serveUseCase(bus, clipSource(each), { queue: `upload-ftp-${each}`, onError }, async () => ({ httpUrl })),
+        serveUseCase(bus, locateClip(each), { queue: `upload-ftp-${each}`, onError }, async () => ({ httpUrl })),
       );
       const removals = shared === null ? [] : [serveRemovals(bus, archiver, records, onError)];
       lifecycle.onStop('clip requests', async () => {
@@ -89,7 +89,7 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
       });
       lifecycle.onStop(
         'stale work',
-        every(sweepIntervalMs, () => converter.removeStaleWork(), onError),
+        runPeriodically(sweepIntervalMs, () => converter.removeStaleWork(), onError),
       );
       const sweepJob = new ResumableJob<UploadRef>({
         periodMs: sweepIntervalMs,
@@ -102,7 +102,12 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
 }
 
 /** Any pod removes what all of them can reach. */
-const serveRemovals = (bus: Bus, archiver: ClipArchiver, records: UploadRecords, onError: (error: unknown) => void) =>
+const serveRemovals = (
+  bus: Bus,
+  archiver: ClipArchiver,
+  records: UploadRepository,
+  onError: (error: unknown) => void,
+) =>
   serveUseCase(bus, removeUploadFiles(anyPod), { queue: `upload-ftp-${anyPod}`, onError }, async ({ uploadId }) => {
     const record = await records.find(uploadId);
     if (record !== null) await archiver.remove({ imei: record.clip.imei, id: uploadId });

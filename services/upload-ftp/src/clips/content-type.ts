@@ -1,18 +1,18 @@
 import { posix } from 'node:path';
-import { videoTypeOf, videoTypes } from '@fleet/service-kit';
+import { videoMimeType, videoMimeTypes } from '@fleet/service-kit';
 
 /** What is said of bytes that nobody knows; never a type that a browser would run. */
 export const unknownType = 'application/octet-stream';
 
 /** Every content type that a clip may have. */
-export const clipContentTypes: readonly string[] = [...videoTypes, unknownType];
+export const clipContentTypes: readonly string[] = [...videoMimeTypes, unknownType];
 
 /** How many bytes of the beginning `contentTypeOf` looks at. */
 export const sniffedBytes = 600;
 
 /** The content type of a file by its name; by its beginning where the name says nothing. */
 export function detectContentType(path: string, readFirstBytes: () => Promise<Buffer>): Promise<string> {
-  const knownType = videoTypeOf(path);
+  const knownType = videoMimeType(path);
   return knownType === undefined ? readFirstBytes().then(detectTypeByContent) : Promise.resolve(knownType);
 }
 

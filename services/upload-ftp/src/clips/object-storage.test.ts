@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
-import { type Bus, BusError, callUseCase, clipSource, openBus, removeUploadFiles } from '@fleet/bus';
+import { type Bus, BusError, callUseCase, locateClip, openBus, removeUploadFiles } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, s3Keys, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, s3Keys, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ClipHarness } from '../testing/clip-harness.ts';
 import { createSample } from '../testing/sample-clips.ts';
 
@@ -136,7 +136,7 @@ describe('clips in object storage', () => {
     await restore(after);
     serveAgain('pod-1');
     for (const upload of [before, between, after]) {
-      await until(async () => !(await isOnDisk(upload)));
+      await waitFor(async () => !(await isOnDisk(upload)));
       expect(await readPodId(upload)).toBe('any');
       expect((await harness.get(upload, 'original')).body.equals(whole)).toBe(true);
     }
@@ -185,12 +185,11 @@ describe('clips in object storage', () => {
 
   it('are read where a pod answers that it is, as long as there is one', async () => {
     const pod = `pod-${randomBytes(4).toString('hex')}`;
-    const locateClip = (of: string) =>
-      callUseCase(bus, clipSource(of), {}, { timeoutMs: 10_000, correlationId: 'test' });
-    await expect(locateClip(pod)).rejects.toThrow(BusError);
+    const locate = (of: string) => callUseCase(bus, locateClip(of), {}, { timeoutMs: 10_000, correlationId: 'test' });
+    await expect(locate(pod)).rejects.toThrow(BusError);
     serveAgain(pod);
-    expect(await locateClip(pod)).toEqual({ httpUrl: harness.url });
-    expect(await locateClip('any')).toMatchObject({ httpUrl: expect.stringMatching(/^http:/) });
+    expect(await locate(pod)).toEqual({ httpUrl: harness.url });
+    expect(await locate('any')).toMatchObject({ httpUrl: expect.stringMatching(/^http:/) });
   });
 
   it('stay in the directory and are served from it while the storage is away, and are moved when it is back', async () => {
@@ -207,7 +206,7 @@ describe('clips in object storage', () => {
       await server.start();
     }
     serveAgain('pod-1');
-    await until(async () => (await readPodId(upload)) === 'any');
+    await waitFor(async () => (await readPodId(upload)) === 'any');
     expect((await harness.get(moved, 'original')).body.equals(avi)).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@fleet/bus';
+import type { TerminalEvent } from '@fleet/bus';
 import { type BodyOf, multimediaData, tryDecodeBody } from '@fleet/jt808';
 import { sniffedBytes, unknownType } from '../clips/content-type.ts';
 import type { MediaMetadata } from '../media/media-files.ts';
@@ -14,7 +14,7 @@ const headerBytes = 8;
 const hourMs = 3_600_000;
 
 /** Reads a 0x0801 of any edition. */
-export function parsePicture(event: StoredEvent): Picture {
+export function parsePicture(event: TerminalEvent): Picture {
   const decoded = tryDecodeBody(multimediaData, event.body, event.edition);
   if (!decoded.ok) return 'unreadable';
   const body = dropFalseLocation(decoded.body, event.body);

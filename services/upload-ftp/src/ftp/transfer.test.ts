@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { FileWriter } from '../uploads/file-writer.ts';
 import type { Connection } from './ftp-srv-internals.ts';
 import { Transfer } from './transfer.ts';
@@ -65,7 +65,7 @@ describe('a transfer whose control connection is gone', () => {
     transfer.continueAfterControlLoss(20);
     socket.pipe(writer);
     blockEventLoop(200);
-    await until(() => closed.length > 0);
+    await waitFor(() => closed.length > 0);
     expect([closed, bytes(), transfer.failure]).toEqual([[null], 1_000, null]);
   });
 
@@ -75,16 +75,16 @@ describe('a transfer whose control connection is gone', () => {
     transfer.continueAfterControlLoss(100);
     camera.write(Buffer.alloc(100));
     blockEventLoop(200);
-    await until(() => closed.length > 0);
+    await waitFor(() => closed.length > 0);
     expect([bytes(), transfer.failure?.message]).toEqual([100, '426 The control connection was lost']);
-    await until(() => socket.destroyed);
+    await waitFor(() => socket.destroyed);
   });
 
   it('is cut off where nothing comes', async () => {
     const { socket, writer, transfer, closed } = await running();
     socket.pipe(writer);
     transfer.continueAfterControlLoss(20);
-    await until(() => closed.length > 0);
+    await waitFor(() => closed.length > 0);
     expect(transfer.failure?.message).toBe('426 The control connection was lost');
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { MediaStored } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type IncomingFile, type MediaMetadata, NoSpaceError } from '../media/media-files.ts';
 import { createUploadMetrics } from '../metrics.ts';
 import { createJpeg, MediaBroker, MediaHarness, randomImei } from '../testing/media-harness.ts';
@@ -35,11 +35,11 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 async function waitForEvents(terminal: string, count = 1): Promise<MediaStored[]> {
-  await until(async () => (await broker.readStoredEvents(terminal)).length >= count);
+  await waitFor(async () => (await broker.readStoredEvents(terminal)).length >= count);
   return broker.readStoredEvents(terminal);
 }
 /** Every picture has been acknowledged. */
-const waitUntilDrained = () => until(async () => (await broker.countPending()) === 0);
+const waitUntilDrained = () => waitFor(async () => (await broker.countPending()) === 0);
 
 const location = {
   alarm: 0,
@@ -118,7 +118,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     await harness.end();
     harness = await MediaHarness.open(broker, { CLIPS_MIN_FREE_BYTES: '900000000000000' }, harness);
     await broker.publishPicture(imei, {});
-    await until(async () => /[1-9]$/.test(await harness.metric('upload_ftp_pictures_waiting_total')));
+    await waitFor(async () => /[1-9]$/.test(await harness.metric('upload_ftp_pictures_waiting_total')));
     expect(await broker.countPending()).toBe(1);
     expect([
       await harness.listFiles(imei),
@@ -154,12 +154,12 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     };
     const pictures = new PictureConsumer(broker.bus, parts);
     try {
-      await until(async () => (await broker.countPulls()) > 0);
+      await waitFor(async () => (await broker.countPulls()) > 0);
       await broker.publishPicture(imei, {});
-      await until(async () => (await broker.countPulls()) === 0);
+      await waitFor(async () => (await broker.countPulls()) === 0);
       expect(await broker.countPending()).toBe(1);
       storageError = null;
-      await until(async () => (await broker.countPending()) === 0);
+      await waitFor(async () => (await broker.countPending()) === 0);
     } finally {
       await pictures.stop();
     }
@@ -170,7 +170,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     const folder = join(harness.dir, '.media', '.incoming');
     await rm(folder, { recursive: true });
     await broker.publishPicture(imei, {});
-    await until(async () => (await broker.countPending()) === 1);
+    await waitFor(async () => (await broker.countPending()) === 1);
     await mkdir(folder);
     await waitForEvents(imei);
     expect(await harness.listFiles('.incoming')).toEqual([]);

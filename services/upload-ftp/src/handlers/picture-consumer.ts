@@ -1,6 +1,13 @@
-import { type Bus, eventSubject, RetryLater, readStoredEvent, StoredConsumer, type StoredMessage } from '@fleet/bus';
+import {
+  type Bus,
+  DurableConsumer,
+  eventSubject,
+  type JetStreamMessage,
+  parseTerminalEvent,
+  RetryLater,
+} from '@fleet/bus';
 import { multimediaData } from '@fleet/jt808';
-import { every, type Logger } from '@fleet/service-kit';
+import { type Logger, runPeriodically } from '@fleet/service-kit';
 import { parsePicture } from '../domain/picture.ts';
 import { type MediaFiles, NoSpaceError } from '../media/media-files.ts';
 import type { MediaMetrics } from '../metrics.ts';
@@ -26,7 +33,7 @@ export class PictureConsumer {
   readonly #bus: Bus;
   readonly #deps: PictureDeps;
   readonly #stopPolling: () => Promise<void>;
-  #consumer: StoredConsumer | null;
+  #consumer: DurableConsumer | null;
   #paused: Promise<void> = Promise.resolve();
 
   /** Begins to read at once. */
@@ -35,7 +42,7 @@ export class PictureConsumer {
     this.#deps = deps;
     this.#consumer = this.#startConsumer();
     const onError = (error: unknown): void => deps.log.warn({ err: error }, 'the room for pictures is not known');
-    this.#stopPolling = every(spacePollIntervalMs, () => this.#resume(), onError);
+    this.#stopPolling = runPeriodically(spacePollIntervalMs, () => this.#resume(), onError);
   }
 
   /** Takes no more and waits for what is under way. */
@@ -45,8 +52,8 @@ export class PictureConsumer {
     await this.#paused;
   }
 
-  #startConsumer(): StoredConsumer {
-    return new StoredConsumer(this.#bus, {
+  #startConsumer(): DurableConsumer {
+    return new DurableConsumer(this.#bus, {
       stream: 'EVENTS',
       durable: 'upload-pictures',
       subject: eventSubject('*', multimediaData.id),
@@ -56,7 +63,7 @@ export class PictureConsumer {
     });
   }
 
-  async #handle(message: StoredMessage): Promise<void> {
+  async #handle(message: JetStreamMessage): Promise<void> {
     try {
       await storePicture(this.#deps, message);
     } catch (error) {
@@ -82,8 +89,8 @@ export class PictureConsumer {
   }
 }
 
-async function storePicture({ media, metrics, log }: PictureDeps, message: StoredMessage): Promise<void> {
-  const event = readStoredEvent(message);
+async function storePicture({ media, metrics, log }: PictureDeps, message: JetStreamMessage): Promise<void> {
+  const event = parseTerminalEvent(message);
   const picture = parsePicture(event);
   if (typeof picture === 'string') {
     // It will never be another one.

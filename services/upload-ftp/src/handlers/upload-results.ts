@@ -1,4 +1,11 @@
-import { type Bus, eventSubject, RetryLater, readStoredEvent, StoredConsumer, type StoredMessage } from '@fleet/bus';
+import {
+  type Bus,
+  DurableConsumer,
+  eventSubject,
+  type JetStreamMessage,
+  parseTerminalEvent,
+  RetryLater,
+} from '@fleet/bus';
 import { fileUploadResult, tryDecodeBody } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
 import type { UploadMetrics } from '../metrics.ts';
@@ -11,8 +18,8 @@ const unmatchedTimeoutMs = 24 * 3600 * 1000;
 export function consumeUploadResults(
   bus: Bus,
   { metrics, log, ...deps }: ApplyResultDeps & { readonly metrics: UploadMetrics; readonly log: Logger },
-): StoredConsumer {
-  return new StoredConsumer(bus, {
+): DurableConsumer {
+  return new DurableConsumer(bus, {
     stream: 'EVENTS',
     durable: 'upload-ftp-results',
     subject: eventSubject('*', fileUploadResult.id),
@@ -36,8 +43,8 @@ export function consumeUploadResults(
   });
 }
 
-function parseResult(message: StoredMessage): UploadResult | null {
-  const { imei, edition, body, receivedAtMs } = readStoredEvent(message);
+function parseResult(message: JetStreamMessage): UploadResult | null {
+  const { imei, edition, body, receivedAtMs } = parseTerminalEvent(message);
   const decoded = tryDecodeBody(fileUploadResult, body, edition);
   return decoded.ok
     ? { imei, commandSerialNo: decoded.body.replySerial, code: decoded.body.result, receivedAtMs }

@@ -1,4 +1,4 @@
-import { type Bus, grantUpload, listenFor, removeUploadFiles, serveUseCase, uploadRevoked } from '@fleet/bus';
+import { type Bus, grantUpload, removeUploadFiles, serveUseCase, subscribe, uploadRevoked } from '@fleet/bus';
 import type { Grant } from '../use-cases/grant-upload.ts';
 
 export interface UploadHandlers {
@@ -23,7 +23,7 @@ export function serveUploads(bus: Bus, podId: string, handlers: UploadHandlers) 
       return {};
     },
   );
-  const revocations = listenFor(bus, uploadRevoked, onError, ({ uploadId }) => {
+  const revocations = subscribe(bus, uploadRevoked, onError, ({ uploadId }) => {
     handlers.closeRevoked(uploadId).catch(onError);
   });
   return {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ClipDirectory } from '../store/clip-directory.ts';
 import { MediaDirectory } from '../store/media-directory.ts';
 import { createJpeg, createMetadata, MediaBroker, MediaHarness, randomImei } from '../testing/media-harness.ts';
@@ -178,7 +178,7 @@ describe('a crash', () => {
     await writeFile(filePath(pendingEvent.fileId), content);
     await writeFile(pendingEventPath(pendingEvent.fileId), JSON.stringify(pendingEvent));
     await restart();
-    await until(async () => (await listPendingEvents()).length === 0);
+    await waitFor(async () => (await listPendingEvents()).length === 0);
     expect(await broker.readStoredEvents(imei)).toEqual([{ ...pendingEvent, server: harness.pod }]);
   });
 
@@ -188,7 +188,7 @@ describe('a crash', () => {
     await harness.end();
     await writeFile(pendingEventPath(pendingEvent.fileId), JSON.stringify(pendingEvent));
     await restart();
-    await until(async () => (await listPendingEvents()).length === 0);
+    await waitFor(async () => (await listPendingEvents()).length === 0);
     expect(await harness.storeFile(imei, content)).toMatchObject(pendingEvent);
     expect(await broker.readStoredEvents(imei)).toHaveLength(1);
   });
@@ -206,7 +206,7 @@ describe('a crash', () => {
     for (const each of [...(missingFiles ?? []), ...(presentFiles ?? [])])
       await writeFile(pendingEventPath(each.fileId), JSON.stringify(each));
     await restart();
-    await until(async () => (await listPendingEvents()).length === 2);
+    await waitFor(async () => (await listPendingEvents()).length === 2);
     expect(await broker.readStoredEvents(imei)).toHaveLength(6);
   });
 
@@ -216,7 +216,7 @@ describe('a crash', () => {
     expect(await harness.media.sweep({ isOver: () => false })).toBeNull();
     expect(await listPendingEvents()).toHaveLength(1);
     await utimes(pendingEventPath(pendingEvent.fileId), new Date(0), new Date(0));
-    await until(async () => (await listPendingEvents()).length === 0);
+    await waitFor(async () => (await listPendingEvents()).length === 0);
     expect(await broker.readStoredEvents(imei)).toEqual([]);
   });
 
@@ -237,7 +237,7 @@ describe('a crash', () => {
   it('that has left a note nobody can read: it goes, and the others are told of', async () => {
     await writeFile(pendingEventPath('0'.repeat(24)), 'no JSON');
     await writeFile(pendingEventPath('1'.repeat(24)), '{"imei":"1"}');
-    await until(async () => (await listPendingEvents()).length === 0);
+    await waitFor(async () => (await listPendingEvents()).length === 0);
     expect(await broker.readStoredEvents(imei)).toEqual([]);
   });
 });
@@ -255,9 +255,9 @@ describe('without the broker', () => {
     } finally {
       await broker.server.start();
     }
-    await until(async () => (await listPendingEvents()).length === 0);
+    await waitFor(async () => (await listPendingEvents()).length === 0);
     // A broker that is back needs some time for its streams.
-    await until(async () => (await broker.readStoredEvents(imei).catch(() => [])).length > 0);
+    await waitFor(async () => (await broker.readStoredEvents(imei).catch(() => [])).length > 0);
     expect(await broker.readStoredEvents(imei)).toEqual([stored]);
   });
 });

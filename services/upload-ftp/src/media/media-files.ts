@@ -4,10 +4,10 @@ import {
   type Bus,
   decodeJson,
   headers,
+  JetStreamPublisher,
   type MediaStored,
   mediaStored,
   mediaStoredSubject,
-  StoredPublisher,
 } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 import { anyPod } from '../clips/clip-archiver.ts';
@@ -60,14 +60,14 @@ export const toObjectKey = ({ imei, fileId }: MediaRef): string => `media/${imei
  */
 export class MediaFiles {
   readonly #deps: MediaFilesDeps;
-  readonly #publisher: StoredPublisher;
+  readonly #publisher: JetStreamPublisher;
   readonly #mutex = new KeyedMutex();
 
   constructor(deps: MediaFilesDeps) {
     this.#deps = deps;
-    this.#publisher = new StoredPublisher(deps.bus, {
-      giveUpAfterMs: publishTimeoutMs,
-      onRefused: (detail) => deps.log.debug({ detail }, 'a file could not be told of yet'),
+    this.#publisher = new JetStreamPublisher(deps.bus, {
+      timeoutMs: publishTimeoutMs,
+      onRejected: (detail) => deps.log.debug({ detail }, 'a file could not be told of yet'),
     });
   }
 

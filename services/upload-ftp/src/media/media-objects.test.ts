@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CreateBucketCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, s3Keys, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, s3Keys, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { createJpeg, MediaBroker, MediaHarness, randomImei } from '../testing/media-harness.ts';
 
 // Real servers on a machine that may be busy.
@@ -124,8 +124,8 @@ describe('files of terminals in object storage', () => {
     } finally {
       await server.start();
     }
-    await until(async () => (await broker.readStoredEvents(imei)).length === 2);
-    await until(async () => (await harness.listFiles(imei)).length === 0);
+    await waitFor(async () => (await broker.readStoredEvents(imei)).length === 2);
+    await waitFor(async () => (await harness.listFiles(imei)).length === 0);
     expect((await broker.readStoredEvents(imei))[1]?.server).toBe('any');
     expect(await keys()).toHaveLength(2);
   });
@@ -143,7 +143,7 @@ describe('files of terminals in object storage', () => {
       await writeFile(join(folder, '.untold', `${imei}.${each.fileId}`), JSON.stringify(each));
     }
     harness = await MediaHarness.open(broker, env, harness);
-    await until(async () => (await harness.listFiles('.untold')).length === 0);
+    await waitFor(async () => (await harness.listFiles('.untold')).length === 0);
     expect(await harness.listFiles(imei)).toEqual([]);
     expect(await broker.readStoredEvents(imei)).toEqual([storedEvent, { ...beforePut, server: 'any' }]);
     expect(await keys()).toHaveLength(2);
@@ -155,7 +155,7 @@ describe('files of terminals in object storage', () => {
     await harness.end();
     await writeFile(join(harness.dir, '.media', '.untold', `${imei}.${stored.fileId}`), JSON.stringify(metadata));
     harness = await MediaHarness.open(broker, env, harness);
-    await until(async () => (await harness.listFiles('.untold')).length === 0);
+    await waitFor(async () => (await harness.listFiles('.untold')).length === 0);
     expect(await broker.readStoredEvents(imei)).toEqual([stored]);
   });
 

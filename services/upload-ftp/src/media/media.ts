@@ -1,5 +1,5 @@
 import { type Bus, removeMediaFile, serveUseCase } from '@fleet/bus';
-import { every, type Lifecycle, type Logger, type Route } from '@fleet/service-kit';
+import { type Lifecycle, type Logger, type Route, runPeriodically } from '@fleet/service-kit';
 import { anyPod } from '../clips/clip-archiver.ts';
 import type { Config } from '../config.ts';
 import { PictureConsumer } from '../handlers/picture-consumer.ts';
@@ -71,7 +71,7 @@ function serveMedia(deps: MediaDeps, bus: Bus, directory: MediaDirectory): Media
   void sweepJob.runNow();
   lifecycle.onStop(
     'media leftovers',
-    every(config.UPLOAD_ORPHANS_MS, () => directory.removeLeftovers(), onError),
+    runPeriodically(config.UPLOAD_ORPHANS_MS, () => directory.removeLeftovers(), onError),
   );
   const pictures = new PictureConsumer(bus, { ...deps, media });
   lifecycle.onStop('pictures', () => pictures.stop());

@@ -8,7 +8,7 @@ import {
   type RequestContext,
   verifyClipPath,
 } from '@fleet/service-kit';
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import { Type } from 'typebox';
 import { type ClipContent, openMp4, openOriginal } from '../clips/clip-content.ts';
 import { ClipNotFoundError, type ClipStorage } from '../clips/clip-storage.ts';
@@ -17,7 +17,7 @@ import { sendContent } from '../clips/send-content.ts';
 import { authorize } from './authorize.ts';
 
 export interface ClipRouteDeps {
-  readonly records: Pick<UploadRecords, 'find'>;
+  readonly records: Pick<UploadRepository, 'find'>;
   /** Where an upload's files are now. */
   readonly findStorage: (upload: UploadRecord) => ClipStorage;
   readonly converter: Mp4Converter;
@@ -45,7 +45,7 @@ export const clipRoute = (deps: ClipRouteDeps) =>
     params,
     query,
     contentType: 'application/octet-stream',
-    otherSuccesses: { 206: 'the range that was asked for' },
+    extraSuccesses: { 206: 'the range that was asked for' },
     errors: {
       401: 'no signature',
       403: 'bad signature',

@@ -29,7 +29,7 @@ export const fileRoute = ({ sources, signingSecret }: FileRouteDeps) =>
     params,
     query,
     contentType: 'application/octet-stream',
-    otherSuccesses: { 206: 'the range that was asked for' },
+    extraSuccesses: { 206: 'the range that was asked for' },
     errors: {
       401: 'no signature',
       403: 'bad signature',

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promi
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type PodIdentity, resolvePodIdentity } from './pod-identity.ts';
 
 jest.setTimeout(60_000);
@@ -124,7 +124,7 @@ describe('two pods on one volume', () => {
   it('one learns that another has taken over, and leaves that one its lock', async () => {
     const pod = await resolvePod();
     await writeLock({});
-    await until(() => lost === 1);
+    await waitFor(() => lost === 1);
     await pod.release();
     expect(await readFile(lockPath(), 'utf8')).toContain('elsewhere');
   });
@@ -132,7 +132,7 @@ describe('two pods on one volume', () => {
   it('a lock that somebody has removed is made again', async () => {
     await resolvePod();
     await rm(lockPath());
-    await until(async () => (await readdir(dir)).includes('.pod-lock'));
+    await waitFor(async () => (await readdir(dir)).includes('.pod-lock'));
     expect(lost).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { openRedis, type Redis } from '@fleet/storage';
+import { connectRedis, type Redis } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { SweepLease } from './sweep-lease.ts';
@@ -11,7 +11,7 @@ let redis: Redis;
 beforeAll(async () => {
   server = await ServerProcess.redis();
   await server.start();
-  redis = await openRedis(`redis://127.0.0.1:${server.port}`, { name: 'sweep-lock-test', onError: () => undefined });
+  redis = await connectRedis(`redis://127.0.0.1:${server.port}`, { name: 'sweep-lock-test', onError: () => undefined });
 });
 afterAll(async () => {
   redis.destroy();

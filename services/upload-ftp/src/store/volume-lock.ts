@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, readlink, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigError, every } from '@fleet/service-kit';
+import { ConfigError, runPeriodically } from '@fleet/service-kit';
 import { getErrorCode, isNotFoundError } from './clip-directory.ts';
 import { createFileExclusive } from './create-exclusive.ts';
 
@@ -51,7 +51,7 @@ export async function lockVolume(path: string, options: VolumeLockOptions): Prom
     heldTokens.delete(holder.token);
     throw error;
   }
-  const stop = every(heartbeatMs, () => heartbeat(path, holder, options.onLost), options.onError);
+  const stop = runPeriodically(heartbeatMs, () => heartbeat(path, holder, options.onLost), options.onError);
   return {
     release: async () => {
       await stop();

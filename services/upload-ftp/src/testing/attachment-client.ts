@@ -16,7 +16,7 @@ import {
   type MessageDefinition,
   Reassembler,
 } from '@fleet/jt808';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 
 interface ReceivedMessage {
   readonly messageId: number;
@@ -76,7 +76,7 @@ export class AttachmentClient {
     this.socket.write(bytes);
     const serial = this.lastSerial;
     let found: ReceivedMessage | undefined;
-    await until(() => {
+    await waitFor(() => {
       found = this.received.find(
         ({ messageId: id, body }) =>
           id === 0x8001 && body.readUInt16BE(0) === serial && body.readUInt16BE(2) === messageId,
@@ -127,13 +127,13 @@ export class AttachmentClient {
     const receivedBefore = this.received.length;
     this.socket.write(this.encodeFrames(attachmentFileDone, { name, type, size }));
     const find = () => this.received.slice(receivedBefore).find(({ messageId }) => messageId === 0x9212);
-    await until(() => find() !== undefined || this.isClosed);
+    await waitFor(() => find() !== undefined || this.isClosed);
     const response = find();
     return response === undefined ? null : decodeBody(attachmentFileDoneResponse, response.body);
   }
 
   async waitForClose(): Promise<void> {
-    await until(() => this.isClosed);
+    await waitFor(() => this.isClosed);
   }
 
   #receive(frame: Frame): void {

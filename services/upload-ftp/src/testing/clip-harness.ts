@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import {
-  apiErrors,
   type ClipFormat,
   createApi,
   createApp,
+  createErrorHandlers,
   createLogger,
   createMetrics,
   Lifecycle,
@@ -16,7 +16,7 @@ import {
   readEnv,
   signClipPath,
 } from '@fleet/service-kit';
-import { type Database, newReservation, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { createReservation, type Database, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Clips, openClips } from '../clips/clips.ts';
 import { clipSettings } from '../clips/settings.ts';
@@ -34,7 +34,7 @@ export interface ClipResponse {
 /** The part of upload-ftp that has clips: a directory and records of its own, behind real HTTP. */
 export class ClipHarness {
   readonly directory: ClipDirectory;
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly clips: Clips;
   readonly url: string;
   readonly lifecycle: Lifecycle;
@@ -56,13 +56,13 @@ export class ClipHarness {
     const directory = new ClipDirectory(await mkdtemp(join(tmpdir(), 'fleet-clips-')));
     lifecycle.onStop('directory', () => rm(directory.root, { recursive: true, force: true }));
     const database = beside?.database ?? openTestDatabase(lifecycle);
-    const records = new UploadRecords(database);
+    const records = new UploadRepository(database);
     const config = readEnv(clipSettings, { FFMPEG_PATH: testEnv('FFMPEG_PATH'), ...env });
     const objects = await openObjectStore(config);
     lifecycle.onStop('object storage', () => objects?.close());
     const clips = openClips({ config, directory, objects, records, lifecycle, metrics: createMetrics('test'), log });
     const app = createApp();
-    app.use(createApi({ log, routes: clips.routes, bodyLimitBytes: 1024 }), ...apiErrors(log));
+    app.use(createApi({ log, routes: clips.routes, bodyLimitBytes: 1024 }), ...createErrorHandlers(log));
     const http = await listen(app, { host: '127.0.0.1', port: 0 });
     lifecycle.onStop('http', () => http.close(0));
     const url = `http://127.0.0.1:${http.port}`;
@@ -149,7 +149,7 @@ function createRecord(files: Readonly<Record<string, Buffer>>, more: Partial<Upl
     alarmFlags: '0',
   };
   return {
-    ...newReservation(clip, {
+    ...createReservation(clip, {
       shownImei: clip.imei,
       askedImei: clip.imei,
       cameraUtcOffset: '+08:00',

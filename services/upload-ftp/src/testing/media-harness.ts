@@ -14,7 +14,15 @@ import {
   removeMediaFile,
 } from '@fleet/bus';
 import { type BodyOf, type Edition, encodeBody, multimediaData } from '@fleet/jt808';
-import { apiErrors, createApi, createApp, createLogger, Lifecycle, listen, signFilePath } from '@fleet/service-kit';
+import {
+  createApi,
+  createApp,
+  createErrorHandlers,
+  createLogger,
+  Lifecycle,
+  listen,
+  signFilePath,
+} from '@fleet/service-kit';
 import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
 import { openMedia } from '../media/media.ts';
@@ -150,7 +158,7 @@ export class MediaHarness {
     const disk = new DiskHealth(dir, config.CLIPS_MIN_FREE_BYTES);
     const files = await openMedia({ config, pod, objects, disk, lifecycle, metrics: metrics.media, log });
     const app = createApp();
-    app.use(createApi({ log, routes: files.routes, bodyLimitBytes: 1024 }), ...apiErrors(log));
+    app.use(createApi({ log, routes: files.routes, bodyLimitBytes: 1024 }), ...createErrorHandlers(log));
     const http = await listen(app, { host: '127.0.0.1', port: 0 });
     lifecycle.onStop('http', () => http.close(0));
     const metric = async (name: string): Promise<string> =>

@@ -17,18 +17,18 @@ import { createLogger, type Logger } from '@fleet/service-kit';
 import {
   type Clip,
   claimDevice,
+  connectRedis,
+  createReservation,
   type Database,
-  keepGatewayAlive,
-  newReservation,
+  heartbeatGateway,
   openDatabase,
-  openRedis,
   type Redis,
   releaseDevice,
   type UploadRecord,
-  UploadRecords,
+  UploadRepository,
 } from '@fleet/storage';
 import { Client } from 'basic-ftp';
-import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
 import { create, type Overrides, type UploadService } from '../service.ts';
 import { RawControl } from './raw-control.ts';
@@ -57,7 +57,7 @@ export class UploadHarness {
   readonly bus: Bus;
   readonly redis: Redis;
   readonly database: Database;
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly #mongodbUrl: string;
   readonly #env: Record<string, string>;
   readonly #overrides: Overrides;
@@ -81,7 +81,7 @@ export class UploadHarness {
     this.redis = deps.redis;
     this.#mongodbUrl = deps.mongodbUrl;
     this.database = openDatabase(deps.mongodbUrl, { appName: 'upload-ftp-test' });
-    this.records = new UploadRecords(this.database);
+    this.records = new UploadRepository(this.database);
     this.#env = deps.env;
     this.#overrides = deps.overrides;
   }
@@ -95,7 +95,7 @@ export class UploadHarness {
     await Promise.all([nats.start(), redisServer.start()]);
     const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'upload-ftp-test', log: silent });
     await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
-    const redis = await openRedis(`redis://127.0.0.1:${redisServer.port}`, {
+    const redis = await connectRedis(`redis://127.0.0.1:${redisServer.port}`, {
       name: 'upload-ftp-test',
       onError: () => undefined,
     });
@@ -166,7 +166,7 @@ export class UploadHarness {
     };
     const number = clip.imei.padStart(12, '0');
     const record: UploadRecord = {
-      ...newReservation(clip, {
+      ...createReservation(clip, {
         shownImei: number,
         askedImei: number,
         cameraUtcOffset: '+08:00',
@@ -189,7 +189,7 @@ export class UploadHarness {
     const { username, password } = await this.grantUpload(record._id);
     this.#serial += 1;
     const serial = this.#serial;
-    await this.records.takeCamera(record.clip.imei, record._id, record.reservedUntilMs);
+    await this.records.lockCamera(record.clip.imei, record._id, record.reservedUntilMs);
     await this.records.transition(record._id, ['reserved'], 'uploading', { commandSerialNo: serial });
     return { id: record._id, imei: record.clip.imei, serial, username, password };
   }
@@ -203,7 +203,7 @@ export class UploadHarness {
   /** Waits until an upload's record is as wanted. */
   async waitForRecord(id: string, condition: (record: UploadRecord) => boolean): Promise<UploadRecord> {
     let record = await this.readRecord(id);
-    await until(async () => {
+    await waitFor(async () => {
       record = await this.readRecord(id);
       return condition(record);
     });
@@ -238,9 +238,9 @@ export class UploadHarness {
       lastSeenMs: nowMs,
       remoteAddress: '127.0.0.1:1',
     });
-    await keepGatewayAlive(this.redis, 'gateway-test');
+    await heartbeatGateway(this.redis, 'gateway-test');
     const alive = setInterval(() => {
-      keepGatewayAlive(this.redis, 'gateway-test').catch(() => undefined);
+      heartbeatGateway(this.redis, 'gateway-test').catch(() => undefined);
     }, 2_000);
     alive.unref();
     return async () => {

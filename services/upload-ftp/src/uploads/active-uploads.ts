@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import type { Logger } from '@fleet/service-kit';
-import type { UploadedFile, UploadRecord, UploadRecords } from '@fleet/storage';
+import type { UploadedFile, UploadRecord, UploadRepository } from '@fleet/storage';
 import { FtpError } from '../ftp/ftp-error.ts';
 import type { ClipDirectory } from '../store/clip-directory.ts';
 import { ActiveUpload, type OpenFile, type UploadLimits } from './active-upload.ts';
 import { ProgressWriter } from './progress-writer.ts';
 
 export interface ActiveUploadsDeps {
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly clips: ClipDirectory;
   readonly limits: UploadLimits;
   readonly log: Logger;

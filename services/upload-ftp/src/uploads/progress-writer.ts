@@ -1,10 +1,10 @@
 import type { Logger } from '@fleet/service-kit';
-import type { UploadedFile, UploadRecord, UploadRecords } from '@fleet/storage';
+import type { UploadedFile, UploadRecord, UploadRepository } from '@fleet/storage';
 import { sizeOf, toFileFields } from '../domain/uploaded-files.ts';
 import { FtpError } from '../ftp/ftp-error.ts';
 
 export interface ProgressWriterDeps {
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly log: Logger;
   /** The record as it is after a write. */
   readonly onSaved: (record: UploadRecord) => void;

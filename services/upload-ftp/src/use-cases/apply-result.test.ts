@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { RetryLater } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { type Database, newReservation, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { createReservation, type Database, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { applyResult } from './apply-result.ts';
@@ -13,7 +13,7 @@ jest.setTimeout(60_000);
 const commandSerialNo = 7;
 
 /** Accepts a reservation right after one of the reads that look for the upload of a 0x1206. */
-class RacingRecords extends UploadRecords {
+class RacingRecords extends UploadRepository {
   readonly #accepted: UploadRecord;
   readonly #after: 'listOf' | 'findReservation';
 
@@ -23,8 +23,8 @@ class RacingRecords extends UploadRecords {
     this.#after = after;
   }
 
-  override async listOf(imei: string): Promise<UploadRecord[]> {
-    const found = await super.listOf(imei);
+  override async listByDevice(imei: string): Promise<UploadRecord[]> {
+    const found = await super.listByDevice(imei);
     await this.#accept('listOf');
     return found;
   }
@@ -54,7 +54,7 @@ afterAll(async () => {
 async function reserved(): Promise<UploadRecord> {
   const imei = String(1 + Math.trunc(Math.random() * 1e11));
   const kind = { mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' };
-  const record = newReservation(
+  const record = createReservation(
     { imei, channel: 1, startMs: 0, endMs: 60_000, ...kind },
     {
       shownImei: imei,
@@ -64,12 +64,12 @@ async function reserved(): Promise<UploadRecord> {
       mobileNetwork: true,
     },
   );
-  await new UploadRecords(database).reserve(record);
+  await new UploadRepository(database).reserve(record);
   return record;
 }
 
 /** A settler that decides and publishes nowhere. */
-const createFinalizer = (records: UploadRecords): UploadFinalizer =>
+const createFinalizer = (records: UploadRepository): UploadFinalizer =>
   new UploadFinalizer({
     records,
     bus: { nc: { isClosed: () => true }, isUp: () => true },

@@ -1,5 +1,5 @@
 import { RetryLater } from '@fleet/bus';
-import { isExternalUpload, type UploadRecord, type UploadRecords } from '@fleet/storage';
+import { isExternalUpload, type UploadRecord, type UploadRepository } from '@fleet/storage';
 import { findCompleteFiles } from '../domain/uploaded-files.ts';
 import type { UploadFinalizer } from './upload-finalizer.ts';
 
@@ -14,7 +14,7 @@ export interface UploadResult {
 }
 
 export interface ApplyResultDeps {
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly finalizer: UploadFinalizer;
 }
 
@@ -53,13 +53,15 @@ function isRelevant(record: UploadRecord, { code, receivedAtMs }: UploadResult):
   return record.status === 'uploading';
 }
 
-async function findUpload(records: UploadRecords, result: UploadResult): Promise<UploadRecord | null> {
+async function findUpload(records: UploadRepository, result: UploadResult): Promise<UploadRecord | null> {
   const { imei, commandSerialNo, receivedAtMs } = result;
   const ageMs = Date.now() - receivedAtMs;
   // Before the list: a reservation that is accepted between the two reads would be in neither.
   const reservation = await records.findReservation(imei);
   // Serials repeat: what was said before an upload was asked for (it may be read once more) is about an earlier one.
-  const uploads = (await records.listOf(imei)).filter(({ createdAtMs }) => createdAtMs <= receivedAtMs + clockSkewMs);
+  const uploads = (await records.listByDevice(imei)).filter(
+    ({ createdAtMs }) => createdAtMs <= receivedAtMs + clockSkewMs,
+  );
   const isActive = ({ status }: UploadRecord): boolean => status === 'uploading' || status === 'paused';
   const exactMatch = uploads.find((record) => isActive(record) && record.commandSerialNo === commandSerialNo);
   if (exactMatch !== undefined) return exactMatch;

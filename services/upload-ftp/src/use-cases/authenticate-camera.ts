@@ -1,4 +1,4 @@
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import { isPasswordValid, parseUploadId } from '../domain/credential.ts';
 import { FtpError } from '../ftp/ftp-error.ts';
 
@@ -13,7 +13,7 @@ const refusedLogin = { kind: 'refused' } as const;
 
 /** Judges a login by the upload's record; a name that does not exist takes the same way as one that does. */
 export const createCameraAuthenticator =
-  (records: UploadRecords, server: () => { readonly podId: string; readonly httpUrl: string }): AuthenticateCamera =>
+  (records: UploadRepository, server: () => { readonly podId: string; readonly httpUrl: string }): AuthenticateCamera =>
   async (username, password) => {
     const record = await records.find(parseUploadId(username) ?? unknownUploadId);
     const hasValidPassword = isPasswordValid(password, record?.credential?.passwordSha256);
@@ -26,11 +26,11 @@ export const createCameraAuthenticator =
 
 /** A camera that a load balancer has brought to another pod begins there, as long as it has sent nothing; otherwise its bytes are where they are. */
 async function claimForPod(
-  records: UploadRecords,
+  records: UploadRepository,
   record: UploadRecord,
   server: { readonly podId: string; readonly httpUrl: string },
 ): Promise<UploadRecord> {
-  const claimed = record.filesize > 0 ? null : await records.conclude(record, { server, files: [], filename: null });
+  const claimed = record.filesize > 0 ? null : await records.finalize(record, { server, files: [], filename: null });
   if (claimed === null) throw new FtpError(421, 'This upload has begun at another server');
   return claimed;
 }

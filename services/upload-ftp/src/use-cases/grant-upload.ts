@@ -1,9 +1,9 @@
 import { AppError } from '@fleet/service-kit';
-import { type UploadRecords, uploadUserName } from '@fleet/storage';
+import { type UploadRepository, uploadUserName } from '@fleet/storage';
 import { generatePassword, sha256Hex } from '../domain/credential.ts';
 
 export interface GrantDeps {
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly server: () => { readonly podId: string; readonly httpUrl: string };
   readonly address: () => { readonly host: string; readonly port: number };
   readonly credentialTtlMs: number;

@@ -1,9 +1,9 @@
-import type { UploadRecords } from '@fleet/storage';
+import type { UploadRepository } from '@fleet/storage';
 import type { UploadRef } from '../store/clip-directory.ts';
 import type { ActiveUploads } from '../uploads/active-uploads.ts';
 
 export interface RemoveFilesDeps {
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly uploads: ActiveUploads;
   /** Removes everything that is stored of an upload, all or nothing. */
   readonly remove: (ref: UploadRef) => Promise<void>;

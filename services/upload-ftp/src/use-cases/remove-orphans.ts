@@ -30,7 +30,7 @@ async function removeUnused(
   refs: readonly UploadRef[],
   isOver: () => boolean,
 ): Promise<UploadRef | null> {
-  const statuses = await records.statusesOf(refs.map(({ id }) => id));
+  const statuses = await records.findStatuses(refs.map(({ id }) => id));
   let last: UploadRef | null = null;
   let failuresInRow = 0;
   for (const ref of refs) {

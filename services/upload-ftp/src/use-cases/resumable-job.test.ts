@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@fleet/service-kit';
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { ClipArchiver, type ClipArchiverOptions } from '../clips/clip-archiver.ts';
 import { DirectoryStorage } from '../clips/directory-storage.ts';
 import { ClipDirectory, type UploadRef } from '../store/clip-directory.ts';
@@ -36,7 +36,7 @@ describe('a sweep in turns', () => {
       return seen.length % 3 === 0 ? null : seen.length;
     };
     jobs.push(new ResumableJob<number>({ periodMs: 20, runSlice, onError: raise, sliceMs: 10 }));
-    await until(() => seen.length >= 7);
+    await waitFor(() => seen.length >= 7);
     expect(seen.slice(0, 7)).toEqual([null, 1, 2, null, 4, 5, null]);
   });
 
@@ -52,7 +52,7 @@ describe('a sweep in turns', () => {
     };
     const job = new ResumableJob<number>({ periodMs: 3_600_000, runSlice, onError: raise, sliceMs: 3_600_000 });
     void job.runNow();
-    await until(() => files > 10);
+    await waitFor(() => files > 10);
     const stopping = job.stop();
     const filesThen = files;
     await stopping;
@@ -70,7 +70,7 @@ describe('a sweep in turns', () => {
       return 7;
     };
     jobs.push(new ResumableJob<number>({ periodMs: 5, runSlice, onError: () => (errors += 1) }));
-    await until(() => seen.length >= 3);
+    await waitFor(() => seen.length >= 3);
     expect([seen.slice(0, 3), errors]).toEqual([[null, 7, 7], 1]);
   });
 });
@@ -116,7 +116,7 @@ describe('directories of uploads', () => {
     const records = {
       statusesOf: async (ids: readonly string[]) =>
         new Map(ids.flatMap((id) => (inUse.has(id) ? [[id, 'completed'] as const] : []))),
-    } as unknown as UploadRecords;
+    } as unknown as UploadRepository;
     const uploads = { end: async () => undefined } as unknown as ActiveUploads;
     const deps = { records, uploads, clips, onError: raise, remove: (ref: UploadRef) => clips.remove(ref) };
     expect(await turnsUntilDone((slice) => removeOrphans(deps, slice), 10)).toBeGreaterThan(10);
@@ -131,7 +131,7 @@ describe('directories of uploads', () => {
     const broken = new Set(orderedRefs.slice(1, 6).map(({ id }) => id));
     const errors: unknown[] = [];
     const deps = {
-      records: { statusesOf: async () => new Map() } as unknown as UploadRecords,
+      records: { statusesOf: async () => new Map() } as unknown as UploadRepository,
       uploads: { end: async () => undefined } as unknown as ActiveUploads,
       clips,
       onError: (error: unknown) => errors.push(error),

@@ -1,4 +1,4 @@
-import { createLogger, every } from '@fleet/service-kit';
+import { createLogger, runPeriodically } from '@fleet/service-kit';
 import type { UploadedFile, UploadRecord } from '@fleet/storage';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { evaluateUpload, isSilent, type UploadTimeouts } from '../domain/upload-decision.ts';
@@ -65,11 +65,11 @@ class SilentFleet {
   createDeps(): SweepDeps {
     return {
       records: {
-        listIn: async (statuses) => [...this.#uploads.values()].filter(({ status }) => statuses.includes(status)),
-        conclude: async (record, fields) => this.#store({ ...record, ...fields }),
+        listByStatus: async (statuses) => [...this.#uploads.values()].filter(({ status }) => statuses.includes(status)),
+        finalize: async (record, fields) => this.#store({ ...record, ...fields }),
         remove: async () => false,
-        returnCamera: async () => undefined,
-        returnIdleCameras: async () => 0,
+        unlockCamera: async () => undefined,
+        unlockIdleCameras: async () => 0,
       },
       finalizer: { finalizeOnTimeout: (record) => this.#finalize(record) },
       lease: {
@@ -118,7 +118,7 @@ describe('the clock of silence', () => {
       const fleet = new SilentFleet([upload('first', 'broken'), ...listedUploads, upload('last', 'broken')]);
       const errors: unknown[] = [];
       const parts = fleet.createDeps();
-      const stop = every(
+      const stop = runPeriodically(
         sweepMs,
         () => sweep(parts),
         (error) => errors.push(error),

@@ -1,5 +1,5 @@
-import { every, type Logger } from '@fleet/service-kit';
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import { type Logger, runPeriodically } from '@fleet/service-kit';
+import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import { accumulateSilentMs } from '../domain/upload-decision.ts';
 import { toFileFields } from '../domain/uploaded-files.ts';
 import type { ClipDirectory } from '../store/clip-directory.ts';
@@ -8,7 +8,10 @@ import { type ActiveUploads, readFilesOnDisk } from '../uploads/active-uploads.t
 import type { UploadFinalizer } from './upload-finalizer.ts';
 
 export interface SweepDeps {
-  readonly records: Pick<UploadRecords, 'listIn' | 'conclude' | 'remove' | 'returnCamera' | 'returnIdleCameras'>;
+  readonly records: Pick<
+    UploadRepository,
+    'listByStatus' | 'finalize' | 'remove' | 'unlockCamera' | 'unlockIdleCameras'
+  >;
   readonly finalizer: Pick<UploadFinalizer, 'finalizeOnTimeout'>;
   readonly lease: Pick<SweepLease, 'acquire' | 'recordRun'>;
   readonly isConnected: (imei: string) => Promise<boolean>;
@@ -31,7 +34,7 @@ export async function sweep(deps: SweepDeps): Promise<boolean> {
   const { lease, sweepIntervalMs, log } = deps;
   if (!(await lease.acquire())) return false;
   // Cameras that are asked and do not answer make a look longer than the lock is kept.
-  const stopRenewing = every(
+  const stopRenewing = runPeriodically(
     sweepIntervalMs,
     () => lease.acquire(),
     (error) => log.warn({ err: error }, 'the lock of the sweep could not be kept'),
@@ -46,17 +49,17 @@ export async function sweep(deps: SweepDeps): Promise<boolean> {
 
 async function sweepAll(deps: SweepDeps): Promise<void> {
   const { records, lease } = deps;
-  await forEachConcurrently(deps, await records.listIn(['reserved'], maxRecords), (record) =>
+  await forEachConcurrently(deps, await records.listByStatus(['reserved'], maxRecords), (record) =>
     endReservation(deps, record),
   );
-  const uploads = await records.listIn(['uploading', 'paused'], maxRecords);
+  const uploads = await records.listByStatus(['uploading', 'paused'], maxRecords);
   // Silence counts from the start of one look to the start of the next for all alike, however long each has waited for its turn.
   const nowMs = Date.now();
   const lastRunMs = await lease.recordRun(nowMs, getMaxRunIntervalMs(deps, uploads.length));
   await forEachConcurrently(deps, uploads, (record) =>
     sweepUpload(deps, record, { nowMs, lastRunMs: lastRunMs ?? nowMs }),
   );
-  await records.returnIdleCameras();
+  await records.unlockIdleCameras();
 }
 
 /** The most that lies between the start of a look and that of the next: this one may ask each camera, and none may answer. */
@@ -82,7 +85,7 @@ async function forEachConcurrently(
 /** A reservation that nobody waits for any more; its bytes would have made it an upload. */
 async function endReservation({ records }: SweepDeps, record: UploadRecord): Promise<void> {
   if (record.reservedUntilMs > Date.now()) return;
-  if (await records.remove(record._id, ['reserved'])) await records.returnCamera(record.clip.imei, record._id);
+  if (await records.remove(record._id, ['reserved'])) await records.unlockCamera(record.clip.imei, record._id);
 }
 
 /** When a look began, and the one before it. */
@@ -103,14 +106,14 @@ async function sweepUpload(deps: SweepDeps, record: UploadRecord, run: SweepRun)
   const silentMs = accumulateSilentMs(record, isConnected, run.lastRunMs, run.nowMs);
   const isChanged = silentMs !== record.silentMs || files.some((file, index) => file !== record.files[index]);
   // Lost to bytes that came meanwhile: the next look sees them.
-  const updated = isChanged ? await records.conclude(record, { silentMs, ...toFileFields(files) }) : record;
+  const updated = isChanged ? await records.finalize(record, { silentMs, ...toFileFields(files) }) : record;
   if (updated !== null) await finalizer.finalizeOnTimeout(updated);
 }
 
 /** At the start of a pod: what it was receiving when it ended was cut off there, and the disk knows how far. */
 export async function recoverInterruptedFiles(
   deps: {
-    readonly records: UploadRecords;
+    readonly records: UploadRepository;
     readonly finalizer: UploadFinalizer;
     readonly clips: ClipDirectory;
     readonly uploads: ActiveUploads;
@@ -119,13 +122,13 @@ export async function recoverInterruptedFiles(
   podId: string,
 ): Promise<void> {
   const { records, finalizer, clips, uploads, isStopping } = deps;
-  for (const record of await records.listOn(podId, ['reserved', 'uploading', 'paused'])) {
+  for (const record of await records.listByPod(podId, ['reserved', 'uploading', 'paused'])) {
     if (isStopping()) return;
     // Its camera is back already: what it does now is the truth.
     if (uploads.has(record._id)) continue;
     const files = await readFilesOnDisk(clips, record);
     const isSame = JSON.stringify(files) === JSON.stringify(record.files);
-    const recovered = isSame ? record : await records.conclude(record, toFileFields(files));
+    const recovered = isSame ? record : await records.finalize(record, toFileFields(files));
     if (recovered !== null) await finalizer.finalize(recovered);
   }
 }

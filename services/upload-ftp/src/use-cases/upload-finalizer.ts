@@ -1,7 +1,7 @@
-import type { Bus, StoredPublisher } from '@fleet/bus';
-import { announce, headers, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
+import type { Bus, JetStreamPublisher } from '@fleet/bus';
+import { headers, publish, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
-import { isExternalUpload, type UploadRecord, type UploadRecords } from '@fleet/storage';
+import { isExternalUpload, type UploadRecord, type UploadRepository } from '@fleet/storage';
 import {
   evaluateUpload,
   type FailureReason,
@@ -13,9 +13,9 @@ import { toFileFields } from '../domain/uploaded-files.ts';
 import type { UploadMetrics } from '../metrics.ts';
 
 export interface UploadFinalizerDeps {
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly bus: Bus;
-  readonly publisher: StoredPublisher;
+  readonly publisher: JetStreamPublisher;
   readonly timeouts: UploadTimeouts;
   readonly metrics: UploadMetrics;
   readonly log: Logger;
@@ -78,7 +78,7 @@ export class UploadFinalizer {
     const { records, metrics, log } = this.#deps;
     const isCompleted = decision.kind === 'completed';
     const reason: FailureReason | '' = isCompleted ? '' : decision.reason;
-    const completed = await records.conclude(record, isCompleted ? toFileFields(decision.files) : {}, decision.kind);
+    const completed = await records.finalize(record, isCompleted ? toFileFields(decision.files) : {}, decision.kind);
     if (completed === null) return null;
     metrics.finalized.inc({ status: decision.kind, reason });
     log.info({ uploadId: record._id, imei: record.clip.imei, filesize: completed.filesize, reason }, decision.kind);
@@ -94,18 +94,18 @@ export class UploadFinalizer {
   /** What has to happen once an upload has ended; may be done again, as whoever decided it may have died in between. */
   async close(record: UploadRecord): Promise<void> {
     const { records, bus, log } = this.#deps;
-    announce(bus, uploadRevoked, { uploadId: record._id });
+    publish(bus, uploadRevoked, { uploadId: record._id });
     await this.#publishClosed(record);
     // A lock that stays gives way by itself: its record says that the camera is free.
     await records
-      .returnCamera(record.clip.imei, record._id)
+      .unlockCamera(record.clip.imei, record._id)
       .catch((error: unknown) => log.warn({ err: error, uploadId: record._id }, 'a camera could not be returned yet'));
   }
 
   /** Tells how an upload goes on, to whoever listens now. */
   publishProgress(record: UploadRecord): void {
     if (record.status === 'reserved') return;
-    announce(this.#deps.bus, uploadChanged, toUploadChange(record), uploadSubject(record._id, 'progress'));
+    publish(this.#deps.bus, uploadChanged, toUploadChange(record), uploadSubject(record._id, 'progress'));
   }
 
   #publishClosed(record: UploadRecord): Promise<void> {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { DeviceAsker } from '@fleet/bus';
+import type { DeviceCommandClient } from '@fleet/bus';
 import { type CameraTime, type Edition, resourceList, tryDecodeBody } from '@fleet/jt808';
 import { type Clip, type Redis, readDevice, type UploadRecord } from '@fleet/storage';
 
 export interface VerifyUploadDeps {
-  readonly commandClient: DeviceAsker;
+  readonly commandClient: DeviceCommandClient;
   readonly redis: Redis;
   readonly replyTimeoutMs: number;
 }
@@ -27,7 +27,7 @@ export async function queryListedBytes(
     toCameraClock(clip.startMs, cameraUtcOffset),
     toCameraClock(clip.endMs, cameraUtcOffset),
   ];
-  const outcome = await deps.commandClient.ask({
+  const outcome = await deps.commandClient.send({
     imei: clip.imei,
     command: {
       kind: 'listRecordings',

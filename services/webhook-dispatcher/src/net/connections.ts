@@ -5,14 +5,14 @@ import { createSecureContext, rootCertificates, type SecureContext } from 'node:
 import type { ResolvedAddress } from '@fleet/service-kit';
 
 /** How long an idle connection is kept. */
-const idleMs = 8_000;
+const idleTimeoutMs = 8_000;
 /** Idle connections to a receiver. With fewer than its slots (`WEBHOOK_CONCURRENCY`), deliveries in quick succession would open new ones. */
 const maxIdle = 20;
 /** How long one of several addresses is tried, at least. */
-const leastTryMs = 250;
+const minAttemptMs = 250;
 
 /** What verifies receivers: the public authorities, and those of a PEM file. Made once, as it is costly. */
-export function trustOf(caFile: string | undefined): SecureContext | undefined {
+export function createTrustStore(caFile: string | undefined): SecureContext | undefined {
   if (caFile === undefined) return undefined;
   return createSecureContext({ ca: [...rootCertificates, readFileSync(caFile, 'utf8')] });
 }
@@ -35,10 +35,10 @@ export class Connections {
     const options = {
       keepAlive: true,
       maxFreeSockets: maxIdle,
-      timeout: idleMs,
+      timeout: idleTimeoutMs,
       scheduling: 'lifo' as const,
       // Node would give each address but the last one 250 ms, which is too little for a receiver on the other side of the earth.
-      autoSelectFamilyAttemptTimeout: Math.max(leastTryMs, Math.floor(connectTimeoutMs / (addresses.length + 1))),
+      autoSelectFamilyAttemptTimeout: Math.max(minAttemptMs, Math.floor(connectTimeoutMs / (addresses.length + 1))),
     };
     const trust = this.#trust === undefined ? {} : { secureContext: this.#trust };
     // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.

@@ -1,6 +1,6 @@
-import { type Bus, fleetChanged, listenFor } from '@fleet/bus';
-import { ShortCache } from '@fleet/service-kit';
-import { currentHealth, type WebhookHealth, type WebhookRecord, type WebhookRecords } from '@fleet/storage';
+import { type Bus, fleetChanged, subscribe } from '@fleet/bus';
+import { TtlCache } from '@fleet/service-kit';
+import { currentHealth, type WebhookHealth, type WebhookRecord, type WebhookRepository } from '@fleet/storage';
 
 /** A webhook, and how it goes. */
 export interface Subscriber {
@@ -9,50 +9,51 @@ export interface Subscriber {
 }
 
 /** What is known of a webhook may be this old when nobody has told of its change. */
-const keepMs = 5_000;
+const cacheTtlMs = 5_000;
 
 /** Whether deliveries are made at the moment, or kept as `skipped`. */
-export const isOn = ({ webhook, health }: Subscriber): boolean => webhook.enabled && health.disabledReason === null;
+export const isEnabled = ({ webhook, health }: Subscriber): boolean =>
+  webhook.enabled && health.disabledReason === null;
 
 /** Webhooks by their user and by their id, remembered for seconds. */
 export class Subscribers {
-  readonly #records: WebhookRecords;
-  readonly #ofUser = new ShortCache<readonly Subscriber[]>({ keepMs });
-  readonly #byId = new ShortCache<Subscriber | null>({ keepMs });
-  readonly #listener: { stop(): void };
+  readonly #records: WebhookRepository;
+  readonly #byUser = new TtlCache<readonly Subscriber[]>({ keepMs: cacheTtlMs });
+  readonly #byId = new TtlCache<Subscriber | null>({ keepMs: cacheTtlMs });
+  readonly #subscription: { stop(): void };
 
-  constructor(records: WebhookRecords, bus: Bus, onError: (error: unknown) => void) {
+  constructor(records: WebhookRepository, bus: Bus, onError: (error: unknown) => void) {
     this.#records = records;
-    this.#listener = listenFor(bus, fleetChanged, onError, ({ kind }) => {
-      if (kind === 'webhooks') this.forget();
+    this.#subscription = subscribe(bus, fleetChanged, onError, ({ kind }) => {
+      if (kind === 'webhooks') this.invalidate();
     });
   }
 
-  ofUser(userId: number): Promise<readonly Subscriber[]> {
-    return this.#ofUser.get(String(userId), async () => {
-      const webhooks = await this.#records.webhooksOf(userId);
-      const health = await this.#records.healthOf(webhooks.map(({ _id }) => _id));
+  findByUser(userId: number): Promise<readonly Subscriber[]> {
+    return this.#byUser.get(String(userId), async () => {
+      const webhooks = await this.#records.findWebhooksByUser(userId);
+      const health = await this.#records.findHealthByIds(webhooks.map(({ _id }) => _id));
       return webhooks.map((webhook) => ({ webhook, health: currentHealth(webhook, health.get(webhook._id)) }));
     });
   }
 
-  byId(webhookId: number): Promise<Subscriber | null> {
-    return this.#byId.get(String(webhookId), () => this.read(webhookId));
+  findById(webhookId: number): Promise<Subscriber | null> {
+    return this.#byId.get(String(webhookId), () => this.readCurrent(webhookId));
   }
 
   /** A webhook as it is now. */
-  async read(webhookId: number): Promise<Subscriber | null> {
-    const webhook = await this.#records.webhook(webhookId);
+  async readCurrent(webhookId: number): Promise<Subscriber | null> {
+    const webhook = await this.#records.findWebhook(webhookId);
     if (webhook === null) return null;
-    return { webhook, health: currentHealth(webhook, await this.#records.health(webhookId)) };
+    return { webhook, health: currentHealth(webhook, await this.#records.findHealth(webhookId)) };
   }
 
-  forget(): void {
-    this.#ofUser.forgetAll();
-    this.#byId.forgetAll();
+  invalidate(): void {
+    this.#byUser.clear();
+    this.#byId.clear();
   }
 
   stop(): void {
-    this.#listener.stop();
+    this.#subscription.stop();
   }
 }

@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { queueReplay, type ReplayParts } from './replay.ts';
+import { queueReplay, type ReplayDeps } from './replay.ts';
 
-type Records = ReplayParts['records'];
+type Records = ReplayDeps['records'];
 
 /** Records with so many deliveries that fit. */
 function recordsOf(count: number) {
   const asked: number[] = [];
-  const parts: Parameters<Records['addReplay']>[0][number][] = [];
+  const parts: Parameters<Records['insertReplay']>[0][number][] = [];
   const records: Records = {
-    idsOf: async (_webhookId, _span, limit) => {
+    findIds: async (_webhookId, _span, limit) => {
       asked.push(limit);
       return Array.from({ length: Math.min(count, limit) }, (_unused, at) => `d${at}`);
     },
-    addReplay: async (added) => void parts.push(...added),
+    insertReplay: async (added) => void parts.push(...added),
   };
   return { records, asked, parts };
 }

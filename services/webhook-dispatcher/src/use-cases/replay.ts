@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { WebhookRecords } from '@fleet/storage';
+import type { WebhookRepository } from '@fleet/storage';
 
 /** What a span is replayed with. */
-export interface ReplayParts {
-  readonly records: Pick<WebhookRecords, 'idsOf' | 'addReplay'>;
+export interface ReplayDeps {
+  readonly records: Pick<WebhookRepository, 'findIds' | 'insertReplay'>;
   readonly replayPerSecond: number;
 }
 
@@ -19,18 +19,18 @@ export interface Replay {
 const maxDeliveries = 10_000;
 
 /** Queues deliveries of a span again, the oldest first, so many a second; answers how many. They are stored before the answer: a crash loses none. */
-export async function queueReplay({ records, replayPerSecond }: ReplayParts, replay: Replay): Promise<number> {
-  const ids = await records.idsOf(replay.webhookId, replay, maxDeliveries);
+export async function queueReplay({ records, replayPerSecond }: ReplayDeps, replay: Replay): Promise<number> {
+  const ids = await records.findIds(replay.webhookId, replay, maxDeliveries);
   const id = randomBytes(12).toString('hex');
   const nowMs = Date.now();
   // A document for each second.
-  const partSize = replayPerSecond;
-  const parts = Array.from({ length: Math.ceil(ids.length / partSize) }, (_unused, at) => ({
-    _id: `${id}:${at}`,
+  const batchSize = replayPerSecond;
+  const batches = Array.from({ length: Math.ceil(ids.length / batchSize) }, (_unused, batchIndex) => ({
+    _id: `${id}:${batchIndex}`,
     webhookId: replay.webhookId,
-    deliveryIds: ids.slice(at * partSize, (at + 1) * partSize),
-    dueAtMs: nowMs + at * 1_000,
+    deliveryIds: ids.slice(batchIndex * batchSize, (batchIndex + 1) * batchSize),
+    dueAtMs: nowMs + batchIndex * 1_000,
   }));
-  await records.addReplay(parts);
+  await records.insertReplay(batches);
   return ids.length;
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { call, verifyKey } from '@fleet/bus';
+import { request, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../../testing/platform-world.ts';
 import { hashKey } from '../api-keys/rules.ts';
 import { maxAccountDepth } from './account-status.ts';
@@ -89,14 +89,14 @@ describe('accounts', () => {
     const client = harness.with({ authorization: `Bearer ${token}` });
     const created = await client.post('/api/api-keys', { name: 'k' });
     const verdict = () =>
-      call(harness.bus, verifyKey, { keySha256: hashKey(String(created.data['key'])) }, { timeoutMs: 5_000 });
+      request(harness.bus, verifyKey, { keySha256: hashKey(String(created.data['key'])) }, { timeoutMs: 5_000 });
     expect(await verdict()).toMatchObject({ valid: true });
     expect((await harness.as(dealer).put(path, { status: 'suspended' })).data).toMatchObject({ status: 'suspended' });
-    await until(async () => (await client.get('/api/auth/me')).status === 403);
+    await waitFor(async () => (await client.get('/api/auth/me')).status === 403);
     expect((await client.get('/api/auth/me')).body).toMatchObject({ code: 'account_suspended' });
     expect(await verdict()).toEqual({ valid: false });
     expect((await harness.as(dealer).put(path, { status: 'active' })).status).toBe(200);
-    await until(async () => (await client.get('/api/auth/me')).status === 200);
+    await waitFor(async () => (await client.get('/api/auth/me')).status === 200);
     expect(await verdict()).toMatchObject({ valid: true });
   });
 
@@ -119,13 +119,13 @@ describe('accounts', () => {
     const key = String(created.data['key']);
     const both = harness.with({ authorization: `Bearer ${String(login.data['access_token'])}`, 'x-api-key': key });
     const refresh = () => harness.anonymous.post('/api/auth/refresh', { refresh_token: login.data['refresh_token'] });
-    const verdict = () => call(harness.bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
+    const verdict = () => request(harness.bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
     expect((await both.get('/api/vehicles')).status).toBe(200);
     expect(await verdict()).toMatchObject({ valid: true });
 
     const above = `/api/accounts/${dealers.accountId}`;
     expect((await harness.as(staff).put(above, { status: 'suspended' })).status).toBe(200);
-    await until(async () => (await both.get('/api/vehicles')).status === 403);
+    await waitFor(async () => (await both.get('/api/vehicles')).status === 403);
     const refused = [
       await both.get('/api/vehicles'),
       await client.get('/api/auth/me'),
@@ -140,7 +140,7 @@ describe('accounts', () => {
     // Nobody but the dealer is marked: who is below is let in with it, unless suspended too.
     expect((await harness.as(staff).get(`/api/accounts/${customer.id}`)).data).toMatchObject({ status: 'active' });
     expect((await harness.as(staff).put(above, { status: 'active' })).status).toBe(200);
-    await until(async () => (await both.get('/api/vehicles')).status === 200);
+    await waitFor(async () => (await both.get('/api/vehicles')).status === 200);
     expect(await verdict()).toMatchObject({ valid: true });
     expect(await logInToken(email)).not.toBe('undefined');
   });

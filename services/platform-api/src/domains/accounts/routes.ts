@@ -1,15 +1,15 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  parseSort,
   Reply,
-  readPaging,
-  readSorting,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { type Caller, getCaller } from '../../access/caller.ts';
@@ -77,8 +77,8 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     access,
     isIdempotent: true,
     body: createBody,
-    response: oneOf(createdAccountSchema),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the account.' },
+    response: singleSchema(createdAccountSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the account.' },
     errors: { 409: 'The e-mail or phone number is taken, or too many dealers stand above one another.' },
     handle: async ({ body, context }) => {
       const { account, user } = await createCustomerAccount(deps, getCaller(context), body);
@@ -96,7 +96,7 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     description: 'Tried once, at once. Ten an hour for each account.',
     tags,
     access: { permission: 'administration' },
-    response: oneOf(testMailSchema),
+    response: singleSchema(testMailSchema),
     errors: { 409: 'The caller has no e-mail address.' },
     handle: async ({ context }) => ({ data: await sendTestMail(deps, getCaller(context), context) }),
   }),
@@ -108,21 +108,21 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     tags,
     access,
     query: Type.Object({
-      ...pagingQuery,
+      ...paginationQuery,
       sort: sortParameter(['id', 'name']),
       query: Type.Optional(Type.String({ maxLength: 100, description: 'Part of a name, city or country.' })),
       status: Type.Optional(nameEnum(accountStatuses)),
     }),
-    response: pageOf(accountSchema),
+    response: pageSchema(accountSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const where = {
         ...substringFilter(query.query, ['name', 'city', 'country']),
         ...(query.status === undefined ? {} : { status: query.status }),
       };
-      const listOptions = { where, sorting: readSorting(query.sort), paging };
+      const listOptions = { where, sorting: parseSort(query.sort), paging };
       const { items, total } = await listAccessibleAccounts(deps.records, getCaller(context), listOptions);
-      return pageEnvelope({ items: items.map(toAccountResponse), total }, paging);
+      return pageResponse({ items: items.map(toAccountResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -132,7 +132,7 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     summary: 'The own account, or one below',
     tags,
     params: idParams,
-    response: oneOf(accountSchema),
+    response: singleSchema(accountSchema),
     handle: async ({ params, context }) =>
       toFoundResponse(await findVisibleAccount(deps.records, getCaller(context), params.id)),
   }),
@@ -145,10 +145,10 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     access: { permission: 'self' },
     params: idParams,
     body: changeBody,
-    response: oneOf(accountSchema),
-    errors: otherVersion,
+    response: singleSchema(accountSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) =>
-      toFoundResponse(await updateAccountAsCaller(deps, getCaller(context), params.id, body, expectedVersion(context))),
+      toFoundResponse(await updateAccountAsCaller(deps, getCaller(context), params.id, body, parseIfMatch(context))),
   }),
   platformRoute({
     method: 'delete',
@@ -161,9 +161,9 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     access: { permission: 'accountDeletion' },
     params: idParams,
     body: Type.Object({ confirm: nameEnum(['DELETE']) }),
-    response: oneOf(accountSchema),
-    errors: { 409: 'There are accounts below this one.', ...otherVersion },
+    response: singleSchema(accountSchema),
+    errors: { 409: 'There are accounts below this one.', ...versionMismatchErrors },
     handle: async ({ params, context }) =>
-      toFoundResponse(await deleteAccount(getCaller(context), params.id, expectedVersion(context))),
+      toFoundResponse(await deleteAccount(getCaller(context), params.id, parseIfMatch(context))),
   }),
 ];

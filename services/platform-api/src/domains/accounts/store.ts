@@ -1,4 +1,4 @@
-import { type PageItems, type Paging, type Sorting, versionMismatch } from '@fleet/service-kit';
+import { type Page, type Pagination, type Sort, versionMismatch } from '@fleet/service-kit';
 import { type Filter, toSortOrder } from '../../store/account-repository.ts';
 import type { NewRecord, RecordStore } from '../../store/record-store.ts';
 import type { Account } from './schema.ts';
@@ -49,8 +49,8 @@ export async function updateAccount(
 export async function listAccounts(
   records: RecordStore,
   dealerAccountIds: readonly number[] | null,
-  { where, sorting, paging }: { where: Filter; sorting: Sorting; paging: Paging },
-): Promise<PageItems<Account>> {
+  { where, sorting, paging }: { where: Filter; sorting: Sort; paging: Pagination },
+): Promise<Page<Account>> {
   const filter = {
     ...where,
     ...notDeleted,

@@ -1,5 +1,5 @@
 import { removeUploadFiles, serveUseCase } from '@fleet/bus';
-import { newReservation, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { processDeletedAccounts } from '../../assembly/account-deletion.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
@@ -9,10 +9,10 @@ import type { Account } from './schema.ts';
 jest.setTimeout(120_000);
 
 let harness: PlatformWorld;
-let records: UploadRecords;
+let records: UploadRepository;
 beforeAll(async () => {
   harness = await PlatformWorld.open();
-  records = new UploadRecords(harness.deps.database);
+  records = new UploadRepository(harness.deps.database);
 });
 afterAll(() => harness.close());
 
@@ -24,7 +24,7 @@ async function clip(accountId: number | null, more: Partial<UploadRecord> = {}):
   const imei = '100000000001';
   const times = { startMs: lastStartMs, endMs: lastStartMs + 1_000 };
   const record: UploadRecord = {
-    ...newReservation(
+    ...createReservation(
       { imei, channel: 1, ...times, mediaType: 0, streamType: 0, storageType: 0, alarmFlags: '0' },
       {
         accountId,
@@ -57,7 +57,7 @@ it('the clips of a deleted account are removed with their files, once their serv
   await processDeletedAccounts(harness.deps, afterErasure);
   expect(await accounts.findOne({ _id: accountId })).toMatchObject({ name: 'Deleted account', erasedAt: null });
   expect(await records.find(without)).toBeNull();
-  expect((await records.statusesOf(withFiles)).size).toBe(2);
+  expect((await records.findStatuses(withFiles)).size).toBe(2);
 
   const removed: string[] = [];
   const pod = serveUseCase(
@@ -76,6 +76,6 @@ it('the clips of a deleted account are removed with their files, once their serv
     await pod.stop();
   }
   expect(removed.toSorted()).toEqual(withFiles.toSorted());
-  expect((await records.statusesOf([...withFiles, ...stored])).size).toBe(stored.length);
+  expect((await records.findStatuses([...withFiles, ...stored])).size).toBe(stored.length);
   expect(await accounts.findOne({ _id: accountId })).toMatchObject({ erasedAt: expect.any(Date) });
 });

@@ -1,5 +1,5 @@
-import { announce, callUseCase, removeUploadFiles, uploadRevoked } from '@fleet/bus';
-import { type UploadRecord, UploadRecords, uploadStatuses } from '@fleet/storage';
+import { callUseCase, publish, removeUploadFiles, uploadRevoked } from '@fleet/bus';
+import { type UploadRecord, UploadRepository, uploadStatuses } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 
 const batchSize = 100;
@@ -10,11 +10,11 @@ export async function removeAccountUploads(
   deps: Pick<Deps, 'bus' | 'database' | 'log'>,
   accountId: number,
 ): Promise<boolean> {
-  const records = new UploadRecords(deps.database);
+  const records = new UploadRepository(deps.database);
   let areAllRemoved = true;
   let lastId = '';
   for (;;) {
-    const uploads = await records.listOfAccount(accountId, batchSize, lastId);
+    const uploads = await records.listByAccount(accountId, batchSize, lastId);
     for (const upload of uploads) {
       lastId = upload._id;
       try {
@@ -31,12 +31,12 @@ export async function removeAccountUploads(
 /** Removes an upload: its files first. */
 export async function removeUpload(
   { bus }: Pick<Deps, 'bus'>,
-  records: UploadRecords,
+  records: UploadRepository,
   { _id: uploadId, clip, server }: UploadRecord,
 ): Promise<void> {
   if (server !== null)
     await callUseCase(bus, removeUploadFiles(server.podId), { uploadId }, { timeoutMs: removeTimeoutMs });
   await records.remove(uploadId, ['reserved', ...uploadStatuses]);
-  await records.returnCamera(clip.imei, uploadId);
-  announce(bus, uploadRevoked, { uploadId });
+  await records.unlockCamera(clip.imei, uploadId);
+  publish(bus, uploadRevoked, { uploadId });
 }

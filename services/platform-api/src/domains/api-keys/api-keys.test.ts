@@ -1,6 +1,6 @@
-import { call, keyRevoked, listenFor, verifyKey } from '@fleet/bus';
+import { keyRevoked, request, subscribe, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { hashKey } from './rules.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const bearer = (user: TestUser) => harness.with({ authorization: `Bearer ${user.token}` });
-const verdict = (key: string) => call(harness.bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
+const verdict = (key: string) => request(harness.bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
 
 describe('POST /api/api-keys', () => {
   it('makes a key with the bearer token alone, shown once', async () => {
@@ -111,7 +111,7 @@ describe('DELETE /api/api-keys/:id', () => {
     const key = String(created.data['key']);
     expect(await verdict(key)).toMatchObject({ valid: true });
     const published: string[] = [];
-    const received = listenFor(
+    const received = subscribe(
       harness.bus,
       keyRevoked,
       () => undefined,
@@ -120,7 +120,7 @@ describe('DELETE /api/api-keys/:id', () => {
     const path = `/api/api-keys/${created.data.id}`;
     expect((await bearer(harness.theirs.owner).delete(path)).status).toBe(404);
     expect((await bearer(owner).delete(path)).data).toMatchObject({ id: created.data.id, name: 'to be revoked' });
-    await until(() => published.includes(hashKey(key)));
+    await waitFor(() => published.includes(hashKey(key)));
     received.stop();
     expect(await verdict(key)).toEqual({ valid: false });
     expect((await bearer(owner).delete(path)).status).toBe(404);

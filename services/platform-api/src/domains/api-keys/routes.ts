@@ -1,15 +1,15 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  parseSort,
   Reply,
-  readPaging,
-  readSorting,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
@@ -34,8 +34,8 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     access,
     isIdempotent: true,
     body: createKeyBody,
-    response: oneOf(newKeySchema),
-    otherSuccesses: { 201: 'Made; `key` is shown only now.' },
+    response: singleSchema(newKeySchema),
+    extraSuccesses: { 201: 'Made; `key` is shown only now.' },
     errors: { 409: 'The account has 20 keys.' },
     handle: async ({ body, context }) => {
       const { key, record } = await createKeyAsCaller(deps, getCaller(context), body);
@@ -53,15 +53,15 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     summary: 'The API keys of the account that are not revoked',
     tags,
     access,
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name']) }),
-    response: pageOf(keySchema),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name']) }),
+    response: pageSchema(keySchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listKeys(deps.records, getCaller(context), {
-        sorting: readSorting(query.sort),
+        sorting: parseSort(query.sort),
         paging,
       });
-      return pageEnvelope({ items: items.map(toApiKeyResponse), total }, paging);
+      return pageResponse({ items: items.map(toApiKeyResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -72,10 +72,10 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     tags,
     access,
     params: idParams,
-    response: oneOf(keySchema),
-    errors: otherVersion,
+    response: singleSchema(keySchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const key = await revokeKeyById(deps, getCaller(context), params.id, expectedVersion(context));
+      const key = await revokeKeyById(deps, getCaller(context), params.id, parseIfMatch(context));
       if (key === null) throw new AppError('not_found', 'There is no such API key.');
       return { data: toApiKeyResponse(key) };
     },

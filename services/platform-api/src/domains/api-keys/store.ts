@@ -1,4 +1,4 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import { AccountRepository, type Scope } from '../../store/account-repository.ts';
 import type { NewRecord, RecordStore } from '../../store/record-store.ts';
 import type { ApiKey } from './schema.ts';
@@ -24,8 +24,8 @@ export async function markRevoked(records: RecordStore, id: number, now: Date): 
 export const listOwnKeys = (
   records: RecordStore,
   scope: Scope,
-  listOptions: { sorting?: Sorting; paging?: Paging },
-): Promise<PageItems<ApiKey>> =>
+  listOptions: { sorting?: Sort; paging?: Pagination },
+): Promise<Page<ApiKey>> =>
   apiKeyCollection(records).list(scope, { where: { revokedAt: null, sealedDashboardKey: null }, ...listOptions });
 
 /** The keys of the account's dashboard, the first one first: there is one, but for replicas that made one at the same time. */

@@ -1,12 +1,12 @@
-import { announce, type Bus, keyRevoked } from '@fleet/bus';
+import { type Bus, keyRevoked, publish } from '@fleet/bus';
 import {
   AppError,
-  invalid,
-  isNetwork,
-  type PageItems,
-  type Paging,
-  requireVersion,
-  type Sorting,
+  assertVersion,
+  isCidr,
+  type Page,
+  type Pagination,
+  type Sort,
+  validationError,
 } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -64,11 +64,11 @@ export async function createKeyAsCaller(
 ): Promise<{ key: string; record: ApiKey }> {
   const expiresAt = input.expires_at === undefined || input.expires_at === null ? null : new Date(input.expires_at);
   if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
-    throw invalid([{ path: '/expires_at', message: 'must be in the future' }]);
+    throw validationError([{ path: '/expires_at', message: 'must be in the future' }]);
   const faults = (input.ip_allowlist ?? []).flatMap((network, at) =>
-    isNetwork(network) ? [] : [{ path: `/ip_allowlist/${at}`, message: 'must be an address or a network' }],
+    isCidr(network) ? [] : [{ path: `/ip_allowlist/${at}`, message: 'must be an address or a network' }],
   );
-  if (faults.length > 0) throw invalid(faults);
+  if (faults.length > 0) throw validationError(faults);
   const scopes = input.scopes ?? defaultScopes.filter((scope) => caller.scopes.includes(scope));
   const missingScope = scopes.find((scope) => !caller.scopes.includes(scope));
   if (missingScope !== undefined)
@@ -101,8 +101,8 @@ export async function createKeyAsCaller(
 export const listKeys = (
   records: RecordStore,
   scope: AccountScope,
-  listOptions: { sorting: Sorting; paging: Paging },
-): Promise<PageItems<ApiKey>> => listOwnKeys(records, scope, listOptions);
+  listOptions: { sorting: Sort; paging: Pagination },
+): Promise<Page<ApiKey>> => listOwnKeys(records, scope, listOptions);
 
 /** The key with this hash when it may be used now, else null. */
 export async function verifyKey(records: RecordStore, keySha256: string, now = new Date()): Promise<ApiKey | null> {
@@ -133,7 +133,7 @@ export async function revokeKeyById(
   const key = await apiKeyCollection(deps.records).find(caller, id);
   if (key === null || key.sealedDashboardKey !== null || key.revokedAt !== null) return null;
   // Nothing but its end changes a key.
-  requireVersion(key, expectedVersion);
+  assertVersion(key, expectedVersion);
   if (!(await markRevoked(deps.records, id, new Date()))) return null;
   publishRevoked(deps.bus, key);
   await audit(deps, caller, 'api-keys.revoke', { type: 'api_keys', id }, { name: key.name });
@@ -141,7 +141,7 @@ export async function revokeKeyById(
 }
 
 const publishRevoked = (bus: Bus, { keySha256, _id: keyId }: ApiKey): void =>
-  announce(bus, keyRevoked, { keySha256, keyId });
+  publish(bus, keyRevoked, { keySha256, keyId });
 
 /** Makes everybody look again at the keys of an account: it was suspended, or let in again. */
 export async function invalidateKeys(

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, type DeviceUse, deviceUsed, encodeJson, ensureStreams, headers } from '@fleet/bus';
+import { type Bus, type DeviceAccessEvent, deviceAccessed, encodeJson, ensureStreams, headers } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { create, type PlatformApi } from '../../assembly/service.ts';
 import { createJobSlice } from '../../jobs/job-slice.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
@@ -38,7 +38,7 @@ describe('what the Device API tells the audit log', () => {
     const replica = () => create(config, { log, runsJobs: false });
     readers = await Promise.all([replica(), replica()]);
   };
-  const createAccess = (imei: string, more: Partial<DeviceUse> = {}): DeviceUse => ({
+  const createAccess = (imei: string, more: Partial<DeviceAccessEvent> = {}): DeviceAccessEvent => ({
     id: randomBytes(16).toString('hex'),
     atMs: Date.now() - 3_600_000,
     keyId: 5,
@@ -54,11 +54,11 @@ describe('what the Device API tells the audit log', () => {
     for (const use of uses) {
       const head = headers();
       head.set('Nats-Msg-Id', randomBytes(16).toString('hex'));
-      await harness.bus.js.publish(deviceUsed.subject, encodeJson(use), { headers: head });
+      await harness.bus.js.publish(deviceAccessed.subject, encodeJson(use), { headers: head });
     }
   };
   const waitUntilRead = (): Promise<void> =>
-    until(async () => {
+    waitFor(async () => {
       const { streams } = await harness.bus.jetstreamManager();
       return (await streams.info('AUDIT')).state.messages === 0;
     });
@@ -81,7 +81,7 @@ describe('what the Device API tells the audit log', () => {
   describe('by replicas that start behind the first of it', () => {
     const imei = newImei();
     let vehicleId: number;
-    let command: DeviceUse;
+    let command: DeviceAccessEvent;
     beforeAll(async () => {
       vehicleId = await newVehicle(imei);
       command = createAccess(imei, { command: 4 });
@@ -169,10 +169,10 @@ describe('what the Device API tells the audit log', () => {
     };
     const reader = serveAuditLog({ ...harness.deps, bus });
     // For its stream, and for its place there.
-    await until(() => requested >= 2);
+    await waitFor(() => requested >= 2);
     withoutResponse = 2;
     restoreBroker();
-    await until(() => withoutResponse === 0);
+    await waitFor(() => withoutResponse === 0);
     await reader.stop();
     expect(withoutResponse).toBe(0);
   });

@@ -1,4 +1,4 @@
-import { type DeviceUse, decodeJson, deviceUsed, ensureStreams, StoredConsumer } from '@fleet/bus';
+import { type DeviceAccessEvent, DurableConsumer, decodeJson, deviceAccessed, ensureStreams } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { RetryUntilSuccess } from '../../platform/retry-until-success.ts';
@@ -20,13 +20,13 @@ const maxInFlight = 16;
 export function serveAuditLog(deps: AuditServerDeps): Running {
   const { bus, log, config } = deps;
   const onError = (error: unknown): void => log.warn({ err: error }, 'an entry of the audit log is not written yet');
-  let consumer: StoredConsumer | undefined;
+  let consumer: DurableConsumer | undefined;
   const start = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-    consumer ??= new StoredConsumer(bus, {
+    consumer ??= new DurableConsumer(bus, {
       stream: 'AUDIT',
       durable: 'platform-audit',
-      subject: deviceUsed.subject,
+      subject: deviceAccessed.subject,
       maxInFlight,
       onError,
       handler: async ({ data, subject }) => {
@@ -57,17 +57,17 @@ export function serveAuditLog(deps: AuditServerDeps): Running {
   };
 }
 
-function parseAccess(data: Uint8Array): DeviceUse | null {
+function parseAccess(data: Uint8Array): DeviceAccessEvent | null {
   try {
     const body = decodeJson(data);
-    return deviceUsed.check(body) ? (body as DeviceUse) : null;
+    return deviceAccessed.check(body) ? (body as DeviceAccessEvent) : null;
   } catch {
     // It is not even JSON: the same answer.
     return null;
   }
 }
 
-async function recordAccess({ records }: AuditServerDeps, access: DeviceUse): Promise<void> {
+async function recordAccess({ records }: AuditServerDeps, access: DeviceAccessEvent): Promise<void> {
   const { id, atMs, keyId, accountId, imei, address, kind, operation, channel, command, seconds } = access;
   const vehicle = await vehicleByImei(records, imei);
   // A device of no account is nobody's vehicle; nor is one that has come into the vehicle since.

@@ -1,4 +1,11 @@
-import { pageEnvelope, pageOf, pagingQuery, readPaging, readSorting, sortParameter } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parsePagination,
+  parseSort,
+  sortParameter,
+} from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -28,17 +35,17 @@ export const auditRoutes = ({ records }: Pick<Deps, 'records'>): PlatformRoute[]
     tags: ['Account'],
     access: { permission: 'administration' },
     query: Type.Object({
-      ...pagingQuery,
+      ...paginationQuery,
       sort: sortParameter(['id', 'created_at']),
       action: Type.Optional(Type.String({ maxLength: 100, description: 'Only this action, such as `auth.login`.' })),
       user_id: Type.Optional(recordId),
       from: Type.Optional(timeParameter),
       to: Type.Optional(timeParameter),
     }),
-    response: pageOf(auditEntryResponse),
+    response: pageSchema(auditEntryResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { field, direction } = readSorting(query.sort);
+      const paging = parsePagination(query);
+      const { field, direction } = parseSort(query.sort);
       const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
       const between = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) };
       const { items, total } = await auditEntryCollection(records).list(getCaller(context), {
@@ -50,7 +57,7 @@ export const auditRoutes = ({ records }: Pick<Deps, 'records'>): PlatformRoute[]
         sorting: { field: field === 'created_at' ? 'createdAt' : field, direction },
         paging,
       });
-      return pageEnvelope({ items: items.map(toAuditEntryResponse), total }, paging);
+      return pageResponse({ items: items.map(toAuditEntryResponse), total }, paging);
     },
   }),
 ];

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, PlatformWorld, type TestUser, testPassword } from '../../testing/platform-world.ts';
 import { createKey } from '../api-keys/use-cases.ts';
 import type { User } from '../users/schema.ts';
@@ -184,7 +184,7 @@ describe('POST /api/auth/login', () => {
     const tenant = await harness.tenant('Audited');
     const readLog = () => harness.as(tenant.owner).get('/api/audit-log');
     await login(tenant.owner.email, 'wrong password');
-    await until(async () => (await readLog()).items.length === 1);
+    await waitFor(async () => (await readLog()).items.length === 1);
     await login(tenant.owner.email);
     const log = await readLog();
     expect(log.items).toMatchObject([
@@ -207,7 +207,7 @@ describe('one-time codes', () => {
   const send = async (phone: string): Promise<string> => {
     const before = harness.sent.length;
     expect((await post('otp/send', { phone_number: phone })).status).toBe(202);
-    await until(() => harness.sent.length > before);
+    await waitFor(() => harness.sent.length > before);
     return findSentCode(phone) ?? '';
   };
   const verify = (phone: string, code: string, more: object = {}) =>
@@ -271,7 +271,7 @@ describe('one-time codes', () => {
       for (let no = 0; no < 7; no += 1) await forgot(no % 2 === 0 ? flooded : flooded.toUpperCase());
       await forgot(other);
       const sentTo = (to: string): number => limited.sent.filter((message) => message.to === to).length;
-      await until(() => sentTo(other) === 1 && sentTo(flooded) === 5);
+      await waitFor(() => sentTo(other) === 1 && sentTo(flooded) === 5);
     } finally {
       await limited.close();
     }
@@ -298,7 +298,7 @@ describe('refresh and log-out', () => {
       expect((await refresh(token)).body).toMatchObject({ status: 401, code: 'token_invalid' });
     expect((await me(user.token)).status).toBe(200);
     expect((await refresh(user.refreshToken)).body).toMatchObject({ status: 401, code: 'token_invalid' });
-    await until(async () => (await me(user.token)).status === 401);
+    await waitFor(async () => (await me(user.token)).status === 401);
     expect((await me(getAccessToken(next))).status).toBe(401);
     expect((await refresh(getRefreshToken(next))).status).toBe(401);
   });
@@ -307,14 +307,14 @@ describe('refresh and log-out', () => {
     const user = await harness.user('viewer');
     const both = await Promise.all([refresh(user.refreshToken), refresh(user.refreshToken)]);
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401]);
-    await until(async () => (await me(user.token)).status === 401);
+    await waitFor(async () => (await me(user.token)).status === 401);
   });
 
   it('log-out ends the session and its tokens everywhere', async () => {
     const user = await harness.user('viewer');
     expect((await me(user.token)).status).toBe(200);
     expect((await withToken(user.token).post('/api/auth/logout')).status).toBe(200);
-    await until(async () => (await me(user.token)).status === 401);
+    await waitFor(async () => (await me(user.token)).status === 401);
     expect((await refresh(user.refreshToken)).status).toBe(401);
     const log = await harness.as(harness.ours.owner).get(`/api/audit-log?action=auth.logout&user_id=${user.id}`);
     expect(log.items).toMatchObject([{ target: { type: 'sessions', id: user.sessionId } }]);
@@ -335,7 +335,7 @@ describe('POST /api/auth/api-token', () => {
     expect((await me(getAccessToken(minted))).data['dashboard_api_key']).toBeNull();
     expect((await withToken(getAccessToken(minted)).post('/api/auth/logout')).status).toBe(409);
     await withToken(owner.token).delete(`/api/api-keys/${created.data.id}`);
-    await until(async () => (await me(getAccessToken(minted))).status === 401);
+    await waitFor(async () => (await me(getAccessToken(minted))).status === 401);
     expect((await mint(key)).status).toBe(401);
   });
 
@@ -370,7 +370,7 @@ describe('a new password', () => {
   const tokenFor = async (to: string, ask: () => Promise<Answer>): Promise<string> => {
     const before = harness.sent.length;
     expect([201, 202]).toContain((await ask()).status);
-    await until(() => harness.sent.slice(before).some((message) => message.to === to));
+    await waitFor(() => harness.sent.slice(before).some((message) => message.to === to));
     return /token=(pr_[\w-]{43})/.exec(harness.sent.findLast((message) => message.to === to)?.text ?? '')?.[1] ?? '';
   };
 
@@ -384,7 +384,7 @@ describe('a new password', () => {
     expect((await post('password/reset', { token, password })).data).toMatchObject({ id: user.id });
     for (const spent of [token, other])
       expect((await post('password/reset', { token: spent, password })).body).toMatchObject({ code: 'token_invalid' });
-    await until(async () => (await me(user.token)).status === 401);
+    await waitFor(async () => (await me(user.token)).status === 401);
     expect((await login(user.email)).status).toBe(401);
     expect((await login(user.email, password)).status).toBe(200);
   });
@@ -423,7 +423,7 @@ describe('two-factor log-in', () => {
     expect((await login(user.email)).status).toBe(200);
     expect((await client.post('/api/auth/totp', { code: '000000' })).status).toBe(400);
     // The code of the step before counts until this step ends: not to ask in its last moments.
-    await until(() => Date.now() % 30_000 < 20_000);
+    await waitFor(() => Date.now() % 30_000 < 20_000);
     const first = currentCode(secret, -1);
     expect((await client.post('/api/auth/totp', { code: first })).data).toMatchObject({ two_factor_enabled: true });
     expect((await client.post('/api/auth/totp')).status).toBe(409);
@@ -477,7 +477,7 @@ describe('GET and DELETE /api/auth/sessions', () => {
     expect((await withToken(harness.ours.owner.token).delete(`/api/auth/sessions/${otherId}`)).status).toBe(404);
     const ended = await withToken(user.token).delete(`/api/auth/sessions/${otherId}`);
     expect(ended.data).toMatchObject({ id: otherId });
-    await until(async () => (await me(getAccessToken(other))).status === 401);
+    await waitFor(async () => (await me(getAccessToken(other))).status === 401);
     expect((await withToken(user.token).delete(`/api/auth/sessions/${otherId}`)).status).toBe(404);
     expect((await withToken(user.token).get('/api/auth/sessions')).items).toHaveLength(1);
   });

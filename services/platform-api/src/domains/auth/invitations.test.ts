@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MailServer } from '../../testing/mail-server.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 
@@ -60,7 +60,7 @@ describe('an invitation', () => {
     server.onRecipient = () => null;
     const mails = harness.deps.database.collection<{ nextAt: Date }>('mails');
     await mails.updateMany({}, { $set: { nextAt: new Date() } });
-    await until(() => mailsTo(email).length === 1);
+    await waitFor(() => mailsTo(email).length === 1);
   });
 
   it.each(['/api/users/invite', '/api/users'])(
@@ -153,7 +153,7 @@ describe('a link to a new password', () => {
   it('is sent by the same queue', async () => {
     const user = await harness.user('viewer');
     await harness.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
-    await until(() => mailsTo(user.email).length === 1);
+    await waitFor(() => mailsTo(user.email).length === 1);
     expect(await reset(extractToken(mailsTo(user.email)[0]?.content ?? ''))).toMatchObject({ status: 200 });
   });
 });

@@ -1,6 +1,6 @@
 import { openDatabase } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { computeTotpCode, toTotpStep } from './totp.ts';
@@ -42,10 +42,10 @@ describe('a log-in that fails', () => {
     const { owner } = await harness.tenant('Audited');
     const notes = holdNextId('audit_log');
     expect((await login(owner.email, 'wrong password')).status).toBe(401);
-    await until(notes.isHeld);
+    await waitFor(notes.isHeld);
     notes.release();
     const actions = async () => (await harness.as(owner).get('/api/audit-log')).items.map(({ action }) => action);
-    await until(async () => (await actions()).includes('auth.login-failed'));
+    await waitFor(async () => (await actions()).includes('auth.login-failed'));
   });
 });
 
@@ -67,7 +67,7 @@ describe('a password that is changed while somebody logs in with the old one', (
     const user = await harness.user('manager');
     const sessions = holdNextId('sessions');
     const slowLogIn = login(user.email);
-    await until(sessions.isHeld);
+    await waitFor(sessions.isHeld);
     const change = { password: newPassword, current_password: testPassword };
     expect((await harness.as(user).put(`/api/users/${user.id}`, change)).status).toBe(200);
     sessions.release();

@@ -1,4 +1,4 @@
-import { AppError, oneOf, Reply } from '@fleet/service-kit';
+import { AppError, Reply, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -33,8 +33,8 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     bucket: 'login',
     isIdempotent: true,
     body: registerBody,
-    response: oneOf(tokenSetSchema),
-    otherSuccesses: { 201: 'The account is open, and the owner logged in.' },
+    response: singleSchema(tokenSetSchema),
+    extraSuccesses: { 201: 'The account is open, and the owner logged in.' },
     errors: { 403: 'Accounts are opened by the operator here.', 409: 'The e-mail or phone number is taken.' },
     handle: async ({ body, context }) =>
       new Reply(201, { data: await register(deps, body, context) }, { Location: '/api/auth/me' }),
@@ -50,7 +50,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     access: publicAccess,
     bucket: 'login',
     body: loginBody,
-    response: oneOf(tokenSetSchema),
+    response: singleSchema(tokenSetSchema),
     errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => ({ data: await logIn(deps, body, context) }),
   }),
@@ -64,8 +64,8 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     access: publicAccess,
     bucket: 'login',
     body: sendCodeBody,
-    otherSuccesses: { 202: 'It is sent where there is such a user.' },
-    response: oneOf(Type.Object({ phone_number: Type.String(), expires_in: Type.Integer() })),
+    extraSuccesses: { 202: 'It is sent where there is such a user.' },
+    response: singleSchema(Type.Object({ phone_number: Type.String(), expires_in: Type.Integer() })),
     handle: async ({ body, context }) => {
       const phone = parsePhone(body.phone_number);
       await sendCode(deps, phone, context);
@@ -81,7 +81,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     access: publicAccess,
     bucket: 'login',
     body: verifyCodeBody,
-    response: oneOf(tokenSetSchema),
+    response: singleSchema(tokenSetSchema),
     errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => {
       const input = { phoneNumber: parsePhone(body.phone_number), code: body.code, totpCode: body.totp_code };
@@ -101,8 +101,8 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
     access: publicAccess,
     bucket: 'login',
     body: forgotBody,
-    otherSuccesses: { 202: 'It is sent where there is such a user.' },
-    response: oneOf(Type.Object({})),
+    extraSuccesses: { 202: 'It is sent where there is such a user.' },
+    response: singleSchema(Type.Object({})),
     handle: async ({ body, context }) => {
       await forgotPassword(deps, body.identifier, context);
       return new Reply(202, { data: {} });
@@ -118,7 +118,7 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
     access: publicAccess,
     bucket: 'login',
     body: resetBody,
-    response: oneOf(userSchema),
+    response: singleSchema(userSchema),
     errors: { 401: credentialErrors },
     handle: async ({ body, context }) => ({ data: shownUser(await resetPassword(deps, body, context)) }),
   }),
@@ -135,7 +135,7 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     access: publicAccess,
     bucket: 'login',
     body: refreshBody,
-    response: oneOf(tokenSetSchema),
+    response: singleSchema(tokenSetSchema),
     errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => ({ data: await refreshTokens(deps, body.refresh_token, context) }),
   }),
@@ -148,7 +148,7 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { credentials: 'key', permission: 'self', scope: null },
     bucket: 'login',
-    response: oneOf(tokenSetSchema),
+    response: singleSchema(tokenSetSchema),
     handle: async ({ context }) => ({ data: await mintToken(deps, getCaller(context)) }),
   }),
   platformRoute({
@@ -158,7 +158,7 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'End the session of the token, within five seconds everywhere',
     tags,
     access: { credentials: 'bearer', permission: 'self' },
-    response: oneOf(Type.Object({})),
+    response: singleSchema(Type.Object({})),
     errors: { 409: 'The token was minted by an API key: it has no session.' },
     handle: async ({ context }) => {
       const caller = getCaller(context);
@@ -177,7 +177,7 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'The caller, with account and permissions',
     tags,
     access: { credentials: 'bearer', permission: 'self', scope: null },
-    response: oneOf(meSchema),
+    response: singleSchema(meSchema),
     handle: async ({ context }) => ({ data: await getMe(deps, getCaller(context)) }),
   }),
 ];

@@ -1,4 +1,4 @@
-import { AppError, oneOf } from '@fleet/service-kit';
+import { AppError, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -45,7 +45,7 @@ export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
       bucket: 'login',
       body: totpBody,
       bodyIsOptional: true,
-      response: oneOf(Type.Union([totpSecretSchema, userSchema])),
+      response: singleSchema(Type.Union([totpSecretSchema, userSchema])),
       errors: conflict,
       handle: async ({ body, context }) => {
         const caller = getCaller(context);
@@ -64,7 +64,7 @@ export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
       access,
       bucket: 'login',
       body: endTotpBody,
-      response: oneOf(userSchema),
+      response: singleSchema(userSchema),
       errors: conflict,
       handle: async ({ body, context }) => {
         const caller = getCaller(context);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { AppError, ConfigError, compileBody, invalid } from '@fleet/service-kit';
+import { AppError, ConfigError, compileBody, validationError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import type { LineItem } from './schema.ts';
 
@@ -70,10 +70,11 @@ export function calculatePrice(
 ): Price {
   const { months, vehicles } = purchase;
   const plan = file.plans.find(({ key }) => key === purchase.plan);
-  if (plan === undefined) throw invalid([{ path: '/plan', message: 'is not the key of a plan' }]);
+  if (plan === undefined) throw validationError([{ path: '/plan', message: 'is not the key of a plan' }]);
   const currency = purchase.currency ?? file.currency;
   const monthly = plan.monthly_prices[currency];
-  if (monthly === undefined) throw invalid([{ path: '/currency', message: 'is none that the plan has a price in' }]);
+  if (monthly === undefined)
+    throw validationError([{ path: '/currency', message: 'is none that the plan has a price in' }]);
   const unit = monthly * months;
   const lines: LineItem[] = [
     {
@@ -109,5 +110,5 @@ function findCoupon(file: PlanFile, code: string, plan: string, today: string): 
     (coupon.plans === undefined || coupon.plans.includes(plan)) &&
     (coupon.valid_until === undefined || coupon.valid_until >= today);
   if (isValid) return coupon;
-  throw invalid([{ path: '/coupon', message: 'is not good for this order' }]);
+  throw validationError([{ path: '/coupon', message: 'is not good for this order' }]);
 }

@@ -1,4 +1,4 @@
-import { AppError, invalid } from '@fleet/service-kit';
+import { AppError, validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Config } from '../../assembly/config.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -58,7 +58,7 @@ export function checkReturnUrl(
   const url = URL.canParse(requested) ? new URL(requested) : null;
   if (url !== null && url.username === '' && url.password === '' && allowed.some((base) => isUnderBase(url, base)))
     return url.href;
-  throw invalid([{ path: '/return_url', message: 'is not one of the allowed addresses' }]);
+  throw validationError([{ path: '/return_url', message: 'is not one of the allowed addresses' }]);
 }
 
 function isUnderBase(url: URL, base: string): boolean {

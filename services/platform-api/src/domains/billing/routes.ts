@@ -1,11 +1,11 @@
 import {
-  oneOf,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  getRawBody,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parsePagination,
   Reply,
-  rawBodyOf,
-  readPaging,
+  singleSchema,
   sortParameter,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
@@ -49,7 +49,7 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getBillingPortal',
     summary: 'Where the customer sees and changes what is paid: a link that is good for some minutes',
     query: portalQuery,
-    response: oneOf(portalResponse),
+    response: singleSchema(portalResponse),
     errors: ofGateway,
     handle: async ({ query, context }) => {
       const { url, provider, expiresAt } = await createPortal(deps, getCaller(context), query.return_url);
@@ -83,16 +83,16 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     isStatic: true,
     operationId: 'listPlans',
     summary: 'Plans that can be ordered, with their prices, in the order of the plan file',
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'key', 'name'], { default: 'id' }) }),
-    response: pageOf(planResponse),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'key', 'name'], { default: 'id' }) }),
+    response: pageSchema(planResponse),
     handle: async ({ query }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const plans = sortItems(toPlanResponses(deps.billing.plans), toSorting(query.sort), ({ id }) => id, {
         key: ({ key }) => key,
         name: ({ name }) => name,
       });
       const items = plans.slice(paging.offset, paging.offset + paging.limit);
-      return pageEnvelope({ items, total: plans.length }, paging);
+      return pageResponse({ items, total: plans.length }, paging);
     },
   }),
 ];
@@ -108,8 +108,8 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     description: 'An order that is not paid within 30 minutes expires. An Idempotency-Key is advised.',
     isIdempotent: true,
     body: createOrderBody,
-    response: oneOf(orderResponse),
-    otherSuccesses: { 201: 'Made; `Location` is the path of the order.' },
+    response: singleSchema(orderResponse),
+    extraSuccesses: { 201: 'Made; `Location` is the path of the order.' },
     errors: {
       ...ofGateway,
       404: 'One of the vehicles does not exist in the account.',
@@ -130,15 +130,15 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'listOrders',
     summary: 'Orders of the account',
     query: Type.Object({
-      ...pagingQuery,
+      ...paginationQuery,
       sort: sortParameter(['id', 'created_at']),
       status: Type.Optional(stringEnum(orderStatuses)),
     }),
-    response: pageOf(orderResponse),
+    response: pageSchema(orderResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listOrders(deps, getCaller(context), query, paging);
-      return pageEnvelope({ items: items.map((order) => toOrderResponse(order)), total }, paging);
+      return pageResponse({ items: items.map((order) => toOrderResponse(order)), total }, paging);
     },
   }),
   platformRoute({
@@ -149,7 +149,7 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getOrder',
     summary: 'One order',
     params: idParams,
-    response: oneOf(orderResponse),
+    response: singleSchema(orderResponse),
     handle: async ({ params, context }) => ({
       data: toOrderResponse(await readOrder(deps, getCaller(context), params.id)),
     }),
@@ -162,7 +162,7 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'markOrderPaid',
     summary: 'Note that an order was paid outside of any gateway (PAYMENT_GATEWAY=offline)',
     params: idParams,
-    response: oneOf(orderResponse),
+    response: singleSchema(orderResponse),
     errors: { 409: 'The order has expired, was refunded, or is paid by its gateway.' },
     handle: async ({ params, context }) => ({
       data: toOrderResponse(await markPaid(deps, getCaller(context), params.id)),
@@ -181,7 +181,7 @@ const paymentRoutes = (deps: Deps): PlatformRoute[] => [
     description:
       'Razorpay: `signature` is the hex HMAC-SHA256 of gateway_order_id|payment_id. Stripe: the gateway itself is asked.',
     body: verifyPaymentBody,
-    response: oneOf(orderResponse),
+    response: singleSchema(orderResponse),
     errors: {
       ...ofGateway,
       404: 'There is no such order.',
@@ -209,7 +209,7 @@ const paymentRoutes = (deps: Deps): PlatformRoute[] => [
       413: 'The body is too large.',
     },
     handle: async ({ params, context }) => {
-      const isNew = await handleGatewayEvent(deps, params.gateway, rawBodyOf(context), context.request.headers);
+      const isNew = await handleGatewayEvent(deps, params.gateway, getRawBody(context), context.request.headers);
       return { received: true, duplicate: !isNew };
     },
   }),

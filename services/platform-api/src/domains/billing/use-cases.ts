@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
@@ -65,9 +65,9 @@ export function listOrders(
   { records }: BillingDeps,
   caller: Caller,
   query: { readonly status?: OrderStatus | undefined; readonly sort?: string | undefined },
-  paging: Paging,
-): Promise<PageItems<Order>> {
-  const { field, direction } = readSorting(query.sort);
+  paging: Pagination,
+): Promise<Page<Order>> {
+  const { field, direction } = parseSort(query.sort);
   const sorting = { field: field === 'created_at' ? 'createdAt' : field, direction };
   return orderCollection(records).list(caller, { where: { ...statusFilter(query.status) }, sorting, paging });
 }

@@ -1,4 +1,4 @@
-import type { DeviceAnswer } from '@fleet/bus';
+import type { DeviceResponse } from '@fleet/bus';
 import { cameraShootResponse, describeMessageBody, tryDecodeBody } from '@fleet/jt808';
 
 /** Results of the terminal general response 0x0001, JT/T 808 table 9, by their number. */
@@ -7,7 +7,7 @@ const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
 const captureResults = ['success', 'failure', 'unsupported'];
 
 /** What a terminal answered, in words. */
-export function toCommandResult({ result, message }: DeviceAnswer): {
+export function toCommandResult({ result, message }: DeviceResponse): {
   result: string;
   answer: Record<string, unknown> | null;
 } {

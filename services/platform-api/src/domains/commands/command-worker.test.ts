@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { deviceApi, type Outcome, serveUseCase } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { CommandWorker, type WorkerTimings } from './command-worker.ts';
@@ -65,7 +65,7 @@ async function queueAndConnect(imei: string, bodies: readonly object[] = [{ type
     take.mockRestore();
   }
   const leases = harness.deps.database.collection<{ _id: string }>('command_leases');
-  await until(async () => (await leases.findOne({ _id: imei })) === null);
+  await waitFor(async () => (await leases.findOne({ _id: imei })) === null);
   return all;
 }
 async function oneLater(imei: string, body?: object): Promise<Data> {
@@ -90,10 +90,10 @@ describe('the worker of the command queue', () => {
     const created = await oneLater(imei);
     await terminals.connect(imei);
     await withWorker({ pageSize: 2 }, async () => {
-      await until(async () => (await readStatus(created)) === 'acknowledged');
+      await waitFor(async () => (await readStatus(created)) === 'acknowledged');
       for (const one of unavailable) expect(await readStatus(one)).toBe('queued');
       await terminals.connect(connectsLater);
-      await until(async () => (await readStatus(first)) === 'acknowledged');
+      await waitFor(async () => (await readStatus(first)) === 'acknowledged');
     });
   });
 
@@ -106,7 +106,7 @@ describe('the worker of the command queue', () => {
     await terminals.connect(silent);
     await terminals.connect(responding);
     await withWorker({ concurrency: 1, replyTimeoutMs: 4_000 }, async () => {
-      await until(() => terminals.seen.length >= 3);
+      await waitFor(() => terminals.seen.length >= 3);
       expect(await readStatus(created)).toBe('acknowledged');
     });
     expect(terminals.seen.slice(0, 3).map(({ imei }) => imei)).toEqual([silent, responding, silent]);
@@ -122,8 +122,8 @@ describe('the worker of the command queue', () => {
     await terminals.connect(silent);
     await terminals.connect(responding);
     await withWorker({ concurrency: 1, replyTimeoutMs: 4_000, pageSize: 3 }, async () => {
-      await until(() => terminals.seen.length >= 2);
-      await until(async () => (await readStatus(created)) === 'acknowledged');
+      await waitFor(() => terminals.seen.length >= 2);
+      await waitFor(async () => (await readStatus(created)) === 'acknowledged');
     });
     expect(terminals.seen.slice(0, 2).map(({ imei }) => imei)).toEqual([silent, responding]);
   });
@@ -135,7 +135,7 @@ describe('the worker of the command queue', () => {
     const created = await queueAndConnect(imei, [rawCommand('01'), rawCommand('02')]);
     await terminals.connect(imei);
     await withWorker({}, async () => {
-      for (const one of created) await until(async () => (await readStatus(one)) === 'acknowledged');
+      for (const one of created) await waitFor(async () => (await readStatus(one)) === 'acknowledged');
     });
     const bodies = terminals.seen.map(({ command }) => (command.kind === 'raw' ? command.bodyHex : command.kind));
     expect(bodies).toEqual(['01', '01', '01', '02']);
@@ -157,15 +157,15 @@ describe('the worker of the command queue', () => {
     ];
     try {
       await withWorker({ leaseTtlMs: 600 }, async () => {
-        await until(() => terminals.seen.length === 1);
+        await waitFor(() => terminals.seen.length === 1);
         const other = { owner: 'another replica', until: new Date(Date.now() + 3_600_000) };
         await harness.deps.database
           .collection<{ _id: string }>('command_leases')
           .updateOne({ _id: imei }, { $set: other });
-        await until(async () => (await Promise.all(take.mock.results.map(({ value }) => value))).includes(false));
+        await waitFor(async () => (await Promise.all(take.mock.results.map(({ value }) => value))).includes(false));
         release.mockClear();
         response(generally(0));
-        await until(() => release.mock.calls.some(([released]) => released === imei));
+        await waitFor(() => release.mock.calls.some(([released]) => released === imei));
       });
     } finally {
       take.mockRestore();
@@ -196,14 +196,14 @@ describe('a command that a replica had under way when it died', () => {
     const { made: created, name } = await createInterrupted(text);
     const names: unknown[] = [];
     await withWorker({}, async () => {
-      await until(async () => (await readStored(created)).notBefore !== null);
+      await waitFor(async () => (await readStored(created)).notBefore !== null);
       expect(await readStored(created)).toMatchObject({ status: 'sent', flight: { name } });
       const served = serveUseCase(harness.bus, deviceApi.sendText, options, async (_body, { command }) => {
         names.push(command);
         return { responseId: '0x8300', result: 'success' as const };
       });
       await harness.bus.nc.flush();
-      await until(async () => (await readStatus(created)) === 'acknowledged');
+      await waitFor(async () => (await readStatus(created)) === 'acknowledged');
       await served.stop();
     });
     expect(names).toEqual([{ id: name, isRepeated: true }]);
@@ -221,7 +221,7 @@ describe('a command that a replica had under way when it died', () => {
     });
     await harness.bus.nc.flush();
     await withWorker({}, async () => {
-      await until(async () => (await readStored(created)).notBefore !== null);
+      await waitFor(async () => (await readStored(created)).notBefore !== null);
     });
     await served.stop();
     expect(await readStored(created)).toMatchObject({ status: 'sent', flight: { name } });

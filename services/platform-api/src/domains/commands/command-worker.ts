@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { commandQueued, commandSent, listenFor } from '@fleet/bus';
+import { commandQueued, commandSent, subscribe } from '@fleet/bus';
 import { readDevices } from '@fleet/storage';
 import type { Config } from '../../assembly/config.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -87,8 +87,8 @@ export class CommandWorker {
     this.#queue = new CommandQueue(deps.database);
     const onError = (error: unknown): void => deps.log.warn({ err: error }, 'a message about commands is not valid');
     this.#subscriptions = [
-      listenFor(deps.bus, commandQueued, onError, ({ imei }) => this.#startQueue(imei, false)),
-      listenFor(deps.bus, commandSent, onError, (sent) => this.#markSent(sent)),
+      subscribe(deps.bus, commandQueued, onError, ({ imei }) => this.#startQueue(imei, false)),
+      subscribe(deps.bus, commandSent, onError, (sent) => this.#markSent(sent)),
     ];
     this.#polling = this.#schedulePoll();
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type DeviceCommand, deviceApi, type Outcome, serveUseCase } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import { CommandWorker } from './command-worker.ts';
@@ -47,7 +47,7 @@ const queue = async (path: string, type: string, params: object = {}, more: obje
 const commandPath = (path: string, created: Data): string => `${path}/${String(created['command_id'])}`;
 const read = async (path: string, created: Data): Promise<Data> => (await owner.get(commandPath(path, created))).data;
 const waitForStatus = (path: string, created: Data, status: string): Promise<unknown> =>
-  until(async () => (await read(path, created))['status'] === status);
+  waitFor(async () => (await read(path, created))['status'] === status);
 const noReply = (): Promise<Outcome> => new Promise(() => undefined);
 const raise = (): never => {
   throw new Error('there is none');
@@ -244,13 +244,13 @@ describe('the command queue', () => {
     const { imei, path } = await vehicle();
     await terminals.connect(imei);
     const created = await queue(path, 'text', { text: 'Hello', text_type: 'Service' });
-    await until(async () => ((await stored().findOne({ _id: created.id }))?.notBefore ?? null) !== null);
+    await waitFor(async () => ((await stored().findOne({ _id: created.id }))?.notBefore ?? null) !== null);
     expect(await read(path, created)).toMatchObject({ status: 'queued', attempts: 0 });
     const seen: unknown[] = [];
     const options = { queue: 'device-api', onError: () => undefined };
     const served = [
       serveUseCase(harness.bus, deviceApi.sendText, options, async (body, { command }) => {
-        seen.push({ ...body, isRepeated: command?.isRepeated });
+        seen.push({ ...body, isRepeated: command?.isRetry });
         return { responseId: '0x8300', result: 'success' as const };
       }),
       serveUseCase(harness.bus, deviceApi.requestUpload, options, async () => {
@@ -285,7 +285,7 @@ describe('the command queue', () => {
     const interrupted = { status: 'sent', notBefore: null, flight: { name, startedAt: new Date() } } as const;
     await stored().updateOne({ _id: young.id }, { $set: interrupted });
     await waitForStatus(path, young, 'acknowledged');
-    expect(terminals.seen).toMatchObject([{ commandId: name, isReAsk: true }]);
+    expect(terminals.seen).toMatchObject([{ commandId: name, isRetry: true }]);
     const unavailable = await vehicle();
     const [old, locate] = [
       await queue(unavailable.path, 'raw', { message_id: '0x8900' }),
@@ -296,7 +296,7 @@ describe('the command queue', () => {
     await waitForStatus(unavailable.path, old, 'failed');
     expect(await read(unavailable.path, old)).toMatchObject({ error: 'unanswered' });
     await stored().updateOne({ _id: locate.id }, { $set: { status: 'sent', flight: { name: 'b', startedAt } } });
-    await until(async () => ((await stored().findOne({ _id: locate.id }))?.flight ?? null) === null);
+    await waitFor(async () => ((await stored().findOne({ _id: locate.id }))?.flight ?? null) === null);
     expect(await read(unavailable.path, locate)).toMatchObject({ status: 'queued', attempts: 1 });
     expect(terminals.seen).toHaveLength(1);
   });

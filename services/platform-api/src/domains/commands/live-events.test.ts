@@ -1,6 +1,6 @@
 import type { Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveEar } from '../../testing/live-ear.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
@@ -37,7 +37,7 @@ async function newVehicle() {
   const published = (created: Data) =>
     recorder.of('command', data.id).filter(({ command_id: commandId }) => commandId === created['command_id']);
   const statuses = (created: Data) => published(created).map(({ status }) => status);
-  const waitForEvent = (created: Data, status: string) => until(() => statuses(created).at(-1) === status);
+  const waitForEvent = (created: Data, status: string) => waitFor(() => statuses(created).at(-1) === status);
   const read = async (created: Data) => (await owner.get(`${path}/${String(created['command_id'])}`)).data;
   return { imei, path, queue, told: published, statuses, becomesTold: waitForEvent, read };
 }

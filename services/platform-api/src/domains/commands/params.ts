@@ -1,5 +1,5 @@
 import { makeParameter } from '@fleet/jt808';
-import { AppError, compileBody, invalid, plainFaults } from '@fleet/service-kit';
+import { AppError, compileBody, describeErrors, validationError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 
 /** What a command of each type takes: the fields of the Device API, with its defaults. */
@@ -113,7 +113,7 @@ export type ParamsOf<T extends CommandType> = Static<(typeof paramSchemas)[T]>;
 export const commandTypes = Object.keys(paramSchemas) as readonly CommandType[];
 
 const checks = Object.fromEntries(
-  Object.entries(paramSchemas).map(([type, schema]) => [type, compileBody(schema, plainFaults)]),
+  Object.entries(paramSchemas).map(([type, schema]) => [type, compileBody(schema, describeErrors)]),
 ) as Readonly<Record<CommandType, (value: unknown) => unknown>>;
 
 /** Messages that belong to the session itself: sent at a wrong time they would end it. */
@@ -129,10 +129,10 @@ export function parseParams(type: CommandType, input: Record<string, unknown>): 
     params = checks[type](part) as Record<string, unknown>;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw invalid(error.details.map(({ path, message }) => ({ path: `/params${path}`, message })));
+    throw validationError(error.details.map(({ path, message }) => ({ path: `/params${path}`, message })));
   }
   const fault = findFault(type, params);
-  if (fault !== undefined) throw invalid([fault]);
+  if (fault !== undefined) throw validationError([fault]);
   return params;
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei, Terminals } from '../../testing/terminals.ts';
 import type { Command } from './schema.ts';
@@ -55,10 +55,10 @@ describe('a terminal that has left its vehicle', () => {
     const own = await queue(stranger, theirs, 'raw', { message_id: '0x8900', body_hex: '02' });
     await stored().updateMany({ vehicleId: id }, { $set: { notBefore: null } });
     await terminals.connect(imei);
-    await until(async () => (await readStatus(stranger, own)) === 'acknowledged');
-    await until(async () => (await readStatus(owner, waiting)) === 'canceled');
-    await until(async () => (await readStatus(owner, queued[0])) === 'canceled');
-    await until(async () => (await readStatus(owner, queued[1])) === 'failed');
+    await waitFor(async () => (await readStatus(stranger, own)) === 'acknowledged');
+    await waitFor(async () => (await readStatus(owner, waiting)) === 'canceled');
+    await waitFor(async () => (await readStatus(owner, queued[0])) === 'canceled');
+    await waitFor(async () => (await readStatus(owner, queued[1])) === 'failed');
     expect(terminals.seen.map(({ command }) => command)).toMatchObject([{ kind: 'raw', bodyHex: '02' }]);
   });
 });

@@ -1,4 +1,12 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -27,8 +35,8 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     isIdempotent: true,
     params: vehicleIdParams,
     body: createCommandBody,
-    response: oneOf(commandResponse),
-    otherSuccesses: { 202: 'Queued; `Location` is the path of the command.' },
+    response: singleSchema(commandResponse),
+    extraSuccesses: { 202: 'Queued; `Location` is the path of the command.' },
     errors: {
       402: noSubscription,
       409: 'The vehicle has no terminal, or too many commands wait for it.',
@@ -48,11 +56,11 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Commands of a vehicle, kept for 90 days',
     params: vehicleIdParams,
     query: listCommandsQuery,
-    response: pageOf(commandResponse),
+    response: pageSchema(commandResponse),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listCommands(deps, getCaller(context), params.vehicleId, query, paging);
-      return pageEnvelope({ items: items.map(toCommandResponse), total }, paging);
+      return pageResponse({ items: items.map(toCommandResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -63,7 +71,7 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getCommand',
     summary: 'One command',
     params: commandParams,
-    response: oneOf(commandResponse),
+    response: singleSchema(commandResponse),
     handle: async ({ params, context }) => ({
       data: toCommandResponse(await readCommand(deps, getCaller(context), params.vehicleId, params.commandId)),
     }),
@@ -76,10 +84,10 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'cancelCommand',
     summary: 'Take a command back that has not been sent',
     params: commandParams,
-    response: oneOf(commandResponse),
-    errors: { 409: 'The command is being sent, was sent, or is done with.', ...otherVersion },
+    response: singleSchema(commandResponse),
+    errors: { 409: 'The command is being sent, was sent, or is done with.', ...versionMismatchErrors },
     handle: async ({ params: { vehicleId, commandId }, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return { data: toCommandResponse(await cancelCommand(deps, getCaller(context), vehicleId, commandId, version)) };
     },
   }),

@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { stringEnum } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
@@ -85,7 +85,7 @@ export const commandParams = Type.Object({
 });
 
 export const listCommandsQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at', 'expires_at', 'priority']),
   status: Type.Optional(stringEnum(commandStatuses)),
   type: Type.Optional(stringEnum(commandTypes)),

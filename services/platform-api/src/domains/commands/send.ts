@@ -1,11 +1,11 @@
 import {
   BusError,
-  type CallOptions,
   callUseCase,
-  type DeviceAnswer,
   type DeviceCommand,
+  type DeviceResponse,
   deviceApi,
   type Outcome,
+  type RequestOptions,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { readDevice } from '@fleet/storage';
@@ -79,10 +79,10 @@ function sendByType(deps: SendDeps, { type, imei, params }: Command, attempt: At
   return sender(deps, { imei, params: JSON.parse(params) as ParamsOf<CommandType> }, attempt);
 }
 
-const callOptions = ({ name, isRepeated, timeoutMs }: AttemptOptions): CallOptions => ({
+const callOptions = ({ name, isRepeated, timeoutMs }: AttemptOptions): RequestOptions => ({
   timeoutMs: timeoutMs + roundTripMs,
   correlationId: name,
-  command: { id: name, isRepeated },
+  command: { id: name, isRetry: isRepeated },
 });
 
 const toGeneralOutcome = ({ responseId, result }: { responseId: string; result: string }): CommandOutcome => ({
@@ -209,11 +209,11 @@ async function sendToDevice(
   attempt: AttemptOptions,
 ): Promise<CommandOutcome> {
   const startedAtMs = performance.now();
-  const outcome = await deps.asker.ask({
+  const outcome = await deps.asker.send({
     imei,
     command,
     correlationId: attempt.name,
-    name: { id: attempt.name, isRepeated: attempt.isRepeated },
+    identity: { id: attempt.name, isRetry: attempt.isRepeated },
     timeoutMs: attempt.timeoutMs,
     isClaimed: async (claimed) => (await readDevice(deps.redis, claimed)) !== null,
   });
@@ -226,7 +226,7 @@ async function sendToDevice(
   return { messageId: messageId, serial: response.commandSerialNo, ...toCommandResult(response) };
 }
 
-function unwrapOutcome(outcome: Outcome): DeviceAnswer {
+function unwrapOutcome(outcome: Outcome): DeviceResponse {
   switch (outcome.kind) {
     case 'answered':
       return outcome.answer;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { announce, commandQueued } from '@fleet/bus';
+import { commandQueued, publish } from '@fleet/bus';
 import {
   AppError,
-  type PageItems,
-  type Paging,
+  assertVersion,
+  type Page,
+  type Pagination,
+  parseSort,
   type RequestContext,
-  readSorting,
-  requireVersion,
 } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
@@ -122,7 +122,7 @@ async function enqueue(
     () => commands.count(scope, { vehicleId, status: { $in: ['queued', 'sent'] } }),
     () => commands.insert(scope, fields),
   );
-  announce(deps.bus, commandQueued, { imei });
+  publish(deps.bus, commandQueued, { imei });
   publishCommand(deps.bus, command);
   return command;
 }
@@ -149,10 +149,10 @@ export async function listCommands(
   caller: Caller,
   vehicleId: number,
   { status, type, sort }: ListCommandsQuery,
-  paging: Paging,
-): Promise<PageItems<Command>> {
+  paging: Pagination,
+): Promise<Page<Command>> {
   const { scope } = await findCommandable(deps, caller, vehicleId);
-  const { field, direction } = readSorting(sort);
+  const { field, direction } = parseSort(sort);
   return commandCollection(deps.records).list(scope, {
     where: { vehicleId, ...omitUndefined({ status, type }) },
     sorting: { field: sortFields[field] ?? field, direction },
@@ -181,7 +181,7 @@ export async function cancelCommand(
   const { scope } = await findCommandable(deps, caller, vehicleId);
   const command = await getCommand(deps, scope, vehicleId, commandId);
   if (command.status === 'canceled') throw commandNotFoundError(commandId);
-  requireVersion(command, expectedVersion);
+  assertVersion(command, expectedVersion);
   if (!(await new CommandQueue(deps.database).cancel(scope, command._id, expectedVersion)))
     throw await tooLateError(deps, scope, command, expectedVersion);
   await audit(deps, { ...caller, ...scope }, 'commands.cancel', { type: 'commands', id: commandId });
@@ -198,7 +198,7 @@ async function tooLateError(
 ): Promise<AppError> {
   const current = await commandCollection(deps.records).find(scope, id);
   if (current === null || current.status === 'canceled') return commandNotFoundError(commandId);
-  requireVersion(current, expectedVersion);
+  assertVersion(current, expectedVersion);
   const { status } = current;
   const statusText = status === 'queued' ? 'is being sent' : `is ${status}`;
   return new AppError('state_conflict', `The command ${commandId} ${statusText}: it can not be canceled.`);

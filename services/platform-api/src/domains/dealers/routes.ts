@@ -1,4 +1,4 @@
-import { pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { pageResponse, pageSchema, parsePagination } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -14,10 +14,10 @@ export const dealerRoutes = (deps: Deps): PlatformRoute[] => [
     tags: ['Dealers'],
     access: { permission: 'self' },
     query: listDealersQuery,
-    response: pageOf(dealerResponse),
+    response: pageSchema(dealerResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listDealers(deps, getCaller(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listDealers(deps, getCaller(context), query, paging), paging);
     },
   }),
 ];

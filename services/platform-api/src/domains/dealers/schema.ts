@@ -1,10 +1,10 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { searchText, stringEnum } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
 
 export const listDealersQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'name', 'created_at']),
   query: searchText('name, phone, email or city'),
 });

@@ -1,4 +1,4 @@
-import type { PageItems, Paging } from '@fleet/service-kit';
+import type { Page, Pagination } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { sortItems, toSorting } from '../../platform/fields.ts';
@@ -19,8 +19,8 @@ export async function listDealers(
   { records }: DealerDeps,
   caller: Caller,
   query: ListDealersQuery,
-  paging: Paging,
-): Promise<PageItems<DealerResponse>> {
+  paging: Pagination,
+): Promise<Page<DealerResponse>> {
   const accounts = await listVisibleAccounts({ records }, caller);
   const users = await dealersOf(
     records,

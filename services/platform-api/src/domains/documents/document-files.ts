@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging, readSorting, requireVersion } from '@fleet/service-kit';
+import { AppError, assertVersion, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { omitUndefined } from '../../platform/fields.ts';
@@ -37,9 +37,9 @@ export function listDocuments(
   { records }: Pick<DocumentDeps, 'records'>,
   caller: Caller,
   { document_type: documentType, sort }: ListDocumentsQuery,
-  paging: Paging,
-): Promise<PageItems<StoredDocument>> {
-  const { field, direction } = readSorting(sort);
+  paging: Pagination,
+): Promise<Page<StoredDocument>> {
+  const { field, direction } = parseSort(sort);
   const sorting = { field: field === 'created_at' ? 'createdAt' : field, direction };
   return documentCollection(records).list(caller, { where: omitUndefined({ documentType }), sorting, paging });
 }
@@ -70,7 +70,7 @@ export async function deleteDocument(
   id: number,
   expectedVersion: number | undefined,
 ): Promise<StoredDocument> {
-  requireVersion(await readDocument(deps, caller, id), expectedVersion);
+  assertVersion(await readDocument(deps, caller, id), expectedVersion);
   await removeFile(deps.database, caller, id);
   const document = await documentCollection(deps.records).remove(caller, id, { expectedVersion });
   if (document === null) throw documentNotFoundError(id);

@@ -1,13 +1,13 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
   parseJsonBody,
+  parsePagination,
   type RequestContext,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -46,13 +46,13 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
       'A file as multipart/form-data or base64, or text that was read elsewhere (also the text of a PDF417 barcode); never a URL. A file is kept only with `store`.',
     tags,
     bucket: 'extraction',
-    limitMs: 60_000,
+    timeoutMs: 60_000,
     body: extractBody,
     bodyTypes: ['application/json', 'multipart/form-data'],
     // Base64 is a third longer than the 10 MiB that it holds.
     bodyLimitBytes: 14 * 1024 * 1024,
     readBody,
-    response: oneOf(extractResult),
+    response: singleSchema(extractResult),
     errors: {
       413: 'The file is larger than 10 MiB, or the picture has too many pixels.',
       422: 'Nothing in the document can be read.',
@@ -78,11 +78,11 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     query: listDocumentsQuery,
-    response: pageOf(documentResponse),
+    response: pageSchema(documentResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listDocuments(deps, getCaller(context), query, paging);
-      return pageEnvelope({ items: items.map(toDocumentResponse), total }, paging);
+      return pageResponse({ items: items.map(toDocumentResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -93,7 +93,7 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(documentResponse),
+    response: singleSchema(documentResponse),
     handle: async ({ params, context }) => ({
       data: toDocumentResponse(await readDocument(deps, getCaller(context), params.id)),
     }),
@@ -125,10 +125,10 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a file that was kept',
     tags,
     params: idParams,
-    response: oneOf(documentResponse),
-    errors: otherVersion,
+    response: singleSchema(documentResponse),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: toDocumentResponse(await deleteDocument(deps, getCaller(context), params.id, expectedVersion(context))),
+      data: toDocumentResponse(await deleteDocument(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
 ];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { runSandboxed, type SandboxLimits } from './sandbox.ts';
 
 jest.setTimeout(60_000);
@@ -70,7 +70,7 @@ describe('runProgram', () => {
     const before = process.listeners('exit');
     const running = run('setTimeout(() => undefined, 20_000);');
     const added = (): NodeJS.ExitListener[] => process.listeners('exit').filter((each) => !before.includes(each));
-    await until(() => added().length === 1);
+    await waitFor(() => added().length === 1);
     for (const listener of added()) listener(0);
     expect(await running).toBeNull();
     expect(process.listeners('exit')).toEqual(before);

@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { stringEnum } from '../../platform/fields.ts';
 import type { FormFile } from '../../platform/forms.ts';
@@ -49,7 +49,7 @@ export const documentResponse = Type.Object(
 export type DocumentResponse = Static<typeof documentResponse>;
 
 export const listDocumentsQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at']),
   document_type: Type.Optional(stringEnum(documentTypes, { description: 'Documents of this kind alone.' })),
 });

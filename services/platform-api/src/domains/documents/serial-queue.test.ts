@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 const never = new AbortController().signal;
@@ -28,7 +28,7 @@ describe('Turns', () => {
       queue.run(() => Promise.reject(new Error(`after ${order.length}`)), never),
       queue.run(async () => order.push('last'), never),
     ]);
-    await until(first.hasBegun);
+    await waitFor(first.hasBegun);
     expect(order).toEqual([]);
     first.end();
     expect((await all).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -55,7 +55,7 @@ describe('Turns', () => {
       queue.run(async () => done.push('left'), aborted.signal),
       queue.run(async () => done.push('wanted'), never),
     ]);
-    await until(first.hasBegun);
+    await waitFor(first.hasBegun);
     aborted.abort(new Error('the caller is gone'));
     first.end();
     expect(await all).toMatchObject([

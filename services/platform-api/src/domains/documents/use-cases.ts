@@ -1,4 +1,4 @@
-import { AppError, invalid } from '@fleet/service-kit';
+import { AppError, validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { readBarcode } from './barcode.ts';
@@ -70,7 +70,9 @@ const unreadableError = (message: string, cause?: unknown): AppError =>
 function parseInput(body: ExtractBody): DocumentInput {
   const inputs = [body.file, body.content_base64, body.text].filter((way) => way !== undefined);
   if (inputs.length !== 1)
-    throw invalid([{ path: '/file', message: 'or content_base64 or text must be given, and one of them alone' }]);
+    throw validationError([
+      { path: '/file', message: 'or content_base64 or text must be given, and one of them alone' },
+    ]);
   if (body.text !== undefined) return { text: body.text };
   const { bytes, declared } = readInputBytes(body);
   if (bytes.length > maxFileBytes)
@@ -101,11 +103,12 @@ function readInputBytes({ file, content_base64: base64, mime_type: mimeType }: E
 } {
   if (base64 !== undefined) {
     const bytes = decodeBase64(base64);
-    if (bytes === null) throw invalid([{ path: '/content_base64', message: 'must be base64' }]);
+    if (bytes === null) throw validationError([{ path: '/content_base64', message: 'must be base64' }]);
     return { bytes, declared: mimeType };
   }
   const bytes: unknown = file?.bytes;
-  if (!Buffer.isBuffer(bytes)) throw invalid([{ path: '/file', message: 'must be a file of multipart/form-data' }]);
+  if (!Buffer.isBuffer(bytes))
+    throw validationError([{ path: '/file', message: 'must be a file of multipart/form-data' }]);
   // Clients that do not know say this.
   const isUnknown = file?.mimeType === 'application/octet-stream';
   return { bytes, declared: isUnknown ? undefined : file?.mimeType };
@@ -142,7 +145,7 @@ async function readPdfContent(file: Buffer, signal: AbortSignal): Promise<PdfCon
   const content = await readPdf(file, maxPages, signal);
   if (content === null) throw unreadableError('The PDF can not be read, or takes too much to be read.');
   if (content.pages <= maxPages) return content;
-  throw invalid([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
+  throw validationError([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
 }
 
 /** The picture of each page that has one, when it is asked for. */

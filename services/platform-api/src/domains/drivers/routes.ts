@@ -1,12 +1,12 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
   Reply,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -31,10 +31,10 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Drivers of the account',
     tags,
     query: listDriversQuery,
-    response: pageOf(driverResponse),
+    response: pageSchema(driverResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listDrivers(deps, getCaller(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listDrivers(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -47,8 +47,8 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createDriverBody,
-    response: oneOf(driverResponse),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the driver.' },
+    response: singleSchema(driverResponse),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the driver.' },
     errors: { 404: 'One of the vehicles does not exist or is not visible.', 409: duplicateErrors },
     handle: async ({ body, context }) => {
       const driver = await createDriver(deps, getCaller(context), body);
@@ -62,7 +62,7 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'One driver',
     tags,
     params: idParams,
-    response: oneOf(driverResponse),
+    response: singleSchema(driverResponse),
     handle: async ({ params, context }) =>
       toFoundResponse(await readDriver(deps, getCaller(context), params.id), params.id),
   }),
@@ -75,10 +75,10 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateDriverBody,
-    response: oneOf(driverResponse),
-    errors: { 409: duplicateErrors, ...otherVersion },
+    response: singleSchema(driverResponse),
+    errors: { 409: duplicateErrors, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return toFoundResponse(await updateDriver(deps, getCaller(context), params.id, body, version), params.id);
     },
   }),
@@ -89,10 +89,10 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a driver, whose vehicles have none then',
     tags,
     params: idParams,
-    response: oneOf(driverResponse),
-    errors: otherVersion,
+    response: singleSchema(driverResponse),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return toFoundResponse(await deleteDriver(deps, getCaller(context), params.id, version), params.id);
     },
   }),

@@ -1,4 +1,4 @@
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import { omitUndefined, parsePhoneField, serializeAttributes } from '../../platform/fields.ts';
 import type { Change } from '../../store/account-repository.ts';
 import type { Driver, DriverBody } from './schema.ts';
@@ -53,9 +53,9 @@ export function assertDatesValid(
 ): void {
   const { licenseIssueDate: issued, licenseExpiryDate: expires, dateOfBirth: born } = driver;
   if (isText(issued) && isText(expires) && expires < issued)
-    throw invalid([{ path: '/license_expiry_date', message: 'must not be before license_issue_date' }]);
+    throw validationError([{ path: '/license_expiry_date', message: 'must not be before license_issue_date' }]);
   if (isText(born) && born > now.toISOString().slice(0, 10))
-    throw invalid([{ path: '/date_of_birth', message: 'must not be in the future' }]);
+    throw validationError([{ path: '/date_of_birth', message: 'must not be in the future' }]);
 }
 
 const isText = (value: string | null | undefined): value is string => typeof value === 'string';

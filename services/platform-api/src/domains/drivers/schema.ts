@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import {
   attributes,
@@ -93,7 +93,7 @@ export type DriverBody = Static<typeof updateDriverBody>;
 export const sortable = ['id', 'name', 'license_expiry_date', 'created_at', 'updated_at'] as const;
 
 export const listDriversQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(sortable),
   query: searchText('name, phone, license or card number'),
   status: Type.Optional(stringEnum(driverStatuses)),

@@ -1,4 +1,4 @@
-import { type PageItems, type Paging, readSorting, requireVersion } from '@fleet/service-kit';
+import { assertVersion, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { assertAllFound } from '../../platform/fields.ts';
@@ -28,9 +28,9 @@ export async function listDrivers(
   deps: DriverDeps,
   caller: Caller,
   query: ListDriversQuery,
-  paging: Paging,
-): Promise<PageItems<DriverResponse>> {
-  const { field, direction } = readSorting(query.sort);
+  paging: Pagination,
+): Promise<Page<DriverResponse>> {
+  const { field, direction } = parseSort(query.sort);
   const { items, total } = await driverCollection(deps.records).list(caller, {
     where: { $and: [await visibilityFilter(deps, caller), ...(await createFilters(deps, caller, query))] },
     sorting: { field: sortFields[field] ?? field, direction },
@@ -134,7 +134,7 @@ export async function deleteDriver(
   const drivers = driverCollection(deps.records);
   const existing = await drivers.find(caller, id);
   if (existing === null) return null;
-  requireVersion(existing, expectedVersion);
+  assertVersion(existing, expectedVersion);
   const response = await toDriverWithVehicles(deps, existing);
   // First: trips that tell of nobody would stay so.
   await archiveName(deps.records, existing, new Date());

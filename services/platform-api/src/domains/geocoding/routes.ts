@@ -1,4 +1,4 @@
-import { oneOf } from '@fleet/service-kit';
+import { singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -31,7 +31,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: reverseQuery,
-    response: oneOf(reverseShown),
+    response: singleSchema(reverseShown),
     handle: async ({ query, context }) => ({
       data: await reverseGeocode(deps, getCaller(context), [query.latitude, query.longitude], query.language),
     }),
@@ -67,7 +67,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: routeQuery,
-    response: oneOf(routeResultShown),
+    response: singleSchema(routeResultShown),
     errors: { 404: 'There is no such vehicle, it has no position yet, or there is no such address.' },
     handle: async ({ query, context }) => ({ data: await generateRoute(deps, getCaller(context), query) }),
   }),

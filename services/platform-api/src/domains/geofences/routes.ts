@@ -1,12 +1,12 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
   Reply,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -31,10 +31,10 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Geofences of the account',
     tags,
     query: listGeofencesQuery,
-    response: pageOf(geofenceShown),
+    response: pageSchema(geofenceShown),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listGeofences(deps, getCaller(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listGeofences(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -46,8 +46,8 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createGeofenceBody,
-    response: oneOf(geofenceShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the geofence.' },
+    response: singleSchema(geofenceShown),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the geofence.' },
     errors: {
       404: 'One of the vehicles or groups does not exist or is not visible.',
       409: 'The account has as many geofences as it may have.',
@@ -64,7 +64,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'One geofence',
     tags,
     params: idParams,
-    response: oneOf(geofenceShown),
+    response: singleSchema(geofenceShown),
     handle: async ({ params, context }) =>
       orNotFound(await readGeofence(deps, getCaller(context), params.id), params.id),
   }),
@@ -78,10 +78,10 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateGeofenceBody,
-    response: oneOf(geofenceShown),
-    errors: { 404: missing, ...otherVersion },
+    response: singleSchema(geofenceShown),
+    errors: { 404: missing, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return orNotFound(await updateGeofence(deps, getCaller(context), params.id, body, version), params.id);
     },
   }),
@@ -92,10 +92,10 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a geofence',
     tags,
     params: idParams,
-    response: oneOf(geofenceShown),
-    errors: otherVersion,
+    response: singleSchema(geofenceShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return orNotFound(await deleteGeofence(deps, getCaller(context), params.id, version), params.id);
     },
   }),

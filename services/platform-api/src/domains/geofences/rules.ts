@@ -1,4 +1,4 @@
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import { parsePositions, toPairs } from '../../platform/coordinates.ts';
 import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
 import { validateSchedule } from '../../platform/schedule.ts';
@@ -65,5 +65,5 @@ export function shapeAfter(body: GeofenceBody, known?: Geofence): ReturnType<typ
 /** The event dwell needs to know after how long. */
 export function checkDwell({ notifyOn, dwellSeconds }: Pick<Geofence, 'notifyOn' | 'dwellSeconds'>): void {
   if (notifyOn.includes('dwell') && dwellSeconds === null)
-    throw invalid([{ path: '/dwell_seconds', message: 'is missing: notify_on has dwell' }]);
+    throw validationError([{ path: '/dwell_seconds', message: 'is missing: notify_on has dwell' }]);
 }

@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { bboxParameter } from '../../platform/coordinates.ts';
@@ -102,7 +102,7 @@ export type GeofenceBody = Static<typeof updateGeofenceBody>;
 export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
 
 export const listGeofencesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(sortable),
   query: searchText('name or description'),
   type: Type.Optional(stringEnum(geofenceTypes)),

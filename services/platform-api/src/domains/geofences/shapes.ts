@@ -1,4 +1,4 @@
-import { type ErrorDetail, invalid } from '@fleet/service-kit';
+import { type ErrorDetail, validationError } from '@fleet/service-kit';
 import { type Bounds, computeBounds, isWithin } from '../../geometry/bounds.ts';
 import { distanceToLineM, isInFlatRing, toFlatLine } from '../../geometry/flat-lines.ts';
 import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
@@ -24,7 +24,7 @@ export interface GivenShape {
 /** Checks an area and works out what is stored of it; 400 with all faults. */
 export function shapeOf(given: GivenShape): Shape & { readonly bounds: Bounds; readonly areaM2: number } {
   const faults = [...sizeFaults(given), ...positionFaults(given)];
-  if (faults.length > 0) throw invalid(faults);
+  if (faults.length > 0) throw validationError(faults);
   const { type, radiusM, widthM } = given;
   const positions = type === 'polygon' ? withoutClosingCorner(given.positions) : given.positions;
   const marginM = radiusM ?? (widthM ?? 0) / 2;

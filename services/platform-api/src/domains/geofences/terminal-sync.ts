@@ -187,7 +187,7 @@ const notSupported = 3;
 
 /** Sends one message and says what came of it; `pending` where it was not sent. */
 async function ask({ imei, deps }: Terminal, command: AreaMessage): Promise<SyncState> {
-  const outcome = await deps.asker.ask({
+  const outcome = await deps.asker.send({
     imei,
     command: { kind: 'raw', ...command },
     correlationId: `geofence-${imei}`,

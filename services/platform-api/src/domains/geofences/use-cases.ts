@@ -1,5 +1,5 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { parseBboxParameter } from '../../platform/coordinates.ts';
@@ -29,10 +29,10 @@ export async function listGeofences(
   deps: Parts,
   caller: Caller,
   query: ListGeofencesQuery,
-  paging: Paging,
-): Promise<PageItems<GeofenceShown>> {
+  paging: Pagination,
+): Promise<Page<GeofenceShown>> {
   const holders = await holdersSeen(deps, caller);
-  const { field, direction } = readSorting(query.sort);
+  const { field, direction } = parseSort(query.sort);
   const { items, total } = await geofencesIn(deps.records).list(caller, {
     where: { $and: [await visiblePart(deps, caller, holders), ...(await filtersOf(deps, caller, query, holders))] },
     sorting: { field: sortFields[field] ?? field, direction },

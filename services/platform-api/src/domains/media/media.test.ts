@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { signQuery, verifyFilePath } from '@fleet/service-kit';
-import { newReservation, type UploadRecord } from '@fleet/storage';
+import { createReservation, type UploadRecord } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveClient } from '../../testing/live-client.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
@@ -276,7 +276,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     };
     const who = { shownImei: '1', askedImei: '1', cameraUtcOffset: '+08:00', reservedUntilMs: 0, mobileNetwork: false };
     const server = { podId: pod.id, httpUrl: 'http://127.0.0.1:1' };
-    const upload: UploadRecord = { ...newReservation(clip, who), status: 'completed', server };
+    const upload: UploadRecord = { ...createReservation(clip, who), status: 'completed', server };
     const uploads = world.deps.database.collection<UploadRecord>('uploads');
     await uploads.insertOne(upload);
     const media = await keep({
@@ -397,7 +397,7 @@ describe('the files of a notification', () => {
     owner.ws.terminate();
     const again = await open(world.ours.owner);
     again.send({ type: 'resume', since: id - 1 });
-    await until(() => again.of('notification').some(({ data }) => data['id'] === id && filesOf(data).length === 1));
+    await waitFor(() => again.of('notification').some(({ data }) => data['id'] === id && filesOf(data).length === 1));
     for (const { ws } of [viewer, shared, again]) ws.terminate();
   });
 });

@@ -1,14 +1,14 @@
-import { BusError, callUseCase, clipSource } from '@fleet/bus';
+import { BusError, callUseCase, locateClip } from '@fleet/bus';
 import {
   AppError,
   type ClipFormat,
-  pipeUpstream,
+  proxyUpstream,
   type RequestContext,
   signClipPath,
   signFilePath,
   upstreamUnreachable,
 } from '@fleet/service-kit';
-import { UploadRecords } from '@fleet/storage';
+import { UploadRepository } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
@@ -38,7 +38,10 @@ export async function openFile(deps: FileDeps, id: number, query: FileQuery, con
   const url = await locate(deps, media, query.format ?? 'original', context);
   if (context.request.method === 'GET') await noteView(deps, media, userId, context);
   const headers = headersOf(media, query.download === '1');
-  await pipeUpstream({ url, what, timeoutMs: answerLimitMs, stopped: deps.stopped, headers }, context);
+  await proxyUpstream(
+    { url, resourceName: what, timeoutMs: answerLimitMs, stopSignal: deps.stopped, headers },
+    context,
+  );
 }
 
 /** What was shown some hours ago may have been taken back since. */
@@ -62,7 +65,7 @@ async function locate(deps: FileDeps, media: Media, format: ClipFormat, context:
     const baseUrl = await sourceOf(deps, file.server, context);
     return signFilePath(secret, { imei: file.imei, fileId: file.fileId, baseUrl, lifetimeMs });
   }
-  const upload = clip === null ? null : await new UploadRecords(deps.database).find(clip.uploadId);
+  const upload = clip === null ? null : await new UploadRepository(deps.database).find(clip.uploadId);
   if (upload?.status !== 'completed' || upload.server === null) throw notFound(media._id);
   const baseUrl = await sourceOf(deps, upload.server.podId, context);
   return signClipPath(secret, { uploadId: upload._id, format, baseUrl, lifetimeMs });
@@ -71,7 +74,7 @@ async function locate(deps: FileDeps, media: Media, format: ClipFormat, context:
 async function sourceOf({ bus }: FileDeps, podId: string, context: RequestContext): Promise<string> {
   try {
     const options = { timeoutMs: findLimitMs, correlationId: context.requestId };
-    return (await callUseCase(bus, clipSource(podId), {}, options)).httpUrl;
+    return (await callUseCase(bus, locateClip(podId), {}, options)).httpUrl;
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
     throw upstreamUnreachable(what, cause);

@@ -1,5 +1,5 @@
 import { callUseCase, removeMediaFile } from '@fleet/bus';
-import { UploadRecords } from '@fleet/storage';
+import { UploadRepository } from '@fleet/storage';
 import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
@@ -179,7 +179,7 @@ async function removeFile(
 
 /** The clip is that of an upload, which goes with it. */
 async function removeClip({ bus, database }: RemovalParts, uploadId: string): Promise<void> {
-  const uploads = new UploadRecords(database);
+  const uploads = new UploadRepository(database);
   const upload = await uploads.find(uploadId);
   if (upload !== null) await removeUpload({ bus }, uploads, upload);
 }

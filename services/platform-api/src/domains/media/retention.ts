@@ -1,4 +1,4 @@
-import { UploadRecords } from '@fleet/storage';
+import { UploadRepository } from '@fleet/storage';
 import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
 import { deleteInBatches } from '../../store/throttled-writes.ts';
 import type { Account } from '../accounts/schema.ts';
@@ -47,7 +47,7 @@ export async function removeLostClips(
   parts: StorageParts,
   { from, isOver }: JobSlice = unlimited,
 ): Promise<number | null> {
-  const uploads = new UploadRecords(parts.database);
+  const uploads = new UploadRepository(parts.database);
   const away = new Set<string>();
   for (let after = from - 1; ; ) {
     const page = await clipsAfter(parts.records, after, atOnce);

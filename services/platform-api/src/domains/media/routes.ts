@@ -1,4 +1,11 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -24,13 +31,13 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'video', scope: 'video' },
     params: vehicleIdParams,
     query: listMediaQuery,
-    response: pageOf(mediaShown),
+    response: pageSchema(mediaShown),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const caller = getCaller(context);
       const { items, total } = await listMedia(deps, caller, params.vehicleId, query, paging);
       const urlOf = urlsFor(deps, caller.userId);
-      return pageEnvelope({ items: items.map((media) => shownMedia(media, urlOf)), total }, paging);
+      return pageResponse({ items: items.map((media) => shownMedia(media, urlOf)), total }, paging);
     },
   }),
   platformRoute({
@@ -41,11 +48,11 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: mediaBody,
-    response: oneOf(mediaShown),
-    errors: otherVersion,
+    response: singleSchema(mediaShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
       const caller = getCaller(context);
-      const changed = await changeProtection(deps, caller, params.id, body, expectedVersion(context));
+      const changed = await changeProtection(deps, caller, params.id, body, parseIfMatch(context));
       return { data: shownMedia(changed, urlOfKey(deps, caller)) };
     },
   }),
@@ -56,11 +63,11 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Remove a file for good; the upload of a clip goes with it',
     tags,
     params: idParams,
-    response: oneOf(mediaShown),
-    errors: { 409: 'The file is protected.', ...otherVersion },
+    response: singleSchema(mediaShown),
+    errors: { 409: 'The file is protected.', ...versionMismatchErrors },
     handle: async ({ params, context }) => {
       const caller = getCaller(context);
-      const removed = await deleteMedia(deps, caller, params.id, expectedVersion(context));
+      const removed = await deleteMedia(deps, caller, params.id, parseIfMatch(context));
       return { data: shownMedia(removed, urlOfKey(deps, caller)) };
     },
   }),
@@ -85,7 +92,7 @@ const fileRoute = (deps: Deps): PlatformRoute =>
     params: idParams,
     query: fileQuery,
     contentType: ['image/*', 'video/*', 'audio/*', 'application/octet-stream'],
-    otherSuccesses: { 206: 'The part that the Range header asks for; Content-Range says which.' },
+    extraSuccesses: { 206: 'The part that the Range header asks for; Content-Range says which.' },
     errors: {
       401: 'The URL is not signed.',
       403: 'The signature is not valid, the URL has expired, or whom it was shown to may not see the file any more.',

@@ -1,5 +1,5 @@
 import { mediaFileSources } from '@fleet/bus';
-import { clipFormats, pagingQuery, sortParameter } from '@fleet/service-kit';
+import { clipFormats, paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { stringEnum } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
@@ -101,7 +101,7 @@ export const mediaShown = Type.Object(
 export type MediaShown = Static<typeof mediaShown>;
 
 export const listMediaQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'taken_at', 'received_at'], { default: '-taken_at' }),
   channel_id: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 255, alias: 'channelId', description: 'Only what this channel has taken.' }),

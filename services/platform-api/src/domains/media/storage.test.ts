@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { unlimited } from '../../jobs/job-slice.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
@@ -97,7 +97,7 @@ describe('the storage of a vehicle', () => {
     await keep({ sizeBytes: 800 });
     expect(await quotas()).toEqual([]);
     const last = await keep({ sizeBytes: 100 });
-    await until(async () => (await quotas()).length === 1);
+    await waitFor(async () => (await quotas()).length === 1);
     expect((await quotas())[0]).toMatchObject({
       attributes: { used_bytes: 900, limit_bytes: 1000, percent: 90 },
       severity: 'warning',
@@ -108,7 +108,7 @@ describe('the storage of a vehicle', () => {
     expect((await api.delete(`/api/dashcam-media/${last._id}`)).status).toBe(200);
     expect(await recountAll(world.deps)).toBeNull();
     await keep({ sizeBytes: 90 });
-    await until(async () => (await quotas()).length === 2);
+    await waitFor(async () => (await quotas()).length === 2);
   });
 
   it('is counted anew where a crash has left it wrong', async () => {

@@ -1,4 +1,4 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import type { Collection, Database } from '@fleet/storage';
 import { isDuplicateKey } from '@fleet/storage';
 import { AccountRepository, type Filter, type Scope, toSortOrder } from '../../store/account-repository.ts';
@@ -62,8 +62,8 @@ export const releaseKey = async (records: RecordStore, key: string, recordId: nu
 export async function listOfVehicle(
   records: RecordStore,
   vehicle: { readonly accountId: number; readonly _id: number },
-  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Media>> {
+  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Media>> {
   const filter: object = { ...where, vehicleId: vehicle._id, accountId: vehicle.accountId };
   const found = allMedia(records).find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit);
   const [items, total] = await Promise.all([found.toArray(), allMedia(records).countDocuments(filter)]);

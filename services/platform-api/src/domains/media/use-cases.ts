@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging, requireVersion, versionMismatch } from '@fleet/service-kit';
+import { AppError, assertVersion, type Page, type Pagination, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { toSorting } from '../../platform/fields.ts';
@@ -21,8 +21,8 @@ export async function listMedia(
   caller: Caller,
   vehicleId: number,
   query: ListMediaQuery,
-  paging: Paging,
-): Promise<PageItems<Media>> {
+  paging: Pagination,
+): Promise<Page<Media>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'history_video');
   const sorting = toSorting(query.sort, { taken_at: 'takenAt', received_at: 'receivedAt' });
   return listOfVehicle(deps.records, vehicle, { where: conditionsOf(query), sorting, paging });
@@ -65,7 +65,7 @@ export async function deleteMedia(
   expectedVersion: number | undefined,
 ): Promise<Media> {
   const media = await ownMedia(deps, caller, id);
-  requireVersion(media, expectedVersion);
+  assertVersion(media, expectedVersion);
   if (media.protected) throw isProtected(id);
   // What is protected meanwhile stays, and what another removes meanwhile is not removed here.
   if ((await removeMedia(deps, media, { sparesProtected: true })) === null) {

@@ -1,6 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { recordTestNotification } from '../../testing/notifications.ts';
 import { type Answer, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
@@ -179,7 +179,7 @@ describe('the receiver of SMS', () => {
 
     expect((await harness.anonymous.post('/api/auth/otp/send', { phone_number: number })).status).toBe(202);
     const codeTo = () => harness.sent.find(({ to, text }) => to === number && /^\d{6} /.test(text))?.text.slice(0, 6);
-    await until(() => codeTo() !== undefined);
+    await waitFor(() => codeTo() !== undefined);
     const code = codeTo();
     const verified = await harness.anonymous.post('/api/auth/otp/verify', { phone_number: number, code });
     expect(verified.status).toBe(200);

@@ -1,4 +1,4 @@
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import { type ChatMessage, chatStatuses, type Provider } from './schema.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -57,7 +57,9 @@ function findText(body: Fields, keys: readonly string[]): string | undefined {
 function requireText(body: Fields, keys: readonly string[]): string {
   const value = findText(body, keys);
   if (value === undefined || value === '' || value.length > 200)
-    throw invalid([{ path: `/${keys[0]}`, message: value === undefined ? 'is missing' : 'must be a short text' }]);
+    throw validationError([
+      { path: `/${keys[0]}`, message: value === undefined ? 'is missing' : 'must be a short text' },
+    ]);
   return value;
 }
 
@@ -102,7 +104,7 @@ export function parseSms(provider: Provider, body: Fields): Sms {
   const word = findText(body, keys.status)?.toLowerCase();
   const status = statuses[word ?? ''] ?? null;
   const isCallBack = text === undefined && word !== undefined && status !== 'received';
-  if (text === undefined && !isCallBack) throw invalid([{ path: `/${keys.text[0]}`, message: 'is missing' }]);
+  if (text === undefined && !isCallBack) throw validationError([{ path: `/${keys.text[0]}`, message: 'is missing' }]);
   return {
     id: requireText(body, keys.id),
     from: isCallBack ? (findText(body, keys.from) ?? '') : requireText(body, keys.from),

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { ProviderStandIn, type Reply } from '../../testing/provider-stand-in.ts';
 import { newImei } from '../../testing/terminals.ts';
@@ -66,7 +66,7 @@ describe('the answer to a text message', () => {
       });
     const before = fake.received.length;
     const vehicleId = await sendQuestion('SM-question');
-    await until(() => fake.received.length > before);
+    await waitFor(() => fake.received.length > before);
     expect(await repliesAbout(vehicleId)).toEqual([]);
     release({ status: 201, body: { sid: 'SM-answer' } });
     await harness.deps.background.drain();

@@ -1,4 +1,4 @@
-import { pageEnvelope, pageOf, type RequestContext, readPaging } from '@fleet/service-kit';
+import { pageResponse, pageSchema, parsePagination, type RequestContext } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -90,11 +90,11 @@ export const messagingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'fleet', scope: 'read' },
     query: listChatQuery,
-    response: pageOf(chatMessageResponse),
+    response: pageSchema(chatMessageResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listMessages(deps, getCaller(context), query, paging);
-      return pageEnvelope({ items: items.map(toChatMessageResponse), total }, paging);
+      return pageResponse({ items: items.map(toChatMessageResponse), total }, paging);
     },
   }),
 ];

@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { stringEnum } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
@@ -69,7 +69,7 @@ const nccoAction = Type.Object(
 export const voiceResponse = Type.Union([voiceReply, Type.Array(nccoAction)]);
 
 export const listChatQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'received_at']),
   channel: Type.Optional(stringEnum(chatChannels)),
   vehicle_id: Type.Optional(recordId),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AppError, type PageItems, type Paging, type RequestContext, rawBodyOf, readSorting } from '@fleet/service-kit';
+import { AppError, getRawBody, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
 import { findCaller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { omitUndefined } from '../../platform/fields.ts';
@@ -39,7 +39,7 @@ export async function assertSigned(
   const signed = {
     url: config.PUBLIC_BASE_URL + request.originalUrl,
     getHeader: (name: string) => request.get(name),
-    rawBody: rawBodyOf(context),
+    rawBody: getRawBody(context),
     isForm: isForm(context),
   };
   if (await verifySignature(provider, signed, config)) return;
@@ -265,11 +265,11 @@ export function listMessages(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
   query: ListChatQuery,
-  paging: Paging,
-): Promise<PageItems<ChatMessage>> {
+  paging: Pagination,
+): Promise<Page<ChatMessage>> {
   const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
   const receivedAt: Filter = omitUndefined({ $gte: from, $lt: to });
-  const { field, direction } = readSorting(query.sort);
+  const { field, direction } = parseSort(query.sort);
   return chatMessageCollection(records).list(scope, {
     where: {
       ...omitUndefined({ channel: query.channel, vehicleId: query.vehicle_id }),

@@ -1,4 +1,12 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -32,8 +40,8 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createMiningDeviceBody,
-    response: oneOf(miningDeviceShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the device.' },
+    response: singleSchema(miningDeviceShown),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the device.' },
     errors: { 409: 'Another mining device has this number.' },
     handle: async ({ body, context }) => {
       const device = shownMiningDevice(await createMiningDevice(deps, getCaller(context), body));
@@ -49,11 +57,11 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'read', scope: 'read' },
     body: listMiningDevicesBody,
     bodyIsOptional: true,
-    response: pageOf(miningDeviceShown),
+    response: pageSchema(miningDeviceShown),
     handle: async ({ body, context }) => {
-      const paging = readPaging({ page: body.page ?? 1, limit: body.limit });
+      const paging = parsePagination({ page: body.page ?? 1, limit: body.limit });
       const { items, total } = await listMiningDevices(deps, getCaller(context), body, paging);
-      return pageEnvelope({ items: items.map((device) => shownMiningDevice(device)), total }, paging);
+      return pageResponse({ items: items.map((device) => shownMiningDevice(device)), total }, paging);
     },
   }),
   platformRoute({
@@ -63,7 +71,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'One mining device',
     tags,
     params: idParams,
-    response: oneOf(miningDeviceShown),
+    response: singleSchema(miningDeviceShown),
     handle: async ({ params, context }) => ({
       data: shownMiningDevice(await readMiningDevice(deps, getCaller(context), params.id)),
     }),
@@ -76,10 +84,10 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateMiningDeviceBody,
-    response: oneOf(miningDeviceShown),
-    errors: otherVersion,
+    response: singleSchema(miningDeviceShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return { data: shownMiningDevice(await updateMiningDevice(deps, getCaller(context), params.id, body, version)) };
     },
   }),
@@ -90,10 +98,10 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a mining device; what it sent stays',
     tags,
     params: idParams,
-    response: oneOf(miningDeviceShown),
-    errors: otherVersion,
+    response: singleSchema(miningDeviceShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return { data: shownMiningDevice(await deleteMiningDevice(deps, getCaller(context), params.id, version)) };
     },
   }),
@@ -105,7 +113,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'administration' },
     body: clearDatabaseBody,
-    response: oneOf(clearedShown),
+    response: singleSchema(clearedShown),
     handle: async ({ body, context }) => ({ data: await clearDatabase(deps, getCaller(context), body) }),
   }),
 ];

@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import type { Change } from '../../store/account-repository.ts';
@@ -21,7 +21,7 @@ export const deviceDefaults = {
 /** The canonical number, or 400 for all zeros. */
 export function keyOf(imei: string): string {
   const key = terminalKey(imei);
-  if (key === null) throw invalid([{ path: '/imei', message: 'must not be all zeros' }]);
+  if (key === null) throw validationError([{ path: '/imei', message: 'must not be all zeros' }]);
   return key;
 }
 

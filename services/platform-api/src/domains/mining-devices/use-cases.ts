@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination } from '@fleet/service-kit';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -33,8 +33,8 @@ export async function listMiningDevices(
   { records }: Parts,
   caller: Caller,
   { query, sort, filters = {} }: ListMiningDevicesBody,
-  paging: Paging,
-): Promise<PageItems<MiningDevice>> {
+  paging: Pagination,
+): Promise<Page<MiningDevice>> {
   const [seenSince, from, to] = (['seen_since', 'created_from', 'created_to'] as const).map((name) =>
     bodyMoment(filters[name], `filters/${name}`),
   );

@@ -42,7 +42,7 @@ async function ask(parts: ConfirmParts, notification: Notification, bit: number,
   try {
     // A terminal that gets too many commands counts as one that is away: what is acknowledged stays so.
     await parts.limits.consume('command', imei);
-    const outcome = await parts.asker.ask({
+    const outcome = await parts.asker.send({
       imei,
       // Serial 0: all alarms of the type, as several may have been folded into one notification.
       command: { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** bit },

@@ -1,6 +1,6 @@
-import { type LiveEvent, listenFor, liveEvents } from '@fleet/bus';
+import { type LiveEvent, liveEvents, subscribe } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import type { NewAccountRecord } from '../../store/account-repository.ts';
 import { type Answer, type Client, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
@@ -337,7 +337,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
     const events: LiveEvent[] = [];
-    const listening = listenFor(world.bus, liveEvents, console.error, (live) => events.push(...live.events));
+    const listening = subscribe(world.bus, liveEvents, console.error, (live) => events.push(...live.events));
     try {
       await terminals.connect(imei);
       const id = await record('illegal_ignition', Date.now(), { imei, attributes: '{"bit":27}' });
@@ -347,7 +347,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
         { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** 27 },
       ]);
       expect(data).toMatchObject({ attributes: { bit: 27, acknowledge_note: 'seen', terminal_confirmed: true } });
-      await until(async () => events.some((event) => event.data['id'] === id));
+      await waitFor(async () => events.some((event) => event.data['id'] === id));
       expect(events.find((event) => event.data['id'] === id)).toMatchObject({
         type: 'notification',
         vehicleId,

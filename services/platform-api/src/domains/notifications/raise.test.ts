@@ -1,7 +1,7 @@
-import { type Bus, type LiveEvent, listenFor, liveEvents, type NotificationRaised } from '@fleet/bus';
+import { type Bus, type LiveEvent, liveEvents, type NotificationRaised, subscribe } from '@fleet/bus';
 import type { Database } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MapServices } from '../../maps/map-services.ts';
 import { componentsOf } from '../../maps/providers.ts';
 import type { Raised } from '../../rules/rule.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   world = await PlatformWorld.open();
   vehicle = await newVehicle('13800138001');
   other = new Notifications(world.deps);
-  listenFor(
+  subscribe(
     world.bus,
     liveEvents,
     (error) => {
@@ -112,7 +112,7 @@ describe('raise', () => {
       addressForOthers: record?.address,
       notification: shown,
     });
-    await until(async () => live.some(({ data }) => data['id'] === record?._id));
+    await waitFor(async () => live.some(({ data }) => data['id'] === record?._id));
     const event = live.find(({ data }) => data['id'] === record?._id);
     expect(event).toEqual({
       type: 'notification',
@@ -209,7 +209,7 @@ describe('raise', () => {
     expect((await storedOf(items)).map(({ wantedByOwner }) => wantedByOwner)).toEqual([true, false]);
     const path = `/api/notifications/update-preferences/${own.id}`;
     await world.as(world.ours.owner).post(path, { notification_types: ['ignition_on'] });
-    await until(async () => {
+    await waitFor(async () => {
       const again = [sos({}, own), sos({ type: 'ignition_on' }, own)];
       await world.deps.notifications.raise(again);
       const wanted = (await storedOf(again)).map(({ wantedByOwner }) => wantedByOwner);
@@ -235,7 +235,7 @@ describe('raise', () => {
       ['active', true],
     ] as const) {
       await accounts.updateOne({ _id: accountId }, { $set: { status } });
-      await until(async () => (await isWanted()) === wanted);
+      await waitFor(async () => (await isWanted()) === wanted);
     }
   });
 });
@@ -338,9 +338,9 @@ describe('the address', () => {
     expect(await onRecord([inside])).toMatchObject([
       { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' },
     ]);
-    await until(async () => (await storedOf([inside])).length === 1);
+    await waitFor(async () => (await storedOf([inside])).length === 1);
     const told = { data: { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' } };
-    await until(async () => live.some(({ data }) => data['area'] === 'Gate'));
+    await waitFor(async () => live.some(({ data }) => data['area'] === 'Gate'));
     expect(live.filter(({ data }) => data['area'] === 'Gate')).toMatchObject([told]);
   });
 
@@ -384,7 +384,7 @@ describe('amend', () => {
     const [after] = await onRecord([item]);
     expect(after).toMatchObject({ version: 2, attributes: '{"level":1,"count":3}' });
     expect(after?.updatedAt.getTime()).toBeGreaterThanOrEqual(before?.updatedAt.getTime() ?? 0);
-    await until(async () => live.some(({ data }) => data['id'] === after?._id && data['version'] === 2));
+    await waitFor(async () => live.some(({ data }) => data['id'] === after?._id && data['version'] === 2));
     expect(live.filter(({ data }) => data['id'] === after?._id)).toHaveLength(2);
   });
 

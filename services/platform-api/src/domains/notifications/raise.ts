@@ -1,13 +1,13 @@
 import {
-  announce,
   ensureStreams,
   headers,
+  JetStreamPublisher,
   type LiveEvent,
   liveEvents,
   liveSubject,
   type NotificationRaised,
   notificationSubject,
-  StoredPublisher,
+  publish,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
@@ -57,7 +57,7 @@ export class Notifications {
   readonly #parts: Parts;
   readonly #languages: Languages;
   readonly #letIn = new AgedCache<number, boolean>(standingMaxAgeMs);
-  readonly #publisher: StoredPublisher;
+  readonly #publisher: JetStreamPublisher;
   readonly #offReconnect: () => void;
   #waiting: Waiting[] = [];
   #isRecording = false;
@@ -72,7 +72,7 @@ export class Notifications {
     this.#offReconnect = parts.bus.onReconnect(() => {
       this.#streams = undefined;
     });
-    this.#publisher = new StoredPublisher(parts.bus, { giveUpAfterMs, onRefused });
+    this.#publisher = new JetStreamPublisher(parts.bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
   }
 
   /**
@@ -215,7 +215,7 @@ export class Notifications {
     }
     for (const [accountId, events] of byAccount)
       for (let at = 0; at < events.length; at += maxLive)
-        announce(
+        publish(
           this.#parts.bus,
           liveEvents,
           { accountId, events: events.slice(at, at + maxLive) },

@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, findByIds, insertNew } from '@fleet/storage';
+import { type Collection, type Database, findByIds, insertIgnoringDuplicates } from '@fleet/storage';
 import type { JobSlice } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { RecordFields, RecordStore } from '../../store/record-store.ts';
@@ -50,7 +50,7 @@ export async function recordAll(
       serverTimestamp: times[at] as number,
     }),
   );
-  const taken = await insertNew(records.collection<Notification>(collectionName), made);
+  const taken = await insertIgnoringDuplicates(records.collection<Notification>(collectionName), made);
   const others = await findRecorded(
     records,
     taken.map((at) => (made[at] as Notification)._id),
@@ -70,7 +70,7 @@ async function claim(records: RecordStore, keys: readonly string[], now: Date): 
   if (keys.length === 0) return [];
   const ids = await records.nextIds(collectionName, keys.length);
   const values = keys.map((key, at) => ({ _id: claimOf(key), recordId: ids[at] as number, takenAt: now }));
-  const taken = new Set(await insertNew(records.uniqueValues, values));
+  const taken = new Set(await insertIgnoringDuplicates(records.uniqueValues, values));
   const holders = await claimed(
     records,
     keys.filter((_key, at) => taken.has(at)),
@@ -113,7 +113,7 @@ async function takeTimes(
       found[at] = ms;
       return { _id: `${imei}:${ms}`, takenAt: now };
     });
-    const taken = await insertNew(timesIn(database), documents);
+    const taken = await insertIgnoringDuplicates(timesIn(database), documents);
     open = taken.flatMap((place) => open[place] ?? []);
   }
   return found;

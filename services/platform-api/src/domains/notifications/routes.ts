@@ -1,4 +1,4 @@
-import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { pageResponse, pageSchema, parsePagination, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -40,11 +40,11 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Notifications of all vehicles, newest first',
     tags,
     query: listQuery,
-    response: pageOf(notificationShown),
+    response: pageSchema(notificationShown),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listAll(deps, getCaller(context), query, paging);
-      return pageEnvelope({ items: await shownNotifications(deps, getCaller(context), items), total }, paging);
+      return pageResponse({ items: await shownNotifications(deps, getCaller(context), items), total }, paging);
     },
   }),
   platformRoute({
@@ -68,11 +68,11 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     query: vehicleListQuery,
-    response: pageOf(notificationShown),
+    response: pageSchema(notificationShown),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listOfVehicle(deps, getCaller(context), params.vehicleId, query, paging);
-      return pageEnvelope({ items: await shownNotifications(deps, getCaller(context), items), total }, paging);
+      return pageResponse({ items: await shownNotifications(deps, getCaller(context), items), total }, paging);
     },
   }),
   platformRoute({
@@ -85,7 +85,7 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: acknowledgeBody,
     bodyIsOptional: true,
-    response: oneOf(notificationShown),
+    response: singleSchema(notificationShown),
     handle: async ({ params, body, context }) => {
       const options = { note: body.note ?? null, requestId: context.requestId };
       const acknowledged = await acknowledge(deps, getCaller(context), params.id, options);
@@ -105,7 +105,7 @@ const preferenceRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'self' },
     params: vehicleIdParams,
     body: preferencesBody,
-    response: oneOf(preferencesShown),
+    response: singleSchema(preferencesShown),
     handle: async ({ params: { vehicleId }, body, context }) => ({
       data: shownPreferences(vehicleId, await writePreferences(deps, getCaller(context), vehicleId, body)),
     }),
@@ -117,7 +117,7 @@ const preferenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'What the caller wants to be told of a vehicle',
     tags,
     params: vehicleIdParams,
-    response: oneOf(preferencesShown),
+    response: singleSchema(preferencesShown),
     handle: async ({ params: { vehicleId }, context }) => ({
       data: shownPreferences(vehicleId, await readPreferences(deps, getCaller(context), vehicleId)),
     }),
@@ -140,7 +140,7 @@ const pushTokenRoute = (deps: Deps): PlatformRoute =>
     tags,
     access: { permission: 'self' },
     body: pushTokenBody,
-    response: oneOf(pushTokenShown),
+    response: singleSchema(pushTokenShown),
     handle: async ({ body, context }) => {
       const caller = getCaller(context);
       const token =

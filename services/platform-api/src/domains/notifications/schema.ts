@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { attributes, nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
@@ -85,7 +85,7 @@ export const typeShown = Type.Object(
 );
 
 const filters = {
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'timestamp'], { default: '-timestamp' }),
   type: Type.Optional(
     Type.Unsafe<string>({

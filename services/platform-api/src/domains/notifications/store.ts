@@ -1,4 +1,4 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import { AccountRepository, type Filter, toSortOrder } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import { findUnionPage } from '../../store/union-page.ts';
@@ -44,8 +44,8 @@ const seenBy = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotificat
 export async function listNotifications(
   records: RecordStore,
   visible: VisibleNotifications,
-  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Notification>> {
+  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Notification>> {
   const collection = records.collection<Notification>(collectionName);
   const [filter = {}, shared] = filtersOf(visible).map((each): object => ({ $and: [each, where] }));
   if (shared !== undefined) return findUnionPage(collection, [filter, shared], sorting, paging);

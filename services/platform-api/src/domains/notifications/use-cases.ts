@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -44,9 +44,9 @@ export async function listOfVehicle(
   caller: Caller,
   vehicleId: number,
   query: VehicleListQuery,
-  paging: Paging,
+  paging: Pagination,
   nowMs = Date.now(),
-): Promise<PageItems<Notification>> {
+): Promise<Page<Notification>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'notifications');
   const visible = { accountId: vehicle.accountId, ownVehicleIds: [vehicleId], sharedVehicleIds: [] };
   const where = { ...filtersOf(query), timestamp: timesOf(query, vehicle.timezone, nowMs) };
@@ -58,8 +58,8 @@ export async function listAll(
   deps: Store,
   caller: Caller,
   query: ListQuery,
-  paging: Paging,
-): Promise<PageItems<Notification>> {
+  paging: Pagination,
+): Promise<Page<Notification>> {
   const between = betweenOf(query);
   const where = {
     ...filtersOf(query),

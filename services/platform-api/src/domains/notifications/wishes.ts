@@ -1,4 +1,4 @@
-import { fleetChanged, listenFor } from '@fleet/bus';
+import { fleetChanged, subscribe } from '@fleet/bus';
 import type { Deps } from '../../platform/deps.ts';
 import type { WantedNotifications } from './preferences.ts';
 import { defaultTypes } from './rules.ts';
@@ -50,7 +50,7 @@ export class Wishes {
   constructor({ records, bus, log }: Pick<Deps, 'records' | 'bus' | 'log'>) {
     this.#records = records;
     const onError = (error: unknown): void => log.error({ err: error }, 'a change of the fleet was not understood');
-    this.#listening = listenFor(bus, fleetChanged, onError, ({ kind }) => {
+    this.#listening = subscribe(bus, fleetChanged, onError, ({ kind }) => {
       // Also users of other accounts say what they want of a vehicle: it is not worth telling whose.
       if (kind === 'preferences') this.#forget();
     });

@@ -1,5 +1,5 @@
 import type { Outcome } from '@fleet/bus';
-import { ShortCache } from '@fleet/service-kit';
+import { TtlCache } from '@fleet/service-kit';
 import type { Config } from '../../assembly/config.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { miningDeviceByImei } from '../mining-devices/ingestion.ts';
@@ -45,7 +45,7 @@ export class PartnerChannels {
   readonly #devices: PartnerDevices;
   readonly #parts: Parts;
   readonly #hubs: PartnerHubs;
-  readonly #known = new ShortCache<CommandedDevice | null>({ keepMs });
+  readonly #known = new TtlCache<CommandedDevice | null>({ keepMs });
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -55,7 +55,7 @@ export class PartnerChannels {
 
   /** Notes that devices came in for an account, by a partner or (null) with the account's own headers. */
   async note(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<void> {
-    for (const imei of await this.#devices.note(accountId, partnerId, imeis)) this.#known.forget(imei);
+    for (const imei of await this.#devices.note(accountId, partnerId, imeis)) this.#known.delete(imei);
   }
 
   /** True for a device that a partner's server commands. */
@@ -82,7 +82,7 @@ export class PartnerChannels {
 
   /** Forgets what is remembered, after a change of a partner. */
   forget(): void {
-    this.#known.forgetAll();
+    this.#known.clear();
   }
 
   stop(): void {

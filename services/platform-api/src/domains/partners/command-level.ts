@@ -1,8 +1,8 @@
 import {
   type ClassifiedCommand,
   defaultCommandLevel,
+  isCommandAllowed,
   isCriticalCommand,
-  levelAllows,
   type PartnerCommandLevel,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
@@ -85,5 +85,5 @@ export async function mayStillSend(records: RecordStore, command: Command): Prom
   const partner = await partnersIn(records).find({ accountId }, partnerId);
   if (partner === null) return false;
   const isCritical = isCriticalForPartner(type, JSON.parse(params) as Record<string, unknown>);
-  return levelAllows(commandLevelOf(partner), isCritical);
+  return isCommandAllowed(commandLevelOf(partner), isCritical);
 }

@@ -1,5 +1,5 @@
 import type { PartnerHeartbeat, PartnerPosition, PartnerReport } from '@fleet/bus';
-import { AppError, invalid, parseJsonBody, type RequestContext } from '@fleet/service-kit';
+import { AppError, parseJsonBody, type RequestContext, validationError } from '@fleet/service-kit';
 import { findCaller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
@@ -138,8 +138,9 @@ function itemsOf(body: PushBody): readonly unknown[] {
   const path = body.data_list === undefined && body.data !== undefined ? '/data' : '/data_list';
   const value = body.data_list ?? body.data;
   const items: unknown = typeof value === 'string' ? parseJsonBody(Buffer.from(value)) : value;
-  if (!Array.isArray(items)) throw invalid([{ path, message: items === undefined ? 'is missing' : 'must be a list' }]);
-  if (items.length > maxItems) throw invalid([{ path, message: `must not have more than ${maxItems} items` }]);
+  if (!Array.isArray(items))
+    throw validationError([{ path, message: items === undefined ? 'is missing' : 'must be a list' }]);
+  if (items.length > maxItems) throw validationError([{ path, message: `must not have more than ${maxItems} items` }]);
   return items as readonly unknown[];
 }
 

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { DeviceCommand, Outcome } from '@fleet/bus';
-import { AddressGuard, type GuardVerdict } from '@fleet/service-kit';
+import { SsrfGuard, type SsrfVerdict } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
 import type { Config } from '../../assembly/config.ts';
 import { type HubAnswer, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
@@ -45,7 +45,7 @@ class HubError extends Error {
   }
 }
 
-type Allowed = Extract<GuardVerdict, { kind: 'allowed' }>;
+type Allowed = Extract<SsrfVerdict, { kind: 'allowed' }>;
 
 interface Sent {
   readonly verdict: Allowed;
@@ -57,8 +57,8 @@ interface Sent {
 export type HubSettings = Pick<Config, 'PARTNER_COMMAND_ALLOW_HTTP' | 'PARTNER_COMMAND_ALLOWED_CIDRS'>;
 
 /** The guard of partners' servers, as the settings want it. */
-export const partnerGuard = (config: HubSettings): AddressGuard =>
-  new AddressGuard({
+export const partnerGuard = (config: HubSettings): SsrfGuard =>
+  new SsrfGuard({
     allowHttp: config.PARTNER_COMMAND_ALLOW_HTTP,
     allowedCidrs: config.PARTNER_COMMAND_ALLOWED_CIDRS.split(',')
       .map((network) => network.trim())
@@ -70,7 +70,7 @@ export const commandAddress = (url: string): string => `${url.replace(/\/+$/, ''
 
 /** Commands the devices of partners by the command channel of the vendor's hub (section 18). Each server has a breaker of its own. */
 export class PartnerHubs {
-  readonly #guard: AddressGuard;
+  readonly #guard: SsrfGuard;
   readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubAnswer>>();
 
   constructor(config: HubSettings, guard = partnerGuard(config)) {

@@ -1,12 +1,12 @@
 import {
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
   Reply,
   type Route,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -56,14 +56,14 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     query: listPartnersQuery,
-    response: pageOf(partnerShown),
+    response: pageSchema(partnerShown),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listPartners(deps, getCaller(context), {
         sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
-      return pageEnvelope({ items: items.map(shownPartner), total }, paging);
+      return pageResponse({ items: items.map(shownPartner), total }, paging);
     },
   }),
   platformRoute({
@@ -75,8 +75,8 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     access: administration,
     isIdempotent: true,
     body: createPartnerBody,
-    response: oneOf(partnerWithToken),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the partner.' },
+    response: singleSchema(partnerWithToken),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the partner.' },
     errors: {
       401: unauthorized,
       409: 'The account has as many partners as it may have.',
@@ -98,7 +98,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     params: idParams,
-    response: oneOf(partnerShown),
+    response: singleSchema(partnerShown),
     handle: async ({ params, context }) => ({
       data: shownPartner(await readPartner(deps, getCaller(context), params.id)),
     }),
@@ -113,10 +113,10 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     access: administration,
     params: idParams,
     body: updatePartnerBody,
-    response: oneOf(partnerShown),
-    errors: { ...otherVersion, 401: unauthorized },
+    response: singleSchema(partnerShown),
+    errors: { ...versionMismatchErrors, 401: unauthorized },
     handle: async ({ params, body, context }) => ({
-      data: shownPartner(await updatePartner(deps, getCaller(context), params.id, body, expectedVersion(context))),
+      data: shownPartner(await updatePartner(deps, getCaller(context), params.id, body, parseIfMatch(context))),
     }),
   }),
   platformRoute({
@@ -127,10 +127,10 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     params: idParams,
-    response: oneOf(partnerShown),
-    errors: otherVersion,
+    response: singleSchema(partnerShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: shownPartner(await deletePartner(deps, getCaller(context), params.id, expectedVersion(context))),
+      data: shownPartner(await deletePartner(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
 ];

@@ -1,5 +1,5 @@
 import { type PartnerCommandLevel, partnerCommandLevels } from '@fleet/bus';
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordProperties } from '../../platform/schemas.ts';
@@ -73,7 +73,7 @@ export const updatePartnerBody = Type.Object({
 });
 export type UpdatePartnerBody = Static<typeof updatePartnerBody>;
 
-export const listPartnersQuery = Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name', 'created_at']) });
+export const listPartnersQuery = Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name', 'created_at']) });
 
 const shownFields = {
   ...recordProperties,

@@ -2,11 +2,11 @@ import {
   appendPartnerReport,
   type Bus,
   ensureStreams,
+  JetStreamPublisher,
   maxBatchBytes,
   type PartnerReport,
-  partitionOf,
-  StoredPublisher,
   TelemetryBatch,
+  telemetryPartition,
   telemetrySubject,
 } from '@fleet/bus';
 import { AppError, type Logger } from '@fleet/service-kit';
@@ -27,14 +27,14 @@ const largestReportBytes = 8 * 1024;
 export class PartnerTelemetry {
   readonly #bus: Bus;
   readonly #config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>;
-  readonly #publisher: StoredPublisher;
+  readonly #publisher: JetStreamPublisher;
   #streams: Promise<void> | undefined;
 
   constructor(bus: Bus, config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>, log: Logger) {
     this.#bus = bus;
     this.#config = config;
     const onRefused = (detail: string): void => log.warn({ detail }, "a partner's reports are not stored yet");
-    this.#publisher = new StoredPublisher(bus, { giveUpAfterMs, onRefused });
+    this.#publisher = new JetStreamPublisher(bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
   }
 
   /** Resolves once JetStream has all of the reports; 503 when it does not take them. */
@@ -43,7 +43,7 @@ export class PartnerTelemetry {
     const batches = new Map<number, TelemetryBatch>();
     const sent: Promise<void>[] = [];
     for (const { imei, receivedAtMs, report } of reports) {
-      const partition = partitionOf(imei, this.#config.TELEMETRY_PARTITIONS);
+      const partition = telemetryPartition(imei, this.#config.TELEMETRY_PARTITIONS);
       const batch = batches.get(partition) ?? new TelemetryBatch();
       batches.set(partition, batch);
       if (batch.size + largestReportBytes > maxBatchBytes) sent.push(this.#publish(partition, batch));

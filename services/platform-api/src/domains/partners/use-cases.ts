@@ -1,12 +1,12 @@
 import { defaultCommandLevel } from '@fleet/bus';
 import {
   AppError,
-  invalid,
-  isAddressAllowed,
-  isNetwork,
-  type PageItems,
-  type Paging,
-  type Sorting,
+  isCidr,
+  isIpAllowed,
+  type Page,
+  type Pagination,
+  type Sort,
+  validationError,
 } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -88,8 +88,9 @@ export async function updatePartner(
 const notFound = (id: number): AppError => new AppError('not_found', `There is no partner ${id}.`);
 
 function checkNetworks(networks: readonly string[]): void {
-  const wrong = networks.findIndex((network) => !isNetwork(network));
-  if (wrong >= 0) throw invalid([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
+  const wrong = networks.findIndex((network) => !isCidr(network));
+  if (wrong >= 0)
+    throw validationError([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
 }
 
 type Channel = Pick<Partner, 'commandUrl' | 'sealedCommandToken'>;
@@ -103,7 +104,7 @@ async function channelOf(
 ): Promise<Channel> {
   const url = wantedUrl === undefined ? (before.commandUrl ?? null) : wantedUrl;
   if (url === null) {
-    if (typeof token === 'string') throw invalid([{ path: '/command_token', message: 'needs command_url' }]);
+    if (typeof token === 'string') throw validationError([{ path: '/command_token', message: 'needs command_url' }]);
     return { commandUrl: null, sealedCommandToken: null };
   }
   if (url !== before.commandUrl) await checkAddress(deps, url);
@@ -114,16 +115,16 @@ async function channelOf(
 }
 
 async function checkAddress(deps: Pick<Deps, 'config'>, url: string): Promise<void> {
-  if (url.includes('?')) throw invalid([{ path: '/command_url', message: 'must not have a query' }]);
+  if (url.includes('?')) throw validationError([{ path: '/command_url', message: 'must not have a query' }]);
   const verdict = await partnerGuard(deps.config).check(commandAddress(url));
-  if (verdict.kind !== 'allowed') throw invalid([{ path: '/command_url', message: verdict.reason }]);
+  if (verdict.kind !== 'allowed') throw validationError([{ path: '/command_url', message: verdict.reason }]);
 }
 
 export const listPartners = (
   { records }: Parts,
   scope: Scope,
-  part: { readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Partner>> => partnersIn(records).list(scope, part);
+  part: { readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Partner>> => partnersIn(records).list(scope, part);
 
 /** Ends a partner's token; the partner as it was. */
 export async function deletePartner(
@@ -153,7 +154,7 @@ export async function partnerOfHash(
 ): Promise<Partner | null> {
   const partner = await findPartnerByToken(records, tokenSha256);
   if (partner === null || !(await isAccountActive(records, partner.accountId))) return null;
-  return address === undefined || isAddressAllowed(partner.ipAllowlist, address) ? partner : null;
+  return address === undefined || isIpAllowed(partner.ipAllowlist, address) ? partner : null;
 }
 
 /** Forgets which devices came in by partners for an account whose personal fields are removed. */

@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, findByIds, isDuplicateKey, tooLargeIn } from '@fleet/storage';
+import { type Collection, type Database, findByIds, findTooLargeIds, isDuplicateKey } from '@fleet/storage';
 import { writeThrottled } from '../../store/throttled-writes.ts';
 import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
 import { pack, unpack } from './packing.ts';
@@ -70,7 +70,7 @@ async function untilFits(
       await write();
       return refused;
     } catch (error) {
-      const tooLarge = tooLargeIn(error).flatMap((id) => [...buckets].filter(([each]) => each === id));
+      const tooLarge = findTooLargeIds(error).flatMap((id) => [...buckets].filter(([each]) => each === id));
       if (tooLarge.length === 0) throw error;
       for (const [id, bucket] of tooLarge) {
         buckets.delete(id);

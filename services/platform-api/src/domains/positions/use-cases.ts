@@ -1,4 +1,4 @@
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
@@ -152,8 +152,8 @@ const frameOf = ({ vehicle, access }: VisibleVehicle): HistoryFrame => ({
 function windowOf(query: { readonly from?: string; readonly to?: string }, nowMs: number): Window {
   const toMs = parseTimestamp(query.to, 'to')?.getTime() ?? nowMs;
   const fromMs = parseTimestamp(query.from, 'from')?.getTime() ?? toMs - dayMs;
-  if (fromMs > toMs) throw invalid([{ path: '/from', message: 'must not be after to' }]);
+  if (fromMs > toMs) throw validationError([{ path: '/from', message: 'must not be after to' }]);
   if (toMs - fromMs > maxDays * dayMs)
-    throw invalid([{ path: '/to', message: `must not be more than ${maxDays} days after from` }]);
+    throw validationError([{ path: '/to', message: `must not be more than ${maxDays} days after from` }]);
   return { fromMs, toMs };
 }

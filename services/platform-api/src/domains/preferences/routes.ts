@@ -1,4 +1,4 @@
-import { expectedVersion, oneOf, otherVersion } from '@fleet/service-kit';
+import { parseIfMatch, singleSchema, versionMismatchErrors } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -20,7 +20,7 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getUserPreferences',
     summary: "The caller's preferences",
     tags,
-    response: oneOf(preferencesShown),
+    response: singleSchema(preferencesShown),
     handle: async ({ context }) => shown(await readPreferences(deps, getCaller(context))),
   }),
   platformRoute({
@@ -31,14 +31,14 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'self' },
     body: preferencesBody,
-    response: oneOf(preferencesShown),
+    response: singleSchema(preferencesShown),
     errors: {
-      ...otherVersion,
+      ...versionMismatchErrors,
       404: 'There is no such group.',
       409: 'Others change the record all the time.',
     },
     handle: async ({ body, context }) =>
-      shown(await writePreferences(deps, getCaller(context), body, expectedVersion(context))),
+      shown(await writePreferences(deps, getCaller(context), body, parseIfMatch(context))),
   }),
   platformRoute({
     method: 'get',
@@ -47,7 +47,7 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'How the account sends messages, and how long it keeps data',
     tags,
     access: { permission: 'administration' },
-    response: oneOf(configShown),
+    response: singleSchema(configShown),
     handle: async ({ context }) => shown(await readConfig(deps, getCaller(context))),
   }),
   platformRoute({
@@ -58,9 +58,9 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'administration' },
     body: configBody,
-    response: oneOf(configShown),
-    errors: { ...otherVersion, 409: 'Others change the record all the time.' },
+    response: singleSchema(configShown),
+    errors: { ...versionMismatchErrors, 409: 'Others change the record all the time.' },
     handle: async ({ body, context }) =>
-      shown(await writeConfig(deps, getCaller(context), body, expectedVersion(context))),
+      shown(await writeConfig(deps, getCaller(context), body, parseIfMatch(context))),
   }),
 ];

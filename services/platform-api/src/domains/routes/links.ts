@@ -1,4 +1,4 @@
-import { type PageItems, type Paging } from '@fleet/service-kit';
+import { type Page, type Pagination } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { assertAllFound, toSorting } from '../../platform/fields.ts';
@@ -77,9 +77,9 @@ export async function listLinkedRoutes(
   caller: Caller,
   vehicleId: number,
   { sort }: LinkedRoutesQuery,
-  paging: Paging,
+  paging: Pagination,
   nowMs = Date.now(),
-): Promise<PageItems<RouteShown & { progress: ProgressShown }>> {
+): Promise<Page<RouteShown & { progress: ProgressShown }>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId);
   // Of a shared vehicle's routes the other account tells nothing.
   const { items, total } = await routesIn(deps.records).list(caller, {

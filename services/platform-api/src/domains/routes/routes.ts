@@ -1,12 +1,12 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
   Reply,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -47,10 +47,10 @@ const records = (deps: Deps): PlatformRoute[] => [
     summary: 'Routes of the account',
     tags,
     query: listRoutesQuery,
-    response: pageOf(routeShown),
+    response: pageSchema(routeShown),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listRoutes(deps, getCaller(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listRoutes(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -62,8 +62,8 @@ const records = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createRouteBody,
-    response: oneOf(routeShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the route.' },
+    response: singleSchema(routeShown),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the route.' },
     handle: async ({ body, context }) => {
       const route = await createRoute(deps, getCaller(context), body);
       return new Reply(201, { data: route }, { Location: `/api/routes/${route.id}` });
@@ -76,7 +76,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     summary: 'One route',
     tags,
     params: idParams,
-    response: oneOf(routeShown),
+    response: singleSchema(routeShown),
     handle: async ({ params, context }) => orNotFound(await readRoute(deps, getCaller(context), params.id), params.id),
   }),
   platformRoute({
@@ -88,10 +88,10 @@ const records = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateRouteBody,
-    response: oneOf(routeShown),
-    errors: otherVersion,
+    response: singleSchema(routeShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return orNotFound(await updateRoute(deps, getCaller(context), params.id, body, version), params.id);
     },
   }),
@@ -102,10 +102,10 @@ const records = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a route and its links to vehicles',
     tags,
     params: idParams,
-    response: oneOf(routeShown),
-    errors: otherVersion,
+    response: singleSchema(routeShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return orNotFound(await deleteRoute(deps, getCaller(context), params.id, version), params.id);
     },
   }),
@@ -120,10 +120,10 @@ const links = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     query: linkedRoutesQuery,
-    response: pageOf(linkedRouteShown),
+    response: pageSchema(linkedRouteShown),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listLinkedRoutes(deps, getCaller(context), params.vehicleId, query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listLinkedRoutes(deps, getCaller(context), params.vehicleId, query, paging), paging);
     },
   }),
   platformRoute({
@@ -135,7 +135,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     body: linkBody,
-    response: oneOf(linksShown),
+    response: singleSchema(linksShown),
     errors: { 404: notLinkable },
     handle: async ({ params, body, context }) => ({
       data: await linkRoutes(deps, getCaller(context), params.vehicleId, body.route_ids),
@@ -150,7 +150,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     body: linkBody,
-    response: oneOf(linksShown),
+    response: singleSchema(linksShown),
     errors: { 404: notLinkable },
     handle: async ({ params, body, context }) => ({
       data: await unlinkRoutes(deps, getCaller(context), params.vehicleId, body.route_ids),
@@ -169,8 +169,8 @@ const snap = (deps: Deps): PlatformRoute =>
     tags,
     access: { permission: 'read', scope: 'read' },
     bucket: 'geocode',
-    limitMs: snapLimitMs,
+    timeoutMs: snapLimitMs,
     body: snapBody,
-    response: oneOf(snapShown),
+    response: singleSchema(snapShown),
     handle: async ({ body, context }) => ({ data: await snapToRoad(deps, getCaller(context), body) }),
   });

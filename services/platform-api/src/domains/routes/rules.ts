@@ -1,4 +1,4 @@
-import { AppError, invalid } from '@fleet/service-kit';
+import { AppError, validationError } from '@fleet/service-kit';
 import { computeBounds } from '../../geometry/bounds.ts';
 import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
@@ -82,7 +82,9 @@ export function givenLine({ path, polyline }: RouteBody): Position[] | null {
   if (polyline === undefined || polyline === null) return null;
   const line = decodePolyline(polyline);
   if (line === null || line.length < 2)
-    throw invalid([{ path: '/polyline', message: 'must be a polyline of precision 5 with two points or more' }]);
+    throw validationError([
+      { path: '/polyline', message: 'must be a polyline of precision 5 with two points or more' },
+    ]);
   return line;
 }
 
@@ -100,13 +102,14 @@ export function isDrawnAgain(body: RouteBody, known: StoredRoute): boolean {
 
 /** A route leads from one waypoint to another, or has none. */
 export function checkWaypoints({ waypoints }: RouteBody): void {
-  if (waypoints?.length === 1) throw invalid([{ path: '/waypoints', message: 'must have no items, or at least 2' }]);
+  if (waypoints?.length === 1)
+    throw validationError([{ path: '/waypoints', message: 'must have no items, or at least 2' }]);
 }
 
 /** The waypoints to draw a path through; 400 when there are none. */
 export function drawnThrough(waypoints: readonly Waypoint[]): Position[] {
   if (waypoints.length < 2)
-    throw invalid([{ path: '/waypoints', message: 'is missing: a route has a path or waypoints' }]);
+    throw validationError([{ path: '/waypoints', message: 'is missing: a route has a path or waypoints' }]);
   return waypoints.map(({ lat, lng }) => [lat, lng]);
 }
 

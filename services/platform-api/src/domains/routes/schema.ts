@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { type Profile, profiles } from '../../maps/providers.ts';
@@ -102,11 +102,11 @@ export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
 /** Stored names of `sortable`, where they are other ones. */
 export const sortFields = { created_at: 'createdAt', updated_at: 'updatedAt' } as const;
 
-export const linkedRoutesQuery = Type.Object({ ...pagingQuery, sort: sortParameter(sortable) });
+export const linkedRoutesQuery = Type.Object({ ...paginationQuery, sort: sortParameter(sortable) });
 export type LinkedRoutesQuery = Static<typeof linkedRoutesQuery>;
 
 export const listRoutesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(sortable),
   query: searchText('name or description'),
   vehicle_id: Type.Optional(recordId),

@@ -1,4 +1,4 @@
-import type { PageItems, Paging } from '@fleet/service-kit';
+import type { Page, Pagination } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Profile } from '../../maps/providers.ts';
@@ -31,8 +31,8 @@ export async function listRoutes(
   deps: Parts,
   caller: Caller,
   query: ListRoutesQuery,
-  paging: Paging,
-): Promise<PageItems<RouteShown>> {
+  paging: Pagination,
+): Promise<Page<RouteShown>> {
   const { items, total } = await routesIn(deps.records).list(caller, {
     where: { $and: [await visiblePart(deps, caller), ...(await filtersOf(deps, caller, query))] },
     sorting: toSorting(query.sort, sortFields),

@@ -1,13 +1,13 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
-  readPaging,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { type Caller, getCaller } from '../../access/caller.ts';
@@ -51,13 +51,13 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     summary: "The caller's own open sessions",
     tags,
     access,
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'created_at', 'last_used_at']) }),
-    response: pageOf(sessionSchema),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'created_at', 'last_used_at']) }),
+    response: pageSchema(sessionSchema),
     handle: async ({ query, context }) => {
-      const [caller, paging] = [getCaller(context), readPaging(query)];
+      const [caller, paging] = [getCaller(context), parsePagination(query)];
       const sorting = toSorting(query.sort, { created_at: 'createdAt', last_used_at: 'lastUsedAt' });
       const { items, total } = await listSessions(records, caller, { sorting, paging });
-      return pageEnvelope({ items: items.map((session) => shown(session, caller)), total }, paging);
+      return pageResponse({ items: items.map((session) => shown(session, caller)), total }, paging);
     },
   }),
   platformRoute({
@@ -68,11 +68,11 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     tags,
     access,
     params: idParams,
-    response: oneOf(sessionSchema),
-    errors: otherVersion,
+    response: singleSchema(sessionSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
       const caller = getCaller(context);
-      const session = await revokeSession({ records, bus }, caller, params.id, new Date(), expectedVersion(context));
+      const session = await revokeSession({ records, bus }, caller, params.id, new Date(), parseIfMatch(context));
       if (session === null) throw new AppError('not_found', 'There is no such session.');
       await audit({ records, log }, caller, 'sessions.revoke', { type: 'sessions', id: session._id });
       return { data: shown(session, caller) };

@@ -1,5 +1,5 @@
-import { accessChanged, announce } from '@fleet/bus';
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import { accessChanged, publish } from '@fleet/bus';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
@@ -103,7 +103,7 @@ export async function revokeSession(
   const session = await sessionsIn(records).find(scope, id);
   if (session === null || session.userId !== scope.userId || !isOpen(session, now)) return null;
   await sessionsIn(records).update(scope, id, { revokedAt: now }, expectedVersion);
-  announce(bus, accessChanged, { sessionId: id });
+  publish(bus, accessChanged, { sessionId: id });
   return session;
 }
 
@@ -133,15 +133,15 @@ export async function revokeSessionsOfAccount(
 export const tellAccessChanged = (
   { bus }: Pick<Deps, 'bus'>,
   whose: { readonly userId: number } | { readonly accountId: number },
-): void => announce(bus, accessChanged, whose);
+): void => publish(bus, accessChanged, whose);
 
 /** The open sessions of a user. */
 export const listSessions = (
   records: RecordStore,
   scope: Scope & { readonly userId: number },
-  part: { readonly sorting: Sorting; readonly paging: Paging },
+  part: { readonly sorting: Sort; readonly paging: Pagination },
   now = new Date(),
-): Promise<PageItems<Session>> =>
+): Promise<Page<Session>> =>
   sessionsIn(records).list(scope, {
     where: { userId: scope.userId, revokedAt: null, expiresAt: { $gt: now } },
     ...part,

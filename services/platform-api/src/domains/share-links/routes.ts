@@ -1,4 +1,12 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -26,15 +34,15 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     summary: "The caller's share links: live ones, or with active=false those that have ended",
     tags,
     query: listQuery,
-    response: pageOf(linkShown),
+    response: pageSchema(linkShown),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const filter = { vehicleId: query.vehicle_id, active: query.active };
       const { items, total } = await listLinks(deps, getCaller(context), filter, {
         sorting: toSorting(query.sort, { created_at: 'createdAt', expires_at: 'expiresAt' }),
         paging,
       });
-      return pageEnvelope({ items: items.map((link) => shownLink(link, deps.config.PUBLIC_BASE_URL)), total }, paging);
+      return pageResponse({ items: items.map((link) => shownLink(link, deps.config.PUBLIC_BASE_URL)), total }, paging);
     },
   }),
   platformRoute({
@@ -46,8 +54,8 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: createBody,
-    response: oneOf(linkShown),
-    otherSuccesses: { 201: 'The link has been made.' },
+    response: singleSchema(linkShown),
+    extraSuccesses: { 201: 'The link has been made.' },
     errors: {
       402: noSubscription,
       404: 'There is no such vehicle, or it is not visible to the caller.',
@@ -67,10 +75,10 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: Type.Object({ slug: Type.Integer({ ...recordId, description: 'Id of the link.', examples: [7] }) }),
-    response: oneOf(linkShown),
-    errors: otherVersion,
+    response: singleSchema(linkShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const link = await revokeLink(deps, getCaller(context), params.slug, expectedVersion(context));
+      const link = await revokeLink(deps, getCaller(context), params.slug, parseIfMatch(context));
       return { data: shownLink(link, deps.config.PUBLIC_BASE_URL) };
     },
   }),
@@ -94,7 +102,7 @@ const openRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'self' },
     params,
-    response: oneOf(sharedViewShown),
+    response: singleSchema(sharedViewShown),
     errors,
     handle: async ({ params: { slug }, context }) => ({ data: await openLink(deps, slug, context) }),
   }),
@@ -108,7 +116,7 @@ const openRoutes = (deps: Deps): PlatformRoute[] => [
     access: { credentials: 'none' },
     bucket: 'shareLink',
     params,
-    response: oneOf(sharedViewShown),
+    response: singleSchema(sharedViewShown),
     errors: { ...errors, 401: 'The link has a password, and X-Share-Password is missing or another one.' },
     handle: async ({ params: { slug }, context }) => {
       // Also with errors: neither pages of search engines nor caches nor other sites learn the link.

@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
@@ -66,7 +66,7 @@ export const createBody = Type.Object({
 export type CreateBody = Static<typeof createBody>;
 
 export const listQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at', 'expires_at']),
   vehicle_id: Type.Optional(recordId),
   active: Type.Boolean({ default: true, description: 'false: those that have ended.' }),

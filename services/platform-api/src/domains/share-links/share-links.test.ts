@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
 import { appendPositions } from '../positions/store.ts';
@@ -337,7 +337,7 @@ describe('GET /api/public/share-links/:slug', () => {
   it('ends with its vehicle', async () => {
     const link = await makeLink();
     expect((await owner.delete(`/api/vehicles/${vehicleId}`)).status).toBe(200);
-    await until(async () => (await open(link['slug'])).status === 410);
+    await waitFor(async () => (await open(link['slug'])).status === 410);
   });
 
   it('is noted', async () => {

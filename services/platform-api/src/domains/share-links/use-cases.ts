@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging, requireVersion, type Sorting } from '@fleet/service-kit';
+import { AppError, assertVersion, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -68,9 +68,9 @@ export const listLinks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
   filter: { readonly vehicleId: number | undefined; readonly active: boolean },
-  part: { readonly sorting: Sorting; readonly paging: Paging },
+  part: { readonly sorting: Sort; readonly paging: Pagination },
   now = new Date(),
-): Promise<PageItems<ShareLink>> => {
+): Promise<Page<ShareLink>> => {
   const own = { userId: caller.userId, ...(filter.vehicleId === undefined ? {} : { vehicleId: filter.vehicleId }) };
   return linksIn(records).list(caller, { where: { ...own, ...(filter.active ? live(now) : ended(now)) }, ...part });
 };
@@ -89,7 +89,7 @@ export async function revokeLink(
   const own = isPermitted(caller.role, 'administration') ? {} : { userId: caller.userId };
   const link = await links.findOne(caller, { _id: id, ...own, revokedAt: null });
   // Nothing but its end changes a link.
-  if (link !== null) requireVersion(link, expectedVersion);
+  if (link !== null) assertVersion(link, expectedVersion);
   const revoked = link && (await links.updateMany(caller, { _id: id, revokedAt: null }, { $set: { revokedAt: now } }));
   if (link === null || revoked === 0) throw new AppError('not_found', 'There is no such share link.');
   await audit(deps, caller, 'share_links.revoke', { type: 'share_links', id }, { vehicle_id: link.vehicleId });

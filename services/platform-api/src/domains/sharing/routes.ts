@@ -1,4 +1,4 @@
-import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { pageResponse, pageSchema, parsePagination, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
@@ -34,7 +34,7 @@ const actions = (deps: Deps): PlatformRoute[] => [
     access,
     bucket: 'userSearch',
     body: searchUserBody,
-    response: oneOf(foundUser),
+    response: singleSchema(foundUser),
     errors: { 404: 'Nobody has this number.' },
     handle: async ({ body, context }) => ({ data: await searchUser(deps, getCaller(context), body.phone_number) }),
   }),
@@ -62,7 +62,7 @@ const actions = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     body: unshareBody,
-    response: oneOf(removedShares),
+    response: singleSchema(removedShares),
     handle: async ({ body, context }) => ({
       data: { removed: await unshareVehicles(deps, getCaller(context), body) },
     }),
@@ -77,10 +77,10 @@ const lists = (deps: Deps): PlatformRoute[] => [
     summary: "With whom the account's vehicles are shared",
     tags,
     query: sharedUsersQuery,
-    response: pageOf(sharedUser),
+    response: pageSchema(sharedUser),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listSharedUsers(deps, getCaller(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listSharedUsers(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -91,10 +91,10 @@ const lists = (deps: Deps): PlatformRoute[] => [
     tags,
     params: userIdParams,
     query: sharedVehiclesQuery,
-    response: pageOf(vehicleShown),
+    response: pageSchema(vehicleShown),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listSharedVehicles(deps, getCaller(context), params.userId, query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listSharedVehicles(deps, getCaller(context), params.userId, query, paging), paging);
     },
   }),
 ];

@@ -1,4 +1,4 @@
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import { type SharePermission, sharePermissions } from './schema.ts';
 
 /** What a share allows when nothing is said. */
@@ -13,7 +13,7 @@ export function readExpiry(text: string | null | undefined, now: Date): Date | n
   if (text === null || text === undefined) return null;
   const expiresAt = new Date(text);
   if (expiresAt > now) return expiresAt;
-  throw invalid([{ path: '/expires_at', message: 'must be in the future' }]);
+  throw validationError([{ path: '/expires_at', message: 'must be in the future' }]);
 }
 
 /** A name that its bearer's friends know: the first letter. */

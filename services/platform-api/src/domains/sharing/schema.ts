@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { nullableField, stringEnum } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
@@ -62,13 +62,13 @@ export const unshareBody = Type.Object({
 export type UnshareBody = Static<typeof unshareBody>;
 
 export const sharedUsersQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'name']),
   vehicle_id: Type.Optional(recordId),
 });
 export type SharedUsersQuery = Static<typeof sharedUsersQuery>;
 
-export const sharedVehiclesQuery = Type.Object({ ...pagingQuery, sort: sortParameter(sortable) });
+export const sharedVehiclesQuery = Type.Object({ ...paginationQuery, sort: sortParameter(sortable) });
 export type SharedVehiclesQuery = Static<typeof sharedVehiclesQuery>;
 
 export const userIdParams = Type.Object({ userId: recordId });

@@ -1,5 +1,5 @@
-import { accessChanged, announce } from '@fleet/bus';
-import { AppError, invalid, type PageItems, type Paging } from '@fleet/service-kit';
+import { accessChanged, publish } from '@fleet/bus';
+import { AppError, type Page, type Pagination, validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { sortItems, toSorting } from '../../platform/fields.ts';
@@ -30,9 +30,9 @@ type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis' | 'config'>;
 export async function searchUser({ records }: Pick<Deps, 'records'>, caller: Caller, phoneNumber: string) {
   const phone = normalizePhone(phoneNumber);
   if (phone === null)
-    throw invalid([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
+    throw validationError([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
   const user = await findByPhone(records, phone);
-  if (user?._id === caller.userId) throw invalid([{ path: '/phone_number', message: "is the caller's own" }]);
+  if (user?._id === caller.userId) throw validationError([{ path: '/phone_number', message: "is the caller's own" }]);
   if (user === null || user.disabled) throw userNotFound();
   return { id: user._id, name: maskedName(user.name), phone_number: maskedPhone(phone), avatar_url: null };
 }
@@ -46,7 +46,7 @@ export async function shareVehicles(
 ): Promise<ShareShown[]> {
   const { secondary_user: secondaryUserId } = body;
   if (secondaryUserId === caller.userId)
-    throw invalid([{ path: '/secondary_user', message: 'must not be the caller' }]);
+    throw validationError([{ path: '/secondary_user', message: 'must not be the caller' }]);
   const expiresAt = readExpiry(body.expires_at, now);
   const permissions = storedPermissions(body.permissions);
   const user = await findAnywhere(deps.records, secondaryUserId);
@@ -99,8 +99,8 @@ export async function listSharedUsers(
   deps: Parts,
   caller: Caller,
   { vehicle_id: vehicleId, sort }: SharedUsersQuery,
-  paging: Paging,
-): Promise<PageItems<SharedUser>> {
+  paging: Pagination,
+): Promise<Page<SharedUser>> {
   const shares = await findSharedBy(deps.records, caller, vehicleId === undefined ? {} : { vehicleId }, new Date());
   const vehicles = await ownOf(deps, caller, shares);
   const byUser = new Map<number, { readonly share: Share; readonly vehicle: Vehicle }[]>();
@@ -131,8 +131,8 @@ export async function listSharedVehicles(
   caller: Caller,
   userId: number,
   { sort }: SharedVehiclesQuery,
-  paging: Paging,
-): Promise<PageItems<VehicleShown>> {
+  paging: Pagination,
+): Promise<Page<VehicleShown>> {
   const isSelf = userId === caller.userId;
   const now = new Date();
   const shares = isSelf
@@ -208,7 +208,7 @@ async function noteChange(
   user: Pick<User, '_id' | 'accountId'>,
   detail: Record<string, unknown>,
 ): Promise<void> {
-  announce(deps.bus, accessChanged, { userId: user._id });
+  publish(deps.bus, accessChanged, { userId: user._id });
   await audit(deps, caller, action, { type: 'users', id: user._id }, detail);
 }
 

@@ -1,6 +1,6 @@
-import { accessChanged, listenFor } from '@fleet/bus';
+import { accessChanged, subscribe } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld, type Tenant, type TestUser } from '../../testing/platform-world.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { maskedName, maskedPhone, storedPermissions } from './rules.ts';
@@ -159,7 +159,7 @@ describe('sharing', () => {
     it('ends by itself', async () => {
       // Long enough for the request that makes it, on a busy machine.
       await share({ expires_at: new Date(Date.now() + 2_000).toISOString() });
-      await until(async () => (await asGuest?.get(`/api/vehicles/${first}`))?.status === 404);
+      await waitFor(async () => (await asGuest?.get(`/api/vehicles/${first}`))?.status === 404);
       expect((await owner?.get('/api/vehicle/get-shared-users'))?.items).toEqual([]);
     });
 
@@ -240,14 +240,14 @@ describe('sharing', () => {
     it('takes what was shared, and tells every replica', async () => {
       await share({ vehicles: [first, second] });
       const heard: unknown[] = [];
-      const listening = listenFor(
+      const listening = subscribe(
         world.bus,
         accessChanged,
         () => undefined,
         (change) => heard.push(change),
       );
       expect((await unshare({ vehicles: [first, 999_999_999] }))?.body).toEqual({ data: { removed: [first] } });
-      await until(() => Promise.resolve(heard.length > 0));
+      await waitFor(() => Promise.resolve(heard.length > 0));
       listening.stop();
       expect(heard).toContainEqual({ userId: guest.id });
       expect((await asGuest?.get(`/api/vehicles/${first}`))?.status).toBe(404);

@@ -1,4 +1,12 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -20,11 +28,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     query: listTicketsQuery,
-    response: pageOf(ticketShown),
+    response: pageSchema(ticketShown),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listTickets(deps, getCaller(context), query, paging);
-      return pageEnvelope({ items: items.map(shownTicket), total }, paging);
+      return pageResponse({ items: items.map(shownTicket), total }, paging);
     },
   }),
   platformRoute({
@@ -36,8 +44,8 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: createTicketBody,
-    response: oneOf(ticketShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the ticket.' },
+    response: singleSchema(ticketShown),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the ticket.' },
     errors: { 404: noVehicle },
     handle: async ({ body, context }) => {
       const ticket = shownTicket(await createTicket(deps, getCaller(context), body));
@@ -52,7 +60,7 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(ticketShown),
+    response: singleSchema(ticketShown),
     handle: async ({ params, context }) => ({
       data: shownTicket(await readTicket(deps, getCaller(context), params.id)),
     }),
@@ -66,10 +74,10 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     params: idParams,
     body: updateTicketBody,
-    response: oneOf(ticketShown),
-    errors: otherVersion,
+    response: singleSchema(ticketShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return { data: shownTicket(await updateTicket(deps, getCaller(context), params.id, body, version)) };
     },
   }),
@@ -81,10 +89,10 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(ticketShown),
-    errors: otherVersion,
+    response: singleSchema(ticketShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: shownTicket(await deleteTicket(deps, getCaller(context), params.id, expectedVersion(context))),
+      data: shownTicket(await deleteTicket(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
   platformRoute({
@@ -98,8 +106,8 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     isIdempotent: true,
     params: idParams,
     body: replyBody,
-    response: oneOf(ticketShown),
-    otherSuccesses: { 201: 'Added; `Location` is the path of the ticket, which has the replies.' },
+    response: singleSchema(ticketShown),
+    extraSuccesses: { 201: 'Added; `Location` is the path of the ticket, which has the replies.' },
     errors: { 409: 'The ticket is closed, or has as many replies as it may have.' },
     handle: async ({ params, body, context }) => {
       const ticket = shownTicket(await replyToTicket(deps, getCaller(context), params.id, body.message));

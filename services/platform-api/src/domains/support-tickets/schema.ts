@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { nullableField, searchText, stringEnum, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
@@ -42,7 +42,7 @@ export const updateTicketBody = Type.Object({
 export const replyBody = Type.Object({ message: fields.message });
 
 export const listTicketsQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at', 'updated_at']),
   query: searchText('subject or message'),
   status: Type.Optional(stringEnum(ticketStatuses)),

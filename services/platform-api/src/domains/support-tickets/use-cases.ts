@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
@@ -25,9 +25,9 @@ export function listTickets(
   { records }: Parts,
   caller: Caller,
   query: ListTicketsQuery,
-  paging: Paging,
-): Promise<PageItems<SupportTicket>> {
-  const { field, direction } = readSorting(query.sort);
+  paging: Pagination,
+): Promise<Page<SupportTicket>> {
+  const { field, direction } = parseSort(query.sort);
   const { status, priority, vehicle_id: vehicleId } = query;
   return ticketsIn(records).list(caller, {
     where: {

@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { bboxParameter } from '../../platform/coordinates.ts';
 import { searchText, text } from '../../platform/fields.ts';
@@ -38,7 +38,7 @@ export interface TollGate extends RecordFields, TollGateFields {
 }
 
 export const listTollGatesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'name', 'highway', 'city', 'state'], {
     default: null,
     otherwise: 'near a position the nearest first, on a route in driving order, else -id',

@@ -1,4 +1,4 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import type { Collection } from '@fleet/storage';
 import type { Bounds } from '../../geometry/bounds.ts';
 import { type Filter, toSortOrder } from '../../store/account-repository.ts';
@@ -14,8 +14,8 @@ const gatesIn = (records: RecordStore): Collection<TollGate> => records.collecti
 /** A page of gates. */
 export async function pageOfGates(
   records: RecordStore,
-  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<TollGate>> {
+  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<TollGate>> {
   // All ids are positive: without another condition the gates are counted from the keys of this index.
   const filter: object = { $and: [{ _id: { $gt: 0 } }, where] };
   const found = gatesIn(records).find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit);

@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { computeBounds } from '../../geometry/bounds.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
@@ -23,8 +23,8 @@ export async function listTollGates(
   deps: Parts,
   caller: Caller,
   query: ListTollGatesQuery,
-  paging: Paging,
-): Promise<PageItems<TollGateShown>> {
+  paging: Pagination,
+): Promise<Page<TollGateShown>> {
   checkWays(query);
   const filters = filtersOf(query);
   if (query.route_id !== undefined) return pageIn(await onRoute(deps, caller, query.route_id, filters), query, paging);
@@ -94,8 +94,8 @@ const positionOf = ({ latitude, longitude }: TollGate): Position => [latitude, l
 function pageIn(
   all: readonly TollGateShown[],
   { sort }: ListTollGatesQuery,
-  { offset, limit }: Paging,
-): PageItems<TollGateShown> {
+  { offset, limit }: Pagination,
+): Page<TollGateShown> {
   const sorted = sort === undefined ? all : sortItems(all, toSorting(sort), ({ id }) => id, sortValues);
   return { items: sorted.slice(offset, offset + limit), total: all.length };
 }

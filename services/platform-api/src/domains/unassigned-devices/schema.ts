@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { text } from '../../platform/fields.ts';
 import { nullable, recordId, time } from '../../platform/schemas.ts';
@@ -31,7 +31,7 @@ export const sortFields: Readonly<Record<string, string>> = {
 };
 
 export const listUnassignedQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(Object.keys(sortFields)),
 });
 

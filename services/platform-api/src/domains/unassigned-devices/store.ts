@@ -1,4 +1,4 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 import { toSortOrder } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
@@ -57,9 +57,9 @@ export const findUnassigned = (database: Database, imei: string): Promise<Unassi
 
 export async function listUnassigned(
   database: Database,
-  sorting: Sorting,
-  { offset, limit }: Paging,
-): Promise<PageItems<UnassignedDevice>> {
+  sorting: Sort,
+  { offset, limit }: Pagination,
+): Promise<Page<UnassignedDevice>> {
   const found = devices(database).find({}).sort(toSortOrder(sorting)).skip(offset).limit(limit);
   const [items, total] = await Promise.all([found.toArray(), devices(database).countDocuments(all)]);
   return { items, total };

@@ -1,6 +1,6 @@
-import { announce, sessionChanged } from '@fleet/bus';
+import { publish, sessionChanged } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { keepRegistrations } from '../../events/device-details.ts';
 import { Presence } from '../../events/presence.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
@@ -46,7 +46,7 @@ const claim = (client: Client, imei: string) => client.post('/api/vehicles', { v
 
 async function connects(imei: string): Promise<void> {
   await terminals.connect(imei);
-  announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+  publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
 }
 
 const registration = { provinceId: 44, cityId: 300, manufacturerId: 'MAKER', terminalModel: 'M1', plateColor: 1 };
@@ -62,7 +62,7 @@ describe('a terminal that belongs to no vehicle', () => {
   it('is listed with what it has sent once it connects and registers', async () => {
     const imei = newImei();
     await connects(imei);
-    await until(async () => (await stored(imei)) !== null);
+    await waitFor(async () => (await stored(imei)) !== null);
     await registers(imei, 'KA01AB1234');
     await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114.1));
     expect(await listed(imei)).toEqual({

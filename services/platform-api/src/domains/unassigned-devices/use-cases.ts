@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { AppError, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import { readDevices } from '@fleet/storage';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
@@ -44,9 +44,9 @@ export async function recordUnassigned(
 export async function listUnassignedDevices(
   deps: Store,
   caller: Caller,
-  sorting: Sorting,
-  paging: Paging,
-): Promise<PageItems<UnassignedDeviceResponse>> {
+  sorting: Sort,
+  paging: Pagination,
+): Promise<Page<UnassignedDeviceResponse>> {
   if (caller.role !== 'superadmin' && !(await isSingleAccount(deps.records)))
     throw new AppError('permission_denied', 'Only the operator sees the terminals that belong to nobody.');
   const { items, total } = await listUnassigned(deps.database, sorting, paging);

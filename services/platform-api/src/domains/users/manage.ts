@@ -1,4 +1,4 @@
-import { AppError, requireVersion } from '@fleet/service-kit';
+import { AppError, assertVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted, type Role } from '../../access/roles.ts';
 import { userDeletionHooks } from '../../assembly/user-deletion.ts';
@@ -173,7 +173,7 @@ async function changeKeepingAnOwner(
 ): Promise<User | null> {
   const isToGo = isActiveOwner(user) && !isActiveOwner({ ...user, ...change });
   if (isToGo) {
-    requireVersion(user, expectedVersion);
+    assertVersion(user, expectedVersion);
     if (!(await hasOtherOwner(deps.records, caller, user._id))) throw lastOwner();
   }
   const changed = await changeUser(deps.records, caller, user._id, change, expectedVersion);

@@ -1,15 +1,15 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  parseSort,
   Reply,
-  readPaging,
-  readSorting,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
@@ -76,15 +76,15 @@ const readRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'fleet' },
     query: Type.Object({
-      ...pagingQuery,
+      ...paginationQuery,
       sort: sortParameter(Object.keys(sortFields)),
       query: Type.Optional(Type.String({ maxLength: 100, description: 'Part of a name, e-mail or phone number.' })),
       role: Type.Optional(nameEnum(roles)),
     }),
-    response: pageOf(userSchema),
+    response: pageSchema(userSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { field, direction } = readSorting(query.sort);
+      const paging = parsePagination(query);
+      const { field, direction } = parseSort(query.sort);
       const { items, total } = await listUsers(deps, getCaller(context), {
         where: {
           ...substringFilter(query.query, ['name', 'email', 'phoneNumber']),
@@ -93,7 +93,7 @@ const readRoutes = (deps: Deps): PlatformRoute[] => [
         sorting: { field: sortFields[field] ?? 'id', direction },
         paging,
       });
-      return pageEnvelope({ items: items.map(shownUser), total }, paging);
+      return pageResponse({ items: items.map(shownUser), total }, paging);
     },
   }),
   platformRoute({
@@ -104,7 +104,7 @@ const readRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'fleet' },
     params: idParams,
-    response: oneOf(userSchema),
+    response: singleSchema(userSchema),
     handle: async ({ params, context }) => found(await findUser(deps.records, getCaller(context), params.id)),
   }),
 ];
@@ -120,8 +120,8 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: createBody,
-    response: oneOf(createdUserSchema),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the user.' },
+    response: singleSchema(createdUserSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the user.' },
     errors: { 409: 'The e-mail or phone number is taken.' },
     handle: async ({ body, context }) => created(deps, await makeUser(deps, getCaller(context), body)),
   }),
@@ -134,8 +134,8 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: Type.Object({ email, role: nameEnum(roles), name: Type.Optional(personName) }),
-    response: oneOf(createdUserSchema),
-    otherSuccesses: { 201: 'Created; `invitation` says whether the invitation was sent.' },
+    response: singleSchema(createdUserSchema),
+    extraSuccesses: { 201: 'Created; `invitation` says whether the invitation was sent.' },
     errors: { 409: 'The e-mail is taken.' },
     handle: async ({ body, context }) =>
       created(deps, await makeUser(deps, getCaller(context), { ...body, name: body.name ?? body.email })),
@@ -149,7 +149,7 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(createdUserSchema),
+    response: singleSchema(createdUserSchema),
     errors: { 409: 'The user has a password, has logged in, or is disabled.' },
     handle: async ({ params, context }) => {
       const { user, invitation } = await inviteAgain(deps, getCaller(context), params.id, context);
@@ -165,10 +165,10 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'self' },
     params: idParams,
     body: changeBody,
-    response: oneOf(userSchema),
-    errors: { 409: 'Taken, or the last owner of the account.', ...otherVersion },
+    response: singleSchema(userSchema),
+    errors: { 409: 'Taken, or the last owner of the account.', ...versionMismatchErrors },
     handle: async ({ params, body, context }) =>
-      found(await editUser(deps, getCaller(context), params.id, body, expectedVersion(context))),
+      found(await editUser(deps, getCaller(context), params.id, body, parseIfMatch(context))),
   }),
   platformRoute({
     method: 'delete',
@@ -178,10 +178,10 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(userSchema),
-    errors: { 409: 'The last owner of the account.', ...otherVersion },
+    response: singleSchema(userSchema),
+    errors: { 409: 'The last owner of the account.', ...versionMismatchErrors },
     handle: async ({ params, context }) =>
-      found(await removeUser(deps, getCaller(context), params.id, expectedVersion(context))),
+      found(await removeUser(deps, getCaller(context), params.id, parseIfMatch(context))),
   }),
 ];
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { isPermitted, type Permission, permissions, type Role, roles } from '../../access/roles.ts';
 import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
 
@@ -82,7 +82,7 @@ describe('POST /api/users', () => {
     const email = newEmail();
     const before = world.sent.length;
     await world.as(world.ours.owner).post('/api/users', { name: 'Cid', email, role: 'driver' });
-    await until(() => world.sent.slice(before).some(({ to }) => to === email));
+    await waitFor(() => world.sent.slice(before).some(({ to }) => to === email));
     const tokens = world.deps.database.collection<{ expiresAt: Date }>('reset_tokens');
     const [last] = await tokens.find().sort({ expiresAt: -1 }).limit(1).toArray();
     expect((last?.expiresAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(6.9 * 24 * 3_600_000);
@@ -170,9 +170,9 @@ describe('PUT /api/users/:id', () => {
     const user = await world.user('manager');
     expect((await world.as(user).get('/api/users')).status).toBe(200);
     await owner().put(`/api/users/${user.id}`, { role: 'viewer' });
-    await until(async () => (await world.as(user).get('/api/users')).status === 403);
+    await waitFor(async () => (await world.as(user).get('/api/users')).status === 403);
     await owner().put(`/api/users/${user.id}`, { disabled: true });
-    await until(async () => (await world.as(user).get('/api/users')).status === 401);
+    await waitFor(async () => (await world.as(user).get('/api/users')).status === 401);
   });
 
   it('everybody changes the own name, language, time zone and password, and no more', async () => {
@@ -187,7 +187,7 @@ describe('PUT /api/users/:id', () => {
     const other = await world.anonymous.post('/api/auth/login', { identifier: user.email, password: testPassword });
     expect((await own.put(path, { password, current_password: testPassword })).status).toBe(200);
     const otherSession = world.with({ authorization: `Bearer ${String(other.data['access_token'])}` });
-    await until(async () => (await otherSession.get('/api/auth/me')).status === 401);
+    await waitFor(async () => (await otherSession.get('/api/auth/me')).status === 401);
     expect((await own.put(path, { name: 'Still me' })).status).toBe(200);
   });
 
@@ -269,7 +269,7 @@ describe('DELETE /api/users/:id', () => {
     const path = `/api/users/${user.id}`;
     expect((await world.as(world.ours.owner).delete(path)).data).toMatchObject({ id: user.id, email: user.email });
     expect((await world.as(world.ours.owner).delete(path)).status).toBe(404);
-    await until(async () => (await world.as(user).get('/api/auth/me')).status === 401);
+    await waitFor(async () => (await world.as(user).get('/api/auth/me')).status === 401);
     const again = { name: 'Again', email: user.email, role: 'viewer' };
     expect((await world.as(world.ours.owner).post('/api/users', again)).status).toBe(201);
   });

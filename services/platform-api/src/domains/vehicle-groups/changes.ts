@@ -1,4 +1,4 @@
-import { requireVersion } from '@fleet/service-kit';
+import { assertVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
 import type { Change, Scope } from '../../store/account-repository.ts';
@@ -70,7 +70,7 @@ export async function updateGroup(
 ): Promise<GroupShown | null> {
   const known = await groupsIn(deps.records).find(caller, id);
   if (known === null) return null;
-  requireVersion(known, expectedVersion);
+  assertVersion(known, expectedVersion);
   const links = await checkedLinks(deps, caller, body, known);
   const { geofences, drivers } = links;
   const details = omitUndefined({ description: body.description, color: body.color, geofences, drivers });

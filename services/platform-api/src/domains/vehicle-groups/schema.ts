@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { color, nullableField, searchText, stringEnum, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
@@ -56,7 +56,7 @@ export const isOn = (value: '' | 'true' | 'false' | undefined): boolean => value
 
 export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
 
-const paged = { ...pagingQuery, sort: sortParameter(sortable) };
+const paged = { ...paginationQuery, sort: sortParameter(sortable) };
 
 export const listGroupsQuery = Type.Object({
   ...paged,

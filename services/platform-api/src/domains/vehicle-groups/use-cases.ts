@@ -1,4 +1,4 @@
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { type Filter, substringFilter } from '../../store/account-repository.ts';
@@ -68,8 +68,8 @@ export const listGroups = async (
   deps: Parts,
   caller: Caller,
   query: ListGroupsQuery,
-  paging: Paging,
-): Promise<PageItems<GroupShown>> => {
+  paging: Pagination,
+): Promise<Page<GroupShown>> => {
   const seen = await seenBy(deps, caller);
   return pageOfGroups(deps, caller, seen, { ...query, isPopulated: isOn(query.populateVehicles) }, paging);
 };
@@ -80,8 +80,8 @@ export async function listSubGroups(
   caller: Caller,
   id: number,
   query: SubGroupsQuery,
-  paging: Paging,
-): Promise<PageItems<GroupShown> | null> {
+  paging: Pagination,
+): Promise<Page<GroupShown> | null> {
   const seen = await seenBy(deps, caller);
   if ((await groupsIn(deps.records).findOne(caller, { $and: [{ _id: id }, seen.where] })) === null) return null;
   const tree = new GroupTree(await groupsIn(deps.records).project(caller, ['parentGroup']));
@@ -95,10 +95,10 @@ async function pageOfGroups(
   caller: Caller,
   seen: Seen,
   asked: { sort?: string | undefined; query?: string | undefined; isPopulated: boolean; where?: Filter },
-  paging: Paging,
-): Promise<PageItems<GroupShown>> {
+  paging: Pagination,
+): Promise<Page<GroupShown>> {
   const groups = groupsIn(deps.records);
-  const { field, direction } = readSorting(asked.sort);
+  const { field, direction } = parseSort(asked.sort);
   const [{ items, total }, nodes] = await Promise.all([
     groups.list(caller, {
       where: { $and: [seen.where, substringFilter(asked.query, ['name']), asked.where ?? {}] },

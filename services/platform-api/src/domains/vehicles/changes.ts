@@ -1,4 +1,4 @@
-import { AppError, requireVersion } from '@fleet/service-kit';
+import { AppError, assertVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { assertAllFound } from '../../platform/fields.ts';
@@ -87,7 +87,7 @@ export async function updateVehicle(
   expectedVersion: number | undefined,
 ): Promise<VehicleShown> {
   const known = await ownVehicle(deps, caller, id);
-  requireVersion(known, expectedVersion);
+  assertVersion(known, expectedVersion);
   const accountTimezone = body.timezone === null ? await timezoneOf(deps, caller) : known.timezone;
   const fields = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
   await checkLinks(deps, caller, fields, known);
@@ -129,7 +129,7 @@ export async function deleteVehicle(
   expectedVersion: number | undefined,
 ): Promise<VehicleShown> {
   const known = await ownVehicle(deps, caller, id);
-  requireVersion(known, expectedVersion);
+  assertVersion(known, expectedVersion);
   const shown = await shownOwn(deps, caller, known);
   const vehicle = await removeVehicle(deps, known, hooks, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { deviceCommandSubject } from '@fleet/bus';
 import { avAttributesResponse, encodeBody } from '@fleet/jt808';
-import { claimDevice, forgetGateway, keepGatewayAlive, releaseDevice } from '@fleet/storage';
+import { claimDevice, deregisterGateway, heartbeatGateway, releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 
@@ -54,7 +54,7 @@ async function withTerminal(
   const { redis } = world.deps;
   const podId = `pod-${imei}`;
   const state = { sessionId: podId, podId, phone: `0${imei}`, edition: '2013' as const, remoteAddress: '127.0.0.1:1' };
-  await keepGatewayAlive(redis, podId);
+  await heartbeatGateway(redis, podId);
   await claimDevice(redis, imei, { ...state, onlineSinceMs: Date.now(), lastSeenMs: Date.now() });
   const asked: string[] = [];
   const gateway = world.bus.nc.subscribe(deviceCommandSubject(imei), {
@@ -69,7 +69,7 @@ async function withTerminal(
   } finally {
     gateway.unsubscribe();
     await releaseDevice(redis, imei, podId);
-    await forgetGateway(redis, podId);
+    await deregisterGateway(redis, podId);
   }
 }
 const newImei = (): string => String(randomInt(10 ** 10, 10 ** 11 - 1));

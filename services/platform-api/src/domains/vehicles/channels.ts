@@ -1,4 +1,4 @@
-import type { DeviceAsker } from '@fleet/bus';
+import type { DeviceCommandClient } from '@fleet/bus';
 import { avAttributesResponse, tryDecodeBody } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice } from '@fleet/storage';
@@ -15,7 +15,7 @@ const answerLimitMs = 3_000;
 export interface ChannelParts {
   readonly records: RecordStore;
   readonly redis: Redis;
-  readonly asker: Pick<DeviceAsker, 'ask'>;
+  readonly asker: Pick<DeviceCommandClient, 'send'>;
   readonly log: Logger;
 }
 
@@ -44,7 +44,7 @@ async function stored({ records }: ChannelParts, asked: Vehicle, channels: reado
 
 async function askForChannels({ redis, asker }: ChannelParts, imei: string, requestId: string): Promise<Channel[]> {
   if ((await readDevice(redis, imei)) === null) return [];
-  const outcome = await asker.ask({
+  const outcome = await asker.send({
     imei,
     command: { kind: 'queryAvAttributes' },
     correlationId: requestId,

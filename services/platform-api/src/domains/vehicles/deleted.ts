@@ -1,5 +1,5 @@
-import { announce, fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject } from '@fleet/bus';
-import { dropStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
+import { fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject, publish } from '@fleet/bus';
+import { cancelStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { forgetOf } from '../../telemetry/states.ts';
 import { dueEndings, forgetEnding, noteEnding, runEach } from './endings.ts';
@@ -73,8 +73,8 @@ async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {
   await Promise.all(
     ids.map(async (id) => {
       const { claim, request } = await readStream(redis, id);
-      if (request !== null) await dropStreamRequest(redis, id);
-      if (claim !== null) announce(bus, mediaControl, { ...id, change: 'ended' }, mediaControlSubject(claim.podId));
+      if (request !== null) await cancelStreamRequest(redis, id);
+      if (claim !== null) publish(bus, mediaControl, { ...id, change: 'ended' }, mediaControlSubject(claim.podId));
     }),
   );
 }
@@ -83,5 +83,5 @@ async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {
 async function endSession({ redis, bus }: Parts, imei: string): Promise<void> {
   const session = await readDevice(redis, imei);
   if (session === null) return;
-  announce(bus, fenceSession, { imei, sessionId: session.sessionId }, gatewayFenceSubject(session.podId));
+  publish(bus, fenceSession, { imei, sessionId: session.sessionId }, gatewayFenceSubject(session.podId));
 }

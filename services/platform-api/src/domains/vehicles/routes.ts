@@ -1,4 +1,12 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -26,10 +34,10 @@ const collection = (deps: Deps): PlatformRoute[] => [
     summary: 'Vehicles of the account and vehicles shared with the caller',
     tags,
     query: listVehiclesQuery,
-    response: pageOf(vehicleShown),
+    response: pageSchema(vehicleShown),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listVehicles(deps, getCaller(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listVehicles(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -41,8 +49,8 @@ const collection = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createVehicleBody,
-    response: oneOf(vehicleShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the vehicle.' },
+    response: singleSchema(vehicleShown),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the vehicle.' },
     errors: { 404: missing, 409: duplicate },
     handle: async ({ body, context }) => {
       const vehicle = await createVehicle(deps, getCaller(context), body, context.requestId);
@@ -59,7 +67,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     summary: 'One vehicle',
     tags,
     params: vehicleIdParams,
-    response: oneOf(vehicleShown),
+    response: singleSchema(vehicleShown),
     handle: async ({ params, context }) => ({
       data: await readVehicle(deps, getCaller(context), params.vehicleId, context.requestId),
     }),
@@ -73,10 +81,10 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     tags,
     params: vehicleIdParams,
     body: updateVehicleBody,
-    response: oneOf(vehicleShown),
-    errors: { 404: missing, 409: duplicate, ...otherVersion },
+    response: singleSchema(vehicleShown),
+    errors: { 404: missing, 409: duplicate, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => ({
-      data: await updateVehicle(deps, getCaller(context), params.vehicleId, body, expectedVersion(context)),
+      data: await updateVehicle(deps, getCaller(context), params.vehicleId, body, parseIfMatch(context)),
     }),
   }),
   platformRoute({
@@ -86,10 +94,10 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     summary: 'Delete a vehicle: sessions, streams, shares and links end; history stays for its time',
     tags,
     params: vehicleIdParams,
-    response: oneOf(vehicleShown),
-    errors: otherVersion,
+    response: singleSchema(vehicleShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: await deleteVehicle(deps, getCaller(context), params.vehicleId, onDeleted, expectedVersion(context)),
+      data: await deleteVehicle(deps, getCaller(context), params.vehicleId, onDeleted, parseIfMatch(context)),
     }),
   }),
   platformRoute({
@@ -101,10 +109,10 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     access: { permission: 'administration' },
     params: vehicleIdParams,
     body: ownerBody,
-    response: oneOf(vehicleShown),
-    errors: { 404: 'There is no such vehicle, or no such user in the account.', ...otherVersion },
+    response: singleSchema(vehicleShown),
+    errors: { 404: 'There is no such vehicle, or no such user in the account.', ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
+      const version = parseIfMatch(context);
       return { data: await changeOwner(deps, getCaller(context), params.vehicleId, body.owner_user_id, version) };
     },
   }),

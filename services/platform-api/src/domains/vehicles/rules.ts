@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
 import type { Change } from '../../store/account-repository.ts';
 import type { Channel, Vehicle, VehicleBody } from './schema.ts';
@@ -74,19 +74,21 @@ export function vehicleChange(
 function checkedVehicleNo(text: string): string {
   const vehicleNo = normalVehicleNo(text);
   if (vehicleNo !== '' && vehicleNo.length <= maxVehicleNoLength) return vehicleNo;
-  throw invalid([{ path: '/vehicle_no', message: `must have 1 to ${maxVehicleNoLength} characters beside spaces` }]);
+  throw validationError([
+    { path: '/vehicle_no', message: `must have 1 to ${maxVehicleNoLength} characters beside spaces` },
+  ]);
 }
 
 function checkedImei(number: string | null): string | null {
   const key = number === null ? null : terminalKey(number);
-  if (key === null && number !== null) throw invalid([{ path: '/imei', message: 'must not be all zeros' }]);
+  if (key === null && number !== null) throw validationError([{ path: '/imei', message: 'must not be all zeros' }]);
   return key;
 }
 
 function checkedYear(year: number | null | undefined, now: Date): number | null | undefined {
   const latest = now.getUTCFullYear() + 1;
   if (year === null || year === undefined || year <= latest) return year;
-  throw invalid([{ path: '/year', message: `must be at most ${latest}` }]);
+  throw validationError([{ path: '/year', message: `must be at most ${latest}` }]);
 }
 
 /** True for IANA names alone: Intl takes offsets such as +05:30 too. */
@@ -102,13 +104,13 @@ export function isTimezone(name: string): boolean {
 
 function checkedTimezone(name: string | undefined): string | undefined {
   if (name === undefined || isTimezone(name)) return name;
-  throw invalid([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
+  throw validationError([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
 }
 
 function checkedChannels(channels: NonNullable<VehicleBody['channels']>): Channel[] {
   const seen = new Set<number>();
   return channels.map(({ channel_id: channelId, name, enabled = true, has_audio: hasAudio = false }, at) => {
-    if (seen.has(channelId)) throw invalid([{ path: `/channels/${at}/channel_id`, message: 'is there twice' }]);
+    if (seen.has(channelId)) throw validationError([{ path: `/channels/${at}/channel_id`, message: 'is there twice' }]);
     seen.add(channelId);
     return { channelId, name: name ?? channelName(channelId), enabled, hasAudio };
   });

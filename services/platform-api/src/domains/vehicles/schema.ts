@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { attributes, nullableField, searchText, stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
@@ -135,7 +135,7 @@ export const ownerBody = Type.Object({ owner_user_id: recordId });
 export const sortable = ['id', 'vehicle_no', 'name', 'created_at', 'updated_at'] as const;
 
 export const listVehiclesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(sortable),
   query: searchText('vehicle_no, name or imei'),
   state: Type.Optional(stringEnum(vehicleStateNames)),

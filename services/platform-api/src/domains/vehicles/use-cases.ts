@@ -1,5 +1,5 @@
 import { terminalKey } from '@fleet/jt808';
-import { AppError, type PageItems, type Paging, readSorting, type Sorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, parseSort, type Sort } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import { type Filter, type ReadScope, type Scope, substringFilter } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
@@ -30,10 +30,10 @@ export async function listVehicles(
   deps: Parts,
   caller: Viewer,
   query: ListVehiclesQuery,
-  paging: Paging,
-): Promise<PageItems<VehicleShown>> {
+  paging: Pagination,
+): Promise<Page<VehicleShown>> {
   const visible = await visibleTo(deps, caller);
-  const { field, direction } = readSorting(query.sort);
+  const { field, direction } = parseSort(query.sort);
   const where = { $and: await filtersOf(deps, caller, query) };
   const sorting = { field: sortFields[field] ?? field, direction };
   const { items, total } = await (query.state === undefined
@@ -109,8 +109,8 @@ async function pageInState(
   deps: Parts,
   scope: ReadScope,
   state: VehicleShown['state'],
-  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Vehicle>> {
+  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Vehicle>> {
   const vehicles = vehiclesIn(deps.records);
   const { direction } = sorting;
   const field = sorting.field === 'id' ? '_id' : (sorting.field as 'name');

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { call, findDevice } from '@fleet/bus';
-import { claimDevice, forgetGateway, keepGatewayAlive, releaseDevice } from '@fleet/storage';
+import { findDevice, request } from '@fleet/bus';
+import { claimDevice, deregisterGateway, heartbeatGateway, releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { visibleVehicle } from './visibility.ts';
 
@@ -147,7 +147,7 @@ describe('vehicles', () => {
 
   it('make their terminal known, as the number was written', async () => {
     const imei = newImei();
-    const find = () => call(world.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
+    const find = () => request(world.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
     expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
     const vehicle = await create({ imei, camera_utc_offset: '+05:30' });
     expect(vehicle['imei']).toBe(imei);
@@ -320,7 +320,7 @@ describe('vehicles', () => {
       remoteAddress: '127.0.0.1:1',
     };
     const { id } = await create({ imei: imei.padStart(20, '0') });
-    await keepGatewayAlive(redis, podId);
+    await heartbeatGateway(redis, podId);
     await claimDevice(redis, key, session);
     const fenced: string[] = [];
     const heard = world.bus.nc.subscribe(`gateway.${podId}.fence`, {
@@ -341,12 +341,12 @@ describe('vehicles', () => {
       });
       expect(idsIn((await owner.get('/api/vehicles?state=stopped')).items)).toEqual([id]);
       await owner.delete(`/api/vehicles/${id}`);
-      await until(() => fenced.length > 0);
+      await waitFor(() => fenced.length > 0);
       expect(fenced[0]).toContain(session.sessionId);
     } finally {
       heard.unsubscribe();
       await releaseDevice(redis, key, session.sessionId);
-      await forgetGateway(redis, podId);
+      await deregisterGateway(redis, podId);
     }
   });
 });

@@ -1,4 +1,4 @@
-import { call, tellOfWebhook } from '@fleet/bus';
+import { notifyWebhookOwner, request } from '@fleet/bus';
 import type { AttemptRecord } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../../../../libs/service-kit/src/testing/server-process.ts';
@@ -77,7 +77,7 @@ async function attempted(id: string, status: 'succeeded' | 'failed', more: Parti
   const claimed = await records.find(id);
   if (claimed === null) throw new Error('not there');
   const request = { headers: [{ name: 'X-Webhook-Secret', value: '****cret' }], body: '{"date":1}' };
-  await records.record(claimed, { status, attempt: { ...attempt, ...more }, request, nextAttemptAtMs: null });
+  await records.recordAttempt(claimed, { status, attempt: { ...attempt, ...more }, request, nextAttemptAtMs: null });
 }
 
 describe('deliveries', () => {
@@ -177,7 +177,7 @@ describe('deliveries', () => {
     await client.delete(at);
     expect(await records.find(waiting)).toMatchObject({ status: 'canceled', nextAttemptAtMs: null });
     expect(await records.find(done)).toMatchObject({ status: 'succeeded' });
-    const due = await records.due([], 1_000, Date.now() + 2_000_000);
+    const due = await records.findDue([], 1_000, Date.now() + 2_000_000);
     expect(due.filter((each) => each.webhookId === webhookId)).toEqual([]);
   });
 
@@ -264,7 +264,7 @@ describe('the owner of a webhook that fails', () => {
     const vehicle = await client.post('/api/vehicles', { vehicle_no: `H${webhookId}`, imei });
     const told = { webhookId, percent: 90 as const, reason: 'failing' as const, vehicleId: vehicle.data.id, ...notice };
     for (let i = 0; i < 2; i += 1)
-      expect(await call(world.bus, tellOfWebhook, told, { timeoutMs: 10_000 })).toEqual({ told: true });
+      expect(await request(world.bus, notifyWebhookOwner, told, { timeoutMs: 10_000 })).toEqual({ told: true });
     const found = await notificationsIn(world.records).all(user, { vehicleId: vehicle.data.id });
     expect(found).toMatchObject([{ type: 'webhook_disabled', timestamp: notice.atMs, vehicleId: vehicle.data.id }]);
     expect(JSON.parse(found[0]?.attributes ?? '')).toMatchObject({
@@ -290,9 +290,9 @@ describe('the owner of a webhook that fails', () => {
 
   it('is told by mail alone where the vehicle is gone, and nobody where the webhook is', async () => {
     const told = { webhookId, percent: 100 as const, reason: 'gone' as const, vehicleId: 999_999, ...notice };
-    expect(await call(world.bus, tellOfWebhook, told, { timeoutMs: 10_000 })).toEqual({ told: true });
+    expect(await request(world.bus, notifyWebhookOwner, told, { timeoutMs: 10_000 })).toEqual({ told: true });
     expect(world.sent.at(-1)).toMatchObject({ to: user.email, subject: 'A webhook was disabled' });
     const missing = { ...told, webhookId: 999_999 };
-    expect(await call(world.bus, tellOfWebhook, missing, { timeoutMs: 10_000 })).toEqual({ told: false });
+    expect(await request(world.bus, notifyWebhookOwner, missing, { timeoutMs: 10_000 })).toEqual({ told: false });
   });
 });

@@ -1,5 +1,5 @@
-import { BusError, type CallOptions, call, webhookRequests } from '@fleet/bus';
-import { AppError, type PageItems, type Paging, type RequestContext, readSorting } from '@fleet/service-kit';
+import { BusError, type RequestOptions, request, webhookRequests } from '@fleet/bus';
+import { AppError, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
 import {
   type AttemptRecord,
   currentHealth,
@@ -29,8 +29,8 @@ export async function listDeliveries(
   caller: Caller,
   id: number,
   query: ListDeliveriesQuery,
-  paging: Paging,
-): Promise<PageItems<DeliverySummary>> {
+  paging: Pagination,
+): Promise<Page<DeliverySummary>> {
   await getWebhook(deps, caller, id);
   const { status, type, imei, from, to } = query;
   if (type !== undefined) requireKnownFilter([type]);
@@ -41,7 +41,7 @@ export async function listDeliveries(
     fromMs: parseTimestamp(from, 'from')?.getTime(),
     toMs: parseTimestamp(to, 'to')?.getTime(),
   };
-  const { field, direction } = readSorting(query.sort);
+  const { field, direction } = parseSort(query.sort);
   const order = { field: field === 'created_at' ? ('createdAtMs' as const) : ('number' as const), direction };
   return webhookRecordsOf(deps).list(id, filter, { ...paging, order });
 }
@@ -70,7 +70,7 @@ export async function testWebhook(
   requireKnownType(notification_type, '/notification_type');
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const asked = { webhookId: id, notificationType: notification_type };
-  const { attempt } = await answered(call(deps.bus, webhookRequests.test, asked, optionsOf(context, testLimitMs)));
+  const { attempt } = await answered(request(deps.bus, webhookRequests.test, asked, optionsOf(context, testLimitMs)));
   if (attempt === null) throw new AppError('not_found', 'There is no such webhook.');
   await noted(deps, caller, 'webhooks.test', webhook);
   return attempt as AttemptRecord;
@@ -88,7 +88,7 @@ export async function retryDelivery(
   await getDelivery(deps, caller, id, deliveryId);
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
   const asked = { webhookId: id, deliveryId };
-  const { result } = await answered(call(deps.bus, webhookRequests.retry, asked, optionsOf(context, askLimitMs)));
+  const { result } = await answered(request(deps.bus, webhookRequests.retry, asked, optionsOf(context, askLimitMs)));
   if (result === 'unknown') throw noDelivery();
   if (result === 'running') throw new AppError('state_conflict', 'An attempt of this delivery is under way.');
   await noted(deps, caller, 'webhooks.retry', webhook);
@@ -104,7 +104,7 @@ export async function replayDeliveries(
   context: RequestContext,
 ): Promise<number> {
   const webhook = await getWebhook(deps, caller, id);
-  const health = currentHealth(webhook, await webhookRecordsOf(deps).health(id));
+  const health = currentHealth(webhook, await webhookRecordsOf(deps).findHealth(id));
   if (statusOf(webhook, health) === 'disabled')
     throw new AppError('state_conflict', 'The webhook is disabled: enable it first.');
   const asked = {
@@ -114,7 +114,7 @@ export async function replayDeliveries(
     statuses: [...new Set(statuses ?? replayedStatuses)],
   };
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
-  const { queued } = await answered(call(deps.bus, webhookRequests.replay, asked, optionsOf(context, askLimitMs)));
+  const { queued } = await answered(request(deps.bus, webhookRequests.replay, asked, optionsOf(context, askLimitMs)));
   await noted(deps, caller, 'webhooks.replay', webhook);
   return queued;
 }
@@ -139,7 +139,7 @@ async function answered<T>(asking: Promise<T>): Promise<T> {
   }
 }
 
-const optionsOf = ({ requestId }: RequestContext, timeoutMs: number): CallOptions => ({
+const optionsOf = ({ requestId }: RequestContext, timeoutMs: number): RequestOptions => ({
   timeoutMs,
   correlationId: requestId,
 });

@@ -1,4 +1,4 @@
-import { oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import { pageResponse, pageSchema, parsePagination, Reply, singleSchema } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -40,7 +40,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: testBody,
     bodyIsOptional: true,
-    response: oneOf(attemptShown),
+    response: singleSchema(attemptShown),
     handle: async ({ params, body, context }) => ({
       data: shownAttempt(await testWebhook(deps, getCaller(context), params.id, body, context)),
     }),
@@ -53,11 +53,11 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Deliveries of a webhook, kept for 30 days, the newest first',
     params: idParams,
     query: listDeliveriesQuery,
-    response: pageOf(deliveryShown),
+    response: pageSchema(deliveryShown),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listDeliveries(deps, getCaller(context), params.id, query, paging);
-      return pageEnvelope({ items: items.map(shownDelivery), total }, paging);
+      return pageResponse({ items: items.map(shownDelivery), total }, paging);
     },
   }),
   platformRoute({
@@ -67,7 +67,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getDelivery',
     summary: 'One delivery, with what was sent and all attempts',
     params: deliveryParams,
-    response: oneOf(deliveryDetails),
+    response: singleSchema(deliveryDetails),
     handle: async ({ params, context }) => ({
       data: shownDetails(await getDelivery(deps, getCaller(context), params.id, params.deliveryId)),
     }),
@@ -79,8 +79,8 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'retryDelivery',
     summary: 'Try a delivery again, now, with all attempts of a new one',
     params: deliveryParams,
-    response: oneOf(deliveryShown),
-    otherSuccesses: { 202: 'Queued.' },
+    response: singleSchema(deliveryShown),
+    extraSuccesses: { 202: 'Queued.' },
     errors: { 409: 'An attempt of this delivery is under way.' },
     handle: async ({ params, context }) => {
       const delivery = await retryDelivery(deps, getCaller(context), params.id, params.deliveryId, context);
@@ -95,8 +95,8 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Deliver what has failed or was skipped in a time, the oldest first, ten a second',
     params: idParams,
     body: replayBody,
-    response: oneOf(replayShown),
-    otherSuccesses: { 202: 'Queued: so many, 10,000 at most.' },
+    response: singleSchema(replayShown),
+    extraSuccesses: { 202: 'Queued: so many, 10,000 at most.' },
     errors: { 409: 'The webhook is disabled.' },
     handle: async ({ params, body, context }) => {
       const queued = await replayDeliveries(deps, getCaller(context), params.id, body, context);
@@ -110,7 +110,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getWebhookStats',
     summary: 'How the deliveries of the last 24 hours have gone',
     params: idParams,
-    response: oneOf(statsShown),
+    response: singleSchema(statsShown),
     handle: async ({ params, context }) => ({
       data: shownStats(await webhookStats(deps, getCaller(context), params.id)),
     }),

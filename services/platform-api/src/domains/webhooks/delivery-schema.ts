@@ -1,4 +1,4 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { attemptErrors, deliveryStatuses } from '@fleet/storage';
 import { type Static, Type } from 'typebox';
 import { stringEnum, text } from '../../platform/fields.ts';
@@ -10,7 +10,7 @@ const deliveryId = Type.String({ pattern: '^[0-9a-f]{24}$', examples: ['01234567
 export const deliveryParams = Type.Object({ id: recordId, deliveryId });
 
 export const listDeliveriesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at']),
   status: Type.Optional(stringEnum(deliveryStatuses)),
   type: Type.Optional(

@@ -1,4 +1,4 @@
-import type { tellOfWebhook } from '@fleet/bus';
+import type { notifyWebhookOwner } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Deps } from '../../platform/deps.ts';
 import { MessageRefusedError } from '../../providers/message-sender.ts';
@@ -14,7 +14,7 @@ export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'log
 };
 
 /** What is to be told. */
-export type Notice = Static<typeof tellOfWebhook.request>;
+export type Notice = Static<typeof notifyWebhookOwner.request>;
 
 /** Tells the owner of a webhook that it fails: a notification of the vehicle, and an e-mail. False where nobody can be told by mail: the owner is gone, has no address, or one that is refused. */
 export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {

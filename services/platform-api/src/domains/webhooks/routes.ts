@@ -1,13 +1,13 @@
 import {
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
   Reply,
-  readPaging,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { getCaller } from '../../access/caller.ts';
@@ -40,15 +40,15 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     path: base,
     operationId: 'listWebhooks',
     summary: "The caller's webhooks",
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name', 'created_at']) }),
-    response: pageOf(webhookShown),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name', 'created_at']) }),
+    response: pageSchema(webhookShown),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const { items, total } = await listWebhooks(deps, getCaller(context), {
         sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
-      return pageEnvelope({ items: await shownWebhooks(deps, items), total }, paging);
+      return pageResponse({ items: await shownWebhooks(deps, items), total }, paging);
     },
   }),
   platformRoute({
@@ -59,8 +59,8 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Have notifications sent to an address; the secret is shown this once',
     isIdempotent: true,
     body: createBody,
-    response: oneOf(webhookWithSecret),
-    otherSuccesses: { 201: 'The webhook has been made.' },
+    response: singleSchema(webhookWithSecret),
+    extraSuccesses: { 201: 'The webhook has been made.' },
     errors: {
       404: 'One of the vehicles does not exist, or is not visible to the caller.',
       409: 'The user has ten webhooks already.',
@@ -78,7 +78,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getWebhook',
     summary: 'One webhook',
     params: idParams,
-    response: oneOf(webhookShown),
+    response: singleSchema(webhookShown),
     handle: async ({ params, context }) => ({
       data: await shownWebhook(deps, await getWebhook(deps, getCaller(context), params.id)),
     }),
@@ -91,12 +91,12 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Change a webhook; enabled: true ends a disabling and its counters',
     params: idParams,
     body: updateBody,
-    response: oneOf(webhookShown),
-    errors: otherVersion,
+    response: singleSchema(webhookShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => ({
       data: await shownWebhook(
         deps,
-        await updateWebhook(deps, getCaller(context), params.id, body, expectedVersion(context)),
+        await updateWebhook(deps, getCaller(context), params.id, body, parseIfMatch(context)),
       ),
     }),
   }),
@@ -107,13 +107,10 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'deleteWebhook',
     summary: 'Remove a webhook; what it still waits for is canceled',
     params: idParams,
-    response: oneOf(webhookShown),
-    errors: otherVersion,
+    response: singleSchema(webhookShown),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: await shownWebhook(
-        deps,
-        await removeWebhook(deps, getCaller(context), params.id, expectedVersion(context)),
-      ),
+      data: await shownWebhook(deps, await removeWebhook(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
   platformRoute({
@@ -126,7 +123,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: regenerateBody,
     bodyIsOptional: true,
-    response: oneOf(webhookWithSecret),
+    response: singleSchema(webhookWithSecret),
     handle: async ({ params, body, context }) => {
       const { webhook, secret } = await regenerateSecret(deps, getCaller(context), params.id, body);
       return { data: { ...(await shownWebhook(deps, webhook)), secret } };

@@ -27,11 +27,11 @@ export async function shownWebhooks(
   deps: Pick<Deps, 'database'>,
   webhooks: readonly Webhook[],
 ): Promise<WebhookShown[]> {
-  const health = await webhookRecordsOf(deps).healthOf(webhooks.map(({ _id }) => _id));
+  const health = await webhookRecordsOf(deps).findHealthByIds(webhooks.map(({ _id }) => _id));
   return webhooks.map((webhook) => shown(webhook, currentHealth(webhook, health.get(webhook._id))));
 }
 
 /** A webhook with what deliveries have shown of it. */
 export async function shownWebhook({ database }: Pick<Deps, 'database'>, webhook: Webhook): Promise<WebhookShown> {
-  return shown(webhook, currentHealth(webhook, await webhookRecordsOf({ database }).health(webhook._id)));
+  return shown(webhook, currentHealth(webhook, await webhookRecordsOf({ database }).findHealth(webhook._id)));
 }

@@ -1,0 +1,160 @@
+import { createLogger } from '@fleet/service-kit';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { maxLagWithin } from '../../service-kit/src/testing/event-loop-lag.ts';
+import { ServerProcess, waitFor } from '../../service-kit/src/testing/server-process.ts';
+import { type Bus, openBus } from './connection.ts';
+import { DurableConsumer, type DurableConsumerOptions, type JetStreamMessage, RetryLater } from './durable-consumer.ts';
+import { ensureStreams } from './streams.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const log = createLogger('stored-consumer-test', 'silent');
+const textOf = (message: JetStreamMessage): string => Buffer.from(message.data).toString();
+
+describe('reading what is stored', () => {
+  let nats: ServerProcess;
+  let bus: Bus;
+  const running: DurableConsumer[] = [];
+
+  beforeEach(async () => {
+    nats = await (await ServerProcess.nats()).start();
+    bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'stored-consumer-test', log });
+    await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((consumer) => consumer.stop()));
+    await bus.close();
+    await nats.remove();
+  });
+
+  const publish = (text: string, subject = 'event.1.1206') => bus.js.publish(subject, Buffer.from(text));
+  function consume(handler: DurableConsumerOptions['handler'], more: Partial<DurableConsumerOptions> = {}) {
+    const consumer = new DurableConsumer(bus, {
+      stream: 'EVENTS',
+      durable: 'test',
+      subject: 'event.*.1206',
+      handler,
+      onError: () => undefined,
+      retryDelayMs: 20,
+      ...more,
+    });
+    running.push(consumer);
+    return consumer;
+  }
+  const unacknowledged = async (): Promise<number> => {
+    const info = await (await bus.jetstreamManager()).consumers.info('EVENTS', 'test');
+    return info.num_ack_pending + info.num_pending;
+  };
+
+  it('gives what was stored before it began and what comes later, of its subject alone, once', async () => {
+    const seen: string[] = [];
+    await publish('before');
+    await publish('another', 'event.1.0704');
+    consume(async (message) => {
+      seen.push(`${textOf(message)} ${message.subject} ${message.header('X')} ${message.deliveryCount}`);
+    });
+    await waitFor(() => seen.length === 1);
+    await publish('later', 'event.2.1206');
+    await waitFor(async () => seen.length === 2 && (await unacknowledged()) === 0);
+    expect(seen).toEqual(['before event.1.1206  1', 'later event.2.1206  1']);
+  });
+
+  it('gives a message again until its handler succeeds, and says which time it is', async () => {
+    const counts: number[] = [];
+    const errors: unknown[] = [];
+    consume(
+      async ({ deliveryCount }) => {
+        counts.push(deliveryCount);
+        if (deliveryCount === 1) throw new RetryLater(50);
+        if (deliveryCount < 4) throw new Error('not yet');
+      },
+      { onError: (error) => errors.push(error) },
+    );
+    await publish('x');
+    await waitFor(async () => counts.length === 4 && (await unacknowledged()) === 0);
+    expect(counts).toEqual([1, 2, 3, 4]);
+    expect(errors).toHaveLength(2);
+  });
+
+  it('lets a handler take longer than the wait for an acknowledgement', async () => {
+    let counts: number[] = [];
+    let release: () => void = () => undefined;
+    let released: Promise<void> | undefined;
+    consume(
+      async ({ deliveryCount }) => {
+        counts.push(deliveryCount);
+        await released;
+      },
+      { ackWaitMs: 2_500 },
+    );
+    for (let pauseMs = Number.POSITIVE_INFINITY; pauseMs > 1_500; ) {
+      counts = [];
+      released = new Promise((resolve) => (release = resolve));
+      await publish('slow');
+      await waitFor(() => counts.length > 0);
+      // A process that stands still itself can not say that it is at work: that says nothing, and is tried again.
+      pauseMs = await maxLagWithin(6_000);
+      release();
+      await waitFor(async () => (await unacknowledged()) === 0);
+    }
+    expect(counts).toEqual([1]);
+  });
+
+  it('waits for the handlers at work when it stops, takes nothing more, and another goes on', async () => {
+    const seen: string[] = [];
+    let release: (() => void) | undefined;
+    const first = consume(async (message) => {
+      await new Promise<void>((resolve) => (release = resolve));
+      seen.push(`first ${textOf(message)}`);
+    });
+    await publish('a');
+    await waitFor(() => release !== undefined);
+    const stopping = first.stop();
+    await publish('b');
+    release?.();
+    await stopping;
+    expect([seen, first.inFlight]).toEqual([['first a'], 0]);
+    consume(async (message) => void seen.push(`second ${textOf(message)}`));
+    await waitFor(() => seen.length === 2);
+    expect(seen).toEqual(['first a', 'second b']);
+  });
+
+  it('goes on after the broker was killed, with what was stored and not acknowledged', async () => {
+    const seen = new Set<string>();
+    let isFailing = true;
+    consume(
+      async (message) => {
+        if (isFailing) throw new Error('the database is away');
+        seen.add(textOf(message));
+      },
+      { ackWaitMs: 2_000 },
+    );
+    for (let i = 0; i < 20; i += 1) await publish(`before ${i}`);
+    await nats.kill();
+    await waitFor(() => !bus.isUp());
+    isFailing = false;
+    await nats.start();
+    await waitFor(() => bus.isUp());
+    await waitFor(async () => (await publish('after').catch(() => undefined)) !== undefined);
+    await waitFor(() => seen.size === 21);
+    expect(seen).toContain('after');
+  });
+
+  it('makes its consumer again when it was removed, and begins once its stream is there', async () => {
+    const manager = await bus.jetstreamManager();
+    await manager.streams.delete('EVENTS');
+    const seen: string[] = [];
+    const errors: unknown[] = [];
+    consume(async (message) => void seen.push(textOf(message)), { onError: (error) => errors.push(error) });
+    await waitFor(() => errors.length > 0);
+    await ensureStreams(manager, { replicas: 1 });
+    await publish('first');
+    await waitFor(() => seen.includes('first'));
+    await manager.consumers.delete('EVENTS', 'test');
+    await publish('second');
+    await waitFor(() => seen.includes('second'));
+    // What had been read is not known to a new consumer: it may come once more, and nothing is left out.
+    expect(seen.join()).toMatch(/^first,(first,)?second$/);
+  });
+});

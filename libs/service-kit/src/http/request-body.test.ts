@@ -1,0 +1,115 @@
+import { describe, expect, it } from '@jest/globals';
+import { Type } from 'typebox';
+import type { AppError } from './errors.ts';
+import { compileBodyParser, getIgnoredFields } from './request-body.ts';
+import type { RequestContext } from './route.ts';
+
+const contextWith = (headers: Record<string, string> = {}): RequestContext =>
+  ({ request: { get: (name: string) => headers[name.toLowerCase()] } }) as unknown as RequestContext;
+
+const body = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  phoneNumber: Type.Optional(Type.String({ alias: 'phone_number' })),
+  note: Type.Optional(Type.String({ minLength: 1, maxLength: 20, trim: true })),
+  contact: Type.Optional(Type.Union([Type.Object({ name: Type.String() }), Type.Null()])),
+  points: Type.Optional(Type.Array(Type.Object({ lat: Type.Number() }))),
+  attributes: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  created_at: Type.Optional(Type.String({ readOnly: true })),
+});
+const parse = compileBodyParser(body);
+
+function refusalOf(raw: unknown, headers: Record<string, string> = {}): AppError {
+  try {
+    parse(raw, contextWith(headers));
+  } catch (error) {
+    return error as AppError;
+  }
+  throw new Error('the body was taken');
+}
+
+describe('bodies of the Platform API (platform-contract.md, section 1.1)', () => {
+  it('unwraps data where it is the only key', () => {
+    expect(parse({ data: { name: 'a' } }, contextWith())).toEqual({ name: 'a' });
+    expect(refusalOf({ data: { name: 'a' }, name: '' }).code).toBe('validation_failed');
+  });
+
+  it('takes both spellings of a name; both with different values are 400', () => {
+    expect(parse({ name: 'a', phone_number: '1' }, contextWith())).toEqual({ name: 'a', phoneNumber: '1' });
+    expect(parse({ name: 'a', phoneNumber: '1', phone_number: '1' }, contextWith())).toEqual({
+      name: 'a',
+      phoneNumber: '1',
+    });
+    expect(refusalOf({ name: 'a', phoneNumber: '1', phone_number: '2' })).toMatchObject({
+      code: 'conflicting_parameters',
+      details: [{ path: '/phoneNumber', message: 'differs from phone_number' }],
+    });
+  });
+
+  it('leaves unknown and read-only fields out and names them by their pointers', () => {
+    const context = contextWith();
+    const given = {
+      name: 'a',
+      colour: 1,
+      created_at: 'x',
+      contact: { name: 'b', 'a/b~c': 1 },
+      points: [{ lat: 1, alt: 2 }],
+      attributes: { free: { deep: true } },
+    };
+    expect(parse(given, context)).toEqual({
+      name: 'a',
+      contact: { name: 'b' },
+      points: [{ lat: 1 }],
+      attributes: { free: { deep: true } },
+    });
+    expect(getIgnoredFields(context)).toEqual(['/contact/a~1b~0c', '/points/0/alt', '/colour', '/created_at']);
+    expect(parse({ name: 'a', contact: null }, contextWith())).toEqual({ name: 'a', contact: null });
+  });
+
+  it('refuses unknown fields where the caller is strict', () => {
+    expect(refusalOf({ name: 'a', colour: 1 }, { 'x-strict-body': 'true' })).toMatchObject({
+      status: 400,
+      code: 'unknown_field',
+      details: [{ path: '/colour', message: 'is not known' }],
+    });
+  });
+
+  it('names a field as it was sent', () => {
+    expect(refusalOf({ name: 'a', phone_number: 7 })).toMatchObject({
+      message: 'The field phone_number must be a string.',
+      details: [{ path: '/phone_number', message: 'must be a string' }],
+    });
+    expect(refusalOf({ name: 'a', phoneNumber: 7 })).toMatchObject({
+      message: 'The field phoneNumber must be a string.',
+      details: [{ path: '/phoneNumber', message: 'must be a string' }],
+    });
+  });
+
+  it('counts the outer blanks of a text for its greatest length', () => {
+    const parse = compileBodyParser(body);
+    expect(parse({ name: 'a', note: ` ${'x'.repeat(18)} ` }, contextWith())).toMatchObject({ note: 'x'.repeat(18) });
+    expect(() => parse({ name: 'a', note: ` ${'x'.repeat(20)}` }, contextWith())).toThrow('at most 20 characters');
+  });
+
+  it('trims text whose schema says so, before the check', () => {
+    expect(parse({ name: 'a', note: ' \u00a0b c\n', contact: { name: ' d ' } }, contextWith())).toEqual({
+      name: 'a',
+      note: 'b c',
+      contact: { name: ' d ' },
+    });
+    expect(refusalOf({ name: 'a', note: ' \t' })).toMatchObject({ message: 'The field note must not be empty.' });
+  });
+
+  it('names every fault, twenty at most', () => {
+    expect(refusalOf({ phoneNumber: 7, points: [{ lat: 'x' }] })).toMatchObject({
+      code: 'validation_failed',
+      message: 'The field name is missing.',
+      details: [
+        { path: '/name', message: 'is missing' },
+        { path: '/phoneNumber', message: 'must be a string' },
+        { path: '/points/0/lat', message: 'must be a number' },
+      ],
+    });
+    expect(refusalOf({ name: 'a', points: Array.from({ length: 30 }, () => ({})) }).details).toHaveLength(20);
+    expect(refusalOf([]).message).toBe('The body must be an object.');
+  });
+});

@@ -1,0 +1,35 @@
+import etag from 'etag';
+import type { Response } from 'express';
+import fresh from 'fresh';
+
+/**
+ * Sends content that changes with a deployment alone, with an ETag of its bytes, or 304 where `If-None-Match` has the same. The tag is weak, as one content is
+ * sent in several encodings. The content type is set already.
+ */
+export function sendWithEtag(response: Response, content: string | Buffer, etagValue = computeEtag(content)): void {
+  response.set('ETag', etagValue).vary('Accept-Encoding');
+  // Express would send it again to a client that adds `Cache-Control: no-cache`, as `fetch` does: that is meant for caches.
+  const isNotModified = fresh({ 'if-none-match': response.req.get('if-none-match') }, { etag: etagValue });
+  if (isNotModified) response.status(304).removeHeader('Content-Type');
+  response.send(isNotModified ? '' : content);
+}
+
+const computeEtag = (content: string | Buffer): string => etag(content, { weak: true });
+
+/** Returns a sender of content that is built and tagged once, at its first request. */
+export function createContentSender(build: () => string | Buffer): (response: Response) => void {
+  let cached: { readonly content: string | Buffer; readonly tag: string } | undefined;
+  return (response) => {
+    if (cached === undefined) {
+      const content = build();
+      cached = { content, tag: computeEtag(content) };
+    }
+    sendWithEtag(response, cached.content, cached.tag);
+  };
+}
+
+/** Returns a sender of a JSON document that changes with a deployment alone. Clients store it, and ask for changes before each use. */
+export function createDocumentSender(build: () => unknown): (response: Response) => void {
+  const send = createContentSender(() => JSON.stringify(build()));
+  return (response) => send(response.type('json').set('Cache-Control', 'no-cache'));
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { TtlCache } from './ttl-cache.ts';
+
+describe('ShortCache', () => {
+  it('asks once for all who ask at the same time, and again when the time is over or the answer forgotten', async () => {
+    jest.useFakeTimers();
+    try {
+      const cache = new TtlCache<number>({ keepMs: 1_000 });
+      let asked = 0;
+      const ask = async () => (asked += 1);
+      expect(await Promise.all([cache.get('a', ask), cache.get('a', ask)])).toEqual([1, 1]);
+      expect(await cache.get('b', ask)).toBe(2);
+      jest.advanceTimersByTime(999);
+      expect(await cache.get('a', ask)).toBe(1);
+      jest.advanceTimersByTime(2);
+      expect(await cache.get('a', ask)).toBe(3);
+      cache.delete('a');
+      expect(await cache.get('a', ask)).toBe(4);
+      cache.clear();
+      expect(await cache.get('b', ask)).toBe(5);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('does not remember failures', async () => {
+    const cache = new TtlCache<number>({ keepMs: 1_000 });
+    await expect(cache.get('a', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    expect(await cache.get('a', async () => 1)).toBe(1);
+  });
+
+  it('lets the oldest go when it is full', async () => {
+    const cache = new TtlCache<string>({ keepMs: 1_000, maxEntries: 2 });
+    for (const key of ['a', 'b', 'c']) await cache.get(key, async () => 'first');
+    expect(await cache.get('a', async () => 'second')).toBe('second');
+    expect(await cache.get('c', async () => 'second')).toBe('first');
+  });
+});

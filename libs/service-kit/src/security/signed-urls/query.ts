@@ -1,0 +1,28 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** How a signed path was judged. */
+export type SignatureVerdict = 'valid' | 'missing' | 'expired' | 'invalid';
+
+const computeSignature = (secret: string, text: string, expires: string): Buffer =>
+  createHmac('sha256', secret).update(`${text}/${expires}`).digest();
+
+/** The query that opens what `text` names for `lifetimeMs` from now; kinds of things differ in the first word of their text. */
+export function signQuery(secret: string, text: string, lifetimeMs: number): { expires: string; signature: string } {
+  const expires = String(Math.ceil((Date.now() + lifetimeMs) / 1000));
+  return { expires, signature: computeSignature(secret, text, expires).toString('hex') };
+}
+
+/** Judges `expires` (Unix seconds) and `signature` (hex), in constant time for every signature of the right length. */
+export function verifyQuery(
+  secret: string,
+  text: string,
+  query: { readonly expires?: unknown; readonly signature?: unknown },
+  nowMs: number,
+): SignatureVerdict {
+  const { expires, signature } = query;
+  if (expires === undefined || signature === undefined) return 'missing';
+  if (typeof expires !== 'string' || !/^\d{1,12}$/.test(expires)) return 'invalid';
+  if (typeof signature !== 'string' || !/^[0-9a-f]{64}$/i.test(signature)) return 'invalid';
+  if (!timingSafeEqual(computeSignature(secret, text, expires), Buffer.from(signature, 'hex'))) return 'invalid';
+  return Number(expires) * 1000 > nowMs ? 'valid' : 'expired';
+}

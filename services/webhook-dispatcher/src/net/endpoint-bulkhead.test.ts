@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { EndpointBulkhead, EndpointBulkheads } from './endpoint-bulkhead.ts';
+
+const breakerOpenMs = 30_000;
+let lane: EndpointBulkhead;
+beforeEach(() => {
+  jest.useFakeTimers();
+  lane = new EndpointBulkhead(1, { concurrency: 20, breakerOpenMs, trust: undefined, onFree: () => undefined });
+});
+afterEach(() => {
+  lane.close();
+  jest.useRealTimers();
+});
+
+const isOpen = (): boolean => lane.blockedUntilMs !== null;
+
+/** Makes attempts one after another: `x` is one that fails, `.` one that does not. */
+async function attempt(outcomes: string): Promise<void> {
+  for (const outcome of outcomes) expect(await lane.execute(async () => outcome === '.')).toBe(true);
+}
+
+/** Begins attempts at the same time; the answer ends the oldest of them. */
+function begin(count: number): (isSuccess: boolean) => Promise<void> {
+  const underWay = Array.from({ length: count }, () => {
+    let end: (isSuccess: boolean) => void = () => undefined;
+    const answer = new Promise<boolean>((resolve) => {
+      end = resolve;
+    });
+    return { end, fired: lane.execute(() => answer) };
+  });
+  return async (isSuccess) => {
+    const oldest = underWay.shift();
+    oldest?.end(isSuccess);
+    await oldest?.fired;
+  };
+}
+
+describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => {
+  it('opens at ten failures in a row, however many successes came before', async () => {
+    await attempt('....................');
+    await attempt('xxxxxxxxx');
+    expect(isOpen()).toBe(false);
+    await attempt('x');
+    expect(isOpen()).toBe(true);
+  });
+
+  it.each(['xxxx.xx..x', '..x.xxxxxx', 'xxxxxxx...', 'x.xx.xxx.x'])(
+    'opens where 7 of 10 have failed, in whatever order: %s',
+    async (outcomes) => {
+      await attempt(outcomes.slice(0, -1));
+      expect(isOpen()).toBe(false);
+      await attempt(outcomes.slice(-1));
+      expect(isOpen()).toBe(true);
+    },
+  );
+
+  it('stays closed at 60 %, for as long as that goes on', async () => {
+    for (let minute = 0; minute < 20; minute += 1) {
+      await attempt('xx.x.xx.x.');
+      expect(isOpen()).toBe(false);
+      jest.advanceTimersByTime(60_000);
+    }
+  });
+
+  it('judges by the attempts that have ended: those under way say nothing', async () => {
+    const endNext = begin(20);
+    for (const outcome of 'xxxx.xxxx') await endNext(outcome === '.');
+    expect(isOpen()).toBe(false);
+    await endNext(false);
+    expect(isOpen()).toBe(true);
+    // Whatever the others do.
+    for (let left = 10; left > 0; left -= 1) await endNext(true);
+    expect(isOpen()).toBe(true);
+  });
+
+  it('forgets what is older than five minutes', async () => {
+    await attempt('xxx.xxx');
+    jest.advanceTimersByTime(300_000);
+    await attempt('xx.');
+    expect(isOpen()).toBe(false);
+    await attempt('xxxxxxx');
+    expect(isOpen()).toBe(true);
+  });
+
+  it('remembers what is younger', async () => {
+    await attempt('xxx.xxx');
+    jest.advanceTimersByTime(280_000);
+    await attempt('xx.');
+    expect(isOpen()).toBe(true);
+  });
+
+  it('lets one attempt through after 30 seconds, and begins anew where that is a success', async () => {
+    await attempt('xxx.xxx.x.');
+    expect(isOpen()).toBe(true);
+    expect(await lane.execute(async () => true)).toBe(false);
+    jest.advanceTimersByTime(breakerOpenMs - 1);
+    expect(isOpen()).toBe(true);
+    jest.advanceTimersByTime(1);
+    expect(lane.freeSlots).toBe(1);
+    await attempt('x');
+    expect(isOpen()).toBe(true);
+    jest.advanceTimersByTime(breakerOpenMs);
+    await attempt('.');
+    expect([isOpen(), lane.freeSlots]).toEqual([false, 20]);
+    await attempt('xxxxx.xx');
+    expect(isOpen()).toBe(false);
+    await attempt('x');
+    expect(isOpen()).toBe(true);
+  });
+});
+
+describe('what is known of webhooks', () => {
+  it('is forgotten when nothing has come for long, also of one that was failing, as that may be gone', async () => {
+    const lanes = new EndpointBulkheads({ concurrency: 20, breakerOpenMs, trust: undefined, onFree: () => undefined });
+    lane = lanes.get(1);
+    await attempt('x'.repeat(10));
+    expect(isOpen()).toBe(true);
+    jest.advanceTimersByTime(3_600_000);
+    lanes.evictIdle();
+    expect(lanes.get(1)).toBe(lane);
+    jest.advanceTimersByTime(24 * 3_600_000);
+    lanes.evictIdle();
+    expect(lanes.get(1)).not.toBe(lane);
+    lanes.close();
+  });
+});
+
+describe('the slots of a webhook', () => {
+  it('are twenty; whoever comes then waits for one, and not for long', async () => {
+    for (let taken = 0; taken < 20; taken += 1) expect(await lane.acquire()).toBe(true);
+    const [next, late] = [lane.acquire(), lane.acquire()];
+    lane.release();
+    expect(await next).toBe(true);
+    expect(lane.inFlight).toBe(20);
+    jest.advanceTimersByTime(1_000);
+    expect(await late).toBe(false);
+  });
+});

@@ -1,0 +1,106 @@
+import type { WebhookHealth, WebhookRecord } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { DispatcherHarness } from '../testing/harness.ts';
+import { Subscribers } from './subscribers.ts';
+import { WebhookHealthWriter } from './webhook-health-writer.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const hourMs = 3_600_000;
+const raise = (error: unknown): void => {
+  throw error;
+};
+
+let harness: DispatcherHarness;
+const subscribers: Subscribers[] = [];
+beforeAll(async () => {
+  harness = await DispatcherHarness.open();
+});
+afterAll(async () => {
+  for (const each of subscribers) each.stop();
+  await harness.close();
+});
+
+/** What some dispatchers keep the health of webhooks with, and what they have told. */
+function dispatchers(count: number) {
+  const disabled: WebhookHealth[] = [];
+  const notices: WebhookHealth[] = [];
+  const keepers = Array.from({ length: count }, () => {
+    const own = new Subscribers(harness.records, harness.bus, raise);
+    subscribers.push(own);
+    return new WebhookHealthWriter({
+      records: harness.records,
+      subscribers: own,
+      disableAfterMs: hourMs,
+      onDisabled: (health) => disabled.push(health),
+      onNotice: (health) => notices.push(health),
+      onError: raise,
+    });
+  });
+  return { keepers, disabled, notices };
+}
+
+const newWebhook = (): Promise<WebhookRecord> => harness.createWebhook('https://127.0.0.1:1/');
+const stop = (keepers: readonly WebhookHealthWriter[]) => Promise.all(keepers.map((keeper) => keeper.stop()));
+
+describe('the health of a webhook that several dispatchers keep', () => {
+  it('counts what each of them has found at the same moment', async () => {
+    const webhook = await newWebhook();
+    const { keepers } = dispatchers(8);
+    const atMs = Date.now();
+    for (let round = 0; round < 5; round += 1)
+      for (const [at, keeper] of keepers.entries())
+        keeper.recordFailure(webhook._id, { isGone: false, vehicleId: at }, atMs + at);
+    await stop(keepers);
+    expect(await harness.findHealth(webhook)).toMatchObject({
+      consecutiveFailures: 40,
+      failingSince: expect.any(Date),
+      lastFailureAt: new Date(atMs + 7),
+      disabledReason: null,
+    });
+  });
+
+  it('is disabled by one of them, where all see at once that it is to be, and behind its notices alone', async () => {
+    const webhook = await newWebhook();
+    const first = dispatchers(1);
+    first.keepers[0]?.recordFailure(webhook._id, { isGone: false, vehicleId: 1 }, Date.now() - 3 * hourMs);
+    await stop(first.keepers);
+    const { keepers, disabled, notices } = dispatchers(8);
+    for (const keeper of keepers) keeper.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
+    await stop(keepers);
+    expect([...first.disabled, ...disabled]).toMatchObject([{ disabledReason: 'failing', noticedPercent: 100 }]);
+    // The first of three steps that come at once: what is told is what stands there then.
+    expect(notices).toMatchObject([{ noticedPercent: 50 }]);
+    expect(await harness.findHealth(webhook)).toMatchObject({
+      consecutiveFailures: 9,
+      disabledReason: 'failing',
+      noticedPercent: 100,
+    });
+  });
+
+  it('is disabled by one of them where the receiver tells all of them that it is gone', async () => {
+    const webhook = await newWebhook();
+    const { keepers, disabled, notices } = dispatchers(8);
+    for (const keeper of keepers) keeper.recordFailure(webhook._id, { isGone: true, vehicleId: 1 });
+    await stop(keepers);
+    expect(disabled).toMatchObject([{ _id: webhook._id, disabledReason: 'gone' }]);
+    expect(notices).toHaveLength(1);
+    expect(await harness.findHealth(webhook)).toMatchObject({ consecutiveFailures: 8, disabledReason: 'gone' });
+  });
+
+  it('goes on from what an older release has written, and anew where the webhook was started anew', async () => {
+    const webhook = await newWebhook();
+    const old = { ...(await harness.findHealth(webhook)), consecutiveFailures: 7, failingSince: new Date(1) };
+    await harness.database.collection<WebhookHealth>('webhook_health').insertOne(old);
+    const { keepers } = dispatchers(4);
+    for (const keeper of keepers) keeper.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
+    await stop(keepers);
+    expect(await harness.findHealth(webhook)).toMatchObject({ consecutiveFailures: 11 });
+    await harness.updateWebhook(webhook, { healthEpoch: 1 });
+    const again = dispatchers(4).keepers;
+    for (const keeper of again) keeper.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
+    await stop(again);
+    expect(await harness.records.findHealth(webhook._id)).toMatchObject({ epoch: 1, consecutiveFailures: 4 });
+  });
+});
