@@ -12,7 +12,7 @@ jest.setTimeout(60_000);
 
 const log = createLogger('broker-outage-test', 'silent');
 
-describe('commands around the death of the broker', () => {
+describe('commands during a broker outage', () => {
   let nats: ServerProcess;
   let callerBus: Bus;
   let gatewayBus: Bus;
@@ -59,7 +59,9 @@ describe('commands around the death of the broker', () => {
     });
   const bothDown = () => waitFor(() => !callerBus.isUp() && !gatewayBus.isUp());
 
-  /** What is asked in an outage that ends before callers give it up; one that a busy machine has made longer is had again. */
+  /**
+   * Sends commands during an outage that ends before they time out; repeated if a busy machine made the outage longer.
+   */
   async function askInShortOutage(): Promise<Outcome> {
     for (;;) {
       seen.length = 0;
@@ -75,7 +77,7 @@ describe('commands around the death of the broker', () => {
     }
   }
 
-  it('joins the repeated ask to the first, so that an answer made during the outage arrives and the handler runs once', async () => {
+  it('joins the retry to the first request, so that a reply sent during the outage arrives and the handler runs once', async () => {
     let release: (() => void) | undefined;
     answer = async () => {
       await new Promise<void>((resolve) => (release = resolve));
@@ -85,7 +87,7 @@ describe('commands around the death of the broker', () => {
     await waitFor(() => release !== undefined);
     await nats.kill();
     await bothDown();
-    // Published without a connection: the client drops it without a trace.
+    // Published without a connection: the client drops it silently.
     release?.();
     await waitFor(() => server.inFlight === 0);
     await nats.start();
@@ -93,7 +95,7 @@ describe('commands around the death of the broker', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('joins commands that are still with the terminal when the broker is back, 200 of them', async () => {
+  it('joins 200 commands that are still pending at the terminal when the broker is back', async () => {
     const releases: (() => void)[] = [];
     answer = async ({ commandId }) => {
       await new Promise<void>((resolve) => releases.push(resolve));
@@ -111,12 +113,12 @@ describe('commands around the death of the broker', () => {
     expect(seen).toHaveLength(200);
   });
 
-  it('sends a command of a short outage once the broker is back, as a first ask', async () => {
+  it('sends a command of a short outage as a first request once the broker is back', async () => {
     expect(await askInShortOutage()).toEqual(replyWith(1));
     expect(seen).toMatchObject([{ isRetry: false }]);
   });
 
-  it('sends a command that was lost with the broker as a first ask where the gateway has had the terminal all the time', async () => {
+  it('sends a command that was lost with the broker as a first request if the gateway held the terminal throughout', async () => {
     const openedAt = performance.now();
     await waitFor(() => performance.now() - openedAt > 1_200);
     const asked = ask();
@@ -127,7 +129,7 @@ describe('commands around the death of the broker', () => {
     expect(seen).toMatchObject([{ isRetry: false }]);
   });
 
-  it('says that a command is asked again where the terminal has come since: another gateway may have sent it', async () => {
+  it('marks a command as a retry if the terminal connected since: another gateway may have sent it', async () => {
     const asked = ask();
     await nats.kill();
     await bothDown();
@@ -138,7 +140,7 @@ describe('commands around the death of the broker', () => {
     expect(seen).toMatchObject([{ isRetry: true }]);
   });
 
-  it('ends as brokerAway after 2 s of an outage, and at once after that; a command that was sent before waits on', async () => {
+  it('ends as brokerAway after 2 s of an outage and immediately afterwards; a command sent before keeps waiting', async () => {
     answer = () => new Promise(() => undefined);
     const sent = ask(true, 6_000);
     await waitFor(() => seen.length === 1);
@@ -146,7 +148,7 @@ describe('commands around the death of the broker', () => {
     await bothDown();
     const startedAt = performance.now();
     expect(await ask()).toEqual({ kind: 'brokerAway' });
-    // Two seconds, and not the twenty of the command.
+    // Two seconds, not the twenty of the command.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     await waitFor(() => callerBus.downForMs() > 2_000);
     const tookMs: number[] = [];
@@ -161,7 +163,7 @@ describe('commands around the death of the broker', () => {
     expect(asker.inFlight).toBe(0);
   });
 
-  it('ends no process when an answer comes after the connection was closed', async () => {
+  it('survives a reply that arrives after the connection was closed', async () => {
     let release: (() => void) | undefined;
     answer = async () => {
       await new Promise<void>((resolve) => (release = resolve));

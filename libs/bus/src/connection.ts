@@ -10,33 +10,36 @@ import {
   type Subscription,
 } from 'nats';
 
-/** How long the finishing of what is under way may take; a server that is gone never confirms it. */
+/** Longest time for draining at shutdown; a server that is gone never confirms it. */
 const drainTimeoutMs = 3_000;
 const waitLogIntervalMs = 5_000;
 
-/** The connection of a service to the broker; nothing outside this library uses the `nats` package. */
+/** Connection of a service to the broker. Only this library uses the `nats` package. */
 export interface Bus {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
   jetstreamManager(): Promise<JetStreamManager>;
-  /** True while the connection stands. */
+  /** True while connected. */
   isUp(): boolean;
-  /** Milliseconds since the connection was lost; 0 while it stands. */
+  /** Milliseconds since the connection was lost; 0 while connected. */
   downForMs(): number;
-  /** Calls back after every reconnect; answers how to stop that. */
+  /** Calls back after every reconnect; returns a function that removes the listener. */
   onReconnect(listener: () => void): () => void;
-  /** Calls back with the subject of what is announced while the connection is down, so that nobody hears it; answers how to stop that. */
+  /**
+   * Calls back with the subject of each event that is dropped because the connection is down; returns a function that
+   * removes the listener.
+   */
   onPublishDropped(listener: (subject: string) => void): () => void;
-  /** Called where something is announced while the connection is down. */
+  /** Reports an event that is dropped because the connection is down. */
   emitPublishDropped(subject: string): void;
-  /** Finishes what is under way and closes. */
+  /** Drains and closes the connection. */
   close(): Promise<void>;
 }
 
-/** Connects to NATS and stays connected for ever: what is lost is dialled again without a limit, and every change is logged. */
+/** Connects to NATS and reconnects forever; logs every change of the connection. */
 export async function openBus(url: string, options: { name: string; log: Logger }): Promise<Bus> {
   const { log } = options;
-  // Without this a service whose broker is missing would hang at its start without a word.
+  // Without this, a service without a broker would hang silently at its start.
   const waitLogTimer = setInterval(() => log.warn('still waiting for the broker'), waitLogIntervalMs);
   const nc = await connect({
     ...serverOptions(url),
@@ -45,7 +48,7 @@ export async function openBus(url: string, options: { name: string; log: Logger 
     waitOnFirstConnect: true,
     reconnectTimeWait: 250,
     reconnectJitter: 250,
-    // A half-open connection is noticed within 20 seconds.
+    // Detects a half-open connection within 20 seconds.
     pingInterval: 10_000,
     maxPingOut: 2,
   }).finally(() => clearInterval(waitLogTimer));
@@ -66,7 +69,7 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       }
     }
   };
-  watchStatus().catch((error: unknown) => log.error({ err: error }, 'the watch of the broker connection ended'));
+  watchStatus().catch((error: unknown) => log.error({ err: error }, 'status monitor of the broker connection ended'));
   return {
     nc,
     js: nc.jetstream(),
@@ -85,21 +88,21 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       for (const listener of publishDroppedListeners) callSafely(() => listener(subject), log);
     },
     close: async () => {
-      // Draining needs a server that answers; without one, or when it goes meanwhile, only closing is left.
+      // Draining needs a server that responds; without one, the connection is only closed.
       if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining()) await withDrainTimeout(nc.drain());
       await nc.close();
     },
   };
 }
 
-/** Ends a subscription without losing what the server has sent for it already; never throws, and never waits long. */
+/** Ends a subscription after the messages that the server already sent. Never throws and never waits long. */
 export async function endSubscription(bus: Bus, subscription: Subscription): Promise<void> {
   if (subscription.isClosed() || bus.nc.isClosed()) return;
   if (bus.isUp()) await withDrainTimeout(subscription.drain());
   if (!subscription.isClosed()) subscription.unsubscribe();
 }
 
-/** True when the connection stands, or is back within the given time. */
+/** Returns true if connected, or connected again within the given time. */
 export async function waitForConnection(bus: Bus, timeoutMs: number): Promise<boolean> {
   if (bus.isUp() || bus.nc.isClosed()) return bus.isUp();
   return new Promise((resolve) => {
@@ -113,7 +116,9 @@ export async function waitForConnection(bus: Bus, timeoutMs: number): Promise<bo
   });
 }
 
-/** The client's settings for URLs separated by commas: it takes no credentials out of them by itself. */
+/**
+ * Returns the client's settings for URLs separated by commas. The client itself does not read credentials from them.
+ */
 function serverOptions(urls: string): ConnectionOptions {
   const parsed = urls.split(',').map((url) => new URL(url.includes('://') ? url.trim() : `nats://${url.trim()}`));
   const { username = '', password = '' } = parsed.find((url) => url.username !== '') ?? {};
@@ -128,7 +133,7 @@ function serverOptions(urls: string): ConnectionOptions {
 
 async function withDrainTimeout(draining: Promise<unknown>): Promise<void> {
   const timeoutController = new AbortController();
-  // What can not be drained is lost with its server; the callers ask again.
+  // Messages that cannot be drained are lost with their server; the callers retry.
   const drained = draining.catch(() => undefined);
   const timeout = delay(drainTimeoutMs, undefined, { signal: timeoutController.signal }).catch(() => undefined);
   await Promise.race([drained, timeout]);

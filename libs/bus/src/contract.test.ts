@@ -33,7 +33,7 @@ describe('request and reply by contract', () => {
   });
   afterAll(() => Promise.all([bus.close(), other.close()]));
 
-  it('answers with the handler result, which knows correlation id and time left', async () => {
+  it('returns the result of the handler, which receives the correlation id and the remaining time', async () => {
     const contract = double();
     const contexts: unknown[] = [];
     const served = serve(bus, contract, options, async ({ number }, context) => {
@@ -47,7 +47,7 @@ describe('request and reply by contract', () => {
     await served.stop();
   });
 
-  it('answers a request that breaks the schema as a failure that tells the caller nothing', async () => {
+  it('rejects a request that breaks the schema without details for the caller', async () => {
     const contract = double();
     let handled = 0;
     const served = serve(bus, contract, options, async () => ({ doubled: (handled += 1) }));
@@ -65,7 +65,7 @@ describe('request and reply by contract', () => {
     await served.stop();
   });
 
-  it('hides what went wrong in a handler', async () => {
+  it('hides the error of a handler from the caller', async () => {
     const contract = double();
     const served = serve(bus, contract, options, async () => {
       throw new Error('password of the database');
@@ -80,7 +80,7 @@ describe('request and reply by contract', () => {
     await served.stop();
   });
 
-  it('lets no handler answer what the contract does not allow', async () => {
+  it('rejects a reply of the handler that breaks the contract', async () => {
     const contract = double();
     const served = serve(bus, contract, options, async () => ({ doubled: 'eight' }) as never);
     await bus.nc.flush();
@@ -95,7 +95,7 @@ describe('request and reply by contract', () => {
     ['not JSON', Buffer.from('hello')],
     ['empty', Buffer.alloc(0)],
     ['of the wrong shape', encodeJson({ doubled: null })],
-  ])('calls a reply invalid that is %s', async (_case, bytes) => {
+  ])('reports a reply as invalid that is %s', async (_case, bytes) => {
     const contract = double();
     const foreign = bus.nc.subscribe(contract.subject, { callback: (_error, message) => message.respond(bytes) });
     await bus.nc.flush();
@@ -106,13 +106,13 @@ describe('request and reply by contract', () => {
     foreign.unsubscribe();
   });
 
-  it('tells nobody there from nobody answering', async () => {
+  it('distinguishes "no responders" from a time-out', async () => {
     const contract = double();
     const startedAt = performance.now();
     await expect(request(other, contract, { number: 1 }, { timeoutMs: 30_000 })).rejects.toMatchObject({
       kind: 'noResponders',
     });
-    // Far from the thirty seconds that nobody answering takes.
+    // Far below the 30 s of a time-out.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     const silent = bus.nc.subscribe(contract.subject, { callback: () => undefined });
     await bus.nc.flush();
@@ -122,7 +122,7 @@ describe('request and reply by contract', () => {
     silent.unsubscribe();
   });
 
-  it('answers what is under way when it stops, and takes nothing after it', async () => {
+  it('finishes pending requests when it stops and accepts no new ones', async () => {
     const contract = double();
     const begun: (() => void)[] = [];
     const served = serve(bus, contract, options, async ({ number }) => {
@@ -141,7 +141,7 @@ describe('request and reply by contract', () => {
     });
   });
 
-  it('announces to all listeners, and keeps malformed messages from them', async () => {
+  it('publishes to all subscribers and filters malformed messages', async () => {
     const told = defineEvent({ subject: subject('told'), schema: Type.Object({ what: Type.String() }) });
     const heard: string[] = [];
     const faults: unknown[] = [];
@@ -176,8 +176,8 @@ describe('request and reply by contract', () => {
   });
 });
 
-describe('a bus whose broker goes away', () => {
-  it('calls wait out a short outage, fail when it lasts, and closing does not hang', async () => {
+describe('a bus during a broker outage', () => {
+  it('delays requests during a short outage, fails them during a long one, and closes without hanging', async () => {
     const nats = await (await ServerProcess.nats()).start();
     const url = `nats://127.0.0.1:${nats.port}`;
     const [bus, server] = await Promise.all([
@@ -196,7 +196,7 @@ describe('a bus whose broker goes away', () => {
     try {
       let outages = 0;
       let answer: unknown;
-      // An outage that a busy machine has made longer than calls wait is had again.
+      // Repeated if a busy machine made the outage longer than requests wait.
       for (let isShort = false; !isShort; outages += 1) {
         await nats.kill();
         await waitFor(() => !bus.isUp() && !server.isUp());
@@ -210,9 +210,9 @@ describe('a bus whose broker goes away', () => {
         answer = await duringOutage;
         isShort = performance.now() - lostAtMs < 1_900;
       }
-      // The server may have come back after the caller: then the caller is told that nobody is there yet.
+      // The server may return after the caller: the caller then receives "no responders".
       expect([{ doubled: 10 }, expect.objectContaining({ kind: 'noResponders' })]).toContainEqual(answer);
-      // Up means connected; the broker may know of the server's subscription a moment later.
+      // Connected does not mean subscribed: the broker may learn of the server's subscription a moment later.
       await server.nc.flush();
       expect(await request(bus, contract, { number: 6 }, { timeoutMs: 20_000 })).toEqual({ doubled: 12 });
       expect(bus.downForMs()).toBe(0);
@@ -227,7 +227,7 @@ describe('a bus whose broker goes away', () => {
       const startedAt = performance.now();
       await served.stop();
       await Promise.all([bus.close(), server.close()]);
-      // For ever, if it waited for the broker.
+      // It would never end if it waited for the broker.
       expect(performance.now() - startedAt).toBeLessThan(30_000);
       await expect(request(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
         kind: 'disconnected',
@@ -238,7 +238,7 @@ describe('a bus whose broker goes away', () => {
     }
   });
 
-  it('closes within its limit when the broker is killed at that very moment', async () => {
+  it('closes within its time-out if the broker is killed at the same time', async () => {
     const nats = await (await ServerProcess.nats()).start();
     const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'close-test', log });
     bus.nc.subscribe('a.*', { callback: () => undefined });
@@ -249,7 +249,7 @@ describe('a bus whose broker goes away', () => {
     await nats.remove();
   });
 
-  it('waits for a broker that comes up after the service', async () => {
+  it('waits for a broker that starts after the service', async () => {
     const nats = await ServerProcess.nats();
     const opening = openBus(`nats://127.0.0.1:${nats.port}`, { name: 'late-test', log });
     await nats.start();
@@ -259,7 +259,7 @@ describe('a bus whose broker goes away', () => {
     await nats.remove();
   });
 
-  it('takes credentials out of the URL', async () => {
+  it('reads credentials from the URL', async () => {
     const nats = await (await ServerProcess.nats(['--user', 'fleet', '--pass', 'p@ss'])).start();
     const bus = await openBus(`nats://fleet:p%40ss@127.0.0.1:${nats.port}`, { name: 'credentials-test', log });
     expect(bus.isUp()).toBe(true);

@@ -7,10 +7,13 @@ import { type Bus, endSubscription, waitForConnection } from './connection.ts';
 const ajv = new Ajv({ strict: false });
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-/** A call that begins during an outage waits this long for its end: what is published without a connection is dropped silently. */
+/**
+ * Longest wait for the end of an outage before a request is sent: messages published without a connection are dropped
+ * silently.
+ */
 const reconnectTimeoutMs = 2_000;
 
-/** A request-reply subject with the schemas of both payloads; both ends check them. */
+/** A request-reply subject with the schemas of both payloads; both sides validate them. */
 export interface RequestContract<Q extends TSchema, A extends TSchema> {
   readonly subject: string;
   readonly request: Q;
@@ -30,23 +33,23 @@ export const defineRequest = <Q extends TSchema, A extends TSchema>(definition: 
   checkReply: lazyCheck(ajv, definition.reply),
 });
 
-/** A subject on which messages are published without an answer. */
+/** A subject for events: messages without a reply. */
 export interface EventContract<T extends TSchema> {
   readonly subject: string;
   readonly schema: T;
   readonly check: SchemaCheck;
 }
 
-/** Declares a subject without an answer. */
+/** Declares a subject for events. */
 export const defineEvent = <T extends TSchema>(definition: { subject: string; schema: T }): EventContract<T> => ({
   ...definition,
   check: lazyCheck(ajv, definition.schema),
 });
 
-/** Returns the check of one payload schema. */
+/** Returns the validator of one payload schema. */
 export const compileCheck = (schema: TSchema): SchemaCheck => lazyCheck(ajv, schema);
 
-/** A request over the bus did not get a usable answer. */
+/** A request over the bus that received no usable reply. */
 export class BusError extends Error {
   override readonly name = 'BusError';
   readonly kind: 'noResponders' | 'timedOut' | 'disconnected' | 'invalid' | 'failed';
@@ -56,23 +59,26 @@ export class BusError extends Error {
   }
 }
 
-/** How a request is sent. */
+/** Options of a request. */
 export interface RequestOptions {
   readonly timeoutMs: number;
   readonly correlationId?: string;
-  /** For the one command to a terminal that the request leads to: what repeats it under the same id is joined to it, and the terminal gets it once. */
+  /**
+   * Names the one terminal command that the request causes. A retry with the same id joins it, and the terminal
+   * receives it once.
+   */
   readonly command?: CommandIdentity;
 }
 
-/** Names one command to a terminal across repetitions. */
+/** Identifies one terminal command across retries. */
 export interface CommandIdentity {
   /** 128 random bits in hex, `Command-Id`. */
   readonly id: string;
-  /** True where an earlier request with this id may have reached a gateway. */
+  /** True if an earlier request with this id may have reached a gateway. */
   readonly isRetry: boolean;
 }
 
-/** Sends a request and answers the checked reply; throws a BusError otherwise. */
+/** Sends a request and returns the validated reply. Throws a BusError otherwise. */
 export async function request<Q extends TSchema, A extends TSchema>(
   bus: Bus,
   contract: RequestContract<Q, A>,
@@ -81,7 +87,7 @@ export async function request<Q extends TSchema, A extends TSchema>(
 ): Promise<Static<A>> {
   const startedAtMs = performance.now();
   if (!(await waitForConnection(bus, Math.min(reconnectTimeoutMs, options.timeoutMs))))
-    throw new BusError('disconnected', `${contract.subject} could not be sent: the broker is away.`);
+    throw new BusError('disconnected', `${contract.subject} could not be sent: the broker is unavailable.`);
   const timeoutMs = Math.max(1, Math.round(options.timeoutMs - (performance.now() - startedAtMs)));
   const requestHeaders = headers();
   if (options.correlationId !== undefined) requestHeaders.set(headerNames.correlationId, options.correlationId);
@@ -94,9 +100,8 @@ export async function request<Q extends TSchema, A extends TSchema>(
   } catch (cause) {
     const code = cause instanceof NatsError ? cause.code : undefined;
     if (code === ErrorCode.NoResponders)
-      throw new BusError('noResponders', `Nobody serves ${contract.subject}.`, cause);
-    if (code === ErrorCode.Timeout)
-      throw new BusError('timedOut', `${contract.subject} was not answered in time.`, cause);
+      throw new BusError('noResponders', `No service handles ${contract.subject}.`, cause);
+    if (code === ErrorCode.Timeout) throw new BusError('timedOut', `${contract.subject} timed out.`, cause);
     throw new BusError('disconnected', `${contract.subject} could not be sent.`, cause);
   }
   const failure = message.headers?.get(headerNames.error);
@@ -119,17 +124,17 @@ function parseReply<Q extends TSchema, A extends TSchema>(
   throw new BusError('invalid', `The reply on ${contract.subject} is not valid: ${faults}.`);
 }
 
-/** What a handler of a bus request knows beside the body. */
+/** Context of a bus request beside its body. */
 export interface BusContext {
   readonly correlationId: string;
   readonly timeoutMs: number | undefined;
-  /** The name under which the command is to go to the terminal, where the caller has given one. */
+  /** `Command-Id` for the terminal command, if the caller assigned one. */
   readonly command: CommandIdentity | undefined;
 }
 
 /**
- * Serves a request-reply subject in a queue group; a handler that throws, or answers what the contract does not allow, is answered as a failure whose text
- * stays here, in `onError`. `stop` lets what is under way be answered.
+ * Serves a request-reply subject in a queue group. A handler that throws, or breaks the contract, becomes a failure
+ * without details; `onError` receives the details. `stop` finishes pending requests.
  */
 export function serve<Q extends TSchema, A extends TSchema>(
   bus: Bus,
@@ -182,7 +187,10 @@ function parseCommandIdentity(head: MsgHdrs | undefined): CommandIdentity | unde
   return /^[0-9a-f]{32}$/.test(id) ? { id, isRetry: head?.has(headerNames.retry) ?? false } : undefined;
 }
 
-/** Answers a message; a connection that is closed, or a reply that is too large for the broker, goes to `onError` instead of ending the process. */
+/**
+ * Replies to a message. A closed connection, or a reply too large for the broker, goes to `onError` instead of ending
+ * the process.
+ */
 export function respondSafely(
   message: Msg,
   data: Uint8Array,
@@ -196,19 +204,22 @@ export function respondSafely(
   }
 }
 
-/** Publishes a message without an answer; it is lost when the broker is away. */
+/** Publishes an event. It is lost while the broker is unavailable. */
 export function publish<T extends TSchema>(
   bus: Bus,
   event: EventContract<T>,
   body: Static<T>,
   subject = event.subject,
 ): void {
-  // A closed connection is as good as a broker that is away.
+  // A closed connection is handled like an unavailable broker.
   if (!bus.nc.isClosed()) bus.nc.publish(subject, encodeJson(body));
   if (!bus.isUp()) bus.emitPublishDropped(subject);
 }
 
-/** Hears messages without an answer; those that do not fit the schema go to `onError`. With `queue` one of those that give it hears each. */
+/**
+ * Subscribes to events. Invalid messages go to `onError`. With `queue`, each message goes to one member of the queue
+ * group.
+ */
 export function subscribe<T extends TSchema>(
   bus: Bus,
   event: EventContract<T>,
@@ -234,19 +245,19 @@ export function subscribe<T extends TSchema>(
   return { stop: () => subscription.unsubscribe() };
 }
 
-/** Names of the headers that requests carry. */
+/** Names of the request headers. */
 export const headerNames = {
-  /** The HTTP request's `X-Request-Id`: for logs alone, never decides anything. */
+  /** `X-Request-Id` of the HTTP request, for logs only. */
   correlationId: 'Correlation-Id',
-  /** 128 random bits made once for each command; joins repeated asks. */
+  /** 128 random bits, generated once for each command; joins retries. */
   commandId: 'Command-Id',
-  /** What is left of the wait when the hop sends it: a duration, so that no two clocks have to agree. */
+  /** Remaining time when the hop sends it. A duration, so that clocks need not agree. */
   timeoutMs: 'Timeout-Ms',
-  /** Set on an ask that repeats one which may have reached a gateway. */
+  /** Marks a retry of a request that may have reached a gateway. */
   retry: 'Re-Ask',
-  /** How long ago the command was first asked; with `Re-Ask` only. */
+  /** Age of the command since its first request; only on retries. */
   commandAgeMs: 'Asked-For-Ms',
-  /** On the command subject of a terminal: another gateway has its session now. */
+  /** On the command subject of a terminal: another gateway has taken over its session. */
   takenBy: 'Taken-By',
   error: 'Error',
 } as const;
@@ -254,10 +265,10 @@ export const headerNames = {
 /** Encodes a JSON payload. */
 export const encodeJson = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
-/** Decodes a JSON payload; throws on anything else. */
+/** Decodes a JSON payload; throws for anything else. */
 export const decodeJson = (data: Uint8Array): unknown => JSON.parse(decoder.decode(data)) as unknown;
 
-/** Reads a header that holds a number of milliseconds. */
+/** Returns a header that holds a number of milliseconds. */
 export function parseNumberHeader(head: MsgHdrs | undefined, name: string): number | undefined {
   const text = head?.get(name) ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;

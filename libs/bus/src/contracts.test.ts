@@ -6,7 +6,7 @@ interface Compilable {
 }
 const isCheck = (value: unknown): value is Compilable => typeof value === 'function' && 'compile' in value;
 
-/** Finds the checks of what a module exports: contracts have two, events one, and some are exported alone. */
+/** Returns the validators that a module exports: contracts have two, events one, and some are exported alone. */
 function checksOf(value: unknown): Compilable[] {
   if (isCheck(value)) return [value];
   if (typeof value !== 'object' || value === null) return [];

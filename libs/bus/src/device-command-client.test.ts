@@ -73,7 +73,7 @@ describe('a command to a terminal', () => {
     return { messages, end: () => subscription.unsubscribe() };
   }
 
-  it('is answered, and reaches the gateway with its ids and the time left', async () => {
+  it('reaches the gateway with its ids and the remaining time, and returns the outcome', async () => {
     const imei = newImei();
     const seen: IncomingCommand[] = [];
     const { server } = await gateway(imei, async (command) => {
@@ -95,7 +95,7 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('keeps the name that its caller gives it; repeated, it is told from a first ask and joined to it', async () => {
+  it('keeps the Command-Id of its caller; a retry with the same id joins the first request', async () => {
     const imei = newImei();
     const id = 'ab'.repeat(16);
     const seen: IncomingCommand[] = [];
@@ -123,18 +123,18 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('ends as notConnected at once when no gateway holds the terminal', async () => {
+  it('ends as notConnected immediately if no gateway holds the terminal', async () => {
     const tookMs: number[] = [];
     for (let i = 0; i < 50 && (tookMs.at(-1) ?? 100) >= 100; i += 1) {
       const startedAt = performance.now();
       expect(await ask(newImei())).toEqual({ kind: 'notConnected' });
       tookMs.push(performance.now() - startedAt);
     }
-    // The best of many: a busy machine may pause any one of them.
+    // The best of several tries: a busy machine may pause any one of them.
     expect(Math.min(...tookMs)).toBeLessThan(100);
   });
 
-  it('is asked again, as a first ask, when a live gateway claims the terminal and subscribes late', async () => {
+  it('is sent again as a first request if a live gateway claims the terminal and subscribes late', async () => {
     const imei = newImei();
     let looks = 0;
     const asked = ask(imei, { isClaimed: async () => (looks += 1) > 0 });
@@ -149,7 +149,7 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('ends as notConnected after 5 s of a claim without a gateway, of unreadable state, and of state that never answers', async () => {
+  it('ends as notConnected after 5 s if the claim has no gateway, or the state cannot be read', async () => {
     const startedAt = performance.now();
     const outcomes = await Promise.all([
       ask(newImei(), { timeoutMs: 40_000, isClaimed: async () => true }),
@@ -158,11 +158,11 @@ describe('a command to a terminal', () => {
     ]);
     expect(outcomes).toEqual(outcomes.map(() => ({ kind: 'notConnected' })));
     expect(performance.now() - startedAt).toBeGreaterThan(4_900);
-    // Far from the forty seconds of the command.
+    // Far below the 40 s time-out of the command.
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
-  it('waits for a claimed terminal as long as its asker is set to, and reaches the gateway that it comes back to', async () => {
+  it('waits for a claimed terminal up to returnWaitMs and reaches the gateway to which it returns', async () => {
     const imei = newImei();
     const patient = new DeviceCommandClient(callerBus, { returnTimeoutMs: 30_000 });
     const startedAt = performance.now();
@@ -180,15 +180,15 @@ describe('a command to a terminal', () => {
     patient.stop();
   });
 
-  it('ends as notConnected when its time is over before a claimed terminal has come back', async () => {
+  it('ends as notConnected if its time-out passes before a claimed terminal returns', async () => {
     expect(await ask(newImei(), { timeoutMs: 1_000, isClaimed: async () => true })).toEqual({ kind: 'notConnected' });
   });
 
-  it('times out, having asked again with the same Command-Id, marked as a repetition, and less time', async () => {
+  it('times out after retries with the same Command-Id, marked as retries, with less time each', async () => {
     const imei = newImei();
     const { messages, end } = await raw(imei, () => undefined);
     expect(await ask(imei, { timeoutMs: 3_400 })).toEqual({ kind: 'timedOut' });
-    // The caller's time may be over before the second ask has come to the other connection.
+    // The caller may time out before the second request reaches the other connection.
     await waitFor(() => messages.length >= 2);
     const header = (name: string) => messages.map((message) => message.headers?.get(name));
     expect(header(headerNames.retry)).toEqual(['', '1']);
@@ -205,14 +205,14 @@ describe('a command to a terminal', () => {
     ['not JSON', Buffer.from('garbage')],
     ['no outcome', encodeJson({ kind: 'answered' })],
     ['empty', Buffer.alloc(0)],
-  ])('is unreadable when the reply is %s', async (_case, bytes) => {
+  ])('ends as unreadable if the reply is %s', async (_case, bytes) => {
     const imei = newImei();
     const { end } = await raw(imei, (message) => void message.respond(bytes));
     expect(await ask(imei)).toMatchObject({ kind: 'unreadable' });
     end();
   });
 
-  it('stays apart from another one with the same correlation id', async () => {
+  it('stays separate from another command with the same correlation id', async () => {
     const imei = newImei();
     const ids = new Set<string>();
     const { server } = await gateway(imei, async ({ command, commandId }) => {
@@ -225,7 +225,7 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('is refused without reaching the handler when it is not valid', async () => {
+  it('is rejected before the handler if it is invalid', async () => {
     const imei = newImei();
     let handled = 0;
     const { server } = await gateway(imei, async () => replyWith((handled += 1)));
@@ -238,7 +238,7 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('is refused as our fault when the handler fails, in whatever way', async () => {
+  it('is rejected as a gateway fault if the handler fails, synchronously or not', async () => {
     const imei = newImei();
     const { server, errors } = await gateway(imei, () => {
       throw new Error('not even a promise');
@@ -249,7 +249,7 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('gets its own answer among 500 in flight to 50 terminals', async () => {
+  it('receives its own reply among 500 pending commands to 50 terminals', async () => {
     const imeis = Array.from({ length: 50 }, newImei);
     const waiting: (() => void)[] = [];
     const server = new DeviceCommandServer(gatewayBus, {
@@ -274,7 +274,7 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('is still answered when its session ends meanwhile; the next one finds nobody', async () => {
+  it('still receives its reply if the session ends before; the next command finds no gateway', async () => {
     const imei = newImei();
     const releases: (() => void)[] = [];
     const { server } = await gateway(imei, async () => {
@@ -291,12 +291,12 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('reaches the handler when the session ends while the broker hands it over', async () => {
+  it('reaches the handler if the session ends while the broker delivers the command', async () => {
     const tookMs: number[] = [];
     for (let i = 0; i < 3; i += 1) {
       const imei = newImei();
       const { server } = await gateway(imei, async () => ({ kind: 'notConnected' }));
-      // Both are on their way to the broker at the same time: whichever comes first, the caller hears at once.
+      // Both are on their way to the broker at the same time: the caller is notified immediately in either order.
       const asked = ask(imei);
       server.unsubscribe(imei);
       const startedAt = performance.now();
@@ -304,11 +304,11 @@ describe('a command to a terminal', () => {
       tookMs.push(performance.now() - startedAt);
       await server.stop();
     }
-    // Far from the five seconds of a terminal that is claimed; the best of three, as a busy machine may pause any one of them.
+    // Far below the 5 s of a claimed terminal; the best of three, as a busy machine may pause any one of them.
     expect(Math.min(...tookMs)).toBeLessThan(4_000);
   });
 
-  it('is taken once by a terminal that is opened twice', async () => {
+  it('is handled once if the terminal is opened twice', async () => {
     const imei = newImei();
     let handled = 0;
     const { server } = await gateway(imei, async () => replyWith((handled += 1)));
@@ -319,7 +319,7 @@ describe('a command to a terminal', () => {
     await server.stop();
   });
 
-  it('ends as timed out when its asker stops', async () => {
+  it('ends as timed out if the client stops', async () => {
     const own = new DeviceCommandClient(callerBus);
     const imei = newImei();
     const { messages, end } = await raw(imei, () => undefined);

@@ -4,14 +4,14 @@ import type { Bus } from './connection.ts';
 import { type CommandIdentity, decodeJson, encodeJson, headerNames } from './contract.ts';
 import { checkOutcome, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
 
-/** How often an unanswered command is asked again: a reply that was made while the broker was away is lost without a trace. */
+/** Interval of retries without a reply: a reply that is published during a broker outage is lost silently. */
 const retryIntervalMs = 3_000;
-/** A terminal may come back after a restart of the broker or of its gateway: a claimed one is retried for this long by default. */
+/** Default time for which a claimed terminal is retried: it may return after a restart of the broker or its gateway. */
 const defaultReturnTimeoutMs = 5_000;
-/** State that can not be read says nothing about the terminal: a caller waits no longer than this for it. */
+/** Longest wait for state that cannot be read: such state says nothing about the terminal. */
 const unknownStateTimeoutMs = 5_000;
 const claimedRetryIntervalMs = 200;
-/** New commands fail at once when the broker has been away for this long. */
+/** New commands fail immediately after a broker outage of this length. */
 const brokerUnavailableAfterMs = 2_000;
 
 /** One command to one terminal. */
@@ -20,22 +20,23 @@ export interface DeviceCommandRequest {
   readonly imei: string;
   readonly command: DeviceCommand;
   readonly correlationId: string;
-  /** The command's name where it has one that outlives this process; else it gets one here. */
+  /** `Command-Id` that the caller assigned and that outlives this process; by default one is generated. */
   readonly identity?: CommandIdentity | undefined;
-  /** What is left of the wait for the device. */
+  /** Remaining time to wait for the terminal. */
   readonly timeoutMs: number;
   /**
-   * Returns true when a session of the terminal exists or is expected, by the state in Redis. Called only when no gateway has taken the command.
+   * Returns true if Redis has a session of the terminal, or expects one. Called only if no gateway accepted the
+   * command.
    */
   readonly isClaimed: (imei: string) => Promise<boolean>;
 }
 
 export interface DeviceCommandClientOptions {
-  /** How long a command waits for a terminal that is claimed and that no gateway holds. */
+  /** Longest wait for a terminal that is claimed although no gateway holds it. */
   readonly returnTimeoutMs?: number;
 }
 
-/** Asks terminals and joins the answers: one reply subscription for a process. */
+/** Sends commands to terminals and matches the replies. Uses one reply subscription for each process. */
 export class DeviceCommandClient {
   readonly #bus: Bus;
   readonly #returnTimeoutMs: number;
@@ -48,7 +49,7 @@ export class DeviceCommandClient {
     this.#bus = bus;
     this.#returnTimeoutMs = returnTimeoutMs;
     this.#prefix = createInbox();
-    // Compiled before the first reply: a slow first answer counts as the device's.
+    // Compiled before the first reply, so that the device's response time does not include it.
     checkOutcome.compile();
     this.#subscription = bus.nc.subscribe(`${this.#prefix}.>`, {
       callback: (error, message) => this.#onReply(error, message),
@@ -63,10 +64,10 @@ export class DeviceCommandClient {
     return this.#pending.size;
   }
 
-  /** Sends a command and answers how it ended; never throws for what a device or the broker may do. */
+  /** Sends a command and returns its outcome. Never throws for faults of a device or of the broker. */
   send(request: DeviceCommandRequest): Promise<Outcome> {
     if (this.#bus.downForMs() > brokerUnavailableAfterMs) return Promise.resolve({ kind: 'brokerAway' });
-    // One command may be asked twice at a time, by a caller that has come back: each ask has its own replies.
+    // A returning caller may send one command twice at a time: each request has its own replies.
     const requestId = randomBytes(16).toString('hex');
     return new Promise((resolve) => {
       const pending = new PendingRequest({
@@ -85,7 +86,7 @@ export class DeviceCommandClient {
     });
   }
 
-  /** Ends every pending command as timed out and stops listening. */
+  /** Ends every pending command as timed out and closes the subscription. */
   stop(): void {
     this.#removeReconnectListener();
     for (const request of this.#pending.values()) request.finish({ kind: 'timedOut' });
@@ -119,7 +120,7 @@ class PendingRequest {
   readonly #request: DeviceCommandRequest;
   readonly #onOutcome: (outcome: Outcome) => void;
   readonly #startedAtMs = performance.now();
-  /** Numbers of the asks that did not end in "no responders": any of them may have reached a gateway. */
+  /** Numbers of the requests that did not end in "no responders": any of them may have reached a gateway. */
   readonly #uncertain = new Set<number>();
   #attempts = 0;
   #finished = false;
@@ -139,7 +140,7 @@ class PendingRequest {
     this.#commandId = commandId;
     this.#request = request;
     this.#onOutcome = onOutcome;
-    // The ask of before this one has number 0.
+    // The previous request has number 0.
     if (request.identity?.isRetry === true) this.#uncertain.add(0);
   }
 
@@ -147,7 +148,7 @@ class PendingRequest {
     this.#deadlineTimer = setTimeout(() => this.#onDeadline(), this.#request.timeoutMs);
     this.#retryTimer = setInterval(() => this.send(), retryIntervalMs);
     this.send();
-    // An outage has just begun: what is not sent before it has lasted too long is not worth the whole wait.
+    // An outage has just begun: a command that is not sent early in it is not worth the whole wait.
     if (this.#attempts > 0) return;
     this.#brokerTimer = setTimeout(() => {
       if (this.#attempts === 0) this.finish({ kind: 'brokerAway' });
@@ -155,7 +156,7 @@ class PendingRequest {
   }
 
   send(): void {
-    // What is published without a connection is dropped silently; the reconnect asks again.
+    // Messages published without a connection are dropped silently; the reconnect sends this one again.
     if (this.#finished || !this.#bus.isUp()) return;
     const attemptNo = this.#attempts + 1;
     try {
@@ -179,7 +180,7 @@ class PendingRequest {
     messageHeaders.set(headerNames.timeoutMs, String(Math.max(1, Math.round(this.#request.timeoutMs - commandAgeMs))));
     if (this.#uncertain.size === 0) return messageHeaders;
     messageHeaders.set(headerNames.retry, String(this.#attempts));
-    // Since when another process has asked is not known here.
+    // When another process sent the command first is not known here.
     if (this.#request.identity?.isRetry !== true)
       messageHeaders.set(headerNames.commandAgeMs, String(Math.ceil(commandAgeMs)));
     return messageHeaders;
@@ -190,18 +191,19 @@ class PendingRequest {
     try {
       reply = decodeJson(data);
     } catch {
-      // Not JSON: reported below as what it is.
+      // Not JSON: reported below as an invalid outcome.
       reply = undefined;
     }
     if (checkOutcome(reply)) this.finish(reply as Outcome);
     else this.finish({ kind: 'unreadable', detail: 'The gateway sent a reply that is not an outcome.' });
   }
 
-  /** No gateway has taken one of the requests. */
+  /** Handles "no responders" for one of the requests. */
   onNoResponders(attemptNo: number): void {
     if (this.#finished) return;
     this.#uncertain.delete(attemptNo);
-    // Another ask may have reached a gateway that died since: the device's answer can still come by its next session.
+    // Another request may have reached a gateway that died since: the device's response can still arrive over its next
+    // session.
     if (this.#uncertain.size > 0) return;
     if (this.#hasReturnTimedOut) {
       this.finish({ kind: 'notConnected' });
@@ -235,7 +237,7 @@ class PendingRequest {
     this.#onOutcome(outcome);
   }
 
-  /** What never reached a gateway was not sent: the terminal has not come back. */
+  /** Ends a command that never reached a gateway: the terminal did not return. */
   #onDeadline(): void {
     const isCertain = this.#attempts > 0 && this.#uncertain.size === 0;
     this.finish({ kind: isCertain ? 'notConnected' : 'timedOut' });
@@ -246,7 +248,7 @@ class PendingRequest {
     if (this.#uncertain.size === 0) this.finish({ kind: 'notConnected' });
   }
 
-  /** Also ends a read of the state that never ends. */
+  /** Also ends a read of the state that never completes. */
   #onUnknownStateTimeout(): void {
     this.#hasUnknownStateTimedOut = true;
     if (this.#uncertain.size === 0) this.finish({ kind: 'notConnected' });

@@ -6,7 +6,7 @@ import type { Outcome } from './device-command.ts';
 import { DeviceCommandServer } from './device-command-server.ts';
 import { replyWith } from './testing/device-replies.ts';
 
-/** A bus of which only the subscription is used, so that time can be faked. */
+/** A bus with nothing but the subscription, so that time can be faked. */
 function fakeBus(): { bus: Bus; deliver: (commandId: string, timeoutMs: number, replies: Outcome[]) => void } {
   let callback: ((error: Error | null, message: Msg) => void) | undefined;
   const subscription = { isClosed: () => true };
@@ -27,7 +27,7 @@ function fakeBus(): { bus: Bus; deliver: (commandId: string, timeoutMs: number, 
   return { bus: { nc } as unknown as Bus, deliver };
 }
 
-describe('the memory of a command server', () => {
+describe('reply cache of a command server', () => {
   const commandId = '0'.repeat(32);
   let handled: number;
   let server: DeviceCommandServer;
@@ -54,7 +54,7 @@ describe('the memory of a command server', () => {
     jest.useRealTimers();
   });
 
-  it('answers a repeated ask from memory for 120 s after the answer, then forgets', async () => {
+  it('replies to a retry from its cache for 120 s after the reply', async () => {
     const replies: Outcome[] = [];
     deliver(commandId, 90_000, replies);
     await jest.advanceTimersByTimeAsync(119_000);
@@ -66,7 +66,7 @@ describe('the memory of a command server', () => {
     expect(handled).toBe(2);
   });
 
-  it('answers every ask that joined, once each', async () => {
+  it('replies once to every joined request', async () => {
     let release: (() => void) | undefined;
     answer = async () => {
       await new Promise<void>((resolve) => (release = resolve));
@@ -83,7 +83,7 @@ describe('the memory of a command server', () => {
     expect([server.inFlight, handled]).toEqual([0, 1]);
   });
 
-  it('forgets a command whose handler never answers, when nobody can wait for it any more', async () => {
+  it('drops a command whose handler never replies once no caller can wait for it', async () => {
     answer = () => new Promise(() => undefined);
     deliver(commandId, 90_000, []);
     expect(server.inFlight).toBe(1);

@@ -4,12 +4,15 @@ import { type Bus, endSubscription } from './connection.ts';
 import { decodeJson, encodeJson, headerNames, parseNumberHeader, respondSafely } from './contract.ts';
 import { checkDeviceCommand, type DeviceCommand, deviceCommandSubject, type Outcome } from './device-command.ts';
 
-/** How long an answer is kept for asks that repeat the command: longer than any caller waits. */
+/** How long a reply is cached for retries: longer than any caller waits. */
 const responseCacheTtlMs = 120_000;
-/** A pod that has taken a terminal's commands for so much longer than a command exists has had every ask of it that was delivered at all. */
+/**
+ * A pod that has held a terminal for this much longer than a command exists received every delivered request of that
+ * command.
+ */
 const deliveryMarginMs = 1_000;
 
-/** A command as a gateway gets it. */
+/** A command as a gateway receives it. */
 export interface IncomingCommand {
   readonly imei: string;
   readonly command: DeviceCommand;
@@ -17,8 +20,8 @@ export interface IncomingCommand {
   readonly correlationId: string;
   readonly timeoutMs: number;
   /**
-   * True when an earlier ask of this command may have reached another gateway: no frame may be written for it here. An ask that was lost with the broker, while
-   * this pod held the terminal all the time, is none: nobody has had it.
+   * True if an earlier request of this command may have reached another gateway: this gateway must write no frame. A
+   * request lost with the broker does not count while this pod held the terminal throughout.
    */
   readonly isRetry: boolean;
 }
@@ -30,8 +33,8 @@ interface CommandEntry {
 }
 
 /**
- * Takes commands for the terminals whose sessions this pod holds. Joins repeated asks of one command (imei and Command-Id) to the first, keeps recent
- * answers, and so lets the handler run once for each command.
+ * Receives commands for the terminals whose sessions this pod holds. Joins retries (equal imei and Command-Id) and
+ * caches recent replies, so that the handler runs once for each command.
  */
 export class DeviceCommandServer {
   readonly #bus: Bus;
@@ -48,7 +51,7 @@ export class DeviceCommandServer {
     options: {
       handler: (command: IncomingCommand) => Promise<Outcome>;
       onError: (error: unknown, detail: string) => void;
-      /** Another server has taken a terminal over by `takeOver`. */
+      /** Another server has taken over a terminal by `takeOver`. */
       onTakenOver?: (imei: string) => void;
     },
   ) {
@@ -56,20 +59,23 @@ export class DeviceCommandServer {
     this.#handler = options.handler;
     this.#onError = options.onError;
     this.#onTakenOver = options.onTakenOver ?? (() => undefined);
-    // Compiled before the first command: its time counts from when this pod reads it.
+    // Compiled before the first command: its time-out starts when this pod reads it.
     checkDeviceCommand.compile();
     this.#sweepTimer = setInterval(() => this.#evictExpired(), 10_000);
     this.#sweepTimer.unref();
   }
 
-  /** Number of commands without an answer. */
+  /** Number of commands without a reply. */
   get inFlight(): number {
     let count = 0;
     for (const entry of this.#entries.values()) if (entry.response === undefined) count += 1;
     return count;
   }
 
-  /** Starts taking commands for a terminal, until `close`. A terminal is subscribed once, whatever the number of calls. */
+  /**
+   * Subscribes to the commands of a terminal until `close`. A terminal is subscribed once, whatever the number of
+   * calls.
+   */
   subscribe(imei: string): void {
     if (this.#subscriptions.has(imei)) return;
     const subscription = this.#bus.nc.subscribe(deviceCommandSubject(imei), {
@@ -82,8 +88,8 @@ export class DeviceCommandServer {
   }
 
   /**
-   * Tells whichever other server takes commands for the terminal that it is taken over. To be called before `open` when nothing else can say who has it:
-   * the broker hands this to the other server before any command that both would get.
+   * Notifies any other server of the terminal that it is taken over. Call it before `open` if nothing else can tell who
+   * holds the terminal: the broker delivers it to the other server before any command that both would receive.
    */
   takeOver(imei: string): void {
     const messageHeaders = headers();
@@ -93,14 +99,14 @@ export class DeviceCommandServer {
   }
 
   /**
-   * Stops taking commands for a terminal; those in flight still get their answer, and so do those that the broker has handed over already: the handler
-   * hears of them and says that there is no session.
+   * Unsubscribes from a terminal's commands. Pending commands and those already delivered still get a reply; the
+   * handler reports that there is no session.
    */
   unsubscribe(imei: string): void {
     void this.#endSubscription(imei);
   }
 
-  /** Stops taking commands; resolves when the broker hands over no more. */
+  /** Unsubscribes from all commands; resolves when the broker delivers no more. */
   async stop(): Promise<void> {
     clearInterval(this.#sweepTimer);
     await Promise.all([...this.#subscriptions.keys()].map((imei) => this.#endSubscription(imei)));
@@ -112,7 +118,10 @@ export class DeviceCommandServer {
     if (current !== undefined) await endSubscription(this.#bus, current.subscription);
   }
 
-  /** True when this pod has taken the terminal's commands since before this one was first asked: it would have it on its list. */
+  /**
+   * Returns true if this pod has held the terminal since before the command was first sent: it would have the command
+   * in its cache.
+   */
   #hasServedSince(imei: string, message: Msg): boolean {
     const current = this.#subscriptions.get(imei);
     const commandAgeMs = parseNumberHeader(message.headers, headerNames.commandAgeMs);
@@ -186,7 +195,7 @@ export class DeviceCommandServer {
 
   #evictExpired(): void {
     const now = performance.now();
-    // Also what a handler has never answered: nobody waits for it any more.
+    // Also commands whose handler never replied: no caller waits for them any more.
     for (const [key, entry] of this.#entries) if (entry.expiresAtMs < now) this.#entries.delete(key);
   }
 }

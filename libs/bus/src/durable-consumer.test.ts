@@ -12,7 +12,7 @@ jest.setTimeout(60_000);
 const log = createLogger('stored-consumer-test', 'silent');
 const textOf = (message: JetStreamMessage): string => Buffer.from(message.data).toString();
 
-describe('reading what is stored', () => {
+describe('reading stored messages', () => {
   let nats: ServerProcess;
   let bus: Bus;
   const running: DurableConsumer[] = [];
@@ -47,7 +47,7 @@ describe('reading what is stored', () => {
     return info.num_ack_pending + info.num_pending;
   };
 
-  it('gives what was stored before it began and what comes later, of its subject alone, once', async () => {
+  it('receives earlier and later messages of its subject once', async () => {
     const seen: string[] = [];
     await publish('before');
     await publish('another', 'event.1.0704');
@@ -60,7 +60,7 @@ describe('reading what is stored', () => {
     expect(seen).toEqual(['before event.1.1206  1', 'later event.2.1206  1']);
   });
 
-  it('gives a message again until its handler succeeds, and says which time it is', async () => {
+  it('redelivers a message until its handler succeeds, with the delivery count', async () => {
     const counts: number[] = [];
     const errors: unknown[] = [];
     consume(
@@ -77,7 +77,7 @@ describe('reading what is stored', () => {
     expect(errors).toHaveLength(2);
   });
 
-  it('lets a handler take longer than the wait for an acknowledgement', async () => {
+  it('lets a handler take longer than the acknowledgement time-out', async () => {
     let counts: number[] = [];
     let release: () => void = () => undefined;
     let released: Promise<void> | undefined;
@@ -93,7 +93,7 @@ describe('reading what is stored', () => {
       released = new Promise((resolve) => (release = resolve));
       await publish('slow');
       await waitFor(() => counts.length > 0);
-      // A process that stands still itself can not say that it is at work: that says nothing, and is tried again.
+      // A paused process cannot extend its acknowledgement time-out: that attempt proves nothing and is repeated.
       pauseMs = await maxLagWithin(6_000);
       release();
       await waitFor(async () => (await unacknowledged()) === 0);
@@ -101,7 +101,7 @@ describe('reading what is stored', () => {
     expect(counts).toEqual([1]);
   });
 
-  it('waits for the handlers at work when it stops, takes nothing more, and another goes on', async () => {
+  it('waits for running handlers when it stops, while another consumer continues', async () => {
     const seen: string[] = [];
     let release: (() => void) | undefined;
     const first = consume(async (message) => {
@@ -120,12 +120,12 @@ describe('reading what is stored', () => {
     expect(seen).toEqual(['first a', 'second b']);
   });
 
-  it('goes on after the broker was killed, with what was stored and not acknowledged', async () => {
+  it('continues after a broker crash with stored messages that were not acknowledged', async () => {
     const seen = new Set<string>();
     let isFailing = true;
     consume(
       async (message) => {
-        if (isFailing) throw new Error('the database is away');
+        if (isFailing) throw new Error('the database is unavailable');
         seen.add(textOf(message));
       },
       { ackWaitMs: 2_000 },
@@ -141,7 +141,7 @@ describe('reading what is stored', () => {
     expect(seen).toContain('after');
   });
 
-  it('makes its consumer again when it was removed, and begins once its stream is there', async () => {
+  it('recreates a deleted consumer and starts once its stream exists', async () => {
     const manager = await bus.jetstreamManager();
     await manager.streams.delete('EVENTS');
     const seen: string[] = [];
@@ -154,7 +154,7 @@ describe('reading what is stored', () => {
     await manager.consumers.delete('EVENTS', 'test');
     await publish('second');
     await waitFor(() => seen.includes('second'));
-    // What had been read is not known to a new consumer: it may come once more, and nothing is left out.
+    // A new consumer does not know what was read: a message may be repeated, none is skipped.
     expect(seen.join()).toMatch(/^first,(first,)?second$/);
   });
 });

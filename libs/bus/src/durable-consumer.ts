@@ -6,48 +6,53 @@ import type { Bus } from './connection.ts';
 export interface JetStreamMessage {
   readonly subject: string;
   readonly data: Uint8Array;
-  /** A header; empty when the message has no such. */
+  /** A header; empty if the message has none of this name. */
   header(name: string): string;
-  /** 1 the first time. */
+  /** Delivery count, from 1. */
   readonly deliveryCount: number;
-  /** Its number in the stream. */
+  /** Sequence number in the stream. */
   readonly sequence: number;
   readonly storedAtMs: number;
 }
 
-/** Thrown by a handler: the message is to come again after this time, and that is no fault. */
+/** Thrown by a handler: redeliver the message after this time, without a fault. */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater';
   readonly delayMs: number;
 
   constructor(delayMs: number) {
-    super(`to be tried again in ${delayMs} ms`);
+    super(`retry in ${delayMs} ms`);
     this.delayMs = delayMs;
   }
 }
 
-/** What a StoredConsumer reads and how. */
+/** Settings of a durable consumer. */
 export interface DurableConsumerOptions {
   readonly stream: string;
-  /** Name of the durable consumer: all replicas that give it share the messages, and it goes on where it was after any restart. */
+  /**
+   * Name of the durable consumer. Replicas with the same name share the messages, and it continues after any restart.
+   */
   readonly durable: string;
   readonly subject: string;
-  /** Resolves once the message has had its effect: only then is it acknowledged. What it throws makes the message come again. */
+  /** Resolves once the message has taken effect; only then is it acknowledged. A rejection causes redelivery. */
   readonly handler: (message: JetStreamMessage) => Promise<void>;
   readonly onError: (error: unknown) => void;
-  /** Messages without an acknowledgement, of all replicas together. Default 64. */
+  /** Unacknowledged messages of all replicas together. Default 64. */
   readonly maxInFlight?: number;
-  /** A message whose replica died comes again after this time; a handler may take longer, as its replica says that it works. Default 10 s. */
+  /**
+   * Redelivery time of messages of a crashed replica. A handler may take longer, because its replica extends the time.
+   * Default 10 s.
+   */
   readonly ackWaitMs?: number;
-  /** Wait before a failed message comes again: doubled with each failure, up to 60 times this. Default 1 s. */
+  /** Delay before redelivery of a failed message: doubled with each failure, up to 60 times. Default 1 s. */
   readonly retryDelayMs?: number;
 }
 
 const restartDelayMs = 500;
 
 /**
- * Reads a JetStream stream with a durable consumer: at least once, each message until its handler has succeeded. Makes the consumer where it is missing, and
- * survives restarts of the broker.
+ * Reads a JetStream stream with a durable consumer, at least once, until each handler succeeds. Creates a missing
+ * consumer and survives restarts of the broker.
  */
 export class DurableConsumer {
   readonly #bus: Bus;
@@ -57,19 +62,19 @@ export class DurableConsumer {
   readonly #running: Promise<void>;
   #messages: ConsumerMessages | undefined;
 
-  /** Begins to read at once, as soon as the stream is there. */
+  /** Starts to read as soon as the stream exists. */
   constructor(bus: Bus, options: DurableConsumerOptions) {
     this.#bus = bus;
     this.#options = { maxInFlight: 64, ackWaitMs: 10_000, retryDelayMs: 1_000, ...options };
     this.#running = this.#run();
   }
 
-  /** Messages whose handlers are at work. */
+  /** Number of messages whose handlers run. */
   get inFlight(): number {
     return this.#handling.size;
   }
 
-  /** Takes no more messages and waits for the handlers at work; what they have not finished comes again elsewhere. */
+  /** Accepts no more messages and waits for running handlers. Unfinished messages are redelivered elsewhere. */
   async stop(): Promise<void> {
     this.#stopSignal.abort();
     this.#messages?.stop();
@@ -120,7 +125,7 @@ export class DurableConsumer {
     if (this.#stopSignal.signal.aborted) return;
     const messages = await consumer.consume({
       max_messages: this.#options.maxInFlight,
-      // A consumer or stream that has gone ends the reading, so that it is made again.
+      // A deleted consumer or stream ends the loop, so that it is created again.
       abort_on_missing_resource: true,
       callback: (message: JsMsg) => this.#onMessage(message),
     });
@@ -168,7 +173,7 @@ export class DurableConsumer {
     return this.#options.retryDelayMs * Math.min(60, 2 ** Math.min(10, deliveryCount - 1));
   }
 
-  /** What can not be told to the broker now is no loss: the message comes again after its wait. */
+  /** Sends an acknowledgement; a lost one is harmless, because the message is redelivered. */
   #acknowledge(message: JsMsg, send: () => void): void {
     try {
       if (!this.#bus.nc.isClosed()) send();

@@ -10,7 +10,7 @@ jest.setTimeout(30_000);
 
 const log = createLogger('stored-publisher-test', 'silent');
 
-describe('publishing until it is stored', () => {
+describe('publishing until stored', () => {
   let nats: ServerProcess;
   let bus: Bus;
 
@@ -26,7 +26,7 @@ describe('publishing until it is stored', () => {
   const streams = async () => ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
   const storedCount = async () => (await (await bus.jetstreamManager()).streams.info('TELEMETRY')).state.messages;
 
-  it('tells of each message once that JetStream has it', async () => {
+  it('calls back once for each message that JetStream stored', async () => {
     await streams();
     const publisher = new JetStreamPublisher(bus);
     const results: boolean[] = [];
@@ -39,7 +39,7 @@ describe('publishing until it is stored', () => {
     publisher.stop();
   });
 
-  it('loses nothing that is published while the broker is dead', async () => {
+  it('loses no message published while the broker is down', async () => {
     await streams();
     const publisher = new JetStreamPublisher(bus, { ackTimeoutMs: 1_000 });
     let stored = 0;
@@ -56,7 +56,7 @@ describe('publishing until it is stored', () => {
     publisher.stop();
   }, 20_000);
 
-  it('goes on when the stream is made late, and says why it waits', async () => {
+  it('continues once a missing stream is created, and reports the reason of the wait', async () => {
     const refusals: string[] = [];
     const publisher = new JetStreamPublisher(bus, { onRejected: (detail) => refusals.push(detail) });
     const results: boolean[] = [];
@@ -68,7 +68,7 @@ describe('publishing until it is stored', () => {
     publisher.stop();
   }, 20_000);
 
-  it('gives up after its time, refuses more than it may hold, and ends what is pending at its stop', async () => {
+  it('gives up after its time-out, rejects messages above its limit, and ends pending ones when it stops', async () => {
     const short = new JetStreamPublisher(bus, { ackTimeoutMs: 100, timeoutMs: 300, maxBytes: 10 });
     const results: string[] = [];
     const note = (name: string) => (stored: boolean) => results.push(`${name} ${String(stored)}`);
@@ -81,7 +81,7 @@ describe('publishing until it is stored', () => {
     expect(results).toEqual(['first false', 'stopped false']);
   }, 20_000);
 
-  it('gives up at once what is larger than the broker takes', async () => {
+  it('rejects a message larger than the broker accepts immediately', async () => {
     await streams();
     const publisher = new JetStreamPublisher(bus);
     const results: boolean[] = [];

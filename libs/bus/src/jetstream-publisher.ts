@@ -8,25 +8,26 @@ interface PendingMessage {
   readonly headers: MsgHdrs | undefined;
   readonly onDone: (stored: boolean) => void;
   readonly firstAtMs: number;
-  /** When to send again, unless the confirmation comes first. */
+  /** When to publish again without a confirmation. */
   retryAtMs: number;
 }
 
-/** How a StoredPublisher behaves; every value has a default. */
+/** Settings of a JetStreamPublisher; every value has a default. */
 export interface JetStreamPublisherOptions {
-  /** A confirmation that does not come within this time is asked for again. */
+  /** Time after which an unconfirmed message is published again. */
   readonly ackTimeoutMs?: number;
-  /** After this time what is not confirmed is given up: whoever said it will say it again. */
+  /** Time after which an unconfirmed message is given up: its source will send it again. */
   readonly timeoutMs?: number;
-  /** Payload bytes that may wait for a confirmation; more is refused, so that an outage costs no memory. */
+  /** Limit of unconfirmed payload bytes; more is rejected, so that an outage costs no memory. */
   readonly maxBytes?: number;
-  /** Hears each refusal of the broker, such as a missing stream. */
+  /** Called with each rejection by the broker, such as a missing stream. */
   readonly onRejected?: (detail: string) => void;
 }
 
 /**
- * Publishes to JetStream and tells when a message is stored. What is published while the broker is away is dropped without a trace by the client, so everything
- * unconfirmed is sent again after a reconnect, a time-out or a refusal: at least once. One reply subscription and no promise for each message.
+ * Publishes to JetStream and reports when a message is stored, at least once. The client drops messages silently during
+ * an outage, so everything unconfirmed is published again after a reconnect, a time-out or a rejection. Uses one reply
+ * subscription and no promise for each message.
  */
 export class JetStreamPublisher {
   readonly #bus: Bus;
@@ -59,19 +60,19 @@ export class JetStreamPublisher {
     this.#retryTimer.unref();
   }
 
-  /** Messages without a confirmation. */
+  /** Number of unconfirmed messages. */
   get pending(): number {
     return this.#pending.size;
   }
 
-  /** Payload bytes without a confirmation. */
+  /** Unconfirmed payload bytes. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }
 
   /**
-   * Publishes; `done` is called once, later: true when JetStream has the message, false when that was given up. Answers false, and never calls `done`, when
-   * too much is pending. The payload must not be changed until then.
+   * Publishes a message. Calls `done` once, asynchronously: true if JetStream stored it, false if it was given up.
+   * Returns false, and never calls `done`, if too much is pending. The payload must not change until then.
    */
   publish(subject: string, payload: Uint8Array, onDone: (stored: boolean) => void, headers?: MsgHdrs): boolean {
     if (this.#pendingBytes + payload.length > this.#maxBytes) return false;
@@ -92,7 +93,7 @@ export class JetStreamPublisher {
     return true;
   }
 
-  /** Waits until everything is confirmed or given up, or the time is over. */
+  /** Waits until everything is confirmed or given up, or until the time-out. */
   async flush(timeoutMs: number): Promise<void> {
     const deadlineMs = performance.now() + timeoutMs;
     while (this.#pending.size > 0 && performance.now() < deadlineMs)
@@ -101,7 +102,7 @@ export class JetStreamPublisher {
       });
   }
 
-  /** Gives up what is pending and stops listening. */
+  /** Gives up pending messages and closes the subscription. */
   stop(): void {
     clearInterval(this.#retryTimer);
     this.#removeReconnectListener();
@@ -110,7 +111,7 @@ export class JetStreamPublisher {
   }
 
   #send(token: string, entry: PendingMessage): void {
-    // Without a connection the message would be dropped silently: the reconnect sends it.
+    // Without a connection the message would be dropped silently: the reconnect publishes it.
     if (!this.#bus.isUp()) return;
     const reply = `${this.#prefix}.${token}`;
     try {
@@ -120,7 +121,7 @@ export class JetStreamPublisher {
         entry.headers === undefined ? { reply } : { reply, headers: entry.headers },
       );
     } catch (error) {
-      // Larger than the broker takes, or the connection was closed for good: no later attempt would fare better.
+      // Larger than the broker accepts, or the connection was closed for good: no later attempt would succeed.
       this.#onRejected(error instanceof Error ? error.message : String(error));
       setImmediate(() => this.#finish(token, false));
     }
@@ -136,7 +137,7 @@ export class JetStreamPublisher {
       return;
     }
     this.#onRejected(rejection);
-    // No stream yet or no leader: the sweep asks again.
+    // The stream or its leader is missing: the timer publishes again.
     entry.retryAtMs = performance.now() + Math.min(500, this.#ackTimeoutMs);
   }
 
@@ -175,7 +176,7 @@ function parseRejection(message: Msg): string | undefined {
     if (reply.error !== undefined) return reply.error.description ?? 'refused';
     return reply.stream === undefined ? 'reply without a stream' : undefined;
   } catch {
-    // Whatever answered is no JetStream.
+    // The replying server has no JetStream.
     return 'reply that is not JSON';
   }
 }

@@ -41,7 +41,7 @@ describe('reading a log', () => {
     return reader;
   }
 
-  it('gives what was stored and what comes, of its subject, in order and from its place on', async () => {
+  it('reads stored and new messages of its subject in order from an offset', async () => {
     const first = await publish('a');
     await publish('elsewhere', 1);
     await publish('b');
@@ -56,7 +56,7 @@ describe('reading a log', () => {
     expect(later).toEqual(['b', 'c']);
   });
 
-  it('begins at a moment', async () => {
+  it('starts at a timestamp', async () => {
     await publish('old');
     const seen: StreamMessage[] = [];
     await waitFor(async () => {
@@ -70,7 +70,7 @@ describe('reading a log', () => {
     expect(Math.abs((seen[0]?.storedAtMs ?? 0) - Date.now())).toBeLessThan(60_000);
   });
 
-  it('brings a unit that failed again, and nothing before it is done', async () => {
+  it('repeats a failed batch, and processes nothing before it succeeds', async () => {
     await publish('1');
     const seen: string[] = [];
     let failures = 2;
@@ -90,7 +90,7 @@ describe('reading a log', () => {
     expect(seen).toEqual(['1', '2']);
   });
 
-  it('works a backlog off that is larger than what it holds, each once and in order', async () => {
+  it('processes a backlog larger than its buffer, each message once and in order', async () => {
     const count = 6_000;
     const sent: Promise<unknown>[] = [];
     for (let i = 0; i < count; i += 1) {
@@ -107,7 +107,7 @@ describe('reading a log', () => {
     expect(seen).toEqual(Array.from({ length: count }, (_unused, i) => i));
   });
 
-  it('goes on where it was when the broker comes back', async () => {
+  it('continues at its offset when the broker is back', async () => {
     const seen: string[] = [];
     read(async (unit) => void seen.push(...unit.map(textOf)));
     await publish('before');
@@ -121,7 +121,7 @@ describe('reading a log', () => {
     expect(seen).toEqual(['before', 'after']);
   });
 
-  it('tells one making of a stream from the next', async () => {
+  it('distinguishes a recreated stream from the previous one', async () => {
     const before = await streamCreatedAt(bus, 'TELEMETRY');
     expect(before).toEqual(expect.any(String));
     const manager = await bus.jetstreamManager();

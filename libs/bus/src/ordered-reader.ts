@@ -12,25 +12,28 @@ import type { Bus } from './connection.ts';
 
 /** A message of a log as its reader sees it. */
 export interface StreamMessage {
-  /** Its number in the stream: rises from message to message of a subject, with gaps. */
+  /** Sequence number in the stream: increases with each message of a subject, with gaps. */
   readonly sequence: number;
   readonly data: Uint8Array;
   readonly storedAtMs: number;
 }
 
-/** What a StoredLog reads, and from where. */
+/** Settings of an ordered reader. */
 export interface OrderedReaderOptions {
   readonly stream: string;
   readonly subject: string;
-  /** The last message that is not wanted any more; 0 reads all. */
+  /** Sequence number of the last processed message; 0 reads all. */
   readonly afterSequence: number;
-  /** In the place of `after`: messages that were stored since. */
+  /** Instead of `after`: messages stored since this time. */
   readonly sinceMs?: number;
-  /** Messages in a unit, at most. */
+  /** Largest number of messages in a batch. */
   readonly maxMessages?: number;
-  /** Bytes in a unit after which it takes no more messages. */
+  /** Bytes after which a batch accepts no more messages. */
   readonly maxBytes?: number;
-  /** All that has come since the unit before, in order. The next unit waits for it; what it throws brings the same unit again, a second later. */
+  /**
+   * Processes all messages since the previous batch, in order. The next batch waits for it; a rejection repeats the
+   * same batch after one second.
+   */
   readonly handler: (messages: readonly StreamMessage[]) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
@@ -38,12 +41,12 @@ export interface OrderedReaderOptions {
 const restartDelayMs = 250;
 const retryDelayMs = 1_000;
 const inactiveThresholdMs = 60_000;
-/** A reader that falls behind by so much stops asking for more until it has worked it off. */
+/** A reader that lags by this many messages pauses the consumer until it has caught up. */
 const maxQueued = 4_096;
 
 /**
- * Reads one subject of a JetStream stream in order, from a place that its user remembers: a log rather than a queue. Whoever processes it in order needs no
- * acknowledgement of single messages, and no other replica in between; where it has come to is for the user to keep. Survives restarts of the broker.
+ * Reads one subject of a JetStream stream in order, from an offset that the caller stores. In-order processing needs no
+ * acknowledgement of single messages. Survives restarts of the broker.
  */
 export class OrderedReader {
   readonly #bus: Bus;
@@ -53,27 +56,27 @@ export class OrderedReader {
   readonly #running: Promise<unknown>;
   readonly #removeReconnectListener: () => void;
   #lastSequence: number;
-  /** Messages that the present consumer has brought. */
+  /** Messages delivered by the current consumer. */
   #deliveredCount = 0;
   #messages: ConsumerMessages | undefined;
   #wake: (() => void) | undefined;
 
-  /** Begins to read at once, as soon as the stream is there. */
+  /** Starts to read as soon as the stream exists. */
   constructor(bus: Bus, options: OrderedReaderOptions) {
     this.#bus = bus;
     this.#options = { maxMessages: 256, maxBytes: 1024 * 1024, ...options };
     this.#lastSequence = options.afterSequence;
-    // What was on its way into the connection that is gone counts as delivered: another consumer reads it.
+    // Messages on the way into the lost connection count as delivered: another consumer reads them.
     this.#removeReconnectListener = bus.onReconnect(() => this.#messages?.stop());
     this.#running = Promise.all([this.#read(), this.#handleBatches()]);
   }
 
-  /** Messages that have come and wait. */
+  /** Number of buffered messages. */
   get queued(): number {
     return this.#queue.length;
   }
 
-  /** Reads no more and waits for the unit at work; what is queued behind it is forgotten. */
+  /** Stops reading and waits for the running batch; drops buffered messages. */
   async stop(): Promise<void> {
     this.#stopSignal.abort();
     this.#removeReconnectListener();
@@ -94,7 +97,10 @@ export class OrderedReader {
     }
   }
 
-  /** A consumer of its own for each reading: what is on its way when a connection ends is noticed as a gap, and read by the next one. */
+  /**
+   * Creates a consumer for each connection: messages lost with a connection appear as a gap, and the next consumer
+   * reads them.
+   */
   async #consume(): Promise<void> {
     const { consumers } = await this.#bus.jetstreamManager();
     const { stream } = this.#options;
@@ -114,7 +120,7 @@ export class OrderedReader {
       if (error instanceof Error) throw error;
     } finally {
       this.#messages = undefined;
-      // One that can not be removed now ends by itself.
+      // A consumer that cannot be deleted now expires by itself.
       if (this.#bus.isUp()) await consumers.delete(stream, name).catch(() => undefined);
     }
   }
@@ -137,7 +143,7 @@ export class OrderedReader {
 
   #onMessage(message: JsMsg, messages: ConsumerMessages): void {
     if (this.#stopSignal.signal.aborted || messages !== this.#messages) return;
-    // Behind a gap, and beyond what is held, everything is read again.
+    // After a gap, and beyond the buffer, everything is read again.
     if (message.info.deliverySequence !== this.#deliveredCount + 1 || this.#queue.length >= maxQueued) {
       messages.stop();
       this.#messages = undefined;
@@ -187,7 +193,7 @@ export class OrderedReader {
   }
 }
 
-/** When a stream was made: numbers of its messages mean nothing in a stream that was made anew. Null where there is no such stream. */
+/** Returns when a stream was created, or null: sequence numbers are meaningless in a recreated stream. */
 export async function streamCreatedAt(bus: Bus, stream: string): Promise<string | null> {
   const manager = await bus.jetstreamManager();
   for await (const { config, created } of manager.streams.list()) if (config.name === stream) return created;

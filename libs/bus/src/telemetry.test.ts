@@ -85,12 +85,12 @@ describe('telemetry batch', () => {
     },
   ];
 
-  it('has the golden bytes, both ways', () => {
+  it('encodes and decodes the golden bytes', () => {
     expect(batchOf(reports).toString('hex')).toBe(golden);
     expect([...readTelemetryBatch(Buffer.from(golden, 'hex'))]).toEqual(reports);
   });
 
-  it('reads back whatever was appended', () => {
+  it('decodes every appended report', () => {
     fc.assert(
       fc.property(fc.array(report, { maxLength: 40 }), (given) => {
         expect([...readTelemetryBatch(batchOf(given))]).toEqual(given);
@@ -98,7 +98,7 @@ describe('telemetry batch', () => {
     );
   });
 
-  it('throws a RangeError wherever it is cut, and yields only whole reports before that', () => {
+  it('throws a RangeError for a truncated batch, after complete reports only', () => {
     const bytes = Buffer.from(golden, 'hex');
     const boundaries = [1, 31, bytes.length];
     for (let length = 0; length <= bytes.length; length += 1) {
@@ -111,7 +111,7 @@ describe('telemetry batch', () => {
     }
   });
 
-  it('throws nothing but a RangeError on any bytes, and never reads on for ever', () => {
+  it('throws nothing but a RangeError for arbitrary bytes, and always terminates', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, isVersion) => {
         const payload = isVersion ? Buffer.concat([Buffer.from([1]), bytes]) : Buffer.from(bytes);
@@ -126,7 +126,7 @@ describe('telemetry batch', () => {
     );
   });
 
-  it('keeps a payload valid while the next batch fills, also when it grows to its limit', () => {
+  it('leaves a payload unchanged while the next batch grows to its limit', () => {
     const batch = new TelemetryBatch();
     const body = Buffer.alloc(1_000, 0x5a);
     while (batch.size + body.length + 26 <= maxBatchBytes)

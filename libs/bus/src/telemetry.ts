@@ -1,10 +1,12 @@
-/** Edition of a terminal as one byte of a batch; `partner` for what a partner's server sent in the place of a terminal (`partner-telemetry.ts`). */
+/**
+ * Edition of a terminal as one byte of a batch; `partner` for reports of a partner's server (`partner-telemetry.ts`).
+ */
 const editions = ['2011', '2013', '2019', 'partner'] as const;
 
-/** A report as a terminal sent it: the body is raw, undecoded; that of a partner is JSON. */
+/** A report as a terminal sent it, with a raw body; a partner's body is JSON. */
 export interface TelemetryReport {
   readonly edition: (typeof editions)[number];
-  /** Digits of the terminal number, 12 or 20, as on the wire. */
+  /** Digits of the terminal number, 12 or 20, as in the frame. */
   readonly phone: string;
   /** 0x0200 or 0x0704. */
   readonly messageId: number;
@@ -17,12 +19,13 @@ const formatVersion = 1;
 /** length 4, edition 1, phone bytes 1, phone 10, message id 2, serial 2, received 6 */
 const entryHeaderBytes = 26;
 
-/** Largest batch: well under the broker's message limit of 1 MiB. */
+/** Largest batch, well below the broker's message limit of 1 MiB. */
 export const maxBatchBytes = 256 * 1024;
 
 /**
- * Collects raw reports into one payload of `telemetry.<partition>`: a version byte, then entries of a 26-byte header (length of the rest UINT32,
- * edition, phone byte count, phone BCD right-aligned in 10, message id, serial, receive time UINT48 in ms) and the body. No allocation for each report.
+ * Collects raw reports into one payload of `telemetry.<partition>`, without an allocation for each report. Format: a
+ * version byte, then entries of a 26-byte header and the body. The header holds the length of the rest (UINT32),
+ * edition, phone byte count, phone BCD right-aligned in 10, message id, serial and receive time (UINT48, ms).
  */
 export class TelemetryBatch {
   #buffer = Buffer.allocUnsafe(16 * 1024);
@@ -33,7 +36,7 @@ export class TelemetryBatch {
     return this.#count;
   }
 
-  /** Bytes so far. */
+  /** Size so far. */
   get size(): number {
     return this.#used;
   }
@@ -65,7 +68,7 @@ export class TelemetryBatch {
     this.#count += 1;
   }
 
-  /** The payload so far; the batch starts anew with a buffer of its own, so the payload stays valid. */
+  /** Returns the payload and starts a new batch with its own buffer, so that the payload stays valid. */
   take(): Buffer {
     const payload = this.#buffer.subarray(0, this.#used);
     payload[0] = formatVersion;
@@ -82,13 +85,13 @@ export class TelemetryBatch {
   }
 }
 
-/** Reads the reports of a batch; throws a RangeError on bytes that are no batch. */
+/** Yields the reports of a batch; throws a RangeError for invalid bytes. */
 export function* readTelemetryBatch(payload: Uint8Array): Generator<TelemetryReport> {
   const buffer = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   if (buffer[0] !== formatVersion) throw new RangeError(`telemetry batch of unknown version ${String(buffer[0])}`);
   let offset = 1;
   while (offset < buffer.length) {
-    if (buffer.length - offset < entryHeaderBytes) throw new RangeError('telemetry batch is cut');
+    if (buffer.length - offset < entryHeaderBytes) throw new RangeError('telemetry batch is truncated');
     const size = buffer.readUInt32BE(offset);
     const phoneBytes = buffer.readUInt8(offset + 5);
     const edition = editions[buffer.readUInt8(offset + 4)];
@@ -99,7 +102,7 @@ export function* readTelemetryBatch(payload: Uint8Array): Generator<TelemetryRep
       (phoneBytes !== 6 && phoneBytes !== 10) ||
       edition === undefined
     )
-      throw new RangeError('telemetry batch is cut or broken');
+      throw new RangeError('telemetry batch is truncated or corrupt');
     yield {
       edition,
       phone: buffer.toString('hex', offset + 16 - phoneBytes, offset + 16),
@@ -112,21 +115,24 @@ export function* readTelemetryBatch(payload: Uint8Array): Generator<TelemetryRep
   }
 }
 
-/** Partition of a terminal, so that one vehicle's reports keep their order: FNV-1a of the canonical number. */
+/** Returns the partition of a terminal: FNV-1a of the canonical number, so that one vehicle's reports stay in order. */
 export function telemetryPartition(imei: string, partitions: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < imei.length; i++) hash = Math.imul(hash ^ imei.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % partitions;
 }
 
-/** Subject of a partition's batches. */
+/** Returns the subject of a partition's batches. */
 export const telemetrySubject = (partition: number): string => `telemetry.${partition}`;
 
-/** Subject of what a terminal says beside locations; the payload is the raw joined body, the headers are `eventHeaders`. */
+/**
+ * Returns the subject of other uplink messages. The payload is the raw reassembled body; the headers are
+ * `eventHeaders`.
+ */
 export const eventSubject = (imei: string, messageId: number): string =>
   `event.${imei}.${messageId.toString(16).padStart(4, '0')}`;
 
-/** Names of the headers of an event. */
+/** Header names of an event. */
 export const eventHeaders = {
   phone: 'Phone',
   edition: 'Edition',

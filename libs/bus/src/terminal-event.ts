@@ -3,7 +3,7 @@ import { eventHeaders } from './telemetry.ts';
 
 const editions = ['2011', '2013', '2019'] as const;
 
-/** What a terminal has said on its own, as a gateway has stored it in EVENTS; the body is raw. */
+/** An uplink message that a gateway stored in EVENTS; the body is raw. */
 export interface TerminalEvent {
   /** Canonical terminal number. */
   readonly imei: string;
@@ -12,7 +12,7 @@ export interface TerminalEvent {
   readonly receivedAtMs: number;
 }
 
-/** Reads the subject and the headers of a message of EVENTS. */
+/** Parses the subject and the headers of a message of EVENTS. */
 export function parseTerminalEvent(message: JetStreamMessage): TerminalEvent {
   const editionHeader = message.header(eventHeaders.edition);
   return {

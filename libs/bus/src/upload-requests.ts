@@ -13,16 +13,19 @@ const status = Type.Union([
   Type.Literal('failed'),
   Type.Literal('cancelled'),
 ]);
-/** The clip goes to an FTP server that is not ours. */
+/** The clip is uploaded to an external FTP server. */
 const external = Type.Boolean();
 const podIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** Asks any upload-ftp pod for a credential: it is stored (hashed) with the reservation, and works for that upload alone. */
+/**
+ * Requests a credential from any upload-ftp pod. It is stored (hashed) with the reservation and valid for that upload
+ * only.
+ */
 export const grantUpload = defineUseCase({
   subject: 'upload-ftp.grant',
   request: Type.Object({ uploadId }),
   result: Type.Object({
-    /** Where the camera is to connect, unless the caller names another host or port. */
+    /** Address for the camera, unless the caller names another host or port. */
     host: Type.String({ minLength: 1, maxLength: 255 }),
     port: Type.Integer({ minimum: 1, maximum: 65_535 }),
     username: Type.String({ minLength: 1, maxLength: 64 }),
@@ -31,9 +34,12 @@ export const grantUpload = defineUseCase({
   }),
 });
 
-/** Asks the pod that has an upload's files to remove them, all or none; `any` once they are in object storage. Removing what is not there succeeds. */
+/**
+ * Deletes an upload's files on the pod that stores them, all or none; `any` for object storage. Succeeds if they do not
+ * exist.
+ */
 export const removeUploadFiles = (podId: string) => {
-  if (!podIdPattern.test(podId)) throw new RangeError(`${podId} is no pod id`);
+  if (!podIdPattern.test(podId)) throw new RangeError(`${podId} is not a pod id`);
   return defineUseCase({
     subject: `upload-ftp.pod.${podId}.remove-files`,
     request: Type.Object({ uploadId }),
@@ -41,9 +47,11 @@ export const removeUploadFiles = (podId: string) => {
   });
 };
 
-/** Asks the pod that has an upload's files where its HTTP side is; `any` once they are in object storage, which every pod reads. */
+/**
+ * Returns the HTTP address of the pod that stores an upload's files; `any` for object storage, which every pod reads.
+ */
 export const locateClip = (podId: string) => {
-  if (!podIdPattern.test(podId)) throw new RangeError(`${podId} is no pod id`);
+  if (!podIdPattern.test(podId)) throw new RangeError(`${podId} is not a pod id`);
   return defineUseCase({
     subject: `upload-ftp.pod.${podId}.clip-source`,
     request: Type.Object({}),
@@ -51,13 +59,16 @@ export const locateClip = (podId: string) => {
   });
 };
 
-/** Tells every upload-ftp pod that an upload has ended or is gone: its FTP sessions are closed. */
+/** Event for every upload-ftp pod: an upload has ended or was deleted, so its FTP sessions are closed. */
 export const uploadRevoked = defineEvent({
   subject: 'upload-ftp.revoked',
   schema: Type.Object({ uploadId }),
 });
 
-/** Says how an upload goes on, for whoever shows it. Subject: `uploadSubject`; `closed` (a final status) is stored in the stream UPLOADS, `progress` is not. */
+/**
+ * Event: progress of an upload. Subject: `uploadSubject`; `closed` (a final status) is stored in the stream UPLOADS,
+ * `progress` is not.
+ */
 export const uploadChanged = defineEvent({
   subject: 'upload.*.*',
   schema: Type.Object({
@@ -72,7 +83,7 @@ export const uploadChanged = defineEvent({
   }),
 });
 
-/** Where changes of one upload are told. */
+/** Returns the subject of changes of one upload. */
 export const uploadSubject = (id: string, event: 'progress' | 'closed'): string => `upload.${id}.${event}`;
 
 const upload = Type.Object({
@@ -91,9 +102,9 @@ const upload = Type.Object({
   external: Type.Optional(external),
 });
 
-/** What device-api does about uploads; a part of `deviceApi`. */
+/** Upload use cases of device-api; a part of `deviceApi`. */
 export const uploadUseCases = {
-  /** GET /videos/upload; without `host` and `port` the camera uploads to us. */
+  /** GET /videos/upload; without `host` and `port` the camera uploads to this product. */
   requestUpload: defineUseCase({
     subject: 'device-api.request-upload',
     request: Type.Object({
@@ -113,7 +124,7 @@ export const uploadUseCases = {
     }),
     result: Type.Object({
       responseId: Type.String(),
-      /** The status of the clip's upload where it has one already. */
+      /** Status of the clip's upload, if it has one. */
       result: Type.Union([Type.Literal('success'), status]),
       videoId: uploadId,
     }),

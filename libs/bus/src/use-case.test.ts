@@ -31,7 +31,7 @@ afterAll(async () => {
 describe('a use case over the bus', () => {
   const ask = (n: number) => callUseCase(bus, halve, { n }, { timeoutMs: 5_000, correlationId: 'c-1' });
 
-  it('answers its result, its AppError with code and sentence, and hides every other fault', async () => {
+  it('returns the result, an AppError with code and message, and hides every other error', async () => {
     const served = serveUseCase(bus, halve, options, async ({ n }, { correlationId }) => {
       if (n === 0) throw new AppError('not_found', 'There is no half of nothing.');
       if (n < 0) throw new Error('secret');
@@ -50,7 +50,7 @@ describe('a use case over the bus', () => {
     await expect(ask(3)).rejects.toMatchObject({ name: 'BusError', kind: 'noResponders' });
   });
 
-  it('hands on the name of the command that its caller gives it', async () => {
+  it('forwards the command id of the caller', async () => {
     const seen: unknown[] = [];
     const served = serveUseCase(bus, halve, options, async ({ n }, { correlationId, command }) => {
       seen.push(command);
@@ -70,7 +70,7 @@ describe('a use case over the bus', () => {
 });
 
 describe('a ping', () => {
-  it('says whether a replica of the service works', async () => {
+  it('reports whether a replica of the service works', async () => {
     expect(await pingService(bus, 'nobody', 2_000)).toBe(false);
     let works = true;
     const replicas = [0, 1].map(() =>

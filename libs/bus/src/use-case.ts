@@ -5,7 +5,10 @@ import { type BusContext, defineRequest, type RequestOptions, request, serve } f
 
 const failure = Type.Object({ ok: Type.Literal(false), code: Type.String(), message: Type.String() });
 
-/** A use case that a service offers over the bus as it does over HTTP: its errors travel with their code, so that both ends answer the same status. */
+/**
+ * A use case that a service offers over the bus and over HTTP. Errors travel with their code, so that both return the
+ * same status.
+ */
 export const defineUseCase = <Q extends TObject, A extends TObject>(definition: {
   subject: string;
   request: Q;
@@ -21,7 +24,7 @@ type UseCase<Q extends TObject, A extends TObject> = ReturnType<typeof defineUse
 
 type UseCaseReply<A extends TObject> = { ok: true; result: Static<A> } | { ok: false; code: string; message: string };
 
-/** Serves a use case in a queue group. An AppError reaches the caller; everything else goes to `onError`. */
+/** Serves a use case in a queue group. An AppError reaches the caller; every other error goes to `onError`. */
 export function serveUseCase<Q extends TObject, A extends TObject>(
   bus: Bus,
   useCase: UseCase<Q, A>,
@@ -39,7 +42,9 @@ export function serveUseCase<Q extends TObject, A extends TObject>(
   return serve(bus, useCase, options, (body, context) => run(body, context) as Promise<never>);
 }
 
-/** Calls a use case of another service: its result, or its AppError thrown here; a BusError when nobody answers. */
+/**
+ * Calls a use case of another service. Returns its result or throws its AppError; throws a BusError without a reply.
+ */
 export async function callUseCase<Q extends TObject, A extends TObject>(
   bus: Bus,
   useCase: UseCase<Q, A>,

@@ -9,7 +9,7 @@ import { connectRedis, pingRedis } from './redis.ts';
 jest.setTimeout(60_000);
 
 describe('the database', () => {
-  it('is the one that the URL names, answers a ping, and tells a duplicate from other refusals', async () => {
+  it('uses the database of the URL, replies to a ping, and identifies duplicate keys', async () => {
     const url = new URL(testEnv('MONGODB_URL'));
     url.pathname = `/storage_${randomBytes(6).toString('hex')}`;
     const database = openDatabase(url.href, { appName: 'storage-test' });
@@ -28,18 +28,18 @@ describe('the database', () => {
   });
 
   it.each([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])(
-    'is away, too, where its server answers %i: it shuts down, or is not the primary',
+    'is unavailable if its server replies with %i: it is shutting down or not the primary',
     (code) => {
       expect(isDatabaseUnavailable(new MongoServerError({ message: 'not now', code }))).toBe(true);
     },
   );
 
-  it('is not away where it refuses', () => {
+  it('is available if it rejects a command', () => {
     expect(isDatabaseUnavailable(new MongoServerError({ message: 'E11000', code: 11_000 }))).toBe(false);
     expect(isDatabaseUnavailable(Object.assign(new Error('of another kind'), { code: 91 }))).toBe(false);
   });
 
-  it('takes more writes at once than the embedded server has connections', async () => {
+  it('accepts more concurrent writes than the embedded server has connections', async () => {
     const url = new URL(testEnv('MONGODB_URL'));
     url.pathname = `/storage_${randomBytes(6).toString('hex')}`;
     const database = openDatabase(url.href, { appName: 'storage-test' });
@@ -57,7 +57,7 @@ describe('the database', () => {
     }
   });
 
-  it('may come up after its users, go away and come back', async () => {
+  it('may start after its clients, stop and return', async () => {
     const server = await ServerProcess.mongo();
     const database = openDatabase(`mongodb://127.0.0.1:${server.port}/late`, { appName: 'storage-test' });
     const things = database.collection<{ _id: string }>('things');
@@ -80,19 +80,19 @@ describe('the database', () => {
     }
   });
 
-  it('closes at once while its server is away', async () => {
+  it('closes immediately while its server is unavailable', async () => {
     const server = await ServerProcess.mongo();
     const database = openDatabase(`mongodb://127.0.0.1:${server.port}/never`, { appName: 'storage-test' });
     const startedAt = performance.now();
     await database.close();
-    // Whoever waited for the server would wait for ever.
+    // A client that waited for the server would wait forever.
     expect(performance.now() - startedAt).toBeLessThan(30_000);
     await server.remove();
   });
 });
 
 describe('Redis', () => {
-  it('fails commands at once while it is away, and works again after', async () => {
+  it('fails commands immediately during an outage and works again afterwards', async () => {
     const server = await (await ServerProcess.redis()).start();
     const faults: unknown[] = [];
     const redis = await connectRedis(`redis://127.0.0.1:${server.port}`, {
@@ -123,7 +123,7 @@ describe('Redis', () => {
     }
   });
 
-  it('is waited for at the start', async () => {
+  it('waits for the first connection at start', async () => {
     const server = await ServerProcess.redis();
     const opening = connectRedis(`redis://127.0.0.1:${server.port}`, {
       name: 'storage-test',

@@ -1,9 +1,9 @@
 import type { Collection, Document, Filter, WithId } from 'mongodb';
 
-/** Ids of one query: a few thousand make a large command, and one each makes thousands of round trips. */
+/** Ids of one query: a few thousand make a large command, and single ids make thousands of round trips. */
 const batchSize = 500;
 
-/** Returns the documents with these ids that exist, in no particular order. */
+/** Returns the existing documents with these ids, in no particular order. */
 export async function findByIds<T extends Document & { readonly _id: string | number }>(
   collection: Collection<T>,
   ids: readonly T['_id'][],

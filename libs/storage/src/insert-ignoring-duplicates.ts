@@ -3,7 +3,9 @@ import { isDuplicateKey } from './mongo.ts';
 
 const duplicateKeyCode = 11_000;
 
-/** Inserts the documents whose unique values are free, in one go; answers the places in the list of those whose are taken. */
+/**
+ * Inserts the documents whose unique values are free, with one command. Returns the list positions of the duplicates.
+ */
 export async function insertIgnoringDuplicates<T extends Document>(
   collection: Collection<T>,
   documents: readonly OptionalUnlessRequiredId<T>[],
@@ -15,7 +17,7 @@ export async function insertIgnoringDuplicates<T extends Document>(
   } catch (error) {
     if (!(error instanceof MongoBulkWriteError) || !isDuplicateKey(error)) throw error;
     const writeErrors = [error.writeErrors].flat();
-    // A write that is not confirmed as it was asked for is no success, whatever else was taken already.
+    // A write without the requested confirmation has not succeeded, whatever else was a duplicate.
     if (writeErrors.some(({ code }) => code !== duplicateKeyCode) || error.result.getWriteConcernError() !== undefined)
       throw error;
     return writeErrors.map(({ index }) => index);

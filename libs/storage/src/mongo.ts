@@ -14,11 +14,11 @@ import {
 
 export type { Collection, Db } from 'mongodb';
 
-/** A connected MongoDB database and how to let go of it. */
+/** A connected MongoDB database and its `close`. */
 export interface Database {
   readonly db: Db;
   collection<T extends Document>(name: string): Collection<T>;
-  /** True when the server answers within the given time. */
+  /** Returns true if the server replies within the given time. */
   ping(timeoutMs?: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -26,8 +26,8 @@ export interface Database {
 const reconnectDelayMs = 250;
 
 /**
- * Opens the database named by the path of a MongoDB URL. Does not wait for the server, so that a service starts while its database is still coming up:
- * calls fail after five seconds at most without a server, and work once it is there, also after a loss.
+ * Opens the database named by the path of a MongoDB URL. Does not wait for the server, so that a service starts before
+ * its database. Without a server, calls fail after five seconds at most; they work again once it is available.
  */
 export function openDatabase(url: string, options: { appName: string }): Database {
   const client = new MongoClient(url, {
@@ -51,7 +51,10 @@ export function openDatabase(url: string, options: { appName: string }): Databas
   };
 }
 
-/** The driver reconnects by itself only after a first success: a first attempt that fails closes it ("Topology is closed") until it is told again. */
+/**
+ * The driver reconnects by itself only after a first success. A failed first attempt closes it ("Topology is closed")
+ * until it is connected again.
+ */
 function connectWithRetry(client: MongoClient): () => Promise<void> {
   const stopSignal = new AbortController();
   const connect = async (): Promise<void> => {
@@ -60,7 +63,7 @@ function connectWithRetry(client: MongoClient): () => Promise<void> {
         await client.connect();
         return;
       } catch {
-        // Whoever uses the database meanwhile gets the error; here only the next attempt counts.
+        // Callers of the database receive the error; here only the next attempt matters.
         await setTimeout(reconnectDelayMs, undefined, { signal: stopSignal.signal }).catch(() => undefined);
       }
     }
@@ -75,21 +78,24 @@ function connectWithRetry(client: MongoClient): () => Promise<void> {
 async function pingWithTimeout(db: Db, timeoutMs: number): Promise<boolean> {
   const timeoutController = new AbortController();
   try {
-    // The driver's own limit does not cover its waiting for a first connection.
+    // The driver's own time-out does not cover the wait for a first connection.
     const timeout = setTimeout(timeoutMs, false, { signal: timeoutController.signal });
     return await Promise.race([db.command({ ping: 1 }, { timeoutMS: timeoutMs }).then(() => true), timeout]);
   } catch {
-    // Not reachable is the answer, not a fault of the question.
+    // Unreachable is a result, not an error of the check.
     return false;
   } finally {
     timeoutController.abort();
   }
 }
 
-/** Bounds one command: a server writes to a collection by one command at a time, and others wait for it. */
+/** Limits one command: a server runs one write command per collection at a time, and others wait for it. */
 const bulkBatchSize = 500;
 
-/** Writes many things in no particular order, in commands of a size that every server takes. What has been written before a failure stays. */
+/**
+ * Writes many operations in no particular order, in commands of a size that every server accepts. Writes before a
+ * failure remain.
+ */
 export async function writeInBulk<T extends Document>(
   collection: Collection<T>,
   operations: readonly AnyBulkWriteOperation<T>[],
@@ -98,13 +104,13 @@ export async function writeInBulk<T extends Document>(
     await collection.bulkWrite(operations.slice(offset, offset + bulkBatchSize), { ordered: false });
 }
 
-/** True for the refusal of a second document with an `_id` (or another unique value) that stands already. */
+/** Returns true for the rejection of a duplicate `_id` or another unique value. */
 export const isDuplicateKey = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11_000;
 
 /** NamespaceNotFound and IndexNotFound. */
 const missingIndexCodes: ReadonlySet<unknown> = new Set([26, 27]);
 
-/** Returns the names of a collection's indexes; none where it does not exist. */
+/** Returns the names of a collection's indexes; empty for a missing collection. */
 export async function indexNames<T extends Document>(collection: Collection<T>): Promise<string[]> {
   try {
     return (await collection.indexes()).flatMap(({ name }) => name ?? []);
@@ -114,7 +120,7 @@ export async function indexNames<T extends Document>(collection: Collection<T>):
   }
 }
 
-/** Drops an index of a release before, by its name. */
+/** Drops an index of a previous release by its name. */
 export async function dropIndexIfExists<T extends Document>(collection: Collection<T>, name: string): Promise<void> {
   try {
     await collection.dropIndex(name);
@@ -123,12 +129,12 @@ export async function dropIndexIfExists<T extends Document>(collection: Collecti
   }
 }
 
-/** What servers answer that shut down, or of which none is the primary for now. */
+/** Error codes of servers that shut down or have no primary. */
 const unavailableCodes: ReadonlySet<unknown> = new Set([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
 /**
- * True where the server could not be reached, the way to it broke off, or it is not in charge for now: not for what it has refused. The driver calls a way that
- * never was "closed".
+ * Returns true if the server was unreachable, the connection broke, or the server has no primary; false for a rejected
+ * command. The driver calls a connection that never existed "closed".
  */
 export const isDatabaseUnavailable = (error: unknown): boolean =>
   error instanceof MongoServerSelectionError ||
@@ -136,10 +142,13 @@ export const isDatabaseUnavailable = (error: unknown): boolean =>
   error instanceof MongoTopologyClosedError ||
   (error instanceof MongoServerError && unavailableCodes.has(error.code));
 
-/** BSONObjectTooLarge, as a document would become and as an update is. */
+/** BSONObjectTooLarge, for documents and for updates. */
 const tooLargeCodes = new Set([10_334, 17_419]);
 
-/** The `_id`s of documents that a bulk write by `_id` would have made larger than the database takes; none where it has failed otherwise. */
+/**
+ * Returns the `_id`s of documents that a bulk write would have made larger than the database allows; empty for other
+ * failures.
+ */
 export function findTooLargeIds(error: unknown): unknown[] {
   if (!(error instanceof MongoBulkWriteError)) return [];
   const writeErrors = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];

@@ -7,7 +7,7 @@ interface Counter {
   readonly value: number;
 }
 
-/** Numbers of the counter of a collection, never given twice. */
+/** Returns numbers of a collection's counter, each only once. */
 export class Sequence {
   readonly #counters: Collection<Counter>;
   readonly #name: string;
@@ -34,10 +34,10 @@ export class Sequence {
           { $inc: { value: count } },
           { upsert: true, returnDocument: 'after' },
         );
-        if (counter === null) throw new Error(`the counter of ${this.#name} gave no number`);
+        if (counter === null) throw new Error(`the counter of ${this.#name} returned no number`);
         return counter.value;
       } catch (error) {
-        // Two that make the counter at the same time: the second finds it there.
+        // Another process created the counter at the same time.
         if (!isDuplicateKey(error)) throw error;
       }
     }

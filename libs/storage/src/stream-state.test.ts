@@ -46,7 +46,7 @@ describe('stream state in Redis', () => {
     connectRedis(`redis://127.0.0.1:${server.port}`, { name: 'stream-test', onError: () => undefined });
   const overdueAt = () => Date.now() + firstPacketTimeoutMs + 1_000;
 
-  // The list of due requests is shared by all streams, so this file has a Redis of its own.
+  // All streams share the list of due requests, so this file has its own Redis.
   beforeAll(async () => {
     server = await (await ServerProcess.redis()).start();
     [redis, other] = await Promise.all([open(), open()]);
@@ -57,7 +57,7 @@ describe('stream state in Redis', () => {
     await server.remove();
   });
 
-  /** Reserves and acknowledges; answers the request. */
+  /** Reserves and acknowledges a stream; returns the request. */
   async function acknowledged(stream: StreamId = id): Promise<StreamRequest> {
     const asked = request();
     expect(await reserveStream(redis, stream, asked)).toEqual({ state: 'reserved' });
@@ -65,7 +65,7 @@ describe('stream state in Redis', () => {
     return asked;
   }
 
-  it('reserves for one of 50 at the same time; the others learn of it', async () => {
+  it('reserves for one of 50 concurrent callers and reports the request to the others', async () => {
     const requests = Array.from({ length: 50 }, () => request());
     const results = await Promise.all(
       requests.map((asked, i) => reserveStream(i % 2 === 0 ? redis : other, id, asked)),
@@ -77,14 +77,14 @@ describe('stream state in Redis', () => {
     expect(await readStream(redis, id)).toEqual({ claim: null, request: winners[0] });
   });
 
-  it('keeps live and history of a channel, and channels, apart', async () => {
+  it('separates live from history, and channels from each other', async () => {
     const streams: StreamId[] = [id, { ...id, kind: 'history' }, { ...id, channel: 4 }];
     for (const stream of streams) expect(await reserveStream(redis, stream, request())).toEqual({ state: 'reserved' });
     expect(await countStreamingChannels(redis, id.imei)).toBe(2);
     expect(await countStreamingChannels(redis, '13800138001')).toBe(0);
   });
 
-  it('frees the channel of an asker that died soon, while a living one keeps it', async () => {
+  it('frees the channel of a dead requester soon, but not of a living one', async () => {
     const asked = request();
     await reserveStream(redis, id, asked);
     await redis.pExpire(keys.request, 2_000);
@@ -96,7 +96,7 @@ describe('stream state in Redis', () => {
     expect(await renewStreamRequest(redis, id, asked.requestId)).toBe(false);
   });
 
-  it('acknowledges the request that stands, and no other', async () => {
+  it('acknowledges only the current request', async () => {
     const asked = request();
     await reserveStream(redis, id, asked);
     expect(await acknowledgeStream(redis, id, 'another')).toBe(false);
@@ -105,7 +105,7 @@ describe('stream state in Redis', () => {
     expect(await redis.pTTL(keys.request)).toBeGreaterThan(firstPacketTimeoutMs);
   });
 
-  it('claims what was asked for, and the request becomes part of the claim', async () => {
+  it('claims a requested stream; the request becomes part of the claim', async () => {
     const asked = await acknowledged();
     const claimed = await claimStream(redis, id, podA);
     expect(claimed).toMatchObject({
@@ -118,7 +118,7 @@ describe('stream state in Redis', () => {
     expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
   });
 
-  it('tells the asker when the camera was faster than its own acknowledgement', async () => {
+  it('reports to the requester if the camera connected before the acknowledgement', async () => {
     const asked = request();
     await reserveStream(redis, id, asked);
     expect(await claimStream(redis, id, podA)).not.toBeNull();
@@ -126,14 +126,14 @@ describe('stream state in Redis', () => {
     expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
   });
 
-  it('refuses a camera that nobody asked, unless that is allowed', async () => {
+  it('rejects a camera without a request, unless that is allowed', async () => {
     expect(await claimStream(redis, id, podA)).toBeNull();
     expect(await redis.exists([keys.stream, keys.request])).toBe(0);
     const claimed = await claimStream(redis, id, podA, { acceptUnsolicited: true });
     expect(claimed?.claim).toMatchObject({ ...podA, request: null });
   });
 
-  it('lets a later claim win: the pod before can neither keep nor release it', async () => {
+  it('lets a later claim win: the earlier pod can neither renew nor release it', async () => {
     await acknowledged();
     const first = await claimStream(redis, id, podA);
     const second = await claimStream(redis, id, podB);
@@ -148,7 +148,7 @@ describe('stream state in Redis', () => {
     expect(await readStream(redis, id)).toEqual({ claim: null, request: null });
   });
 
-  it('keeps a claim alive, and puts it back after Redis was emptied', async () => {
+  it('renews a claim and restores it after Redis was emptied', async () => {
     await acknowledged();
     const claimed = await claimStream(redis, id, podA);
     if (claimed === null) throw new Error('not claimed');
@@ -160,7 +160,7 @@ describe('stream state in Redis', () => {
     expect((await readStream(redis, id)).claim).toEqual(claimed.claim);
   });
 
-  it('drops a request for its maker, or whichever stands', async () => {
+  it('cancels a request for its creator, or the current one', async () => {
     const asked = await acknowledged();
     expect(await cancelStreamRequest(redis, id, 'another')).toBe(false);
     expect(await cancelStreamRequest(redis, id, asked.requestId)).toBe(true);
@@ -170,7 +170,7 @@ describe('stream state in Redis', () => {
     expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
   });
 
-  it('gives each overdue stream to one of several sweepers, and none before its time', async () => {
+  it('returns each timed-out stream to one of several callers, and none too early', async () => {
     const streams = Array.from({ length: 20 }, (_unused, channel): StreamId => ({ ...id, channel }));
     for (const stream of streams) await acknowledged(stream);
     expect(await popTimedOutStreams(redis)).toEqual([]);
@@ -182,7 +182,7 @@ describe('stream state in Redis', () => {
     expect(await readStream(redis, streams[0] ?? id)).toEqual({ claim: null, request: null });
   });
 
-  it('does not take a stream that is being asked for anew, whose earlier request has run out', async () => {
+  it('does not return a stream that is requested again after an expired request', async () => {
     await acknowledged();
     await redis.del(keys.request);
     const anew = request();
@@ -191,7 +191,7 @@ describe('stream state in Redis', () => {
     expect((await readStream(redis, id)).request).toEqual(anew);
   });
 
-  it('gives each stream whose pod has died to one of several sweepers, and none that is renewed or given up', async () => {
+  it('returns each stream of a dead pod to one of several callers, and none that is renewed or released', async () => {
     const streams = Array.from({ length: 20 }, (_unused, channel): StreamId => ({ ...id, channel }));
     const claims = new Map<number, StreamClaim>();
     for (const stream of streams) {
@@ -204,7 +204,7 @@ describe('stream state in Redis', () => {
       if (claim === undefined) throw new Error('not claimed');
       return claim;
     };
-    // A sweeper's clock that is ahead takes nothing that holds.
+    // A caller whose clock is ahead receives no valid claim.
     const laterMs = Date.now() + streamTtlMs + 5_000;
     expect(await popOrphanedStreams(redis, laterMs)).toEqual([]);
     await releaseStream(redis, { ...id, channel: 0 }, claimOf(0).generation);

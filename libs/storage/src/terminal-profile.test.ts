@@ -19,11 +19,11 @@ afterAll(() => {
 });
 
 describe('the profile of a terminal', () => {
-  it('is empty before the terminal has reported anything', async () => {
+  it('is empty before the first report of the terminal', async () => {
     expect(await readTerminalProfile(redis, newImei())).toEqual({ model: null, audio: null });
   });
 
-  it('has the model and the sound, also after the same model registers again', async () => {
+  it('returns model and audio, also after the same model registers again', async () => {
     const imei = newImei();
     await saveTerminalAudio(redis, imei, audio);
     await saveTerminalModel(redis, imei, 'CAM-1');
@@ -33,7 +33,7 @@ describe('the profile of a terminal', () => {
     expect(await redis.ttl(`terminal-profile:${imei}`)).toBeGreaterThan(0);
   });
 
-  it('loses the sound when another model registers under the number', async () => {
+  it('deletes the audio when another model registers under the number', async () => {
     const imei = newImei();
     await saveTerminalModel(redis, imei, 'CAM-1');
     await saveTerminalAudio(redis, imei, audio);

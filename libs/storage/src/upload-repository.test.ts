@@ -58,7 +58,7 @@ const recordOf = (clip: Clip, more: Partial<UploadRecord> = {}): UploadRecord =>
   ...more,
 });
 
-/** Stores a record; its clip is one of its own unless the test says otherwise. */
+/** Stores a record with a clip of its own, unless the test gives another. */
 async function stored(more: Partial<UploadRecord> = {}, clip = clipOf(newImei())): Promise<UploadRecord> {
   const record = recordOf(clip, more);
   expect(await records.reserve(record)).toBe(true);
@@ -98,7 +98,7 @@ describe('uploadUserName', () => {
 });
 
 describe('a reservation', () => {
-  it('is given to one of 50 who ask for it at once, over two connections', async () => {
+  it('is granted to one of 50 concurrent requests over two connections', async () => {
     const other = openDatabase(`${testEnv('MONGODB_URL').replace(/\/[^/]*$/, '')}/${database.db.databaseName}`, {
       appName: 'uploads-test-2',
     });
@@ -114,7 +114,7 @@ describe('a reservation', () => {
     }
   });
 
-  it('is found by its id and its clip, and is in no list', async () => {
+  it('is found by its id and its clip, and is not listed', async () => {
     const record = await stored();
     expect(await records.find(record._id)).toEqual(record);
     expect(await records.findByClip(record.clipKey)).toEqual(record);
@@ -122,7 +122,7 @@ describe('a reservation', () => {
     expect(await records.find(hex(12))).toBeNull();
   });
 
-  it('leaves its clip free when it is removed, once', async () => {
+  it('frees its clip when it is deleted, once', async () => {
     const record = await stored();
     expect(await records.remove(record._id, ['completed', 'failed', 'cancelled'])).toBe(false);
     const removed = await Promise.all([1, 2, 3].map(() => records.remove(record._id, ['reserved'])));
@@ -132,7 +132,7 @@ describe('a reservation', () => {
 });
 
 describe('lists', () => {
-  it('are of one device, or one channel of it, in every status but reserved', async () => {
+  it('lists uploads of a device, or one channel, in every status except reserved', async () => {
     const imei = newImei();
     const second = clipOf(imei, { channel: 2 });
     const one = await stored({ status: 'failed' }, clipOf(imei));
@@ -144,7 +144,7 @@ describe('lists', () => {
     expect(await records.listByDevice(imei, 3)).toEqual([]);
   });
 
-  it('by status begin with the oldest change and end at the limit', async () => {
+  it('lists by status from the oldest change up to the limit', async () => {
     const late = await stored({ status: 'paused', changedAtMs: 2 });
     const early = await stored({ status: 'paused', changedAtMs: 1 });
     expect((await records.listByStatus(['paused'], 2)).map(({ _id }) => _id)).toEqual([early._id, late._id]);
@@ -153,7 +153,7 @@ describe('lists', () => {
 });
 
 describe('a change of status', () => {
-  it('is won by one of many at once', async () => {
+  it('is won by one of many concurrent callers', async () => {
     const { _id } = await stored({ status: 'uploading' });
     const targets = ['paused', 'cancelled', 'completed', 'failed'] as const;
     const changed = await Promise.all(
@@ -164,7 +164,7 @@ describe('a change of status', () => {
     expect((await records.find(_id))?.status).toBe(winners[0]?.status);
   });
 
-  it('gives the record after it, with the fields set and the time of the change', async () => {
+  it('returns the changed record with the set fields and the time of the change', async () => {
     const { _id } = await stored({ changedAtMs: 1 });
     const after = await records.transition(_id, ['reserved'], 'uploading', { commandSerialNo: 7 });
     expect(after).toMatchObject({ _id, status: 'uploading', commandSerialNo: 7 });
@@ -172,7 +172,7 @@ describe('a change of status', () => {
     expect(await records.find(_id)).toEqual(after);
   });
 
-  it('is refused to who expects another status, as are fields', async () => {
+  it('is rejected if another status is expected, like fields', async () => {
     const record = await stored({ status: 'cancelled' });
     expect(await records.transition(record._id, ['uploading', 'paused'], 'completed')).toBeNull();
     expect(await records.set(record._id, ['uploading', 'paused'], { filesize: 9 })).toBeNull();
@@ -182,7 +182,7 @@ describe('a change of status', () => {
 });
 
 describe('the right to command the camera', () => {
-  it('has one of many, until it is given back', async () => {
+  it('belongs to one of many callers until it is returned', async () => {
     const { _id } = await stored({ status: 'uploading' });
     const tokens = Array.from({ length: 20 }, () => hex(8));
     const begun = await Promise.all(tokens.map((token) => records.beginControl(_id, 'uploading', token, inAMinute())));
@@ -195,7 +195,7 @@ describe('the right to command the camera', () => {
     expect(await records.beginControl(_id, 'uploading', 'next', inAMinute())).not.toBeNull();
   });
 
-  it('is not given in another status, and is taken from who has overstayed', async () => {
+  it('is not granted in another status, and expires', async () => {
     const { _id } = await stored({ status: 'paused' });
     expect(await records.beginControl(_id, 'uploading', 'a', inAMinute())).toBeNull();
     expect(await records.beginControl(_id, 'paused', 'a', Date.now() - 1)).not.toBeNull();
@@ -204,7 +204,7 @@ describe('the right to command the camera', () => {
 });
 
 describe('a camera', () => {
-  it('is taken by one of 50 uploads at once', async () => {
+  it('is locked by one of 50 concurrent uploads', async () => {
     const imei = newImei();
     const uploads = await Promise.all(
       Array.from({ length: 50 }, (_, channel) => stored({}, clipOf(imei, { channel }))),
@@ -212,7 +212,7 @@ describe('a camera', () => {
     const taken = await Promise.all(uploads.map(({ _id }) => records.lockCamera(imei, _id, inAMinute())));
     expect(taken.filter(Boolean)).toHaveLength(1);
     const holder = uploads[taken.indexOf(true)]?._id ?? '';
-    // Whoever has it may take it again; who has it not gives nothing back.
+    // Its holder may lock it again; another upload unlocks nothing.
     expect(await records.lockCamera(imei, holder, inAMinute())).toBe(true);
     const next = uploads.find(({ _id }) => _id !== holder)?._id ?? '';
     await records.unlockCamera(imei, next);
@@ -241,7 +241,7 @@ describe('a camera', () => {
     expect(await records.lockCamera(imei, next._id, inAMinute())).toBe(isFree);
   });
 
-  it('whose holder is gone is free, to one of many', async () => {
+  it('is free for one of many after its holder ended', async () => {
     const imei = newImei();
     expect(await records.lockCamera(imei, hex(12), inAMinute())).toBe(true);
     const uploads = await Promise.all(
@@ -263,7 +263,7 @@ describe('a conclusion from the files', () => {
     ['bytes have come', { lastByteAtMs: 8 }],
     ['it was paused', { status: 'paused' }],
     ['it was paused and resumed', { changedAtMs: 9 }],
-  ])('counts only if nothing has happened since: %s', async (_what, fields) => {
+  ])('is rejected if something happened since: %s', async (_what, fields) => {
     const seen = await stored(more);
     const other = await stored(more);
     expect(await records.set(seen._id, ['uploading'], fields)).not.toBeNull();
@@ -276,12 +276,12 @@ describe('a conclusion from the files', () => {
     });
   });
 
-  it('may leave the status, and the moment of its change', async () => {
+  it('may leave the status and the time of its change', async () => {
     const seen = await stored({ status: 'uploading' });
     expect(await records.finalize(seen, { silentMs: 5 })).toEqual({ ...seen, silentMs: 5 });
   });
 
-  it('is drawn by the pod that has them', async () => {
+  it('is limited to the pod that stores the files', async () => {
     const podId = hex(4);
     const mine = await stored({ status: 'uploading', server: { podId, httpUrl: 'http://x' } });
     await stored({ status: 'completed', server: { podId, httpUrl: 'http://x' } });
@@ -290,8 +290,8 @@ describe('a conclusion from the files', () => {
   });
 });
 
-describe('locks that hold nothing', () => {
-  it('are removed, and no other', async () => {
+describe('locks without a purpose', () => {
+  it('are deleted, and no others', async () => {
     const past = Date.now() - 1;
     const idle = await stored({ status: 'failed' }, clipOf(newImei()));
     const busy = await stored({ status: 'uploading' }, clipOf(newImei()));
@@ -307,7 +307,7 @@ describe('locks that hold nothing', () => {
 });
 
 describe('the indexes', () => {
-  it('may be made by several processes at once, and stand already', async () => {
+  it('may be created by several processes at once, and may exist', async () => {
     await Promise.all([1, 2, 3].map(() => new UploadRepository(database).ensureIndexes()));
     await new UploadRepository(database).ensureIndexes();
     const indexes = await database.collection('uploads').listIndexes().toArray();
@@ -321,7 +321,7 @@ describe('the indexes', () => {
     });
   });
 
-  it('are asked for again after a failure', async () => {
+  it('are requested again after a failure', async () => {
     const closed = openDatabase('mongodb://127.0.0.1:1/none', { appName: 'uploads-test' });
     const late = new UploadRepository(closed);
     await expect(late.ensureIndexes()).rejects.toThrow(/./);

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { Filter, UpdateFilter } from 'mongodb';
 import { type Collection, type Database, dropIndexIfExists, isDuplicateKey } from './mongo.ts';
 
-/** The statuses that the interface shows. */
+/** Upload statuses of the interface. */
 export const uploadStatuses = ['uploading', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
-/** Status of an upload that the interface shows. */
+/** Upload status of the interface. */
 export type UploadStatus = (typeof uploadStatuses)[number];
 
-/** What identifies a clip: host, port and networks do not count. Values are those of JT/T 1078 table 22 (0x9205). */
+/** Identity of a clip; host, port and networks do not count. Values are those of JT/T 1078 table 22 (0x9205). */
 export interface Clip {
   /** Canonical terminal number. */
   readonly imei: string;
@@ -22,14 +22,14 @@ export interface Clip {
   readonly alarmFlags: string;
 }
 
-/** One file that a camera has sent, or is sending, for an upload. */
+/** One file of an upload that a camera has sent or is sending. */
 export interface UploadedFile {
   /** Path below the upload's own directory, as the camera named it. */
   readonly path: string;
   readonly bytes: number;
-  /** `whole`: its last transfer ended as a transfer should; `broken`: it was cut off. */
+  /** `whole`: its last transfer completed; `broken`: it was interrupted. */
   readonly state: 'receiving' | 'whole' | 'broken';
-  /** When its first transfer began; files are downloaded in this order. */
+  /** Start of its first transfer; files are downloaded in this order. */
   readonly startedAtMs: number;
 }
 
@@ -40,55 +40,58 @@ export interface UploadRecord {
   /** `clipKey()` of the clip and the account; unique. */
   readonly clipKey: string;
   readonly clip: Clip;
-  /** Whose device it was when the upload was requested, and whose the clip stays; null, and absent on older records: nobody's. */
+  /**
+   * Account that owned the device when the upload was requested, and owns the clip. Null, and absent on older records:
+   * no account.
+   */
   readonly accountId?: number | null;
-  /** The terminal's number as it sends it, or as the caller wrote it while it is not known. */
+  /** The terminal's number as it sends it, or as the caller wrote it while that is unknown. */
   readonly shownImei: string;
-  /** The number as the caller wrote it who requested the upload: answers about one upload repeat it. */
+  /** Number as the requesting caller wrote it: responses about one upload repeat it. */
   readonly askedImei: string;
-  /** The camera's clock when the upload was requested, such as `+08:00`. */
+  /** UTC offset of the camera's clock at the request, such as `+08:00`. */
   readonly cameraUtcOffset: string;
-  /** `reserved`: the camera has not answered yet; nobody is shown it, and it ends at `reservedUntilMs`. */
+  /** `reserved`: the camera has not responded yet. Such a record is not listed and ends at `reservedUntilMs`. */
   readonly status: 'reserved' | UploadStatus;
   readonly reservedUntilMs: number;
-  /** Whether the camera may upload over the mobile network: silence then counts from the request. */
+  /** Whether the camera may upload over the mobile network: the idle time then counts from the request. */
   readonly mobileNetwork: boolean;
-  /** Header serial of the 0x9206, which 0x9207 and 0x1206 repeat; null when its answer was lost with a process. */
+  /** Header serial of the 0x9206, repeated by 0x9207 and 0x1206; null if its response was lost with a process. */
   readonly commandSerialNo: number | null;
-  /** A control command that the camera has not answered yet. */
+  /** A control command without a response so far. */
   readonly control: { readonly token: string; readonly untilMs: number } | null;
-  /** What the camera logs in with; the user name is `uploadUserName(_id)`. */
+  /** Login of the camera; the user name is `uploadUserName(_id)`. */
   readonly credential: { readonly passwordSha256: string; readonly expiresAtMs: number } | null;
-  /** The upload-ftp pod that has the files, and where its HTTP side is reached; pod `any` once they are in object storage. */
+  /** The upload-ftp pod that stores the files, and its HTTP address; pod `any` for object storage. */
   readonly server: { readonly podId: string; readonly httpUrl: string } | null;
   readonly files: readonly UploadedFile[];
-  /** The camera was sent to an FTP server that is not ours; absent otherwise. */
+  /** The camera uploads to an external FTP server; absent otherwise. */
   readonly external?: boolean;
   /** Sum of the files' bytes. */
   readonly filesize: number;
-  /** Newest file that has bytes, or the first to be opened. */
+  /** Newest file that has bytes, or the first opened one. */
   readonly filename: string | null;
   /** The camera's 0x1206: 0 success, 1 failure. */
   readonly result: { readonly code: number; readonly atMs: number } | null;
   /** The camera ended its FTP session with QUIT after a transfer. */
   readonly hasQuit: boolean;
   readonly lastByteAtMs: number | null;
-  /** Time without a byte during which the device was connected. */
+  /** Time without a byte while the device was connected. */
   readonly silentMs: number;
   readonly createdAtMs: number;
-  /** When the status last changed. */
+  /** Time of the last status change. */
   readonly changedAtMs: number;
 }
 
-/** Who holds a camera for an upload: a document of `upload_locks`, `_id` is the canonical terminal number. */
+/** The upload that holds a camera: a document of `upload_locks`; `_id` is the canonical terminal number. */
 interface UploadLock {
   readonly _id: string;
   readonly uploadId: string;
-  /** Until then the lock counts while the upload is `reserved`. */
+  /** End of the lock while the upload is `reserved`. */
   readonly reservedUntilMs: number;
 }
 
-/** The identity of a clip as one string; accounts that have a device one after the other each have clips of their own. */
+/** Returns the identity of a clip as one string. Successive accounts of a device each have their own clips. */
 export const clipKey = (clip: Clip, accountId: number | null = null): string =>
   [
     clip.imei,
@@ -102,13 +105,13 @@ export const clipKey = (clip: Clip, accountId: number | null = null): string =>
     ...(accountId === null ? [] : [`account-${accountId}`]),
   ].join(':');
 
-/** What a reservation says beside its clip; nothing has been sent and nobody has answered yet. */
+/** Data of a reservation beside its clip; nothing has been sent yet. */
 export type Reservation = Pick<
   UploadRecord,
   'accountId' | 'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
 >;
 
-/** The record of a clip that is about to be asked for, under an id of its own. */
+/** Returns a new record of a clip that is about to be requested. */
 export function createReservation(clip: Clip, reservation: Reservation): UploadRecord {
   const nowMs = Date.now();
   return {
@@ -133,14 +136,20 @@ export function createReservation(clip: Clip, reservation: Reservation): UploadR
   };
 }
 
-/** Returns whether the clip goes to an FTP server that is not ours. A file that arrives here shows that the server is ours under another name. */
+/**
+ * Returns whether the clip goes to an external FTP server. A file that arrives here shows that the server is this
+ * product under another name.
+ */
 export const isExternalUpload = ({ external, files }: Pick<UploadRecord, 'external' | 'files'>): boolean =>
   external === true && files.length === 0;
 
-/** FTP user name of an upload: letters and digits only, as cameras need it. */
+/** FTP user name of an upload: letters and digits only, as cameras require. */
 export const uploadUserName = (uploadId: string): string => `u${uploadId}`;
 
-/** Records of clip uploads. Every change is a compare-and-set on one document: no transaction, so the same on every MongoDB. */
+/**
+ * Stores clip uploads. Every change is a compare-and-set on one document, without transactions, so that every MongoDB
+ * behaves the same.
+ */
 export class UploadRepository {
   readonly #uploads: Collection<UploadRecord>;
   readonly #locks: Collection<UploadLock>;
@@ -151,7 +160,9 @@ export class UploadRepository {
     this.#locks = database.collection<UploadLock>('upload_locks');
   }
 
-  /** Makes the indexes; the unique one has to stand before the first reservation. A failure is tried again by the next call. */
+  /**
+   * Creates the indexes; the unique one must exist before the first reservation. The next call retries after a failure.
+   */
   async ensureIndexes(): Promise<void> {
     this.#indexes ??= this.#createIndexes();
     try {
@@ -162,7 +173,7 @@ export class UploadRepository {
     }
   }
 
-  /** Stores a reservation; false when the clip has a record already. */
+  /** Stores a reservation; returns false if the clip has a record. */
   async reserve(record: UploadRecord): Promise<boolean> {
     await this.ensureIndexes();
     try {
@@ -182,14 +193,14 @@ export class UploadRepository {
     return this.#uploads.findOne({ clipKey: key });
   }
 
-  /** Every upload of a device but reservations, newest first. */
+  /** Returns every upload of a device except reservations, newest first. */
   listByDevice(imei: string, channel?: number): Promise<UploadRecord[]> {
     const filter: Filter<UploadRecord> = { 'clip.imei': imei, status: { $ne: 'reserved' } };
     if (channel !== undefined) filter['clip.channel'] = channel;
     return this.#uploads.find(filter).sort({ createdAtMs: -1 }).toArray();
   }
 
-  /** Uploads of an account in any status, reservations too, by id from behind `afterId`. */
+  /** Returns uploads of an account in any status, including reservations, by id after `afterId`. */
   listByAccount(accountId: number, limit: number, afterId = ''): Promise<UploadRecord[]> {
     return this.#uploads
       .find({ accountId, _id: { $gt: afterId } })
@@ -198,7 +209,7 @@ export class UploadRepository {
       .toArray();
   }
 
-  /** The newest reservation of a device whose camera may still answer, or null. */
+  /** Returns the newest reservation of a device whose camera may still respond, or null. */
   findReservation(imei: string): Promise<UploadRecord | null> {
     return this.#uploads.findOne(
       { 'clip.imei': imei, status: 'reserved', reservedUntilMs: { $gt: Date.now() } },
@@ -206,13 +217,13 @@ export class UploadRepository {
     );
   }
 
-  /** Statuses of those uploads that have a record. */
+  /** Returns the statuses of the uploads that have a record. */
   async findStatuses(ids: readonly string[]): Promise<Map<string, UploadRecord['status']>> {
     const found = await this.#uploads.find({ _id: { $in: [...ids] } }).toArray();
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
 
-  /** Uploads in any of the statuses, oldest change first. */
+  /** Returns uploads in any of the statuses, oldest change first. */
   listByStatus(statuses: readonly UploadRecord['status'][], limit: number): Promise<UploadRecord[]> {
     return this.#uploads
       .find({ status: { $in: [...statuses] } })
@@ -221,7 +232,7 @@ export class UploadRepository {
       .toArray();
   }
 
-  /** Changes the status if it still is one of `from`; the record after the change, or null when the race was lost. */
+  /** Changes the status if it is one of `from`. Returns the changed record, or null if another caller was first. */
   transition(
     id: string,
     from: readonly UploadRecord['status'][],
@@ -231,7 +242,7 @@ export class UploadRepository {
     return this.#update({ _id: id, status: { $in: [...from] } }, { ...set, status: to, changedAtMs: Date.now() });
   }
 
-  /** Sets fields without a change of status, if that still is one of `from`; null when it is not. */
+  /** Sets fields without a status change if the status is one of `from`; returns null otherwise. */
   set(
     id: string,
     from: readonly UploadRecord['status'][],
@@ -241,8 +252,8 @@ export class UploadRepository {
   }
 
   /**
-   * Changes a record only if it still is as it was seen: same status since the same moment, same files and bytes, no transfer begun meanwhile. For conclusions
-   * drawn from the files; null when something has happened since, and the conclusion has to be drawn anew. `to` is the status afterwards, if another.
+   * Changes a record only if status, files, bytes and transfers are unchanged since it was read. Returns null
+   * otherwise; the caller evaluates the files again. `to` is a new status.
    */
   async finalize(
     expected: UploadRecord,
@@ -254,12 +265,15 @@ export class UploadRepository {
     return this.#update({ _id, status, changedAtMs, files: { $eq: files }, lastByteAtMs }, change);
   }
 
-  /** Uploads in any of the statuses whose files one pod of upload-ftp has. */
+  /** Returns uploads in any of the statuses whose files one upload-ftp pod stores. */
   listByPod(podId: string, statuses: readonly UploadRecord['status'][]): Promise<UploadRecord[]> {
     return this.#uploads.find({ 'server.podId': podId, status: { $in: [...statuses] } }).toArray();
   }
 
-  /** Takes the right to command the camera about an upload; null when another command is out or the status is another. */
+  /**
+   * Acquires the right to send a command about an upload. Returns null if another command is pending or the status
+   * differs.
+   */
   beginControl(id: string, status: UploadStatus, token: string, untilMs: number): Promise<UploadRecord | null> {
     return this.#update(
       { _id: id, status, $or: [{ control: null }, { 'control.untilMs': { $lt: Date.now() } }] },
@@ -271,15 +285,16 @@ export class UploadRepository {
     await this.#uploads.updateOne({ _id: id, 'control.token': token }, { $set: { control: null } });
   }
 
-  /** Removes a record if its status is one of `from`; false when it is not there (any more) in such a status. */
+  /** Deletes a record if its status is one of `from`; returns false otherwise. */
   async remove(id: string, from: readonly UploadRecord['status'][]): Promise<boolean> {
     const { deletedCount } = await this.#uploads.deleteOne({ _id: id, status: { $in: [...from] } });
     return deletedCount === 1;
   }
 
   /**
-   * Takes the camera for an upload; false when another upload has it: reserved and in time, `uploading`, or being resumed. A lock that a crash has left behind
-   * gives way, as the record it names decides. Its own record has to stand before: reserved, or paused with a control command begun.
+   * Locks the camera for an upload. Returns false if another upload holds it: reserved and in time, `uploading`, or
+   * being resumed. A lock left by a crash gives way, because its record decides. The own record must exist before:
+   * reserved, or paused with a control command begun.
    */
   async lockCamera(imei: string, uploadId: string, reservedUntilMs: number): Promise<boolean> {
     for (;;) {
@@ -300,12 +315,12 @@ export class UploadRepository {
     }
   }
 
-  /** Gives the camera back, if this upload has it. */
+  /** Unlocks the camera, if this upload holds it. */
   async unlockCamera(imei: string, uploadId: string): Promise<void> {
     await this.#locks.deleteOne({ _id: imei, uploadId });
   }
 
-  /** Removes locks that hold nothing any more: their uploads have ended, or a crash has left them behind. Answers how many. */
+  /** Deletes locks of ended uploads and of crashes. Returns their number. */
   async unlockIdleCameras(): Promise<number> {
     let unlocked = 0;
     for await (const lock of this.#locks.find({ reservedUntilMs: { $lt: Date.now() } })) {
@@ -316,17 +331,17 @@ export class UploadRepository {
     return unlocked;
   }
 
-  /** What a crash has left behind holds nothing: the record says who is waiting for the camera's answer. */
+  /** Returns whether a lock still counts, by the upload's record. */
   async #isActive(lock: UploadLock): Promise<boolean> {
     const record = await this.find(lock.uploadId);
     if (record === null) return false;
     if (record.status === 'uploading') return true;
     if (record.status === 'reserved') return lock.reservedUntilMs > Date.now();
-    // A resume whose answer is awaited.
+    // A resume that waits for its response.
     return record.status === 'paused' && record.control !== null && record.control.untilMs > Date.now();
   }
 
-  /** One after another: FerretDB 1 drops the connection that asks for several at once of which some stand already. */
+  /** Runs one after another: FerretDB 1 drops a connection that requests several at once if some exist. */
   async #createIndexes(): Promise<void> {
     await this.#uploads.createIndex({ clipKey: 1 }, { unique: true });
     await this.#uploads.createIndex({ 'clip.imei': 1, createdAtMs: -1 });

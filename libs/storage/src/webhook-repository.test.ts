@@ -42,7 +42,7 @@ const add = (webhookId: number, more: { status?: 'pending' | 'skipped'; atMs?: n
   );
 
 describe('numbers', () => {
-  it('are given once each, in the order in which they were asked for', async () => {
+  it('are returned once each, in request order', async () => {
     const source = new Sequence(database, `numbers_${randomBytes(4).toString('hex')}`);
     const given = await Promise.all(Array.from({ length: 50 }, () => source.next()));
     expect(given).toEqual(Array.from({ length: 50 }, (_unused, at) => at + 1));
@@ -51,7 +51,7 @@ describe('numbers', () => {
 });
 
 describe('deliveries', () => {
-  it('have the id of their webhook and notification, and stay as they are', async () => {
+  it('have the id of their webhook and notification, and are not overwritten', async () => {
     const id = await add(1, { atMs: 1_000 });
     expect(id).toBe(computeDeliveryId(1, notificationId));
     expect(id).toMatch(/^[0-9a-f]{24}$/);
@@ -61,25 +61,25 @@ describe('deliveries', () => {
     expect(await records.find(id)).toMatchObject({ status: 'skipped', createdAtMs: 1_000, version: 2 });
   });
 
-  it('are claimed by one at a time, and taken over from whoever has died', async () => {
+  it('are claimed by one caller at a time, and taken over from a dead one', async () => {
     const id = await add(2);
     const now = Date.now();
     expect(await records.claim(id, now + 1_000, now)).toBe(true);
     expect(await records.claim(id, now + 1_500, now + 999)).toBe(false);
     expect(await records.claimedUntilMs(id)).toBe(now + 1_000);
     expect(await records.claim(id, now + 3_000, now + 1_000)).toBe(true);
-    // Whoever was taken for dead has ended its attempt after all.
+    // The holder that was considered dead has ended its attempt after all.
     await records.release(id, now + 1_000);
     expect(await records.claimedUntilMs(id)).toBe(now + 3_000);
     await records.release(id, now + 3_000);
     expect(await records.claimedUntilMs(id)).toBe(0);
   });
 
-  it('are taken over by one of those who see at once that the holder has died', async () => {
+  it('are taken over by one of those who notice at the same time that the holder died', async () => {
     const id = await add(2);
     const now = Date.now();
     await records.claim(id, now - 1, now - 2);
-    // Both have found it expired; the second one acts when the first one holds it already.
+    // Both found it expired; the second one acts after the first one has claimed it.
     const second = Object.assign(new WebhookRepository(database), { claimedUntilMs: async () => now - 1 });
     expect(await records.claim(id, now + 60_000, now)).toBe(true);
     expect(await second.claim(id, now + 60_001, now)).toBe(false);
@@ -102,7 +102,7 @@ describe('deliveries', () => {
     expect(await due([], 9_000)).toEqual([]);
   });
 
-  it('that nobody works at any more are planned again', async () => {
+  it('are planned again if no dispatcher works at them any more', async () => {
     // Older than those of other tests.
     const [lost, claimed, planned] = [
       await add(5, { atMs: 100 }),
@@ -117,12 +117,12 @@ describe('deliveries', () => {
     expect(await records.requeueLost({ beforeMs: 500 })).toBe(1);
     expect((await records.findDue([], 10)).map(({ _id }) => _id)).toEqual([lost]);
     await records.unschedule(lost);
-    // However many wait before it: page by page until the end.
+    // However many wait before it: page by page to the end.
     for (const atOnce of [1, 2, 3]) {
       expect(await records.requeueLost({ beforeMs: 500, batchSize: atOnce })).toBe(1);
       await records.unschedule(lost);
     }
-    // Where the time is over the next look goes on behind the one before, and begins anew at the end.
+    // Without time left the next run continues after the previous one, and restarts at the end.
     const looks = { beforeMs: 500, shouldStop: () => true, batchSize: 2 };
     for (const round of ['first', 'second']) {
       let mended = 0;
@@ -137,7 +137,7 @@ describe('deliveries', () => {
     }
   });
 
-  it('that nobody works at are looked at again where a look has failed', async () => {
+  it('are checked again after a failed check', async () => {
     const lost = [await add(5, { atMs: 100 }), await add(5, { atMs: 100 }), await add(5, { atMs: 100 })];
     const failing = new WebhookRepository(database);
     const schedule = failing.schedule.bind(failing);
@@ -158,7 +158,7 @@ describe('deliveries', () => {
     }
   });
 
-  it('that are old are removed', async () => {
+  it('are deleted when they are old', async () => {
     const old = await add(6, { atMs: 10 });
     const recent = await add(6);
     expect(await records.prune(11)).toBe(1);
@@ -168,7 +168,7 @@ describe('deliveries', () => {
 });
 
 describe('replays', () => {
-  it('are of one webhook, a span and statuses: the oldest first, and so many at most', async () => {
+  it('are listed by webhook, time span and status, oldest first, up to a limit', async () => {
     const at = async (atMs: number, status: 'pending' | 'skipped' = 'skipped') => add(8, { atMs, status });
     const before = await at(999);
     const made = [await at(1_000), await at(1_001), await at(1_500), await at(1_999)];
@@ -182,15 +182,15 @@ describe('replays', () => {
     expect(await records.findIds(8, { ...span, statuses: ['failed'] }, 10)).toEqual([]);
   });
 
-  it('are taken part by part, by one', async () => {
+  it('are claimed part by part, by one caller', async () => {
     await records.insertReplay([
       { _id: 'r:0', webhookId: 7, deliveryIds: ['a'], dueAtMs: 1_000 },
       { _id: 'r:1', webhookId: 7, deliveryIds: ['b'], dueAtMs: 2_000 },
     ]);
     expect((await records.claimReplays(9_000, 1_500)).map(({ _id }) => _id)).toEqual(['r:0']);
     expect(await records.claimReplays(9_000, 1_500)).toEqual([]);
-    // Its dispatcher has died.
-    // What has waited longest comes first.
+    // Its dispatcher died.
+    // The longest wait comes first.
     expect((await records.claimReplays(99_000, 9_000)).map(({ _id }) => _id)).toEqual(['r:1', 'r:0']);
     await records.cancelAll(7);
     expect(await records.claimReplays(999_000, 99_000)).toEqual([]);
@@ -198,7 +198,7 @@ describe('replays', () => {
 });
 
 describe('health', () => {
-  it('of before a new start holds no longer, but for its times', () => {
+  it('is reset by a restart, except for its times', () => {
     const stored: WebhookHealth = {
       _id: 1,
       epoch: 0,

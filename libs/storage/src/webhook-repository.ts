@@ -19,17 +19,17 @@ import type {
   WebhookRecord,
 } from './webhook-types.ts';
 
-/** Attempts that a delivery keeps; the count goes on. */
+/** Attempts that a delivery stores; the count continues. */
 const maxStoredAttempts = 50;
-/** Deliveries whose attempts are read for percentiles, the newest. */
+/** Newest deliveries whose attempts are read for percentiles. */
 const statsSampleSize = 5_000;
 const summaryProjection = { projection: { body: 0, attempts: 0, request: 0 } } as const;
 
-/** Id of the delivery of a notification to a webhook: whoever makes it again makes the same. */
+/** Returns the delivery id of a notification for a webhook: equal for repeated calls. */
 export const computeDeliveryId = (webhookId: number, notificationId: number): string =>
   createHash('sha256').update(`${webhookId}:${notificationId}`).digest('hex').slice(0, 24);
 
-/** What a delivery starts with. */
+/** Initial state of a delivery. */
 export type NewDelivery = Pick<
   DeliveryRecord,
   | 'webhookId'
@@ -43,7 +43,7 @@ export type NewDelivery = Pick<
   | 'body'
 > & { readonly status: 'pending' | 'skipped' };
 
-/** What an attempt has led to. */
+/** Result of an attempt. */
 export interface DeliveryUpdate {
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly attempt: AttemptRecord;
@@ -52,31 +52,31 @@ export interface DeliveryUpdate {
   readonly nextAttemptAtMs: number | null;
 }
 
-/** Which part of a list of deliveries is asked for; the number breaks ties. */
+/** Position in a list of deliveries; the number breaks ties. */
 export interface DeliveryPage {
   readonly limit: number;
   readonly offset: number;
   readonly order?: { readonly field: 'number' | 'createdAtMs'; readonly direction: 1 | -1 };
 }
 
-/** How deliveries that nobody works at are looked for. */
+/** Options of the search for lost deliveries. */
 export interface RequeueOptions {
-  /** Due since before then. */
+  /** Due before this time. */
   readonly beforeMs: number;
   readonly nowMs?: number;
-  /** Asked behind each delivery. */
+  /** Checked after each delivery. */
   readonly shouldStop?: () => boolean;
   readonly batchSize?: number;
 }
 
-/** The embedded database goes through all deliveries for each page, however large that is. */
+/** The embedded database scans all deliveries for each page, however large that is. */
 const requeueBatchSize = 10_000;
-/** Parts of replays that one look takes: the others' retries do not wait for a large replay. */
+/** Replay parts of one poll: retries of others do not wait for a large replay. */
 const replayBatchSize = 100;
 
 /**
- * Webhooks, their health, and their deliveries. A delivery is changed by whoever has claimed it, by its `_id` alone. A claim is an insert, which is safe on every
- * server. The operations of single deliveries share commands.
+ * Stores webhooks, their health and their deliveries. The holder of a claim changes a delivery, by its `_id` alone. A
+ * claim is an insert, which is safe on every server. Operations of single deliveries share commands.
  */
 export class WebhookRepository {
   readonly #webhooks: Collection<WebhookRecord>;
@@ -110,9 +110,9 @@ export class WebhookRepository {
     this.#dueWrites = createWriteBatcher(this.#due);
   }
 
-  /** One after another: FerretDB 1 drops the connection that asks for several at once of which some stand already. */
+  /** Runs one after another: FerretDB 1 drops a connection that requests several at once if some exist. */
   async ensureIndexes(): Promise<void> {
-    // Lists and statistics are counted from keys: the fields after the order are those of the filters.
+    // Lists and statistics are counted from keys: the filter fields follow the sort fields.
     const filters = { status: 1, notificationType: 1, imeiKey: 1 } as const;
     await this.#deliveries.createIndex({ webhookId: 1, number: -1, ...filters, createdAtMs: 1 });
     await this.#deliveries.createIndex({ webhookId: 1, createdAtMs: 1, number: 1, ...filters });
@@ -147,7 +147,7 @@ export class WebhookRepository {
     return new Map(found.map((health) => [health._id, health]));
   }
 
-  /** Writes what was made of health as it was read; false where another has written it since. */
+  /** Saves health if it is unchanged since it was read; returns false otherwise. */
   async saveHealth({ revision, ...health }: WebhookHealth): Promise<boolean> {
     const { _id } = health;
     const next = { ...health, revision: (revision ?? 0) + 1 };
@@ -166,12 +166,12 @@ export class WebhookRepository {
     }
   }
 
-  /** Health with a notice that is to be told. */
+  /** Returns health records with an unsent notice. */
   findDueNotices(): Promise<WebhookHealth[]> {
     return this.#health.find({ dueNotice: { $ne: null } }).toArray();
   }
 
-  /** Stores a delivery; one that exists stays as it is. Returns its id. */
+  /** Stores a delivery; an existing one is unchanged. Returns its id. */
   async add(delivery: NewDelivery, nowMs = Date.now()): Promise<string> {
     const _id = computeDeliveryId(delivery.webhookId, delivery.notificationId);
     await this.#newDeliveries.add({
@@ -196,26 +196,26 @@ export class WebhookRepository {
     return this.#deliveryReads.add(id);
   }
 
-  /** Takes the right to make an attempt; false where another one is under way. */
+  /** Claims an attempt; returns false while another one is in progress. */
   async claim(id: string, untilMs: number, nowMs = Date.now()): Promise<boolean> {
     if (await this.#newClaims.add({ _id: id, untilMs })) return true;
     if ((await this.claimedUntilMs(id)) > nowMs) return false;
-    // Its dispatcher has died. Another one may have seen so, too: what that has claimed meanwhile stays.
+    // Its dispatcher died. Another one may have noticed, too: its new claim remains.
     await this.#claims.deleteOne({ _id: id, untilMs: { $lte: nowMs } });
     return this.#newClaims.add({ _id: id, untilMs });
   }
 
-  /** Until when an attempt is under way; 0 for none. */
+  /** Returns the end of the claim of an attempt in progress; 0 without one. */
   async claimedUntilMs(id: string): Promise<number> {
     return (await this.#claims.findOne({ _id: id }))?.untilMs ?? 0;
   }
 
-  /** Ends the claim that was taken until then; that of another one, who has taken it over since, stays. */
+  /** Releases the claim with this end; a claim that another dispatcher took over remains. */
   async release(id: string, untilMs: number): Promise<void> {
     await this.#claimWrites.add({ deleteOne: { filter: { _id: id, untilMs } } });
   }
 
-  /** Notes what an attempt has led to. */
+  /** Saves the result of an attempt. */
   async recordAttempt(claimed: DeliveryRecord, update: DeliveryUpdate, nowMs = Date.now()): Promise<void> {
     const { status, attempt, request, nextAttemptAtMs } = update;
     await this.#change(claimed._id, {
@@ -235,12 +235,12 @@ export class WebhookRepository {
     return this.#change(id, { status, nextAttemptAtMs: null });
   }
 
-  /** Puts a delivery off: no attempt was made. */
+  /** Defers a delivery: no attempt was made. */
   defer(id: string, nextAttemptAtMs: number): Promise<void> {
     return this.#change(id, { nextAttemptAtMs });
   }
 
-  /** Has a delivery tried again from then on, unless it is in none of the statuses; answers whether. */
+  /** Schedules another attempt, if the status is one of the given ones; returns whether. */
   async restart(
     id: string,
     from: readonly DeliveryStatus[],
@@ -259,7 +259,7 @@ export class WebhookRepository {
     return this.#deliveryWrites.add({ updateOne: { filter: { _id: id }, update } });
   }
 
-  /** Ends everything that a webhook still waits for: it is removed. */
+  /** Cancels everything that waits for a deleted webhook. */
   async cancelAll(webhookId: number, nowMs = Date.now()): Promise<void> {
     await this.#replays.deleteMany({ webhookId });
     const ended = { status: 'canceled' as const, nextAttemptAtMs: null, updatedAtMs: nowMs };
@@ -268,7 +268,7 @@ export class WebhookRepository {
     await this.#health.deleteOne({ _id: webhookId });
   }
 
-  /** Plans the next attempt, over what was planned before. */
+  /** Schedules the next attempt, replacing an earlier schedule. */
   schedule(due: DueDelivery): Promise<void> {
     return this.#dueWrites.add({ replaceOne: { filter: { _id: due._id }, replacement: due, upsert: true } });
   }
@@ -277,7 +277,7 @@ export class WebhookRepository {
     return this.#dueWrites.add({ deleteOne: { filter: { _id: id } } });
   }
 
-  /** Attempts that are due, the oldest first, but those of some webhooks. */
+  /** Returns due attempts, oldest first, without those of some webhooks. */
   findDue(exceptWebhookIds: readonly number[], limit: number, nowMs = Date.now()): Promise<DueDelivery[]> {
     const others = exceptWebhookIds.length === 0 ? {} : { webhookId: { $nin: [...exceptWebhookIds] } };
     return this.#due
@@ -288,8 +288,9 @@ export class WebhookRepository {
   }
 
   /**
-   * Plans pending deliveries that nobody works at any more, as a crash or a lost stream has left them; answers how many. It looks at all of them, or until it is over, and
-   * the next call then at those behind: what waits its turn for a slow receiver hides nothing that is lost.
+   * Requeues pending deliveries that a crash or a lost stream left without a dispatcher; returns their number. Checks
+   * all of them, or continues in the next call when the time is over. A backlog of a slow receiver therefore hides no
+   * lost delivery.
    */
   async requeueLost({
     beforeMs,
@@ -304,7 +305,7 @@ export class WebhookRepository {
           await this.schedule({ _id, webhookId, dueAtMs: nowMs });
           requeued += 1;
         }
-        // Not before it was looked at: behind a failure the next call looks at it again.
+        // Only after the check: after a failure the next call repeats it.
         this.#requeueCursor = _id;
         if (shouldStop()) return requeued;
       }
@@ -314,7 +315,7 @@ export class WebhookRepository {
     }
   }
 
-  /** Pending deliveries whose time has come before, behind the one that was looked at last. */
+  /** Returns overdue pending deliveries after the last checked one. */
   #findOverdue(beforeMs: number, limit: number): Promise<Pick<DeliveryRecord, '_id' | 'webhookId'>[]> {
     const filter = {
       status: 'pending',
@@ -332,7 +333,7 @@ export class WebhookRepository {
     return (await this.#due.findOne({ _id: id })) === null && (await this.claimedUntilMs(id)) <= nowMs;
   }
 
-  /** Ids of deliveries of a span, the oldest first. */
+  /** Returns ids of deliveries of a time span, oldest first. */
   async findIds(
     webhookId: number,
     span: { readonly sinceMs: number; readonly untilMs: number | null; readonly statuses: readonly DeliveryStatus[] },
@@ -354,7 +355,7 @@ export class WebhookRepository {
     if (batches.length > 0) await this.#replays.insertMany([...batches]);
   }
 
-  /** Takes the parts of replays whose turn it is: nobody else takes them before `untilMs`. */
+  /** Claims due replay parts: no other dispatcher takes them before `untilMs`. */
   async claimReplays(untilMs: number, nowMs = Date.now()): Promise<ReplayBatch[]> {
     const claimed: ReplayBatch[] = [];
     const due = this.#replays
@@ -375,7 +376,7 @@ export class WebhookRepository {
     await this.#replays.deleteOne({ _id: id });
   }
 
-  /** One page of a webhook's deliveries, the newest first unless another order is given. */
+  /** Returns one page of a webhook's deliveries, newest first by default. */
   async list(
     webhookId: number,
     filter: DeliveryFilter,
@@ -398,7 +399,7 @@ export class WebhookRepository {
     return { items, total };
   }
 
-  /** How the deliveries that were made since have gone. */
+  /** Returns statistics of the deliveries created since a time. */
   async stats(webhookId: number, sinceMs: number): Promise<DeliveryStats> {
     const query = { webhookId, createdAtMs: { $gte: sinceMs } };
     const count = (status: DeliveryStatus): Promise<number> => this.#deliveries.countDocuments({ ...query, status });
@@ -429,7 +430,7 @@ export class WebhookRepository {
     };
   }
 
-  /** Removes deliveries that were made before; answers how many. */
+  /** Deletes deliveries created before a time; returns their number. */
   async prune(beforeMs: number): Promise<number> {
     const { deletedCount } = await this.#deliveries.deleteMany({ createdAtMs: { $lt: beforeMs } });
     return deletedCount;
@@ -446,6 +447,6 @@ const createdBetween = (fromMs: number | undefined, toMs: number | undefined) =>
         },
       };
 
-/** The nearest-rank percentile of sorted numbers. */
+/** Returns the nearest-rank percentile of sorted numbers. */
 const percentile = (sorted: readonly number[], fraction: number): number | null =>
   sorted[Math.max(0, Math.ceil(sorted.length * fraction) - 1)] ?? null;

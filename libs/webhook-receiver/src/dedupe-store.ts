@@ -1,19 +1,22 @@
 import type { VehicleNotification } from './envelope.ts';
 
-/** Remembers what has come: in memory, or where several receivers share it (`SET key 1 NX PX keepMs` of Redis does it). */
+/** Store of seen keys: in memory, or shared by several receivers (`SET key 1 NX PX ttl` of Redis implements it). */
 export interface DedupeStore {
-  /** Notes a key; false where it was noted before. */
+  /** Records a key; returns false if it was recorded before. */
   add(key: string): boolean | Promise<boolean>;
-  /** Forgets a key: what came with it could not be taken, and is to be taken when it comes again. */
+  /** Deletes a key, so that a failed notification is accepted when it is delivered again. */
   remove(key: string): void | Promise<void>;
 }
 
-/** What names a notification: the interface's pair of `server_timestamp` and `imei`. */
+/** Returns the key of a notification: the interface's pair of `server_timestamp` and `imei`. */
 export const dedupeKey = ({ server_timestamp, imei }: VehicleNotification): string => `${server_timestamp}:${imei}`;
 
 const dayMs = 24 * 3_600_000;
 
-/** Remembers keys in this process, for a time, and so many at most. Deliveries are tried again for hours: a restart forgets what came before. */
+/**
+ * Stores keys in this process, for a time and up to a number. Deliveries are retried for hours, and a restart loses the
+ * keys.
+ */
 export class MemoryDedupeStore implements DedupeStore {
   readonly #ttlMs: number;
   readonly #maxEntries: number;

@@ -1,4 +1,4 @@
-/** A notification of a vehicle, as it stands in the body of an envelope. */
+/** A notification of a vehicle, as in the body of an envelope. */
 export interface VehicleNotification {
   readonly title: string;
   readonly description: string;
@@ -7,7 +7,7 @@ export interface VehicleNotification {
   readonly imei: string;
   /** Event time, milliseconds since 1970. */
   readonly timestamp: number;
-  /** Milliseconds since 1970; with `imei` it names the notification. */
+  /** Milliseconds since 1970; identifies the notification together with `imei`. */
   readonly server_timestamp: number;
   readonly location: { readonly latitude: number; readonly longitude: number };
   readonly id?: number;
@@ -15,30 +15,30 @@ export interface VehicleNotification {
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
-/** What the body of an envelope holds. */
+/** Body of an envelope. */
 export interface WebhookPayload {
   readonly notification: VehicleNotification;
   /** The user that owns the vehicle. */
   readonly user: number;
 }
 
-/** What is sent to a webhook. */
+/** Request body that a webhook receives. */
 export interface WebhookEnvelope {
-  /** When it was sent, milliseconds since 1970: another at each attempt. */
+  /** Time of the attempt, milliseconds since 1970; differs at each attempt. */
   readonly date: number;
   readonly headers: Readonly<Record<string, readonly string[]>>;
   /** Bytes of `body`. */
   readonly content_length: number;
-  /** JSON, the same at each attempt. */
+  /** JSON, identical at each attempt. */
   readonly body: string;
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** `body`, read. */
+  /** The parsed `body`. */
   readonly payload: WebhookPayload;
 }
 
-/** What came is no envelope; `path` says where: `/content_length`, `/body/notification/imei`. */
+/** The request is no envelope; `path` names the faulty part: `/content_length`, `/body/notification/imei`. */
 export class EnvelopeError extends Error {
   override readonly name = 'EnvelopeError';
   readonly path: string;
@@ -71,7 +71,7 @@ const notificationFields = {
 } as const satisfies Record<string, Kind>;
 const locationFields = { latitude: number, longitude: number } as const satisfies Record<string, Kind>;
 
-/** Reads the body of a request; throws an EnvelopeError that names what is wrong. Members that are not known are left alone. */
+/** Parses the body of a request; throws an EnvelopeError that names the fault. Unknown members are ignored. */
 export function parseEnvelope(raw: string | Uint8Array): WebhookEnvelope {
   const envelope = requireObject('', parseJson('', typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')));
   requireFields('', envelope, envelopeFields);

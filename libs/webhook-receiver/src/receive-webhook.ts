@@ -2,31 +2,34 @@ import { type DedupeStore, dedupeKey } from './dedupe-store.ts';
 import { EnvelopeError, parseEnvelope, type WebhookEnvelope } from './envelope.ts';
 import { getHeader, type HeaderMap, verifySecret, verifySignature } from './signature.ts';
 
-/** A request as it came. */
+/** A raw request. */
 export interface WebhookRequest {
   /** Names in lower case, as Node's HTTP server gives them. */
   readonly headers: HeaderMap;
-  /** The body, byte by byte as it came. */
+  /** The body, byte by byte as received. */
   readonly body: string | Uint8Array;
 }
 
-/** How requests are taken. */
+/** Settings of a receiver. */
 export interface ReceiveOptions {
-  /** During a rotation both the old one and the new one. */
+  /** Both the old and the new one during a rotation. */
   readonly secrets: readonly string[];
   readonly store: DedupeStore;
-  /** Also checks the signature, which tells a copied secret from the sender's own requests. Default: true. */
+  /** Also verifies the signature, which distinguishes a copied secret from the sender's own requests. Default: true. */
   readonly checkSignature?: boolean;
-  /** How far the sender's clock may be from ours. Default: five minutes. */
+  /** Largest difference between the sender's clock and this one. Default: five minutes. */
   readonly toleranceMs?: number;
 }
 
-/** What a request is, and the status to answer with. */
+/** Kind of a request, and the status of the response. */
 export type ReceiveResult =
   | { readonly status: 200; readonly kind: 'accepted' | 'repeated'; readonly envelope: WebhookEnvelope }
   | { readonly status: 401 | 400; readonly kind: 'refused'; readonly reason: string };
 
-/** Does what the interface asks of a receiver: verifies, reads, and tells what has come before. To be answered at once, and worked at behind that. */
+/**
+ * Verifies and parses a request, and detects repeated notifications, as the interface requires. Respond immediately
+ * with the status, and do the work afterwards.
+ */
 export async function receiveWebhook(request: WebhookRequest, options: ReceiveOptions): Promise<ReceiveResult> {
   const { secrets, store, checkSignature = true, toleranceMs } = options;
   if (!verifySecret(getHeader(request.headers, 'x-webhook-secret'), secrets))

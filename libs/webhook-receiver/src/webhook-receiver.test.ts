@@ -35,7 +35,7 @@ function envelopeWith(more: object = {}, body = JSON.stringify(payload)): string
 }
 
 describe('the signature of Standard Webhooks', () => {
-  // The vector that the specification's own libraries are tested with.
+  // Test vector of the specification's own libraries.
   const vector = {
     secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -53,13 +53,13 @@ describe('the signature of Standard Webhooks', () => {
   const verify = (more: object = {}, headers: object = {}) =>
     verifySignature({ headers: headersWith(headers), body: vector.body, secrets: [vector.secret], nowMs, ...more });
 
-  it('is that of the published vector', () => {
+  it('equals the published vector', () => {
     expect(computeSignature(vector.secret, vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
     expect(verify()).toEqual({ kind: 'verified', id: vector.id, timestampMs: nowMs });
     expect(verify({ body: Buffer.from(vector.body) })).toMatchObject({ kind: 'verified' });
   });
 
-  it('takes any of several signatures, and any of several secrets', () => {
+  it('accepts any of several signatures, and any of several secrets', () => {
     const other = 'v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc=';
     const both = { 'webhook-signature': `${other} v2,x ${vector.signature}` };
     expect(verify({}, both)).toMatchObject({ kind: 'verified' });
@@ -75,7 +75,7 @@ describe('the signature of Standard Webhooks', () => {
     ['an empty signature', {}, { 'webhook-signature': '' }],
   ])('refuses %s', (_name, more, headers) => expect(verify(more, headers)).toEqual({ kind: 'mismatch' }));
 
-  it('refuses what is too old, from the future, or says no time', () => {
+  it('rejects old and future timestamps, and missing ones', () => {
     expect(verify({ nowMs: nowMs + 300_000 })).toMatchObject({ kind: 'verified' });
     expect(verify({ nowMs: nowMs + 300_001 })).toEqual({ kind: 'expired' });
     expect(verify({ nowMs: nowMs - 300_001 })).toEqual({ kind: 'expired' });
@@ -85,7 +85,7 @@ describe('the signature of Standard Webhooks', () => {
       expect(verify({}, { [name]: undefined })).toEqual({ kind: 'missing' });
   });
 
-  it('takes a secret without the prefix as its bytes', () => {
+  it('uses the bytes of a secret without the prefix', () => {
     const secret = 'plain-secret';
     const signature = computeSignature(secret, 'msg_1', '1614265330', 'x');
     const headers = headersWith({ 'webhook-id': 'msg_1', 'webhook-signature': signature });
@@ -94,7 +94,7 @@ describe('the signature of Standard Webhooks', () => {
 });
 
 describe('the secret', () => {
-  it('is one of those that hold', () => {
+  it('is one of the valid ones', () => {
     expect(verifySecret('b', ['a', 'b'])).toBe(true);
     for (const wrong of [undefined, '', 'B', 'bb']) expect(verifySecret(wrong, ['a', 'b'])).toBe(false);
     expect(verifySecret('', [])).toBe(false);
@@ -102,7 +102,7 @@ describe('the secret', () => {
 });
 
 describe('an envelope', () => {
-  it('is read with its body', () => {
+  it('is parsed with its body', () => {
     const envelope = parseEnvelope(Buffer.from(envelopeWith()));
     expect(envelope).toMatchObject({ method: 'POST', path: '/hook', query: '' });
     expect(envelope.payload).toEqual(payload);
@@ -126,7 +126,7 @@ describe('an envelope', () => {
     ['/body/notification/location', bodyWith({ location: null })],
     ['/body/notification/location/latitude', bodyWith({ location: { longitude: 1 } })],
     ['/body/user', bodyWith({}, '12')],
-  ])('that is wrong at "%s" says so', (path, raw) => {
+  ])('reports a fault at "%s"', (path, raw) => {
     let error: unknown;
     try {
       parseEnvelope(raw);
@@ -138,8 +138,8 @@ describe('an envelope', () => {
   });
 });
 
-describe('the memory of what has come', () => {
-  it('tells repetitions for a time, and keeps so many', () => {
+describe('the store of seen keys', () => {
+  it('detects repetitions for a time, up to a number of keys', () => {
     const store = new MemoryDedupeStore({ keepMs: 1_000, maxEntries: 2 });
     expect([store.add('a', 0), store.add('a', 999), store.add('a', 1_000)]).toEqual([true, false, true]);
     store.remove('a');
@@ -169,7 +169,7 @@ describe('a request', () => {
     expect(await receiveWebhook(request, options)).toMatchObject({ status: 200, kind: 'repeated' });
   });
 
-  it('is refused with 401 for its secret or signature, and 400 for what it holds', async () => {
+  it('is rejected with 401 for its secret or signature, and 400 for its content', async () => {
     const options = { secrets: [secret], store: new MemoryDedupeStore() };
     const status = async (request: ReturnType<typeof requestOf>, more: object = {}) =>
       (await receiveWebhook(request, { ...options, ...more })).status;

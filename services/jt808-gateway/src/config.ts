@@ -85,7 +85,7 @@ export const schema = envSchema({
     minimum: 1,
     maximum: 5,
     default: 1,
-    description: 'replicas of streams that this service makes; 3 in production',
+    description: 'replicas of streams that this service creates; 3 in production',
   },
   COMMANDS_PER_TERMINAL: {
     type: 'integer',

@@ -38,7 +38,7 @@ describe('a delivery', () => {
     const delivery = await harness.findDelivery(webhook);
     expect(receiver.received).toHaveLength(1);
     expect(received).toMatchObject({ method: 'POST', url: '/a/hook?key=1&b=%20' });
-    if (received === undefined) throw new Error('nothing came');
+    if (received === undefined) throw new Error('no request arrived');
     const { envelope, headers, raw } = received;
     const inner = {
       notification: {
@@ -107,13 +107,13 @@ describe('a delivery', () => {
         responseBody: '',
       },
     ]);
-    // What is kept of the request tells no secret.
+    // The stored request contains no secret.
     expect(JSON.stringify(delivery)).not.toContain('top-secret-1');
     expect(delivery.request?.headers).toContainEqual({ name: 'X-Webhook-Secret', value: '****et-1' });
     await waitFor(async () => (await harness.findHealth(webhook)).lastSuccessAt !== null);
   });
 
-  it('goes to the webhooks that want it, and to no other', async () => {
+  it('goes only to webhooks that select it', async () => {
     const receiver = await receive();
     const userId = 501;
     const of = (path: string, more: object) => harness.createWebhook(receiver.url(path), { userId, ...more });
@@ -130,7 +130,7 @@ describe('a delivery', () => {
     expect(receiver.ids.size).toBe(3);
   });
 
-  it('is the same when the notification comes again', async () => {
+  it('is the same for a repeated notification', async () => {
     const receiver = await receive();
     const webhook = await harness.createWebhook(receiver.url());
     const id = 7_000_001;
@@ -141,7 +141,7 @@ describe('a delivery', () => {
     expect(new Set(receiver.received.map(({ notificationId }) => notificationId))).toEqual(new Set([last, id]));
   });
 
-  it('signs with both secrets during a rotation, and sends the old one', async () => {
+  it('carries signatures of both secrets during a rotation, and the old secret', async () => {
     const receiver = await receive();
     const webhook = await harness.createWebhook(receiver.url(), { secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' });
     const old = harness.seal('the-old-secret', webhook.userId);
@@ -163,7 +163,7 @@ describe('a delivery', () => {
     expect(after?.headers['webhook-signature']).toBe(signature(after, secret));
   });
 
-  it('is kept as skipped while the webhook is off, and replayed', async () => {
+  it('is stored as skipped while the webhook is disabled, and replayed', async () => {
     const receiver = await receive();
     const webhook = await harness.createWebhook(receiver.url(), { enabled: false });
     for (let i = 0; i < 12; i += 1) await harness.publishNotification(webhook.userId);
@@ -175,13 +175,13 @@ describe('a delivery', () => {
     expect(await request(harness.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 })).toEqual({ queued: 12 });
     await harness.waitForStatuses(webhook, 12);
     expect(receiver.ids.size).toBe(12);
-    // Ten a second: the others a second after them.
+    // Ten per second: the others follow a second later.
     const late = receiver.received.filter(({ atMs }) => atMs - askedAtMs >= 1_000);
     expect(late.length).toBeGreaterThanOrEqual(2);
     expect((await harness.findDelivery(webhook)).attempts).toMatchObject([{ trigger: 'replay' }]);
   });
 
-  it('is tested and tried again by hand', async () => {
+  it('is tested and retried manually', async () => {
     const receiver = await receive(respondWith(500, {}, 'no\0'));
     const webhook = await harness.createWebhook(receiver.url());
     const options = { timeoutMs: 10_000 };
@@ -204,7 +204,7 @@ describe('a delivery', () => {
     expect(failed).toMatchObject({ attemptCount: 9, nextAttemptAtMs: null });
     expect(failed.attempts[0]).toMatchObject({ statusCode: 500, errorCode: null, responseBody: 'no\uFFFD' });
     receiver.respond = respondWith(200);
-    // That it has failed is noted while its last attempt is still ending.
+    // The failure is recorded before its last attempt has completely ended.
     await waitFor(async () => (await harness.countClaims()) === 0);
     const retry = { webhookId: webhook._id, deliveryId: failed._id };
     expect(await request(harness.bus, webhookRequests.retry, retry, options)).toEqual({ result: 'queued' });
@@ -216,14 +216,14 @@ describe('a delivery', () => {
     // Every attempt had the same id and body, byte by byte.
     const own = receiver.received.filter(({ id }) => id === `msg_${failed._id}`);
     expect(new Set(own.map(({ envelope }) => envelope.body))).toEqual(new Set([failed.body]));
-    // Its envelope tells when the attempt was made.
+    // Its envelope contains the time of the attempt.
     const dates = own.map(({ envelope }) => envelope.date);
     expect(dates).toEqual(attempts.map(({ startedAtMs }) => startedAtMs));
     expect(new Set(dates).size).toBe(10);
     expect(own.map(({ headers }) => headers['webhook-attempt'])).toEqual(own.map((_each, at) => String(at + 1)));
   });
 
-  it('is not tried again while an attempt is under way', async () => {
+  it('is not retried during an attempt', async () => {
     const waiting: (() => void)[] = [];
     const receiver = await receive((response) => void waiting.push(() => response.end()));
     const webhook = await harness.createWebhook(receiver.url());

@@ -18,9 +18,9 @@ afterAll(async () => {
   await receiver.stop();
 });
 
-it('a webhook whose secret can not be opened, as with another key, costs its neighbours nothing, and fails like any other', async () => {
+it('a webhook whose secret cannot be decrypted fails like any other and delays no other', async () => {
   await harness.startDispatcher({ WEBHOOK_MAX_IN_FLIGHT: '4', WEBHOOK_RETRY_WAITS_MS: '40' });
-  const sealedSecret = 'sealed by a key that nobody has any more';
+  const sealedSecret = 'encrypted with a deleted key';
   const broken = await harness.createWebhook(receiver.url('/broken'), { sealedSecret });
   for (let count = 1; count <= 6; count += 1) await harness.publishNotification(broken.userId);
   await harness.waitForStatuses(broken, 6, ['pending', 'failed']);
@@ -39,6 +39,6 @@ it('a webhook whose secret can not be opened, as with another key, costs its nei
       null,
     ]);
   }
-  // Noted soon, and not with each of them.
+  // Recorded soon, and not with each of them.
   await waitFor(async () => (await harness.findHealth(broken)).consecutiveFailures > 0);
 });

@@ -8,13 +8,13 @@ export interface DispatcherMetrics {
   readonly deferred: Counter<'reason'>;
   readonly disabled: Counter<'reason'>;
   recordAttempt(outcome: Pick<AttemptOutcome, 'isSuccess' | 'attempt'>): void;
-  /** Shows a number of the moment. */
+  /** Registers a gauge. */
   addGauge(name: 'in_flight' | 'open', read: () => number): void;
 }
 
 const gauges = {
-  in_flight: ['webhook_attempts_in_flight', 'attempts under way'],
-  open: ['webhook_breakers_open', 'webhooks that get nothing for a while, as they fail'],
+  in_flight: ['webhook_attempts_in_flight', 'attempts in progress'],
+  open: ['webhook_breakers_open', 'webhooks that are paused because they fail'],
 } as const;
 
 export function createDispatcherMetrics(): DispatcherMetrics {
@@ -28,16 +28,16 @@ export function createDispatcherMetrics(): DispatcherMetrics {
   );
   const seconds = new Histogram({
     name: 'webhook_attempt_seconds',
-    help: 'how long attempts took',
+    help: 'duration of attempts',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
     registers: [registry],
   });
   return {
     registry,
-    notifications: counter('webhook_notifications_total', 'notifications read: taken, unreadable', ['outcome']),
-    deliveries: counter('webhook_deliveries_total', 'deliveries that ended here', ['status']),
-    deferred: counter('webhook_put_off_total', 'attempts put off: breaker, slots', ['reason']),
-    disabled: counter('webhook_disabled_total', 'webhooks disabled here: failing, gone', ['reason']),
+    notifications: counter('webhook_notifications_total', 'consumed notifications: taken, unreadable', ['outcome']),
+    deliveries: counter('webhook_deliveries_total', 'deliveries that ended in this replica', ['status']),
+    deferred: counter('webhook_put_off_total', 'deferred attempts: breaker, slots', ['reason']),
+    disabled: counter('webhook_disabled_total', 'webhooks disabled by this replica: failing, gone', ['reason']),
     recordAttempt: ({ isSuccess, attempt }) => {
       const { statusCode } = attempt;
       const status = statusCode === null ? 'unsent' : `${Math.floor(statusCode / 100)}xx`;

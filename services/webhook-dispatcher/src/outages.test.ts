@@ -35,9 +35,9 @@ const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].toSorted((
 const cameTo = (receiver: TestReceiver): number[] =>
   sorted(receiver.received.map(({ notificationId }) => notificationId));
 
-describe('a receiver that is slow', () => {
-  it('has so many attempts at a time, and costs its neighbours nothing', async () => {
-    // Longer than the whole test: an attempt that ended before its receiver answers would be made again.
+describe('a slow receiver', () => {
+  it('gets a limited number of concurrent attempts and does not delay its neighbours', async () => {
+    // Longer than the whole test: an attempt that ended before its receiver responds would be repeated.
     await harness.startDispatcher({ WEBHOOK_ATTEMPT_TIMEOUT_MS: '600000' });
     const waiting: (() => void)[] = [];
     const slow = await receive((response) => void waiting.push(() => response.end()));
@@ -47,7 +47,7 @@ describe('a receiver that is slow', () => {
     await waitFor(() => slow.openRequests === 20);
     const hook = await harness.createWebhook(quick.url());
     const ids = await raiseMany(hook, 30);
-    // The neighbour has all of its own while not one of the slow receiver's has ended.
+    // The neighbour has all of its own while none of the slow receiver's has ended.
     await harness.waitForStatuses(hook, 30);
     expect(cameTo(quick)).toEqual(ids);
     expect([slow.received.length, slow.openRequests]).toEqual([20, 20]);
@@ -60,15 +60,15 @@ describe('a receiver that is slow', () => {
   });
 });
 
-describe('a receiver that is dead', () => {
-  it('is left alone for a while after ten failures in a row; what is put off does not count', async () => {
+describe('a dead receiver', () => {
+  it('is paused after ten failures in a row; deferred attempts do not count', async () => {
     const waits = '10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10';
     await harness.startDispatcher({ WEBHOOK_BREAKER_OPEN_MS: '2500', WEBHOOK_RETRY_WAITS_MS: waits });
     const receiver = await receive(respondWith(500));
     const webhook = await harness.createWebhook(receiver.url());
     await raiseMany(webhook, 3);
     await waitFor(() => receiver.received.length >= 10);
-    // What was under way ends, and then nothing comes.
+    // Attempts in progress end, and no more arrive.
     await waitFor(async () => (await harness.countClaims()) === 0);
     const atOpening = receiver.received.length;
     expect(atOpening).toBeLessThanOrEqual(13);
@@ -76,7 +76,7 @@ describe('a receiver that is dead', () => {
       (await harness.findDeliveries(webhook)).reduce((sum, { attemptCount }) => sum + attemptCount, 0);
     await raiseMany(webhook, 5);
     await waitFor(async () => (await harness.findDeliveries(webhook)).length === 8);
-    // An attempt that comes between the two is told of a moment later.
+    // An attempt between the two is reported a moment later.
     await waitFor(async () => (await counted()) === receiver.received.length);
     receiver.respond = respondWith(200);
     await harness.waitForStatuses(webhook, 8);
@@ -86,7 +86,7 @@ describe('a receiver that is dead', () => {
     expect(await harness.findHealth(webhook)).toMatchObject({ disabledReason: null });
   });
 
-  it('costs one attempt a time while it is tried, and its neighbours nothing', async () => {
+  it('costs one attempt at a time while it is tested, and does not delay its neighbours', async () => {
     await harness.startDispatcher({ WEBHOOK_BREAKER_OPEN_MS: '150' });
     const dead = await harness.createWebhook(`https://127.0.0.1:${await freePort()}/`);
     const receiver = await receive();
@@ -99,8 +99,8 @@ describe('a receiver that is dead', () => {
   });
 });
 
-describe('a receiver that comes and goes', () => {
-  it('gets everything, each with its own id alone', async () => {
+describe('a receiver that fails intermittently', () => {
+  it('receives every delivery, each with its own id only', async () => {
     await harness.startDispatcher({ WEBHOOK_BREAKER_OPEN_MS: '100' });
     const receiver = await receive((response, received, count) => {
       const kind = count % 4;
@@ -116,8 +116,8 @@ describe('a receiver that comes and goes', () => {
     expect(receiver.ids.size).toBe(60);
   });
 
-  it('gets what happened while it was down for a day, by itself or by a replay', async () => {
-    // A day in the place of which two seconds stand: the waits are shorter by the same measure.
+  it('receives the deliveries of a one-day outage, by retries or by a replay', async () => {
+    // Two seconds represent a day: the back-offs are scaled accordingly.
     await harness.startDispatcher({
       WEBHOOK_RETRY_WAITS_MS: '1,2,3,14,42,167,417,833',
       WEBHOOK_BREAKER_OPEN_MS: '20',
@@ -125,7 +125,7 @@ describe('a receiver that comes and goes', () => {
     });
     const port = await freePort();
     const webhook = await harness.createWebhook(`https://127.0.0.1:${port}/`);
-    // One attempt a time, nine of each: more of them would only take longer.
+    // One attempt at a time, nine of each: more would only take longer.
     const ids = await raiseMany(webhook, 8);
     await harness.waitForStatuses(webhook, 8, ['failed']);
     ids.push(...(await raiseMany(webhook, 3)));
@@ -142,11 +142,11 @@ describe('a receiver that comes and goes', () => {
 });
 
 describe('a webhook that fails for long', () => {
-  it('is disabled at the end, and its owner told at the half, at nine tenths and then', async () => {
+  it('is disabled at the end, with notices to its owner at 50, 90 and 100 %', async () => {
     const told: { webhookId: number }[] = [];
     let failures = 2;
     const teller = serve(harness.bus, notifyWebhookOwner, { queue: 'x', onError: () => undefined }, async (notice) => {
-      // The first tellings fail: they are repeated.
+      // The first notices fail: they are repeated.
       failures -= 1;
       if (failures >= 0) throw new Error('not now');
       told.push(notice);
@@ -176,7 +176,7 @@ describe('a webhook that fails for long', () => {
         vehicleId: 77,
       })),
     );
-    // What it still waits for is kept.
+    // Its pending deliveries are retained.
     await harness.waitForStatuses(webhook, 1, ['skipped']);
     await harness.publishNotification(webhook.userId);
     await harness.waitForStatuses(webhook, 2, ['skipped']);
@@ -185,7 +185,7 @@ describe('a webhook that fails for long', () => {
 });
 
 describe('two dispatchers', () => {
-  it('share the work: each delivery is one attempt', async () => {
+  it('share the work: each delivery is attempted once', async () => {
     await Promise.all([harness.startDispatcher(), harness.startDispatcher()]);
     const receiver = await receive();
     const webhook = await harness.createWebhook(receiver.url());
@@ -195,7 +195,7 @@ describe('two dispatchers', () => {
     expect(receiver.received).toHaveLength(80);
   });
 
-  it('take over what the other has not finished when it stops, once', async () => {
+  it('take over unfinished deliveries of a stopping one, once', async () => {
     const waiting: (() => void)[] = [];
     const receiver = await receive((response) => void waiting.push(() => response.end()));
     const first = await harness.startDispatcher({ WEBHOOK_CONCURRENCY: '5' });
@@ -204,7 +204,7 @@ describe('two dispatchers', () => {
     await waitFor(() => receiver.openRequests === 5);
     const stopped = first.stop();
     await harness.startDispatcher();
-    // Whatever waits is answered: by the one that stops and by the other.
+    // The stopping and the other dispatcher reply to everything that waits.
     receiver.respond = respondWith(200);
     for (const end of waiting.splice(0)) end();
     await stopped;
@@ -214,7 +214,7 @@ describe('two dispatchers', () => {
   });
 });
 
-it('deliveries are removed when they are thirty days old', async () => {
+it('deliveries are deleted after thirty days', async () => {
   const receiver = await receive();
   const webhook = await harness.createWebhook(receiver.url());
   const dayMs = 86_400_000;

@@ -12,7 +12,7 @@ jest.setTimeout(120_000);
 
 let harness: DispatcherHarness;
 const receivers: { stop(): Promise<void> }[] = [];
-/** What names stand for, in the order of the look-ups; the last one stays. */
+/** Addresses of names, in the order of the lookups; the last one remains. */
 const names = new Map<string, string[]>();
 beforeAll(async () => {
   harness = await DispatcherHarness.open();
@@ -35,7 +35,7 @@ async function receive(...given: Parameters<typeof TestReceiver.start>): Promise
   return receiver;
 }
 
-/** A listener that speaks no TLS. */
+/** A listener without TLS. */
 async function listening(onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -55,7 +55,7 @@ async function listening(onConnection: (socket: Socket) => void): Promise<number
   return port;
 }
 
-/** The attempts of one delivery to an address, once it has failed. */
+/** Returns the attempts of one delivery to an address, once it has failed. */
 async function failedAttempts(url: string) {
   const webhook = await harness.createWebhook(url);
   await harness.publishNotification(webhook.userId);
@@ -86,18 +86,18 @@ describe('an attempt fails', () => {
     expect(receiver.ids.size).toBe(1);
   });
 
-  it('where nobody listens', async () => {
+  it('without a listener', async () => {
     const url = `https://127.0.0.1:${await freePort()}/`;
     expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null connection_refused']));
   });
 
-  it('by a certificate that nobody vouches for', async () => {
+  it('for a certificate of an unknown authority', async () => {
     const receiver = await receive(respondWith(200), selfSigned());
     expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set(['null tls_error']));
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('by a certificate of another name', async () => {
+  it('for a certificate of another name', async () => {
     names.set('hooks.fleet.example', ['127.0.0.1']);
     const receiver = await receive();
     const url = `https://hooks.fleet.example:${receiver.port}/`;
@@ -105,24 +105,24 @@ describe('an attempt fails', () => {
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('by what speaks no TLS', async () => {
+  it('for a server without TLS', async () => {
     const port = await listening((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
     expect(outcomesOf(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null tls_error']));
   });
 
-  it('by what takes the connection and says nothing', async () => {
+  it('for a server that accepts the connection and sends nothing', async () => {
     const port = await listening(() => undefined);
     expect(outcomesOf(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null connect_timeout']));
   });
 
-  it('by an answer that takes too long, whether it has begun or not', async () => {
+  it('for a response that takes too long, before or after its start', async () => {
     const silent = await receive(() => undefined);
     expect(outcomesOf(await failedAttempts(silent.url()))).toEqual(new Set(['null timeout']));
     const begun = await receive((response) => void response.writeHead(200).write('x'));
     expect(outcomesOf(await failedAttempts(begun.url()))).toEqual(new Set(['200 timeout']));
   });
 
-  it('by a connection that is cut, before the answer or in its middle', async () => {
+  it('for a connection that is destroyed, before or during the response', async () => {
     const before = await receive((response) => response.socket?.destroy());
     expect(outcomesOf(await failedAttempts(before.url()))).toEqual(new Set(['null connection_reset']));
     const within = await receive((response) => {
@@ -134,7 +134,7 @@ describe('an attempt fails', () => {
     expect(attempts[0]?.responseBody).toBe('half');
   });
 
-  it('by a name that stands for nothing, or for an address of the inside', async () => {
+  it('for a name without addresses, or with a private one', async () => {
     expect(outcomesOf(await failedAttempts('https://nowhere.fleet.example/'))).toEqual(new Set(['null dns_error']));
     names.set('inside.fleet.example', ['169.254.169.254']);
     expect(outcomesOf(await failedAttempts('https://inside.fleet.example/'))).toEqual(
@@ -146,7 +146,7 @@ describe('an attempt fails', () => {
 });
 
 describe('an answer', () => {
-  it('of any 2xx is a success, and a huge one is read up to a limit', async () => {
+  it('is successful for any 2xx, and reads a huge response up to a limit', async () => {
     let sent = 0;
     const huge = Buffer.alloc(16_384, 'a');
     const receiver = await receive((response) => {
@@ -168,13 +168,13 @@ describe('an answer', () => {
     expect(sent).toBeLessThan(20_000_000);
   });
 
-  it('that is huge and no success is told so', async () => {
+  it('reports a huge response that is no success', async () => {
     const receiver = await receive((response) => void response.writeHead(500).end(Buffer.alloc(70_000, 'a')));
     expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set(['500 response_too_large']));
   });
 
-  it('of 429 and 503 is waited for as it asks', async () => {
-    // Seconds, or a date, which has none of their parts.
+  it('waits after 429 and 503 as requested', async () => {
+    // Seconds, or a date without fractions.
     const waits = [() => '1', () => new Date(Date.now() + 2_000).toUTCString()];
     for (const [status, retryAfter] of [429, 503].flatMap((each) => waits.map((wait) => [each, wait] as const))) {
       const receiver = await receive((response, received, count) =>
@@ -190,7 +190,7 @@ describe('an answer', () => {
     }
   });
 
-  it('of 410 disables the webhook at once; what comes then is kept', async () => {
+  it('disables the webhook immediately after 410; later notifications are stored', async () => {
     const receiver = await receive(respondWith(410));
     const webhook = await harness.createWebhook(receiver.url());
     await harness.publishNotification(webhook.userId);
@@ -200,7 +200,7 @@ describe('an answer', () => {
     await harness.publishNotification(webhook.userId);
     await harness.waitForStatuses(webhook, 2, ['failed', 'skipped']);
     expect(receiver.received).toHaveLength(1);
-    // Enabled again, nothing counts against it.
+    // Enabled again, it has no failures.
     receiver.respond = respondWith(200);
     await harness.updateWebhook(webhook, { healthEpoch: 1 });
     const third = await harness.publishNotification(webhook.userId);
@@ -208,8 +208,8 @@ describe('an answer', () => {
   });
 });
 
-describe('a delivery that has failed', () => {
-  it('has all attempts of a new one when it is replayed, and goes on counting them', async () => {
+describe('a failed delivery', () => {
+  it('gets all attempts of a new one when it is replayed, and continues to count them', async () => {
     const receiver = await receive(respondWith(500));
     const webhook = await harness.createWebhook(receiver.url());
     await harness.publishNotification(webhook.userId);
@@ -226,16 +226,16 @@ describe('a delivery that has failed', () => {
 });
 
 describe('a name', () => {
-  it('that stands for another address at the next attempt is judged anew, whatever connection is open', async () => {
+  it('with another address at the next attempt is checked again, despite an open connection', async () => {
     const receiver = await receive();
-    // 127.0.0.1 is allowed here, the network of metadata never; the certificate has the name localhost.
+    // 127.0.0.1 is allowed here, the metadata network never; the certificate has the name localhost.
     names.set('localhost', ['127.0.0.1', '127.0.0.1', '169.254.169.254']);
     const webhook = await harness.createWebhook(`https://localhost:${receiver.port}/`);
     for (let i = 1; i <= 2; i += 1) {
       await harness.publishNotification(webhook.userId);
       await harness.waitForStatuses(webhook, i);
     }
-    // The second one came over the connection of the first.
+    // The second one used the connection of the first.
     expect(receiver.connections).toBe(1);
     await harness.publishNotification(webhook.userId);
     await harness.waitForStatuses(webhook, 3, ['succeeded', 'failed']);
@@ -244,9 +244,9 @@ describe('a name', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  it('is looked up once for an attempt: the connection goes to the address that was checked', async () => {
+  it('is resolved once for an attempt: the connection uses the checked address', async () => {
     const receiver = await receive();
-    // Were it looked up again for the connection, that would go to the second address.
+    // A second lookup for the connection would return the second address.
     names.set('localhost', ['127.0.0.1', '127.0.0.99']);
     const webhook = await harness.createWebhook(`https://localhost:${receiver.port}/`);
     await harness.publishNotification(webhook.userId);
@@ -255,11 +255,11 @@ describe('a name', () => {
   });
 });
 
-describe('a kept connection', () => {
-  it('that the receiver has closed meanwhile costs no attempt', async () => {
+describe('a pooled connection', () => {
+  it('that the receiver closed costs no attempt', async () => {
     const receiver = await receive((response) => {
       response.end();
-      // Behind the answer, as servers do that restart.
+      // After the response, like a restarting server.
       setTimeout(() => response.socket?.destroy(), 5);
     });
     const webhook = await harness.createWebhook(receiver.url());

@@ -45,11 +45,11 @@ export interface WebhookDispatcher extends Running {
   readonly httpPort: number;
 }
 
-/** What tests put in the place of the real thing. */
+/** Replacements for tests. */
 export interface Overrides {
   readonly log?: Logger;
   readonly resolve?: SsrfGuardOptions['resolve'];
-  /** An hour otherwise. */
+  /** Default: one hour. */
   readonly pruneIntervalMs?: number;
 }
 
@@ -67,7 +67,10 @@ interface DispatcherDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** Starts the service: health answers from the first moment; it is ready once the broker, Redis and the database are there. */
+/**
+ * Starts the service. Health responds immediately; the service is ready once the broker, Redis and the database are
+ * available.
+ */
 export async function create(config: Config, overrides: Overrides = {}): Promise<WebhookDispatcher> {
   const log = overrides.log ?? createLogger('webhook-dispatcher', config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
@@ -87,7 +90,7 @@ async function start(
   overrides: Overrides,
 ): Promise<WebhookDispatcher> {
   const name = getPodId(config.POD_ID);
-  // What is wrong with these shows at the start.
+  // Reports their faults at the start.
   const trust = createTrustStore(config.WEBHOOK_CA_FILE);
   const guard = new SsrfGuard({
     allowHttp: config.WEBHOOK_ALLOW_HTTP,
@@ -115,8 +118,7 @@ async function start(
 
   const connectedRedis = await connectRedis(config.REDIS_URL, {
     name,
-    onError: (error) =>
-      log.warn({ detail: error instanceof Error ? error.message : error }, 'Redis can not be reached'),
+    onError: (error) => log.warn({ detail: error instanceof Error ? error.message : error }, 'Redis is unavailable'),
   });
   redis = connectedRedis;
   lifecycle.onStop('redis', () => connectedRedis.destroy());
@@ -125,7 +127,7 @@ async function start(
   bus = openedBus;
   lifecycle.onStop('bus', () => openedBus.close());
 
-  const onError = (error: unknown): void => log.error({ err: error }, 'something failed that is tried again');
+  const onError = (error: unknown): void => log.error({ err: error }, 'operation failed, will be retried');
   const records = new WebhookRepository(database);
   const subscribers = new Subscribers(records, openedBus, onError);
   lifecycle.onStop('subscribers', () => subscribers.stop());
@@ -144,7 +146,7 @@ async function start(
   return { httpPort: http.port, stop: () => lifecycle.stop() };
 }
 
-/** Reads what is raised, makes attempts, and answers platform-api. What is stopped first is begun last. */
+/** Starts the consumers, the attempts and the bus requests. Parts that stop first start last. */
 function startDispatching(deps: DispatcherDeps): void {
   const { config, lifecycle, metrics, bus, records, subscribers, send, onError } = deps;
   const health: WebhookHealthWriter = new WebhookHealthWriter({
@@ -174,7 +176,7 @@ function startDispatching(deps: DispatcherDeps): void {
   const replayPerSecond = config.WEBHOOK_REPLAY_PER_SECOND;
   const sweep: Sweep = new Sweep({ records, attempts, bulkheads, replayPerSecond, onError });
   lifecycle.onStop('lanes', () => bulkheads.close());
-  lifecycle.onStop('attempts under way', () => sweep.stop());
+  lifecycle.onStop('attempts in progress', () => sweep.stop());
   startTasks(deps, { sweep, notices });
   const requests = serveRequests({ ...deps, sweep, replayPerSecond });
   lifecycle.onStop('bus requests', () => requests.stop());
@@ -190,10 +192,10 @@ function startDispatching(deps: DispatcherDeps): void {
 
 const requeueIntervalMs = 300_000;
 const requeueAfterMs = 600_000;
-/** What is left behind that is looked at with the next turn. */
+/** Remaining work is done by the next run. */
 const requeueTimeoutMs = 60_000;
 
-/** What is done again and again. Two replicas at the same do no harm. */
+/** Periodic jobs. Two replicas may run one at the same time. */
 function startTasks(
   { config, lifecycle, bus, records, log, pruneIntervalMs, onError }: DispatcherDeps,
   { sweep, notices }: { sweep: Sweep; notices: FailureNotices },
@@ -202,7 +204,7 @@ function startTasks(
     const deadlineMs = performance.now() + requeueTimeoutMs;
     const shouldStop = (): boolean => lifecycle.isStopping || performance.now() >= deadlineMs;
     const requeued = await records.requeueLost({ beforeMs: Date.now() - requeueAfterMs, shouldStop });
-    if (requeued > 0) log.warn({ mended: requeued }, 'deliveries that nobody worked at are taken up again');
+    if (requeued > 0) log.warn({ mended: requeued }, 'requeued lost deliveries');
   };
   const tasks: readonly (readonly [number, () => Promise<unknown>])[] = [
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],
@@ -224,7 +226,7 @@ function reportDisabled(
 ): void {
   if (disabledReason === null) return;
   metrics.disabled.inc({ reason: disabledReason });
-  log.warn({ webhookId: _id, reason: disabledReason }, 'a webhook is disabled');
+  log.warn({ webhookId: _id, reason: disabledReason }, 'webhook disabled');
   const publishChange = async (): Promise<void> => {
     const webhook = await records.findWebhook(_id);
     if (webhook !== null) publish(bus, fleetChanged, { accountId: webhook.accountId, kind: 'webhooks' });

@@ -12,7 +12,7 @@ import { createApp } from './api.ts';
 const log = createLogger('test', 'silent');
 
 describe('adminRoutes', () => {
-  it('say that the process lives, whether it is ready, and its figures', async () => {
+  it('report liveness, readiness and metrics', async () => {
     const lifecycle = new Lifecycle(log);
     let works = true;
     const app = createApp();
@@ -46,7 +46,7 @@ describe('adminRoutes', () => {
     await admin.close();
   });
 
-  it('wait for what replicas share to work once, and only report it then', async () => {
+  it('wait until shared backends have worked once, and only report them afterwards', async () => {
     const works = { bus: true, database: false };
     const app = createApp();
     const [checks, backends] = [{ bus: () => works.bus }, { database: () => works.database }];
@@ -72,12 +72,12 @@ describe('adminRoutes', () => {
   });
 });
 
-describe('a server that closes', () => {
+describe('a closing server', () => {
   afterEach(() => {
     jest.restoreAllMocks();
   });
 
-  it('answers what has come whole meanwhile, however long the process has paused', async () => {
+  it('responds to requests that arrived during a pause of the process', async () => {
     const seen: string[] = [];
     const server = await listen(
       (request: IncomingMessage, response: ServerResponse) => {
@@ -94,7 +94,7 @@ describe('a server that closes', () => {
     client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na');
     await waitFor(() => seen.length === 1);
     const closed = Promise.all([server.close(), once(client, 'close')]);
-    // The rest lies in the kernel when the process goes on, later than anything is waited for; its timers come before its sockets.
+    // The rest is in the kernel when the process continues, later than any time-out; its timers run before its sockets.
     client.write('b');
     const nowMs = performance.now();
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs + 3_600_000);

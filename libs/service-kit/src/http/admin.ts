@@ -18,13 +18,13 @@ import { deferContinue } from './expect-continue.ts';
 import { closeAfterUpgradeOffer, UpgradableRequest } from './http-upgrade.ts';
 import { isEnding } from './last-response.ts';
 
-/** What `/readyz` asks: checks by the name of what they look at. */
+/** Checks of `/readyz` by name. */
 export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<boolean>>>;
 
 /**
- * The routes that every service has (platform-contract.md, section 25): `/livez` (the event loop answers), `/readyz` and `/metrics`. Ready is what does not drain and
- * whose `checks` all hold; of the `backends` each must have worked once. Later they are only reported: an outage that all replicas have in common takes none of them out of
- * service, where each still answers what it can. Metrics have all of them as `service_check_up`.
+ * Creates the routes of every service: `/livez` (the event loop runs), `/readyz` and `/metrics`. A service is ready if
+ * it does not drain, all `checks` pass, and each of the `backends` has worked once. Later outages of backends are only
+ * reported: replicas share them, so none is taken out of service. Metrics report all as `service_check_up`.
  */
 export function createAdminRouter(
   lifecycle: Lifecycle,
@@ -44,7 +44,7 @@ export function createAdminRouter(
   };
   const checkGauge: Gauge<'check'> = new Gauge({
     name: 'service_check_up',
-    help: '1 where what the service hangs on works: the checks that /readyz shows',
+    help: '1 if a dependency works: the checks that /readyz reports',
     labelNames: ['check'],
     registers: [],
     async collect() {
@@ -72,28 +72,28 @@ async function runCheck(check: () => boolean | Promise<boolean>): Promise<boolea
   try {
     return await check();
   } catch {
-    // A check that throws is a check that failed; its own part logs why.
+    // A check that throws has failed; its own part logs the reason.
     return false;
   }
 }
 
-/** Larger than any parameter's limit: what is too long for its parameter is told so by name, not cut off as too large a request. */
+/** Larger than the limit of every parameter: a long parameter is rejected by name, not as too large a request. */
 const maxHeaderSize = 64 * 1024;
-/** Longer than load balancers and clients keep theirs: who closes first must be the one that sends, else a request meets a connection that just ends. */
+/** Longer than load balancers and clients keep connections: otherwise a request meets a connection that just closes. */
 const keepAliveTimeoutMs = 65_000;
 
-/** A server that closes ends no request for being late any more: what has not arrived by then may never. */
+/** A closing server waits this long for incomplete requests. */
 const arrivalTimeoutMs = 5_000;
 
-/** As which Node.js hands on a request: without a listener it would send 100 by itself, and 417 without a body to what else a client expects. */
+/** Event names of requests with `Expect`: without a listener Node.js replies 100 by itself, or 417 without a body. */
 const requestEvents = ['request', 'checkContinue', 'checkExpectation'] as const;
 
-/** Makes the body of an error. */
+/** Creates the body of an error. */
 type RenderError = (error: AppError, requestId: string) => unknown;
 
 /**
- * Listens with an app; the answer knows the real port. `close` takes no more connections, lets the requests under way end, and cuts what is left after
- * `limitMs`, and those that have not arrived within seconds.
+ * Listens with an app; returns the actual port. `close` accepts no more connections, finishes pending requests, and
+ * destroys connections after `limitMs`; those with incomplete requests after seconds.
  */
 export async function listen(
   app: Express | RequestListener,
@@ -101,7 +101,7 @@ export async function listen(
     host: string;
     port: number;
     configure?: (server: Server) => void;
-    /** The body of errors, where it differs from that of the Device API. */
+    /** Body of errors, where it differs from that of the Device API. */
     renderError?: RenderError;
   },
 ): Promise<{ server: Server; port: number; close(timeoutMs?: number): Promise<void> }> {
@@ -130,7 +130,7 @@ export async function listen(
   };
 }
 
-/** What is not HTTP, or not in time, never becomes a request: it is answered here, with the body that all errors have. */
+/** Responds to bytes that are not HTTP, or arrive too late, with the body of all errors. */
 const createClientErrorHandler =
   (render: RenderError) =>
   (error: Error & { code?: string }, socket: Duplex): void => {
@@ -160,7 +160,7 @@ function toClientError(code: string | undefined): AppError {
   return new AppError('validation_failed', 'The request is not valid HTTP.');
 }
 
-/** The connections of a server, with the request that each has under way. */
+/** Connections of a server, each with its pending request. */
 type Sockets = ReadonlyMap<Socket, IncomingMessage | undefined>;
 
 function trackSockets(server: Server): Sockets {
@@ -185,15 +185,15 @@ function closeServer(server: Server, sockets: Sockets, timeoutMs: number | undef
   const closeIdle = (isLate: boolean): void => {
     server.closeIdleConnections();
     for (const [socket, request] of sockets) {
-      // Node does not count those as idle that were opened in advance and have not sent a request yet.
+      // Node.js does not count connections as idle that have not sent a request yet.
       if (socket.bytesRead === 0 || (isLate && request?.complete !== true)) socket.destroy();
     }
   };
   return new Promise((resolve) => {
-    // A connection that has its last answer stays open for the caller's next request: it is closed as soon as it is idle.
+    // A connection stays open for the next request of its client: it is closed as soon as it is idle.
     const idleTimer = setInterval(() => {
       const isLate = performance.now() > arriveByMs;
-      // Behind a pause the timer comes first: what has arrived meanwhile is read before it is judged.
+      // After a pause the timer runs first: data that arrived in the pause is read before it is judged.
       setImmediate(closeIdle, isLate);
     }, 50);
     const timeoutTimer =

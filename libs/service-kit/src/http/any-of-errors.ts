@@ -1,12 +1,12 @@
 import type { ErrorObject } from 'ajv';
 
 /**
- * Replaces the errors below an `anyOf` by those of the branch that the value is meant for: the first one of its kind.
- * Without such a branch the `anyOf` itself stands for all.
+ * Replaces the errors below an `anyOf` by those of the intended branch: the first one of the value's kind. Without such
+ * a branch the error of the `anyOf` remains.
  */
 export function selectAnyOfBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   let selected: ErrorObject[] = [];
-  // Errors of branches come before that of their `anyOf`.
+  // Errors of branches precede that of their `anyOf`.
   for (const error of errors) {
     // The error of `propertyNames` itself has the name.
     if (error.propertyName !== undefined && error.keyword !== 'propertyNames') continue;
@@ -26,7 +26,7 @@ export function selectAnyOfBranches(errors: readonly ErrorObject[]): ErrorObject
 
 const isAtOrBelow = (path: string, parent: string): boolean => path === parent || path.startsWith(`${parent}/`);
 
-/** Groups errors by the branch of an `anyOf` that they come from. */
+/** Groups errors by the branch of an `anyOf`. */
 function groupByBranch(errors: readonly ErrorObject[], { schemaPath: parent }: ErrorObject): ErrorObject[][] {
   const branches = new Map<string, ErrorObject[]>();
   for (const error of errors) {

@@ -150,20 +150,20 @@ const post = (body: string, type = 'application/json') =>
   ask('/body', { method: 'POST', body, headers: { 'content-type': type } });
 
 describe('a request', () => {
-  it('takes a path as it stands before one with a parameter in its place', async () => {
+  it('prefers a fixed path to one with a parameter', async () => {
     expect((await fetch(`${base}/echo/invite`, { method: 'POST' })).status).toBe(200);
     expect((await fetch(`${base}/echo/other`, { method: 'POST' })).status).toBe(405);
     expect((await fetch(`${base}/echo/you`)).status).toBe(200);
   });
 
-  it('passes the guard, then the checks, then the admission, then the handler', async () => {
+  it('runs the guard, the checks, the admission and the handler in order', async () => {
     seen.length = 0;
     expect(await ask('/echo/%C3%A9?n=2')).toMatchObject({ status: 200, body: { name: 'é', n: 2 } });
     expect(await ask('/echo/toolong')).toMatchObject({ status: 400, body: { status: 400 } });
     expect(seen).toEqual(['guard echo', 'admit echo', 'guard echo']);
   });
 
-  it('keeps the id that it brings, when it is one', async () => {
+  it('keeps a valid request id of the client', async () => {
     const given = await ask('/echo/a', { headers: { 'x-request-id': 'abc-1' } });
     expect([given.headers.get('x-request-id'), given.body]).toEqual(['abc-1', { name: 'a', n: 1, id: 'abc-1' }]);
     const made = await ask('/echo/a', { headers: { 'x-request-id': 'a b' } });
@@ -195,30 +195,30 @@ describe('a body', () => {
     expect(await post(body)).toMatchObject({ status: 400, body: { status: 400, error } });
   });
 
-  it('that is missing is 400', async () => {
+  it('is 400 if it is missing', async () => {
     expect(await ask('/body', { method: 'POST' })).toMatchObject({ status: 400, body: { status: 400 } });
   });
 
-  it('may have one key in several of its objects, and texts that look like keys', async () => {
+  it('accepts equal keys in several objects, and texts that look like keys', async () => {
     const sent = '{"text":"\\"text\\":1,{[","a":{"text":"a"},"b":["text","text",{"a":{}},{"a":1}],"\\\\":"\\\\"}';
     expect(await post(sent)).toMatchObject({ status: 201, body: JSON.parse(sent) });
   });
 
-  it('that may be missing is an empty object then', async () => {
+  it('is an empty object if it is optional and missing', async () => {
     expect((await ask('/optional', { method: 'POST' })).body).toEqual({ n: 4 });
   });
 
-  it('is JSON whatever its Content-Type says', async () => {
+  it('is parsed as JSON whatever its Content-Type', async () => {
     expect((await post('{"text":"x"}', 'text/plain')).status).toBe(201);
   });
 
-  it('is taken up to the limit, and is 413 above it', async () => {
+  it('is accepted up to the limit, and 413 above it', async () => {
     const text = (length: number) => JSON.stringify({ text: 'x'.repeat(length - 11) });
     expect((await post(text(1024))).status).toBe(201);
     expect(await post(text(1025))).toMatchObject({ status: 413, body: { status: 413, error: expect.any(String) } });
   });
 
-  it('that is too large is refused before it has been read whole', async () => {
+  it('is rejected before all of it is read if it is too large', async () => {
     const status = await new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'content-length': String(1_000_000_000) };
       const request = httpRequest(`${base}/body`, { method: 'POST', headers }, (response) => {
@@ -231,7 +231,7 @@ describe('a body', () => {
     expect(status).toBe(413);
   });
 
-  it('in chunks without a length is refused once it is too large', async () => {
+  it('without a length is rejected once it is too large', async () => {
     const status = await new Promise((resolve, reject) => {
       const request = httpRequest(`${base}/body`, { method: 'POST' }, (response) => {
         resolve(response.statusCode);
@@ -243,7 +243,7 @@ describe('a body', () => {
     expect(status).toBe(413);
   });
 
-  it('that broke off costs nothing', async () => {
+  it('that is interrupted leaves nothing behind', async () => {
     const request = httpRequest(`${base}/body`, { method: 'POST', headers: { 'content-length': '100' } });
     request.on('error', () => undefined);
     request.write('{"text":');
@@ -252,19 +252,19 @@ describe('a body', () => {
     expect((await post('{"text":"x"}')).status).toBe(201);
   });
 
-  it('in a charset that nobody knows is 415', async () => {
+  it('in an unknown charset is 415', async () => {
     expect((await post('{"text":"x"}', 'application/json; charset=klingon')).status).toBe(415);
   });
 });
 
-describe('a route that reads its own body', () => {
+describe('a route with its own body parser', () => {
   const send = (body: string, headers: Record<string, string> = {}) => ask('/form', { method: 'POST', body, headers });
 
-  it('checks what its reader makes of the bytes, and has the bytes', async () => {
+  it('validates the parsed body and receives its bytes', async () => {
     expect(await send('text=a%20b&other=1')).toMatchObject({ status: 200, body: { text: 'a b', bytes: 18 } });
   });
 
-  it('has a limit and an error body of its own', async () => {
+  it('has its own limit and error body', async () => {
     expect(await send('other=1')).toMatchObject({ status: 400, body: { code: 1400 } });
     expect(await send('')).toMatchObject({ status: 400, body: { code: 1400 } });
     expect(await send(`text=${'x'.repeat(995)}`)).toMatchObject({ status: 200 });
@@ -274,14 +274,14 @@ describe('a route that reads its own body', () => {
 });
 
 describe('methods', () => {
-  it('that a path does not have are 405 with those that it has', async () => {
+  it('are 405 with the allowed methods if the path does not support them', async () => {
     const { status, headers, body } = await ask('/act', { method: 'POST' });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, DELETE, OPTIONS']);
     expect(body).toEqual({ status: 405, error: 'POST is not a method of this path; it takes GET, DELETE, OPTIONS.' });
     expect((await ask('/echo/a', { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
-  it('OPTIONS says what a path takes, and asks for nothing', async () => {
+  it('returns the methods of a path to OPTIONS without credentials', async () => {
     seen.length = 0;
     const { status, headers, body } = await ask('/act', { method: 'OPTIONS' });
     expect([status, headers.get('allow'), body]).toEqual([204, 'GET, DELETE, OPTIONS', undefined]);
@@ -293,7 +293,7 @@ describe('methods', () => {
     expect(seen).toEqual([]);
   });
 
-  it('HEAD is GET without the body, and 405 where GET acts', async () => {
+  it('treats HEAD as GET without the body, and as 405 if GET has an effect', async () => {
     expect((await ask('/echo/a', { method: 'HEAD' })).status).toBe(200);
     expect((await ask('/act', { method: 'HEAD' })).status).toBe(405);
     expect((await ask('/act')).status).toBe(200);
@@ -307,7 +307,7 @@ describe('errors', () => {
     expect((await ask('/refused')).headers.get('retry-after')).toBe('7');
   });
 
-  it('of ours are 500 and say nothing of what happened', async () => {
+  it('are 500 without details for internal faults', async () => {
     expect((await ask('/broken')).body).toEqual({ status: 500, error: 'An unexpected error occurred.' });
   });
 
@@ -320,19 +320,19 @@ describe('errors', () => {
     expect((await ask('/echo/%zz')).status).toBe(400);
   });
 
-  it('after the first byte cut the connection', async () => {
+  it('destroy the connection after the first byte', async () => {
     await expect(ask('/stream')).rejects.toThrow(/terminated|failed/);
   });
 
-  it('carry no trace of the framework', async () => {
+  it('reveal no framework', async () => {
     const { headers } = await ask('/nowhere');
     expect(headers.get('x-powered-by')).toBeNull();
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 });
 
-describe('the time limit', () => {
-  it.each(['/slow', '/slow-guard'])('of %s ends in 503', async (path) => {
+describe('the request time-out', () => {
+  it.each(['/slow', '/slow-guard'])('of %s is 503', async (path) => {
     expect((await ask(path)).body).toEqual({
       status: 503,
       error: "The request ran past the server's limit of 0.05 seconds.",
@@ -360,8 +360,8 @@ async function exchange(
   return { head, body };
 }
 
-describe('what is no request', () => {
-  it('does not begin with a parameter that is far too long: that is told by its name', async () => {
+describe('invalid HTTP', () => {
+  it('excludes a parameter that is far too long: it is rejected by name', async () => {
     const response = await fetch(`${base}/echo/${'x'.repeat(50_000)}`);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: expect.stringMatching(/^The path parameter name /) });
@@ -371,19 +371,19 @@ describe('what is no request', () => {
     ['NOT HTTP\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
     [`GET /echo/${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
-  ])('is answered with the body of all errors: %.20s', async (text, status) => {
+  ])('is rejected with the body of all errors: %.20s', async (text, status) => {
     const { head, body } = await exchange(server.port, text);
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).toMatch(/^X-Request-Id: [0-9a-f-]{36}$/m);
     expect(JSON.parse(body)).toEqual({ status, error: expect.stringMatching(/^The .+\.$/) });
   });
 
-  it('is 408 where its end does not come in time, with the body that the service wants', async () => {
+  it('is 408 with the error body of the service if its end does not arrive in time', async () => {
     const own = await listen(createApp(), {
       host: '127.0.0.1',
       port: 0,
       renderError: ({ status, code }, requestId) => ({ status, code, requestId }),
-      // Node itself looks twice a minute alone.
+      // Node.js itself checks only twice a minute.
       configure: (one) => {
         const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
         one.on('connection', (socket) => void one.emit('clientError', late, socket));
@@ -399,7 +399,7 @@ describe('what is no request', () => {
     }
   });
 
-  it('is not what expects something that nobody knows: it is answered as any other', async () => {
+  it('excludes an unknown expectation: the request is handled normally', async () => {
     const { head } = await exchange(
       server.port,
       'GET /echo/next HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\nConnection: close\r\n\r\n',
@@ -409,12 +409,12 @@ describe('what is no request', () => {
 });
 
 describe('listen', () => {
-  it('keeps idle connections for longer than callers do, and says so', async () => {
+  it('keeps idle connections longer than clients do, and announces the time', async () => {
     const response = await fetch(`http://127.0.0.1:${server.port}/livez`);
     expect(response.headers.get('keep-alive')).toBe('timeout=65');
   });
 
-  it('closes with connections that never sent a request, and cuts what outlasts the limit', async () => {
+  it('closes connections that never sent a request, and destroys those beyond the time-out', async () => {
     const app = createApp();
     app.get('/forever', () => undefined);
     const own = await listen(app, { host: '127.0.0.1', port: 0 });
@@ -431,7 +431,7 @@ describe('listen', () => {
   it.each([
     ['a request whose body is on its way', 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{"te'],
     ['a request whose headers are on their way', 'GET /body HTTP/1.1\r\nHost: x\r\n'],
-  ])('closes soon with %s: its sender may never go on', async (_what, text) => {
+  ])('closes soon with %s, which may never be completed', async (_what, text) => {
     const app = createApp();
     app.use(createApi({ log, routes, bodyLimitBytes: 1000 }));
     const own = await listen(app, { host: '127.0.0.1', port: 0 });
@@ -447,7 +447,7 @@ describe('listen', () => {
     expect(half.destroyed).toBe(true);
   });
 
-  it('lets a request end that comes to its end while it closes', async () => {
+  it('finishes a request that is completed while it closes', async () => {
     const app = createApp();
     app.use(createApi({ log, routes, bodyLimitBytes: 1000 }));
     const own = await listen(app, { host: '127.0.0.1', port: 0 });
@@ -461,7 +461,7 @@ describe('listen', () => {
     expect((await answer).head).toMatch(/^HTTP\/1.1 201 /);
   });
 
-  it('fails when the port is taken', async () => {
+  it('fails if the port is in use', async () => {
     await expect(listen(createApp(), { host: '127.0.0.1', port: server.port })).rejects.toThrow(/EADDRINUSE/);
   });
 });

@@ -20,7 +20,7 @@ import { getSentNames } from './sent-names.ts';
 import { sendWithEtag } from './static-content.ts';
 import { compileBody, compileParameters, type DescribeFaults } from './validate.ts';
 
-/** The checked parts of a request. */
+/** The validated parts of a request. */
 export interface RequestInput {
   readonly query: unknown;
   readonly params: unknown;
@@ -29,34 +29,34 @@ export interface RequestInput {
 
 /** A request before its handler runs. */
 export interface ReceivedRequest {
-  /** Undefined where a check failed: the handler then throws its error. */
+  /** Undefined after a failed check: the handler then throws its error. */
   readonly input: RequestInput | undefined;
   /** Reads the body as it was sent. */
   readonly readBytes: () => Promise<Buffer>;
 }
 
-/** What an API is made of, beside its routes. */
+/** Settings of an API beside its routes. */
 export interface ApiOptions {
   readonly log: Logger;
   readonly routes: readonly Route[];
   /** Largest body in bytes; a larger one is 413 before it has been read. */
   readonly bodyLimitBytes: number;
-  /** Runs after the request has its id and before its parameters are checked: credentials, rate limits. It throws an AppError to refuse. */
+  /** Runs before the parameters are checked: credentials, rate limits. Throws an AppError to reject the request. */
   readonly guard?: (route: Route, context: RequestContext) => Promise<void>;
   /** Runs after the parameters have been checked: limits that count by a parameter, such as the device. */
   readonly admit?: (route: Route, input: RequestInput, context: RequestContext) => Promise<void>;
-  /** Compiles the check of bodies in the place of `compileBody`. */
+  /** Compiles the validator of bodies instead of `compileBody`. */
   readonly compileBody?: (schema: TSchema) => (raw: unknown, context: RequestContext) => unknown;
-  /** Describes faults of parameters in place of the validator's words. */
+  /** Describes faults of parameters instead of the validator's words. */
   readonly describeFaults?: DescribeFaults;
-  /** Runs around the handler, and around the error of an input that failed a check: idempotency, what all responses have in common. */
+  /** Wraps the handler and the error of a failed check: idempotency and properties of all responses. */
   readonly around?: (
     route: Route,
     received: ReceivedRequest,
     context: RequestContext,
     handle: () => Promise<unknown>,
   ) => Promise<unknown>;
-  /** True where a path parameter of a wrong form means that there is no such thing: 404 in the place of 400. */
+  /** True if an invalid path parameter is 404 instead of 400. */
   readonly hidesInvalidPaths?: boolean;
 }
 
@@ -64,11 +64,14 @@ const contexts = new WeakMap<Request, RequestContext>();
 const rawBodies = new WeakMap<RequestContext, Buffer>();
 const errorBodies = new WeakMap<RequestContext, NonNullable<Route['renderError']>>();
 
-/** The bytes of the body, on routes with `readBody`; empty elsewhere. */
+/** Bytes of the body on routes with `readBody`; empty elsewhere. */
 export const getRawBody = (context: RequestContext): Buffer => rawBodies.get(context) ?? Buffer.alloc(0);
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Creates an Express application that compresses responses, without the defaults that leak: no `X-Powered-By`, no trust in proxies unless set. ETags come from routes. */
+/**
+ * Creates an Express application with compression and without defaults that leak: no `X-Powered-By`, no trusted proxies
+ * unless configured. Routes create ETags.
+ */
 export function createApp(options: { trustProxy?: string | number | boolean } = {}): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -83,7 +86,9 @@ export function createApp(options: { trustProxy?: string | number | boolean } = 
   return app;
 }
 
-/** Builds the router of an API: request id, guard, body limit, validation, handler, time limit; errors go to `apiErrors`. */
+/**
+ * Builds the router of an API: request id, guard, body limit, validation, handler, time-out. Errors go to `apiErrors`.
+ */
 export function createApi(options: ApiOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: false });
   router.use(contextMiddleware(options.log));
@@ -96,7 +101,7 @@ export function createApi(options: ApiOptions): Router {
         headers: { Allow: allowed },
       });
     };
-    // Express would answer HEAD by the GET route.
+    // Express would handle HEAD by the GET route.
     if (!allowed.includes('HEAD')) router.head(path, rejectMethod);
     for (const route of routes) router[route.method](path, ...createRouteHandlers(route, options));
     router.options(path, (_request, response) => void response.status(204).set('Allow', allowed).end());
@@ -105,7 +110,7 @@ export function createApi(options: ApiOptions): Router {
   return router;
 }
 
-/** Sorts `/users/invite` before `/users/:id`, wherever they stand in the table: Express takes the first path that matches. */
+/** Sorts `/users/invite` before `/users/:id`: Express takes the first matching path. */
 const matchOrder = (path: string): string =>
   path
     .split('/')
@@ -115,7 +120,10 @@ const matchOrder = (path: string): string =>
 const allowedMethods = (route: Route): string[] =>
   route.method === 'get' && route.allowHead !== false ? ['GET', 'HEAD'] : [route.method.toUpperCase()];
 
-/** The last two handlers of an app: 404 for every unknown path, and every error as the JSON body that `render` makes. */
+/**
+ * Creates the last two handlers of an app: 404 for unknown paths, and every error as the JSON body that `render`
+ * creates.
+ */
 export function createErrorHandlers(
   log: Logger,
   render: (error: AppError, requestId: string) => unknown = apiError,
@@ -128,7 +136,7 @@ export function createErrorHandlers(
     const appError = toAppError(error);
     const context = getRequestContext(request, response, log);
     if (appError.status >= 500) {
-      // What a device or a backend did is told with its reason; only what is our own fault is an error with its stack.
+      // Faults of a device or a backend are logged with their reason; only internal faults have a stack.
       const detail = { status: appError.status, url: redactUrl(request.originalUrl) };
       if (appError.status === 500) context.log.error({ ...detail, err: appError.cause ?? appError }, appError.message);
       else context.log.warn({ ...detail, reason: causeMessage(appError.cause) }, appError.message);
@@ -151,12 +159,12 @@ function isDecodable(path: string): boolean {
     decodeURIComponent(path);
     return true;
   } catch {
-    // Only malformed input gets here, and that is the answer.
+    // Only malformed input gets here.
     return false;
   }
 }
 
-/** The error body of the Device API, exactly its two fields. */
+/** Returns the error body of the Device API, with exactly its two fields. */
 export const apiError = (error: AppError): { status: number; error: string } => ({
   status: error.status,
   error: error.message,
@@ -183,7 +191,7 @@ function contextMiddleware(log: Logger): RequestHandler {
   };
 }
 
-/** The context of a request, made on first use. */
+/** Returns the context of a request, created on first use. */
 export function getRequestContext(request: Request, response: Response, log: Logger): RequestContext {
   const existing = contexts.get(request);
   if (existing !== undefined) return existing;
@@ -244,9 +252,9 @@ function createRouteHandlers(route: Route, options: ApiOptions): RequestHandler[
     else response.send(text);
   };
   const bodyLimitBytes = route.bodyLimitBytes ?? options.bodyLimitBytes;
-  // The check of our own looks at known fields alone: others are ignored, however deep they are.
+  // The own check reads known fields only: others are ignored, however deep they are.
   const maxDepth = options.compileBody === undefined ? Number.POSITIVE_INFINITY : undefined;
-  // Content-Type is not looked at: clients often leave it out for JSON.
+  // Content-Type is ignored: clients often omit it for JSON.
   const readRequestBody = (request: Request): Promise<Buffer> =>
     route.readBody === undefined ? readJsonBytes(request, bodyLimitBytes) : readBytes(request, bodyLimitBytes);
   const parseRequestBody = async (readBodyOnce: () => Promise<Buffer>, context: RequestContext): Promise<unknown> => {
@@ -264,7 +272,7 @@ function createRouteHandlers(route: Route, options: ApiOptions): RequestHandler[
   return [guard, handle];
 }
 
-/** Runs `run`, and returns its error in place of throwing it. */
+/** Runs `run`, and returns its error instead of throwing it. */
 async function toOutcome<T>(run: () => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
   try {
     return { value: await run() };

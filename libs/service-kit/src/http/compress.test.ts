@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close(1_000));
 
-/** Without the decoding that `fetch` does by itself. */
+/** Reads a response without the decoding of `fetch`. */
 async function get(path: string, headers: Record<string, string> = {}) {
   const sent = httpRequest({ host: '127.0.0.1', port: server.port, path, headers }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -78,7 +78,7 @@ describe('a response of 1 KiB or more', () => {
   });
 
   it.each([undefined, 'identity', 'br;q=0, gzip;q=0', 'zstd'])(
-    'is sent as it is to a client that accepts %s',
+    'is not compressed for a client that accepts %s',
     async (accepted) => {
       const { headers, body } = await get('/large', accepted === undefined ? {} : accepting(accepted));
       expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'Accept-Encoding']);
@@ -86,20 +86,20 @@ describe('a response of 1 KiB or more', () => {
     },
   );
 
-  it.each(Object.keys(plain))('is sent as it is where it is media, a range or a stream: %s', async (path) => {
+  it.each(Object.keys(plain))('is not compressed if it is media, a range or a stream: %s', async (path) => {
     const { headers, body } = await get(path, accepting('br, gzip'));
     expect([headers['content-encoding'], headers.vary, body.toString()]).toEqual([undefined, undefined, text]);
   });
 });
 
 describe('a smaller response', () => {
-  it('is sent as it is', async () => {
+  it('is not compressed', async () => {
     const { headers, body } = await get('/small', accepting('br, gzip'));
     expect([headers['content-encoding'], body.length]).toEqual([undefined, 1023]);
   });
 });
 
-describe('a response that changes with a deployment alone', () => {
+describe('a static response', () => {
   it.each(['/words', '/document'])('is 304 without a body for a client that has it: %s', async (path) => {
     const first = await get(path, accepting('gzip'));
     const { etag } = first.headers;
@@ -115,14 +115,14 @@ describe('a response that changes with a deployment alone', () => {
     expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it('is sent again once it has changed', async () => {
+  it('is sent again after a change', async () => {
     const { etag } = (await get('/words')).headers;
     words = ['three'];
     const changed = await get('/words', { 'if-none-match': String(etag) });
     expect([changed.status, changed.headers.etag === etag]).toEqual([200, false]);
   });
 
-  it('is built once where it is a document', async () => {
+  it('is built once for a document', async () => {
     const bodies = await Promise.all([get('/document'), get('/document')]);
     expect(bodies.map(({ body }) => (JSON.parse(body.toString()) as { built: number }).built)).toEqual([1, 1]);
   });

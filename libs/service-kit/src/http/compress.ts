@@ -2,15 +2,15 @@ import { constants } from 'node:zlib';
 import compression from 'compression';
 import type { Request, RequestHandler, Response } from 'express';
 
-/** A smaller response gains nothing: it fits into one packet. */
+/** A smaller response fits into one packet, so compression gains nothing. */
 const minBytes = 1024;
-/** Much below the libraries' highest: these sizes differ by a few percent, the times by factors. */
+/** Far below the libraries' maximum: sizes differ by a few percent, times by factors. */
 const gzipLevel = 4;
 const brotliQuality = 4;
 
 /**
- * Compresses responses of 1 KiB or more with Brotli or gzip, where the client accepts it. Media, event streams and what clients fetch in ranges stay as they
- * are.
+ * Compresses responses of 1 KiB or more with Brotli or gzip if the client accepts it. Excludes media, event streams and
+ * content that clients fetch in ranges.
  */
 export const compressResponses = (): RequestHandler =>
   compression({

@@ -1,4 +1,4 @@
-/** Every error code that a service may answer; the Platform API shows them, the Device API only their status and sentence. */
+/** Every error code of the services. The Platform API returns them; the Device API only their status and message. */
 export const errorCodes = {
   validation_failed: 400,
   malformed_json: 400,
@@ -56,20 +56,20 @@ export const errorCodes = {
 /** A code of `errorCodes`. */
 export type ErrorCode = keyof typeof errorCodes;
 
-/** One fault of the input: a JSON pointer to it, and what is wrong there. */
+/** One fault of the input: a JSON pointer and a description. */
 export interface ErrorDetail {
   readonly path: string;
   readonly message: string;
 }
 
-/** An answer that is an error: its code decides the HTTP status, its message is a sentence for the caller. */
+/** An error response: its code determines the HTTP status, its message is a sentence for the caller. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
   readonly status: number;
-  /** Response headers that belong to the error, such as Retry-After. */
+  /** Response headers of the error, such as Retry-After. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The faults of the input, where there may be several; the Platform API shows them. */
+  /** All faults of the input; returned by the Platform API. */
   readonly details: readonly ErrorDetail[];
 
   constructor(

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 const pendingContinues = new WeakMap<IncomingMessage, () => void>();
 
 /**
- * Leaves `100 Continue` to the reader of the body, so that a refusal reaches the client before it sends the body. A client that has got a final response in its
- * place may leave the body out, so that response ends the connection.
+ * Leaves `100 Continue` to the reader of the body, so that a rejection reaches the client before it sends the body. A
+ * client that received a final response may omit the body, so that response ends the connection.
  */
 export function deferContinue(request: IncomingMessage, response: ServerResponse): void {
   const { shouldKeepAlive } = response;
@@ -15,10 +15,10 @@ export function deferContinue(request: IncomingMessage, response: ServerResponse
   });
 }
 
-/** Returns true where the client still waits for `100 Continue`. */
+/** Returns true while the client waits for `100 Continue`. */
 export const isContinueDue = (request: IncomingMessage): boolean => pendingContinues.has(request);
 
-/** Sends `100 Continue` where the client waits for it. */
+/** Sends `100 Continue` if the client waits for it. */
 export function sendContinue(request: IncomingMessage): void {
   const send = pendingContinues.get(request);
   pendingContinues.delete(request);

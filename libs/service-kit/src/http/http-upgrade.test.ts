@@ -29,7 +29,7 @@ afterAll(() => {
 
 const offer = 'Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
 
-/** A connection that keeps what it has read. */
+/** A connection that stores everything it has read. */
 async function open(): Promise<{ socket: Socket; text: () => string }> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let text = '';
@@ -38,7 +38,7 @@ async function open(): Promise<{ socket: Socket; text: () => string }> {
   return { socket, text: () => text };
 }
 
-/** All answers on a connection that the server closes, as they came. */
+/** Returns all responses on a connection that the server closes, in order of arrival. */
 async function answers(socket: Socket, text: () => string): Promise<{ head: string; json: unknown }[]> {
   await once(socket, 'close');
   return [...text().matchAll(/(HTTP\/1\.1 .*?)\r\n\r\n(\{.*?\})/gs)].map(([, head = '', json = '']) => ({
@@ -48,7 +48,7 @@ async function answers(socket: Socket, text: () => string): Promise<{ head: stri
 }
 
 describe('an offer of another protocol', () => {
-  it('is not taken up: the request is answered, behind those before it on the connection', async () => {
+  it('is ignored: the request gets its response, after earlier ones on the connection', async () => {
     const { socket, text } = await open();
     const plain = 'GET /one HTTP/1.1\r\nHost: x\r\n\r\n';
     socket.write(`${plain}GET /two HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n${offer}\r\n`);
@@ -59,7 +59,7 @@ describe('an offer of another protocol', () => {
   });
 
   it.each(['h2c', 'TLS/1.0'])(
-    'ends the connection, as Node drops what came behind it: nobody waits for an answer that never comes, of %s',
+    'ends the connection with its response, because Node.js drops later data: %s',
     async (protocol) => {
       const { socket, text } = await open();
       const head = `POST /one HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 4\r\n\r\n`;
@@ -70,7 +70,7 @@ describe('an offer of another protocol', () => {
     },
   );
 
-  it('leaves the body to the request, however it comes', async () => {
+  it('leaves the body to the request, in any number of parts', async () => {
     const { socket, text } = await open();
     const head = `POST /body HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n${offer}Content-Length: 10\r\n\r\n`;
     socket.write(`${head}01234`);
@@ -78,14 +78,14 @@ describe('an offer of another protocol', () => {
     expect(await answers(socket, text)).toMatchObject([{ json: { path: '/body', body: '0123456789' } }]);
   });
 
-  it('of a tunnel ends the connection: there is none here, and what is CONNECT is no request for a path', async () => {
+  it('of a tunnel ends the connection: CONNECT is not supported', async () => {
     const { socket, text } = await open();
     socket.write('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n');
     await once(socket, 'close');
     expect(text()).toBe('');
   });
 
-  it('of a websocket is for who listens', async () => {
+  it('of a websocket reaches the upgrade listener', async () => {
     const { socket, text } = await open();
     socket.write('GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n');
     await once(socket, 'close');

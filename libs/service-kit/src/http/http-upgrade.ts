@@ -4,14 +4,17 @@ const offered = Symbol('offered');
 const hasOffered = Symbol('hasOffered');
 
 /**
- * A request of which a server takes up the offer of a websocket alone. Whatever else a client offers, such as HTTP/2 with each request over plain text, is as if it
- * had not been (RFC 9110, section 7.8): Node would take the request away from whoever answers requests, and leave it to whoever listens for upgrades.
+ * A request of which a server accepts only the offer of a websocket. Other offers, such as HTTP/2 over plain text, are
+ * ignored (RFC 9110, section 7.8): Node.js would hand such a request to upgrade listeners instead of request listeners.
  */
 export class UpgradableRequest extends IncomingMessage {
   [offered] = false;
   [hasOffered] = false;
 
-  /** What Node's parser notes, and asks again before it hands the request on. It notes CONNECT here too, and closes its connection where nobody makes tunnels. */
+  /**
+   * Flag of Node's parser, which it reads again before it emits the request. It also marks CONNECT, whose connection
+   * Node closes without a tunnel listener.
+   */
   get upgrade(): boolean {
     return this[offered] && (this.method === 'CONNECT' || this.headers.upgrade?.toLowerCase() === 'websocket');
   }
@@ -23,8 +26,9 @@ export class UpgradableRequest extends IncomingMessage {
 }
 
 /**
- * Ends the connection with the answer to a request whose offer is not taken up: Node's parser drops what came behind it in one piece, as that could be in the other
- * protocol, and its sender must not wait for an answer. Hears a server's requests before whoever answers them.
+ * Ends the connection with the response to a request whose offer was ignored. Node's parser drops data that arrived
+ * after it in one piece, as that could be in the other protocol, and the client must not wait for a response to it.
+ * Register it before other request listeners.
  */
 export function closeAfterUpgradeOffer(request: IncomingMessage, response: ServerResponse): void {
   if (request instanceof UpgradableRequest && request[hasOffered]) response.shouldKeepAlive = false;

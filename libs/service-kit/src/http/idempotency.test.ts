@@ -12,7 +12,7 @@ const context = {
   request: { get: () => 'a key', method: 'POST', baseUrl: '/api', path: '/things' },
 } as unknown as RequestContext;
 
-/** Keeps answers in memory, or fails at it. */
+/** Stores responses in memory, or fails to. */
 class Memory implements IdempotencyStore {
   readonly known = new Map<string, IdempotencyRecord>();
   isBroken = false;
@@ -24,12 +24,12 @@ class Memory implements IdempotencyStore {
   }
 
   async save(id: string, answer: Parameters<IdempotencyStore['save']>[1]): Promise<void> {
-    if (this.isBroken) throw new Error('the database is away');
+    if (this.isBroken) throw new Error('the database is unavailable');
     this.known.set(id, { state: 'answered', bodySha256: this.known.get(id)?.bodySha256 ?? '', response: answer });
   }
 
   async delete(id: string): Promise<void> {
-    if (this.isBroken) throw new Error('the database is away');
+    if (this.isBroken) throw new Error('the database is unavailable');
     this.known.delete(id);
   }
 }
@@ -37,8 +37,8 @@ class Memory implements IdempotencyStore {
 const run = (store: IdempotencyStore, handle: () => Promise<unknown>): Promise<unknown> =>
   withIdempotencyKey(store, { caller: 'user:1', body: () => ({ name: 'a' }) }, context, handle);
 
-describe('an answer that can not be kept', () => {
-  it('reaches its caller all the same, and what was done is not done again at once', async () => {
+describe('a response that cannot be stored', () => {
+  it('reaches its caller, and a retry does not run immediately', async () => {
     const store = new Memory();
     let made = 0;
     const answer = run(store, async () => {
@@ -52,9 +52,9 @@ describe('an answer that can not be kept', () => {
   });
 
   it.each([
-    ['of a fault of the input', new AppError('duplicate', 'There is one already.')],
-    ['of a failure of ours', new Error('a defect')],
-  ])('%s does not hide what was wrong', async (_what, error) => {
+    ['of an invalid input', new AppError('duplicate', 'There is one already.')],
+    ['of an internal failure', new Error('a defect')],
+  ])('%s is not hidden', async (_what, error) => {
     const store = new Memory();
     const failing = run(store, () => {
       store.isBroken = true;

@@ -3,24 +3,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from './errors.ts';
 import { Reply, type RequestContext } from './route.ts';
 
-/** An answer as it is kept. */
+/** A stored response. */
 export interface StoredResponse {
   readonly status: number;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What is known of a request that came with a key. */
+/** State of a request with a key. */
 export type IdempotencyRecord =
   | { readonly state: 'running'; readonly bodySha256: string }
   | { readonly state: 'answered'; readonly bodySha256: string; readonly response: StoredResponse };
 
-/** Where first answers are kept: a document for each key, 24 hours. */
+/** Stores first responses: one document for each key, for 24 hours. */
 export interface IdempotencyStore {
-  /** Notes that a request runs; what stands there already in the place of null. A running one of a dead process gives way after its time. */
+  /**
+   * Records that a request runs. Returns an existing record instead of null. A running request of a dead process
+   * expires.
+   */
   begin(id: string, bodySha256: string): Promise<IdempotencyRecord | null>;
   save(id: string, response: StoredResponse): Promise<void>;
-  /** The request failed: a repetition may run. */
+  /** Deletes the record of a failed request, so that a retry may run. */
   delete(id: string): Promise<void>;
 }
 
@@ -28,7 +31,7 @@ const waitTimeoutMs = 10_000;
 const pollIntervalMs = 100;
 const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
-/** Fields that no store keeps: a replay has null there. With a dot: a field of the object that has the first name. */
+/** Fields that no store saves: a replay has null there. A dot names a field of a nested object. */
 const secretFields = new Set([
   'key',
   'secret',
@@ -38,20 +41,21 @@ const secretFields = new Set([
   'password',
   'client_secret',
   'otpauth_url',
-  // It has the token in it.
+  // It contains the token.
   'invitation.url',
 ]);
 
-/** Whose key it is, and the body of its request. */
+/** Owner of the key, and the body of its request. */
 export interface IdempotencyScope {
   readonly caller: string;
-  /** Returns the body: checked, or as text where it failed a check. Called only where there is a key. */
+  /** Returns the body: validated, or as text after a failed check. Called only with a key. */
   readonly body: () => unknown;
 }
 
 /**
- * Runs a request that creates or charges once for each `Idempotency-Key` (platform-contract.md, section 1.6): a repetition gets the first answer, with another
- * body 422; one that comes while the first runs waits for it, and is 409 after ten seconds. Failures of ours (5xx) and 429 are not kept.
+ * Runs a request that creates or charges once for each `Idempotency-Key`. A retry gets the first response; with another
+ * body it is 422. A concurrent retry waits for the first request, and is 409 after ten seconds. Internal failures (5xx)
+ * and 429 are not stored.
  */
 export async function withIdempotencyKey(
   store: IdempotencyStore,
@@ -65,7 +69,8 @@ export async function withIdempotencyKey(
     throw new AppError('validation_failed', 'The header Idempotency-Key must have 1 to 255 printable characters.');
   const { method, baseUrl, path } = context.request;
   const id = sha256(JSON.stringify([scope.caller, method, `${baseUrl}${path}`, key]));
-  // A body may hold a password, which a hash of the body alone would tell to whoever reads the store and guesses. The key, which is kept nowhere, is guessed by nobody.
+  // The body may contain a password, and a plain hash of it could be guessed from the store. The key is stored nowhere
+  // and cannot be guessed.
   const bodyText = JSON.stringify(await scope.body()) ?? '';
   const bodySha256 = createHmac('sha256', key).update(bodyText).digest('hex');
   const isSameBody = (storedSha256: string): boolean =>
@@ -76,7 +81,7 @@ export async function withIdempotencyKey(
     existing !== null;
     existing = await store.begin(id, bodySha256)
   ) {
-    // The version before has kept the other one.
+    // The previous version stored the other one.
     if (!isSameBody(existing.bodySha256))
       throw new AppError('idempotency_key_reused', 'The Idempotency-Key was used with another body.');
     if (existing.state === 'answered') return replay(existing.response);
@@ -93,10 +98,11 @@ async function runFirst(
   { log }: RequestContext,
   handle: () => Promise<unknown>,
 ): Promise<unknown> {
-  // What was done is done, and is told: forgotten for want of a place to keep its answer, it would be done again at once. So its key stands as running, which is 409, until the store
-  // takes that for dead; from then on a repetition would run.
+  // The work is done, and the caller is informed. Without a stored response a retry would repeat the work, so the key
+  // stays marked as running (409) until the store
+  // considers the request dead.
   const logFailure = (storing: Promise<void>): Promise<void> =>
-    storing.catch((error: unknown) => log.error({ err: error }, 'the answer of an Idempotency-Key could not be kept'));
+    storing.catch((error: unknown) => log.error({ err: error }, 'could not store the response of an Idempotency-Key'));
   let result: unknown;
   try {
     result = await handle();
@@ -117,7 +123,7 @@ const toStoredResponse = ({ status, code, message, details, headers }: AppError)
   headers,
 });
 
-/** What a repetition may change is not kept: a failure of ours, and that there were too many requests. */
+/** Returns whether a retry may have another result: after internal failures and 429. */
 const isStorable = ({ status }: AppError): boolean => status < 500 && status !== 429;
 
 function replay({ status, body, headers }: StoredResponse): Reply {

@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts';
 import type { RequestContext } from './route.ts';
 
-/** The version that `If-Match` names, `"7"` as in an ETag; undefined without the header, when the last write of a field wins. */
+/** Returns the version in `If-Match`, `"7"` as in an ETag; undefined without the header, when the last write wins. */
 export function parseIfMatch(context: Pick<RequestContext, 'request'>): number | undefined {
   const header = context.request.get('if-match');
   if (header === undefined || header === '*') return undefined;
@@ -11,15 +11,15 @@ export function parseIfMatch(context: Pick<RequestContext, 'request'>): number |
   return Number(version);
 }
 
-/** What a route adds to its `errors` to honour `If-Match`, which its document then has as a header. */
-export const versionMismatchErrors = { 412: 'The record has another version than `If-Match` names.' } as const;
+/** Added to a route's `errors` to honour `If-Match`, which the document then lists as a header. */
+export const versionMismatchErrors = { 412: '`If-Match` does not match the current version.' } as const;
 
-/** 412 where a record has another version than the caller asks for. For what is done before the write that checks it for good. */
+/** Throws 412 if a record has another version than requested. For steps before the write that checks it finally. */
 export function assertVersion({ version }: { readonly version: number }, expected: number | undefined): void {
   if (expected !== undefined && version !== expected) throw versionMismatch(version);
 }
 
-/** The refusal of a change to a version that is not there any more. */
+/** Returns the error of a change to an outdated version. */
 export const versionMismatch = (version: number): AppError =>
   new AppError('version_mismatch', `The record has been changed: its version is ${version} now.`, {
     headers: { ETag: `"${version}"` },

@@ -19,8 +19,8 @@ function refusalOf(text: string): AppError {
 const nested = (levels: number, [open, close]: readonly [string, string] = ['[', ']']): string =>
   open.repeat(levels) + close.repeat(levels);
 
-describe('a body whose sender is gone before it is read', () => {
-  it('is refused, and nobody waits for it', async () => {
+describe('a body whose client disconnects before it is read', () => {
+  it('is rejected without waiting', async () => {
     const reading = new Promise<unknown>((resolve) => {
       const server = createServer((request) => {
         request.once('close', () => {
@@ -41,14 +41,14 @@ describe('a body whose sender is gone before it is read', () => {
 });
 
 describe('a JSON body', () => {
-  it('is read with whatever its strings hold', () => {
+  it('is parsed with any content of its strings', () => {
     const value = { a: ['[[[', '{"', '\\', '\\"]'], b: { c: null } };
     expect(read(JSON.stringify(value))).toEqual(value);
     expect(read(JSON.stringify({ text: '['.repeat(1_000) }))).toEqual({ text: '['.repeat(1_000) });
     expect(read(`[${'[],'.repeat(1_000)}{}]`)).toHaveLength(1_001);
   });
 
-  it.each(['{', '"', '"\\', '[1', '["a', ']', '[]]', 'nothing'])('is refused where it is none: %s', (text) => {
+  it.each(['{', '"', '"\\', '[1', '["a', ']', '[]]', 'nothing'])('is rejected if it is invalid: %s', (text) => {
     expect(refusalOf(text).code).toBe('malformed_json');
   });
 
@@ -57,11 +57,11 @@ describe('a JSON body', () => {
     ['objects', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`],
     ['lists without an end', '['.repeat(1_000_000)],
     ['a million levels', nested(1_000_000)],
-  ])('is refused where it is too deep: %s', (_what, text) => {
+  ])('is rejected if it is nested too deeply: %s', (_what, text) => {
     expect(refusalOf(text)).toMatchObject({ status: 400, code: 'validation_failed' });
   });
 
-  it('may be as deep as 64 levels', () => {
+  it('may have 64 levels', () => {
     expect(JSON.stringify(read(nested(64)))).toBe(nested(64));
   });
 });

@@ -3,10 +3,10 @@ import { AppError } from './errors.ts';
 import { sendContinue } from './expect-continue.ts';
 
 const maxShownKeyLength = 100;
-/** Nothing of ours is as deep as this, and what walks over a value has a frame of the stack for each level. */
+/** Deeper than every body of the APIs; recursive code uses a stack frame for each level. */
 const defaultMaxDepth = 64;
 
-/** Reads the bytes of a JSON body, which `parseJsonBody` parses. */
+/** Reads the bytes of a JSON body, for `parseJsonBody`. */
 export async function readJsonBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
   if (!/^(utf-?8|us-ascii)$/i.test(charset)) throw unsupportedEncodingError();
@@ -14,14 +14,14 @@ export async function readJsonBytes(request: IncomingMessage, limitBytes: number
 }
 
 /**
- * Reads a body. One above the limit is refused as soon as that is known: by its announced length, or by the byte too many (Express would read it to its end
- * first). The rest is left to whoever sends the response.
+ * Reads a body. Rejects one above the limit as soon as that is known: by its announced length, or at the first byte too
+ * many (Express would read it to its end first). The sender of the response handles the rest.
  */
 export async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
     throw unsupportedEncodingError();
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw bodyTooLargeError(limitBytes);
-  // Nothing more is heard of it: its end has been told already.
+  // Its end was already emitted.
   if (request.destroyed) throw new AppError('validation_failed', 'The request body broke off.');
   sendContinue(request);
   const chunks: Buffer[] = [];
@@ -46,7 +46,7 @@ export async function readBytes(request: IncomingMessage, limitBytes: number): P
   return Buffer.concat(chunks);
 }
 
-/** Reads the bytes of a JSON text; a key that is given twice is refused, and so is what is nested deeper than any body of ours. */
+/** Parses the bytes of a JSON text. Rejects duplicate keys, and more levels than any body of the APIs has. */
 export function parseJsonBody(bytes: Buffer, maxDepth = defaultMaxDepth): unknown {
   let text: string;
   let value: unknown;
@@ -66,7 +66,7 @@ export function parseJsonBody(bytes: Buffer, maxDepth = defaultMaxDepth): unknow
   throw new AppError('validation_failed', `The body field ${displayedKey} is given more than once.`);
 }
 
-/** Before it is parsed: millions of levels are as many objects. */
+/** Runs before the parser: millions of levels are as many objects. */
 function isTooDeep(text: string, maxDepth: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {
@@ -95,7 +95,10 @@ interface OpenContainer {
   position: string;
 }
 
-/** The way to the first key that an object of a JSON text has twice: parsers keep either value, and so may mean another than the caller. The text is valid. */
+/**
+ * Returns the path of the first duplicate key of a valid JSON text: parsers keep either value, so the caller may have
+ * meant the other.
+ */
 function findDuplicateKey(text: string): string | undefined {
   const open: OpenContainer[] = [];
   for (let i = 0; i < text.length; i += 1) {
@@ -131,7 +134,7 @@ function findDuplicateKey(text: string): string | undefined {
   return undefined;
 }
 
-/** Where a string ends; beyond the text for one that has no end. */
+/** Returns the end of a string; beyond the text for an unterminated one. */
 function findStringEnd(text: string, start: number): number {
   let end = start + 1;
   while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;

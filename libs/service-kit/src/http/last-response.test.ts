@@ -53,7 +53,10 @@ const write = (socket: Socket, text: string): Promise<void> =>
     socket.write(text, (error) => (error ? reject(error) : resolve()));
   });
 
-/** Writes everything before it reads anything, as many clients do; returns what came until the server ended the connection. */
+/**
+ * Writes everything before it reads anything, as many clients do; returns all bytes until the server ended the
+ * connection.
+ */
 async function exchange(...parts: string[]): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
   await once(socket, 'connect');
@@ -65,27 +68,27 @@ async function exchange(...parts: string[]): Promise<string> {
 
 const statuses = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? '');
 
-describe('a response that comes before the end of its request', () => {
+describe('a response before the end of its request', () => {
   it.each([
     ['with a length', '413', [head(key, `Content-Length: ${large}`), ...inMegabytes]],
     ['in chunks', '413', [head(key, 'Transfer-Encoding: chunked'), ...inChunks]],
     ['with a length, without credentials', '401', [head(`Content-Length: ${large}`), ...inMegabytes]],
     ['in chunks, without credentials', '401', [head('Transfer-Encoding: chunked'), ...inChunks]],
-  ])('is read by a client that has sent all of a large body first: %s', async (_what, status, parts) => {
+  ])('is read by a client that first sends all of a large body: %s', async (_what, status, parts) => {
     const text = await exchange(...parts);
     expect(statuses(text)).toEqual([status]);
     expect(text).toMatch(/^Connection: close\r$/m);
     expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toMatchObject({ status: Number(status) });
   });
 
-  it('ends the connection with 413 where the whole body is there already', async () => {
+  it('ends the connection with 413 if the whole body has arrived', async () => {
     const body = JSON.stringify({ text: 'x'.repeat(2_000) });
     const text = await exchange(head(key, `Content-Length: ${body.length}`) + body);
     expect(statuses(text)).toEqual(['413']);
     expect(text).toMatch(/^Connection: close\r$/m);
   });
 
-  it('is the last one of its connection: what follows the refused body is not served', async () => {
+  it('is the last one of its connection: data after the rejected body is not handled', async () => {
     const small = '{"text":"a"}';
     const next = head(key, 'x-name: next', `Content-Length: ${small.length}`) + small;
     const text = await exchange(head(key, `Content-Length: ${large}`), ...inMegabytes.slice(1), megabyte + next);
@@ -106,7 +109,7 @@ describe('a request that expects 100 Continue', () => {
   it.each([
     ['a body that is too large', '413', [key, `Content-Length: ${large}`]],
     ['missing credentials', '401', ['Content-Length: 12']],
-  ])('is refused before its body is sent: %s', async (_what, status, lines) => {
+  ])('is rejected before its body is sent: %s', async (_what, status, lines) => {
     const socket = connect(server.port, '127.0.0.1');
     socket.write(head(expects, ...lines));
     const [first] = (await once(socket, 'data')) as [Buffer];
@@ -115,7 +118,7 @@ describe('a request that expects 100 Continue', () => {
     expect(String(first)).toMatch(/^Connection: close\r$/m);
   });
 
-  it('is served after 100 Continue, and leaves the connection open', async () => {
+  it('is handled after 100 Continue, and leaves the connection open', async () => {
     const socket = connect(server.port, '127.0.0.1');
     socket.write(head(key, expects, 'x-name: continued', 'Content-Length: 12'));
     expect(String((await once(socket, 'data'))[0])).toBe('HTTP/1.1 100 Continue\r\n\r\n');
@@ -142,7 +145,7 @@ describe('clients that keep connections', () => {
     });
   }
 
-  it('have every request served that follows a refused one', async () => {
+  it('get a response to every request after a rejected one', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const received: (number | undefined)[] = [];
     for (let times = 0; times < 20; times += 1)

@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { isContinueDue } from './expect-continue.ts';
 
-/** Limits of what is read and discarded after a response: many clients send their whole body before they read. */
+/**
+ * Limits of the data that is read and discarded after a response: many clients send their whole body before they read.
+ */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 const silenceTimeoutMs = 5_000;
 const discardTimeoutMs = 20_000;
@@ -12,17 +14,17 @@ const maxKeepAliveBytes = 64 * 1024;
 
 const endingSockets = new WeakSet<Duplex>();
 
-/** Returns true once the last response of a connection is on its way: what follows on the connection is no request. */
+/** Returns true once the last response of a connection is being sent: later data is no request. */
 export const isEnding = (socket: Duplex): boolean => endingSockets.has(socket);
 
-/** Returns true where the connection has to end with an error, because nobody will use the rest of the body. */
+/** Returns true if the connection must end with an error, because the rest of the body is unused. */
 export function isLastResponse(request: IncomingMessage, status: number): boolean {
   if (status === 413) return true;
   if (!isBodyPending(request)) return false;
   return isContinueDue(request) || !(Number(request.headers['content-length']) <= maxKeepAliveBytes);
 }
 
-/** Returns true where a part of the body has not arrived yet. */
+/** Returns true if a part of the body has not arrived yet. */
 export const isBodyPending = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 
@@ -35,8 +37,9 @@ export function sendLastResponse(request: IncomingMessage, response: ServerRespo
 }
 
 /**
- * Reads and discards the rest of a request, then calls `end` once: at the end of the request, when it breaks off, or at a limit. A socket that is closed with
- * unread bytes is reset, and a reset discards a response that the client has not read yet.
+ * Reads and discards the rest of a request, then calls `end` once: at the end of the request, at an interruption, or at
+ * a limit. Closing a socket with unread bytes resets it, and a reset discards a response that the client has not read
+ * yet.
  */
 export function endAfterRequest(request: IncomingMessage, end: () => void): void {
   endingSockets.add(request.socket);
@@ -58,6 +61,6 @@ export function endAfterRequest(request: IncomingMessage, end: () => void): void
     if (discardedBytes > maxDiscardedBytes) finish();
   });
   for (const event of ['end', 'close', 'error']) request.once(event, finish);
-  // A reader that is not there any more would hold it up.
+  // A reader that has disconnected would block it.
   request.unpipe().resume();
 }

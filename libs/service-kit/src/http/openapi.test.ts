@@ -47,14 +47,14 @@ const rateLimits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-R
 const headers = (...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** What every operation may be answered, which stands once among the components. */
+/** Responses of every operation, which are components of the document. */
 const ofAll = {
   408: { $ref: '#/components/responses/RequestTimeout' },
   431: { $ref: '#/components/responses/HeadersTooLarge' },
 };
 
 describe('openApiDocument', () => {
-  it('describes path, parameters and answers by the schemas that validate', () => {
+  it('describes path, parameters and responses by the validating schemas', () => {
     expect(documentOf(read).paths).toEqual({
       '/base/things/{id}/parts': {
         get: {
@@ -91,7 +91,7 @@ describe('openApiDocument', () => {
     });
   });
 
-  it('joins the methods of one path, and shows bodies, streams and open routes', () => {
+  it('joins the methods of one path, with bodies, streams and public routes', () => {
     const base = { summary: 's', errors: {}, handle } as const;
     const { paths } = documentOf(
       defineRoute({
@@ -121,7 +121,7 @@ describe('openApiDocument', () => {
     expect(JSON.stringify(paths)).not.toContain('errorMessage');
   });
 
-  it('shows what callers have to show, which headers they may send, and statuses in the place of 200', () => {
+  it('describes credentials, headers and statuses other than 200', () => {
     const bearer = { type: 'http', scheme: 'bearer' };
     const header = { description: 'Strict.', schema: Type.Boolean() };
     const row = defineRoute({
@@ -158,7 +158,7 @@ describe('openApiDocument', () => {
     expect(JSON.stringify(operation)).toContain(JSON.stringify({ type: 'string', description: described }));
   });
 
-  it('shows each content type, and the successes beside 200', () => {
+  it('describes each content type, and successes beside 200', () => {
     const { paths } = documentOf(
       defineRoute({
         method: 'get',
@@ -183,7 +183,7 @@ describe('openApiDocument', () => {
     });
   });
 
-  it('shows a schema that has a name once, and leaves properties of any name as they are', () => {
+  it('lists a named schema once, and keeps properties of any name', () => {
     const part = Type.Object({ title: Type.String(), errorMessage: Type.Number() }, { title: 'Part' });
     const row = (path: string, schema: TSchema) =>
       defineRoute({ method: 'get', path, operationId: path, summary: 's', response: schema, errors: {}, handle });

@@ -1,31 +1,31 @@
 import type { TSchema } from 'typebox';
 import type { Route } from './route.ts';
 
-/** What an OpenAPI document says beside its routes. */
+/** Content of an OpenAPI document beside its routes. */
 export interface OpenApiInfo {
   readonly title: string;
   readonly version: string;
   readonly description: string;
   readonly basePath: string;
-  /** The tags of the routes, in the order in which they are shown, and what they are about. */
+  /** Tags of the routes in document order, with descriptions. */
   readonly tags: Readonly<Record<string, string>>;
   /** JSON Schema of the error body, with a title. */
   readonly errorSchema: TSchema;
-  /** Where it differs from a service that knows API keys alone. */
+  /** Security of a service that supports more than API keys. */
   readonly security?: SecurityInfo;
-  /** Request headers that a route understands, by name. */
+  /** Request headers that a route supports, by name. */
   readonly requestHeaders?: (route: Route) => Readonly<Record<string, HeaderInfo>>;
-  /** Parameters that mean the same wherever they are, by name: what is said of those that say nothing themselves. */
+  /** Descriptions of common parameters by name, for parameters without one. */
   readonly parameters?: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
-  /** What is said of a route beside its own description. */
+  /** Returns text that is added to a route's description. */
   readonly remark?: (route: Route) => string;
 }
 
-/** How callers show who they are. */
+/** Ways to authenticate. */
 export interface SecurityInfo {
   /** Security Scheme Objects by name. */
   readonly schemes: Readonly<Record<string, object>>;
-  /** What a route asks for: any one of these, each a set of schemes that are asked for together. */
+  /** Security requirements of a route: any one of these, each a set of schemes that apply together. */
   readonly requirements: (route: Route) => readonly Readonly<Record<string, readonly string[]>>[];
 }
 
@@ -36,8 +36,8 @@ export interface HeaderInfo {
 }
 
 /**
- * The OpenAPI 3.1 document of a route table: the same schemas that validate, so that the two cannot drift. A schema with a `title` in the form of a name
- * (`UploadedVideo`) stands once, among the components.
+ * Returns the OpenAPI 3.1 document of a route table. It uses the schemas that validate, so that the two cannot differ.
+ * A schema whose `title` has the form of a name (`UploadedVideo`) becomes a component.
  */
 export function createOpenApiDocument(info: OpenApiInfo, routes: readonly Route[]): Record<string, unknown> {
   const schemas = new Schemas();
@@ -50,7 +50,7 @@ export function createOpenApiDocument(info: OpenApiInfo, routes: readonly Route[
   return {
     openapi: '3.1.0',
     info: { title: info.title, version: info.version, description: info.description },
-    servers: [{ url: '/', description: 'The host that this document comes from.' }],
+    servers: [{ url: '/', description: 'The host that serves this document.' }],
     tags: Object.entries(info.tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
@@ -68,7 +68,7 @@ const apiKeySecurity: SecurityInfo = {
       type: 'apiKey',
       in: 'header',
       name: 'x-api-key',
-      description: 'Asked for where the service runs with DEVICE_API_AUTH=key; elsewhere the header is ignored.',
+      description: 'Required if the service runs with DEVICE_API_AUTH=key; otherwise the header is ignored.',
     },
   },
   requirements: (route) => (route.isSecured === false ? [] : [{ apiKey: [] }, {}]),
@@ -77,22 +77,25 @@ const apiKeySecurity: SecurityInfo = {
 const countSchema = { type: 'integer', minimum: 0 };
 const commonHeaders = {
   'X-Request-Id': {
-    description: "The caller's own X-Request-Id (1 to 64 of A-Z, a-z, 0-9, '.', '_', '-'), or one made here.",
+    description: "The client's X-Request-Id (1 to 64 of A-Z, a-z, 0-9, '.', '_', '-'), or a generated one.",
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
   },
   'Retry-After': {
-    description: 'Seconds to wait before asking again.',
+    description: 'Seconds to wait before a retry.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
-  'X-RateLimit-Limit': { description: 'Requests that may come at once.', schema: countSchema },
-  'X-RateLimit-Remaining': { description: 'Requests that may still come at once.', schema: countSchema },
-  'X-RateLimit-Reset': { description: 'When all of them may come again, in seconds since 1970.', schema: countSchema },
+  'X-RateLimit-Limit': { description: 'Burst size.', schema: countSchema },
+  'X-RateLimit-Remaining': { description: 'Remaining requests of the burst.', schema: countSchema },
+  'X-RateLimit-Reset': {
+    description: 'When the full burst is available again, in seconds since 1970.',
+    schema: countSchema,
+  },
 };
 
 const headers = {
   ...commonHeaders,
-  ETag: { description: 'Names this version of the response.', schema: { type: 'string' } },
+  ETag: { description: 'Identifies this version of the response.', schema: { type: 'string' } },
 };
 
 type HeaderName = keyof typeof headers;
@@ -102,11 +105,11 @@ const headerRefs = (...names: readonly HeaderName[]): Record<string, unknown> =>
 
 const rateLimitHeaders: readonly HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-/** What the operations of a document have in common. */
+/** Common parts of the operations of a document. */
 interface OperationContext {
   readonly info: OpenApiInfo;
   readonly schemas: Schemas;
-  /** The published schema of errors. */
+  /** Published schema of errors. */
   readonly error: unknown;
 }
 
@@ -139,7 +142,7 @@ function createOperation(route: Route, { info, schemas, error }: OperationContex
   };
 }
 
-/** What every operation may be answered, as the request does not get so far that anybody knows which one it is for. */
+/** Responses of every operation to requests that fail before routing. */
 const commonErrorNames = { 408: 'RequestTimeout', 431: 'HeadersTooLarge' };
 const commonErrorRefs = Object.fromEntries(
   Object.entries(commonErrorNames).map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
@@ -149,13 +152,11 @@ function commonErrors(error: unknown): Record<string, unknown> {
   const createResponse = (description: string) => ({ description, content: { 'application/json': { schema: error } } });
   return {
     [commonErrorNames[408]]: createResponse('The request did not arrive in time.'),
-    [commonErrorNames[431]]: createResponse(
-      'The address and the headers of the request are larger than 64 KiB together.',
-    ),
+    [commonErrorNames[431]]: createResponse('The address and the headers of the request exceed 64 KiB together.'),
   };
 }
 
-/** A body that the route reads by itself may have no schema. */
+/** A body that the route parses itself may have no schema. */
 const createRequestBody = (route: Route, schemas: Schemas): Record<string, unknown> => ({
   required: route.bodyIsOptional !== true,
   content: Object.fromEntries(
@@ -163,12 +164,12 @@ const createRequestBody = (route: Route, schemas: Schemas): Record<string, unkno
   ),
 });
 
-/** The header by which a client asks for a change of what it has stored. */
+/** Header with which a client revalidates a stored response. */
 const conditionalHeaders = (route: Route): Readonly<Record<string, HeaderInfo>> =>
   route.isStatic === true
     ? {
         'If-None-Match': {
-          description: 'The `ETag` of the response that the client has stored: 304 where it has not changed.',
+          description: 'The `ETag` of the stored response: 304 if it is unchanged.',
           schema: { type: 'string', maxLength: 200, pattern: '^[\\x20-\\x7e]*$' },
         },
       }
@@ -178,7 +179,7 @@ const notModifiedResponse = (route: Route): Record<string, unknown> =>
   route.isStatic === true
     ? {
         304: {
-          description: 'The response has not changed.',
+          description: 'The response is unchanged.',
           headers: headerRefs('X-Request-Id', 'ETag', ...rateLimitHeadersFor(route)),
         },
       }
@@ -219,14 +220,17 @@ const errorResponses = (route: Route, schemas: Schemas, error: unknown): Record<
     ]),
   );
 
-/** Keywords that hold no schema but what instances look like. */
+/** Keywords whose values are examples, not schemas. */
 const instanceKeywords = new Set(['const', 'default', 'enum', 'examples']);
 
-/** Schemas as a document shows them. */
+/** Returns schemas for the document. */
 class Schemas {
   readonly #named = new Map<string, unknown>();
 
-  /** A schema without the keywords of our validators alone (`alias` is told in the description); one with a name is referred to. */
+  /**
+   * Returns a schema without keywords that only our validators know (`alias` is part of the description); a named one
+   * becomes a reference.
+   */
   convert(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((part) => this.convert(part));
     if (typeof schema !== 'object' || schema === null) return schema;
@@ -243,7 +247,7 @@ class Schemas {
     return typeof name === 'string' ? this.#reference(name, converted) : converted;
   }
 
-  /** The same for each of several schemas by name. */
+  /** Applies the same to several schemas by name. */
   convertEach(schemas: unknown): Record<string, unknown> {
     return Object.fromEntries(Object.entries(schemas as object).map(([name, schema]) => [name, this.convert(schema)]));
   }
@@ -261,7 +265,7 @@ class Schemas {
   }
 }
 
-/** What is filled in need not be sent. */
+/** Fields with a default are optional. */
 const hasDefault = ({ properties }: { properties?: unknown }, field: unknown): boolean =>
   ((properties ?? {}) as Record<string, { default?: unknown } | undefined>)[String(field)]?.default !== undefined;
 
@@ -290,7 +294,7 @@ function createParameters(
         in: location,
         required: isRequired,
         ...(description === undefined ? {} : { description }),
-        // Pages send an example of the parameter itself along with a trial: only what has to be there is to be.
+        // Swagger UI sends the example of a parameter with a trial: only required parameters have one.
         ...(isRequired && example !== undefined ? { example } : {}),
         schema: { ...rest, ...(isRequired || examples === undefined ? {} : { examples }) },
       };

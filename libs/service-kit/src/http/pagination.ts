@@ -1,35 +1,35 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { AppError } from './errors.ts';
 
-/** Items of a page when the caller does not say, and at most (platform-contract.md, section 1.5). */
+/** Default and maximum number of items of a page. */
 export const defaultPageSize = 50;
 export const maxPageSize = 200;
 
-/** The largest integer of a query: an offset or page above it is 400, one below it and past the end is an empty page. */
+/** Largest integer of a query: a larger offset or page is 400, a smaller one past the end is an empty page. */
 const maxOffset = 999_999_999_999_999;
 
-/** Query parameters of every paged list: `limit` and `offset`, or `page` in the place of `offset`. */
+/** Query parameters of every paged list: `limit` and `offset`, or `page` instead of `offset`. */
 export const paginationQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, description: `Items of a page, at most ${maxPageSize}.`, default: defaultPageSize }),
+    Type.Integer({ minimum: 1, description: `Number of items, at most ${maxPageSize}.`, default: defaultPageSize }),
   ),
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: maxOffset,
-      description: 'Items to leave out at the start; 0 without it. Past the end the page is empty.',
+      description: 'Number of skipped items, default 0. Past the end the page is empty.',
     }),
   ),
   page: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: maxOffset,
-      description: 'Page from 1, in the place of offset. Past the end it is empty.',
+      description: 'Page number from 1, instead of offset. Past the end it is empty.',
     }),
   ),
 };
 
-/** The part of a list that was asked for. */
+/** The requested part of a list. */
 export interface Pagination {
   readonly limit: number;
   readonly offset: number;
@@ -37,7 +37,7 @@ export interface Pagination {
   readonly page: number;
 }
 
-/** Reads the two ways of asking for a page; both at once are 400. A limit above the maximum is clamped. */
+/** Parses the parameters of a page; offset and page together are 400. A limit above the maximum is clamped. */
 export function parsePagination(query: {
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
@@ -63,28 +63,28 @@ const paginationSchema = Type.Object(
 );
 
 const ignoredFieldsSchema = Type.Optional(
-  Type.Array(Type.String(), { description: 'JSON pointers to the fields of the body that were ignored.' }),
+  Type.Array(Type.String(), { description: 'JSON pointers to the ignored fields of the body.' }),
 );
 
-/** Schema of one record as an answer. */
+/** Returns the response schema of one record. */
 export const singleSchema = <T extends TSchema>(item: T) =>
   Type.Object({ data: item, meta: Type.Optional(Type.Object({ ignored_fields: ignoredFieldsSchema })) });
 
-/** Schema of the paginated envelope. */
+/** Returns the schema of the page envelope. */
 export const pageSchema = <T extends TSchema>(item: T) =>
   Type.Object({
     data: Type.Array(item),
     meta: Type.Object({ pagination: paginationSchema, ignored_fields: ignoredFieldsSchema }),
   });
 
-/** What a store answers for one page. */
+/** A page from a store. */
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Of the whole list. */
+  /** Number of items in the whole list. */
   readonly total: number;
 }
 
-/** The paginated envelope. A page past the end is empty, which is what a consumer stops on. */
+/** Returns the page envelope. A page past the end is empty, at which a client stops. */
 export const pageResponse = <T>({ items, total }: Page<T>, { page, limit }: Pagination) => ({
   data: items,
   meta: {
@@ -94,32 +94,32 @@ export const pageResponse = <T>({ items, total }: Page<T>, { page, limit }: Pagi
   },
 });
 
-/** How a list is sorted: a field and its direction; the id breaks ties, so that paging is stable. */
+/** Sort order of a list: a field and its direction; the id breaks ties, so that pages are stable. */
 export interface Sort {
   readonly field: string;
   readonly direction: 1 | -1;
 }
 
 /**
- * The `sort` parameter of a list whose records can be ordered by these fields; `-` in front for descending. A list that has an order of its own names it as its
- * default; null where that is the order of no field, and `otherwise` tells which.
+ * Returns the `sort` parameter of a list with these fields; a leading `-` sorts descending. The default is a field, or
+ * null if `otherwise` describes another order.
  */
 export const sortParameter = (
   fields: readonly string[],
   own: { readonly default?: string } | { readonly default: null; readonly otherwise: string } = {},
 ) => {
   const { default: order = '-id' } = own;
-  const otherwise = 'otherwise' in own ? ` Without it: ${own.otherwise}.` : '';
+  const otherwise = 'otherwise' in own ? ` Default: ${own.otherwise}.` : '';
   return Type.Optional(
     Type.Unsafe<string>({
       type: 'string',
       enum: fields.flatMap((field) => [field, `-${field}`]),
-      description: `Field to sort by, with - in front for descending.${otherwise}`,
+      description: `Sort field, with a leading - for descending.${otherwise}`,
       ...(order === null ? {} : { default: order }),
     }),
   );
 };
 
-/** Reads a value of `sortParameter`. */
+/** Parses a value of `sortParameter`. */
 export const parseSort = (sort = '-id'): Sort =>
   sort.startsWith('-') ? { field: sort.slice(1), direction: -1 } : { field: sort, direction: 1 };

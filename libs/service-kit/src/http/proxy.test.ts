@@ -5,7 +5,7 @@ import { listen } from './admin.ts';
 import { createApp } from './api.ts';
 import { proxyUpstream } from './proxy.ts';
 
-it('has the server asked whether it is still there while that is silent: a machine that vanished says nothing', async () => {
+it('probes a silent server: a machine that vanished sends nothing', async () => {
   const keepAlive = jest.spyOn(Socket.prototype, 'setKeepAlive');
   const app = createApp({ trustProxy: 'loopback' });
   app.get('/file', (_request, response) => void response.send('bytes'));

@@ -3,26 +3,26 @@ import { pipeline } from 'node:stream/promises';
 import { AppError, type ErrorCode } from './errors.ts';
 import type { RequestContext } from './route.ts';
 
-/** What another server of the house is to hand to a caller of this one. */
+/** Content that another service delivers to a client of this one. */
 export interface Upstream {
   readonly url: string;
-  /** What it is, as sentences of errors call it: `video`, `file`. */
+  /** Name of the content in error messages: `video`, `file`. */
   readonly resourceName: string;
-  /** How long the server may take until it answers. */
+  /** Time-out until the server responds. */
   readonly timeoutMs: number;
-  /** Cuts what has begun, too: the service stops. */
+  /** Also destroys a running response: the service stops. */
   readonly stopSignal: AbortSignal;
-  /** Headers of the answer in the place of the server's own. */
+  /** Response headers that replace the server's own. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** More than any error's body has. */
+/** Larger than any error body. */
 const maxErrorBytes = 16 * 1024;
 
-/** A server that is silent for so long is asked whether it is still there. */
+/** Idle time after which the server's socket is probed. */
 const keepAliveAfterMs = 30_000;
 
-/** What the caller says about the part that it wants, and what it is told about it. */
+/** Headers about ranges, of the request and of the response. */
 const forwardedRequestHeaders = ['range', 'if-range'] as const;
 const forwardedResponseHeaders = [
   'accept-ranges',
@@ -35,7 +35,7 @@ const forwardedResponseHeaders = [
   'etag',
 ] as const;
 
-/** Errors of the server that are the caller's answer too, with its sentence. */
+/** Server errors that are passed to the client, with their message. */
 const errorCodes: Readonly<Record<number, ErrorCode>> = {
   404: 'not_found',
   409: 'state_conflict',
@@ -44,13 +44,13 @@ const errorCodes: Readonly<Record<number, ErrorCode>> = {
   503: 'unavailable',
 };
 
-/** The server that has something can not be asked for it. */
+/** Returns the error of an unreachable server. */
 export const upstreamUnreachable = (resourceName: string, cause: unknown): AppError =>
   new AppError('upstream_error', `The server that has the ${resourceName} can not be reached.`, { cause });
 
 /**
- * Pipes a GET or HEAD of the caller, or the range that it asks for, from another server of the house, as fast as the caller reads. Credentials of the caller stay here:
- * the URL opens by itself.
+ * Proxies a GET or HEAD of a client, or a range of it, from another service at the client's speed. Credentials of the
+ * client are not forwarded: the URL is signed.
  */
 export async function proxyUpstream(upstream: Upstream, context: RequestContext): Promise<void> {
   const upstreamResponse = await openUpstream(upstream, context);
@@ -62,11 +62,11 @@ export async function proxyUpstream(upstream: Upstream, context: RequestContext)
     if (upstreamResponse.headers[name] !== undefined) response.set(name, upstreamResponse.headers[name]);
   response.set({ ...upstream.headers });
   try {
-    // An answer to HEAD ends at once.
+    // A response to HEAD ends immediately.
     await pipeline(upstreamResponse, response, { signal: upstream.stopSignal });
   } catch (error) {
-    // The caller went, the server died, or this service stops: the caller asks for the rest with Range.
-    context.log.debug({ err: error }, 'a download was cut');
+    // The client disconnected, the server died, or this service stops: the client requests the rest with Range.
+    context.log.debug({ err: error }, 'download interrupted');
   }
 }
 
@@ -82,9 +82,9 @@ function openUpstream({ url, resourceName, timeoutMs }: Upstream, context: Reque
       signal,
       agent: false,
     });
-    // A server whose machine has vanished says nothing, not even that: without this the caller would wait for ever.
+    // A machine that vanished sends nothing: without this the client would wait forever.
     upstreamRequest.setSocketKeepAlive(true, keepAliveAfterMs);
-    const timeoutTimer = setTimeout(() => upstreamRequest.destroy(new Error('it did not answer in time')), timeoutMs);
+    const timeoutTimer = setTimeout(() => upstreamRequest.destroy(new Error('time-out')), timeoutMs);
     upstreamRequest.once('error', (cause) => {
       clearTimeout(timeoutTimer);
       reject(signal.aborted ? cause : upstreamUnreachable(resourceName, cause));
@@ -106,13 +106,13 @@ async function toAppError(upstreamResponse: IncomingMessage, resourceName: strin
   );
   const message = parseErrorMessage(await readBeginning(upstreamResponse, resourceName));
   const cause = new Error(`it answered ${upstreamResponse.statusCode}`);
-  // HEAD has no body, and its answer needs none.
+  // HEAD has no body, and its response needs none.
   if (code !== undefined)
     return new AppError(code, message ?? `The ${resourceName} can not be had.`, { headers, cause });
   return new AppError('upstream_error', `The server that has the ${resourceName} returned an error.`, { cause });
 }
 
-/** The body, as far as an error's body goes; a connection that breaks meanwhile is the same as none. */
+/** Reads an error body up to the limit; an interrupted one is null. */
 async function readBeginning(upstreamResponse: IncomingMessage, resourceName: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -2,20 +2,21 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, RLWrapperTimeouts 
 import { AppError } from './errors.ts';
 import type { RequestContext } from './route.ts';
 
-/** How fast a bucket of tokens fills, and how many it holds. */
+/** Refill rate and size of a token bucket. */
 export interface Rate {
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** A Redis that needs longer than this counts as away, and this process counts alone. */
+/** Redis time-out, after which this process counts alone. */
 const redisTimeoutMs = 2_000;
-/** Fractions of a second are rounded up, those of a division are not. */
+/** Fractions of a second are rounded up, except those of a division. */
 const roundingMs = 0.01;
 
 /**
- * A token bucket in place of the library's fixed window: it refills all the time, so that a caller at the allowed rate is never refused. KEYS 1 bucket.
- * ARGV 1 tokens asked for, 2 seconds to live, 3 size. Answers what is spent (more than the size: refused) and the milliseconds until the bucket is full.
+ * A token bucket instead of the library's fixed window: it refills continuously, so that a caller at the allowed rate
+ * is never rejected. KEYS 1 bucket. ARGV 1 requested tokens, 2 seconds to live, 3 size. Returns the spent tokens (more
+ * than the size: rejected) and the milliseconds until the bucket is full.
  */
 const tokenBucketScript = (perSecond: number): string => `
 local time = redis.call('TIME')
@@ -39,14 +40,14 @@ interface Limiter {
   readonly rate: Rate;
   /** Counts for all replicas. */
   readonly shared: RLWrapperTimeouts;
-  /** Counts for this process alone while Redis is away: in windows, at whose end everything may come again. */
+  /** Counts for this process while Redis is unavailable, in fixed windows. */
   readonly local: RateLimiterMemory;
 }
 
-/** `redis` is a client of the package `redis`, as `@fleet/storage` opens it. */
+/** `redis` is a client of the package `redis`, as `@fleet/storage` creates it. */
 function createLimiter(redis: object, keyPrefix: string, rate: Rate): Limiter {
   const { burst, perSecond } = rate;
-  // The time in which an empty bucket fills is also the window of the process's own counter.
+  // The refill time of an empty bucket is also the window of the process's own counter.
   const duration = Math.max(1, Math.ceil(burst / perSecond));
   const options = { keyPrefix, points: burst, duration };
   const limiter = new RateLimiterRedis({
@@ -60,13 +61,13 @@ function createLimiter(redis: object, keyPrefix: string, rate: Rate): Limiter {
   return { rate, shared, local: new RateLimiterMemory(options) };
 }
 
-/** What is left of a bucket, and when there is more. */
+/** Remaining tokens of a bucket, and its times. */
 interface ConsumeResult {
   readonly isRefused: boolean;
   readonly remaining: number;
-  /** Until the bucket is full. */
+  /** Time until the bucket is full. */
   readonly fullInMs: number;
-  /** Until one token is there. */
+  /** Time until one token is available. */
   readonly nextInMs: number;
 }
 
@@ -77,12 +78,12 @@ async function consumeToken({ rate, shared, local }: Limiter, key: string): Prom
       (fullInMs) => fullInMs - ((rate.burst - 1) / rate.perSecond) * 1000,
     );
   } catch {
-    // Redis is away: nobody is refused for that.
+    // Redis is unavailable: no request is rejected for that.
     return toConsumeResult(local.consume(key), (fullInMs) => fullInMs);
   }
 }
 
-/** A refusal is an answer, too. */
+/** A rejection is a result, too. */
 async function toConsumeResult(
   consumption: Promise<RateLimiterRes>,
   toNextInMs: (fullInMs: number) => number,
@@ -98,18 +99,21 @@ async function toConsumeResult(
   return { isRefused, remaining: Math.max(0, remainingPoints), fullInMs, nextInMs: toNextInMs(fullInMs) };
 }
 
-/** The limits behind 429, shared by all replicas through Redis; without Redis each process counts for itself, and nobody is refused for that. */
+/**
+ * Rate limits of 429, shared by all replicas through Redis. Without Redis each process counts alone, and no request is
+ * rejected for that.
+ */
 export class RateLimits<Bucket extends string> {
   readonly #limiters: ReadonlyMap<string, Limiter>;
 
-  /** `prefix` keeps the buckets of services that share a Redis apart. */
+  /** `prefix` separates the buckets of services that share a Redis. */
   constructor(rates: Readonly<Record<Bucket, Rate>>, redis: object, prefix: string) {
     this.#limiters = new Map(
       Object.entries<Rate>(rates).map(([bucket, rate]) => [bucket, createLimiter(redis, `${prefix}:${bucket}`, rate)]),
     );
   }
 
-  /** Takes a token and tells the caller what is left, where there is an answer to tell it in, or refuses with 429. */
+  /** Takes a token and sets the rate limit headers of the response; throws 429 without a token. */
   async consume(bucket: Bucket, key: string, context?: Pick<RequestContext, 'response'>): Promise<void> {
     const limiter = this.#limiters.get(bucket);
     if (limiter === undefined) throw new Error(`there is no bucket ${bucket}`);
@@ -119,7 +123,7 @@ export class RateLimits<Bucket extends string> {
     const seconds = Math.max(1, Math.ceil((result.nextInMs - roundingMs) / 1000));
     throw new AppError(
       'rate_limited',
-      `Too many requests: ask again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`,
+      `Too many requests. Retry in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`,
       { headers: { ...headers, 'Retry-After': String(seconds) } },
     );
   }

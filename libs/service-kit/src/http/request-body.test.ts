@@ -27,13 +27,13 @@ function refusalOf(raw: unknown, headers: Record<string, string> = {}): AppError
   throw new Error('the body was taken');
 }
 
-describe('bodies of the Platform API (platform-contract.md, section 1.1)', () => {
-  it('unwraps data where it is the only key', () => {
+describe('bodies of the Platform API', () => {
+  it('unwraps data if it is the only key', () => {
     expect(parse({ data: { name: 'a' } }, contextWith())).toEqual({ name: 'a' });
     expect(refusalOf({ data: { name: 'a' }, name: '' }).code).toBe('validation_failed');
   });
 
-  it('takes both spellings of a name; both with different values are 400', () => {
+  it('accepts both spellings of a name; different values are 400', () => {
     expect(parse({ name: 'a', phone_number: '1' }, contextWith())).toEqual({ name: 'a', phoneNumber: '1' });
     expect(parse({ name: 'a', phoneNumber: '1', phone_number: '1' }, contextWith())).toEqual({
       name: 'a',
@@ -45,7 +45,7 @@ describe('bodies of the Platform API (platform-contract.md, section 1.1)', () =>
     });
   });
 
-  it('leaves unknown and read-only fields out and names them by their pointers', () => {
+  it('ignores unknown and read-only fields and returns their pointers', () => {
     const context = contextWith();
     const given = {
       name: 'a',
@@ -65,7 +65,7 @@ describe('bodies of the Platform API (platform-contract.md, section 1.1)', () =>
     expect(parse({ name: 'a', contact: null }, contextWith())).toEqual({ name: 'a', contact: null });
   });
 
-  it('refuses unknown fields where the caller is strict', () => {
+  it('rejects unknown fields of strict callers', () => {
     expect(refusalOf({ name: 'a', colour: 1 }, { 'x-strict-body': 'true' })).toMatchObject({
       status: 400,
       code: 'unknown_field',
@@ -84,13 +84,13 @@ describe('bodies of the Platform API (platform-contract.md, section 1.1)', () =>
     });
   });
 
-  it('counts the outer blanks of a text for its greatest length', () => {
+  it('counts outer blanks of a text for its maximum length', () => {
     const parse = compileBodyParser(body);
     expect(parse({ name: 'a', note: ` ${'x'.repeat(18)} ` }, contextWith())).toMatchObject({ note: 'x'.repeat(18) });
     expect(() => parse({ name: 'a', note: ` ${'x'.repeat(20)}` }, contextWith())).toThrow('at most 20 characters');
   });
 
-  it('trims text whose schema says so, before the check', () => {
+  it('trims text before the check if its schema says so', () => {
     expect(parse({ name: 'a', note: ' \u00a0b c\n', contact: { name: ' d ' } }, contextWith())).toEqual({
       name: 'a',
       note: 'b c',
@@ -99,7 +99,7 @@ describe('bodies of the Platform API (platform-contract.md, section 1.1)', () =>
     expect(refusalOf({ name: 'a', note: ' \t' })).toMatchObject({ message: 'The field note must not be empty.' });
   });
 
-  it('names every fault, twenty at most', () => {
+  it('lists every fault, at most twenty', () => {
     expect(refusalOf({ phoneNumber: 7, points: [{ lat: 'x' }] })).toMatchObject({
       code: 'validation_failed',
       message: 'The field name is missing.',

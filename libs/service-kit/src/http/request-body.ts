@@ -24,29 +24,30 @@ type Schema = TSchema & {
   items?: Schema;
   anyOf?: Schema[];
   readOnly?: boolean;
-  /** Another spelling of the name that is accepted too: the interface writes some names in camelCase. */
+  /** Second accepted spelling of the name: the interface writes some names in camelCase. */
   alias?: string;
-  /** True for text whose blanks at the ends do not count: they are removed before the check. */
+  /** True for text whose outer blanks are removed before the check. */
   trim?: boolean;
   maxLength?: number;
   additionalProperties?: unknown;
 };
 
-/** What is found while a body is read. */
+/** Findings of a body. */
 interface ParseState {
-  /** JSON pointers to fields beside the known ones. */
+  /** JSON pointers to unknown fields. */
   readonly unknown: string[];
   readonly names: SentNames;
 }
 
 const ignoredFields = new WeakMap<RequestContext, readonly string[]>();
 
-/** JSON pointers to what a body had beside the known fields; empty without any. */
+/** JSON pointers to the unknown fields of a body; empty without any. */
 export const getIgnoredFields = (context: RequestContext): readonly string[] => ignoredFields.get(context) ?? [];
 
 /**
- * Compiles the check of a Platform API body (platform-contract.md, sections 1.1 and 1.4): `data` as the only key is unwrapped; other spellings of a name are
- * taken; text is trimmed where its schema says so; unknown and read-only fields are left out and remembered for `meta.ignored_fields`, or refused with `X-Strict-Body: true`; every fault is a detail.
+ * Compiles the validator of a Platform API body. It unwraps `data` as the only key, accepts other spellings of a name
+ * and trims text where the schema says so. Unknown and read-only fields are reported in `meta.ignored_fields`, or
+ * rejected with `X-Strict-Body: true`. Every fault is a detail.
  */
 export function compileBodyParser(schema: TSchema): (raw: unknown, context: RequestContext) => unknown {
   const check = lazyCheck(ajv, schema);
@@ -61,7 +62,7 @@ export function compileBodyParser(schema: TSchema): (raw: unknown, context: Requ
   };
 }
 
-/** The refusal of input with faults; the sentence is that of the first one. */
+/** Returns the error of invalid input; its message is that of the first fault. */
 export function validationError(details: readonly ErrorDetail[]): AppError {
   const first = details[0];
   const name = first?.path.slice(1).replaceAll('/', '.') ?? '';
@@ -73,18 +74,21 @@ export function validationError(details: readonly ErrorDetail[]): AppError {
 
 function unwrapData(raw: unknown, schema: Schema): unknown {
   if (!isObject(raw) || Object.keys(raw).length !== 1 || !('data' in raw) || !isObject(raw['data'])) return raw;
-  // A body that has a field of this name itself is no wrapping.
+  // A body with a field of this name is not wrapped.
   return schema.properties !== undefined && 'data' in schema.properties ? raw : raw['data'];
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns a text without its outer blanks where the schema says so. `maxLength` counts what was sent: a longer text stays as it is, and fails the check. */
+/**
+ * Returns a text without outer blanks if the schema says so. `maxLength` counts the sent text: a longer one is
+ * unchanged and fails the check.
+ */
 const trimText = (text: string, part: Schema | undefined): string =>
   part?.trim === true && !(Array.from(text).length > (part.maxLength ?? Number.POSITIVE_INFINITY)) ? text.trim() : text;
 
-/** Copies a value with the known fields alone, under their own names. */
+/** Copies the known fields of a value under their own names. */
 function pickKnownFields(schema: Schema | undefined, value: unknown, path: string, state: ParseState): unknown {
   if (typeof value === 'string') return trimText(value, findSubschema(schema, 'trim'));
   const items = findSubschema(schema, 'items')?.items;
@@ -108,7 +112,7 @@ function pickKnownFields(schema: Schema | undefined, value: unknown, path: strin
   return copy;
 }
 
-/** The schema itself, or the one of its alternatives, that has a keyword. */
+/** Returns the schema, or its alternative, that has a keyword. */
 const findSubschema = (schema: Schema | undefined, keyword: 'items' | 'properties' | 'trim'): Schema | undefined =>
   schema?.[keyword] === undefined ? schema?.anyOf?.find((part) => part[keyword] !== undefined) : schema;
 
@@ -117,17 +121,13 @@ function takeField(remaining: Map<string, unknown>, name: string, alias: string 
   const [first, second] = values.map((each) => remaining.get(each));
   for (const spelling of values) remaining.delete(spelling);
   if (values.length === 2 && JSON.stringify(first) !== JSON.stringify(second))
-    throw new AppError('conflicting_parameters', `The fields ${name} and ${alias} say different things.`, {
+    throw new AppError('conflicting_parameters', `The fields ${name} and ${alias} have different values.`, {
       details: [{ path: `${path}/${name}`, message: `differs from ${alias}` }],
     });
   return first;
 }
 
 const unknownFieldsError = (paths: readonly string[]): AppError =>
-  new AppError(
-    'unknown_field',
-    `The body has fields that are not known here: ${paths.slice(0, maxDetails).join(', ')}.`,
-    {
-      details: paths.slice(0, maxDetails).map((path) => ({ path, message: 'is not known' })),
-    },
-  );
+  new AppError('unknown_field', `Unknown fields: ${paths.slice(0, maxDetails).join(', ')}.`, {
+    details: paths.slice(0, maxDetails).map((path) => ({ path, message: 'is not known' })),
+  });

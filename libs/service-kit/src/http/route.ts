@@ -3,20 +3,20 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Logger } from '../runtime/log.ts';
 import type { AppError } from './errors.ts';
 
-/** What a handler knows about the request beside its validated parts. */
+/** Context of a handler beside the validated parts. */
 export interface RequestContext {
-  /** `X-Request-Id` of the caller, or one made here; logged and passed on, never used to decide anything. */
+  /** `X-Request-Id` of the client, or a generated one; logged and forwarded, never used for decisions. */
   readonly requestId: string;
   readonly log: Logger;
   /** `performance.now()` of the arrival. */
   readonly receivedAtMs: number;
-  /** Aborted when the caller goes away or the request limit has passed. */
+  /** Aborted when the client disconnects or the time-out has passed. */
   readonly signal: AbortSignal;
   readonly request: Request;
   readonly response: Response;
 }
 
-/** An answer with a status of its own; plain handler results are 200. */
+/** A response with a status of its own; plain handler results are 200. */
 export class Reply<T = unknown> {
   readonly status: number;
   readonly body: T;
@@ -28,7 +28,7 @@ export class Reply<T = unknown> {
   }
 }
 
-/** One row of a service's route table: the schemas validate the request and make the OpenAPI document. */
+/** One row of a service's route table: the schemas validate the request and generate the OpenAPI document. */
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'delete';
   /** Express path below the API's base, with `:name` parameters. */
@@ -40,40 +40,43 @@ export interface Route {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
-  /** True where no body is the same as an empty object. */
+  /** True if a missing body equals an empty object. */
   readonly bodyIsOptional?: boolean;
   /**
-   * Turns the bytes of a body into what `body` checks, in the place of JSON: forms, multipart, what is signed byte by byte (`rawBodyOf`). No bytes are a body too.
-   * Without `body` its result is handed to the handler as it is.
+   * Converts the bytes of a body to the value that `body` validates, instead of JSON: forms, multipart, bodies with a
+   * signature (`rawBodyOf`). An empty body is valid too. Without `body` the handler receives the result unchanged.
    */
   readonly readBody?: (bytes: Buffer, context: RequestContext) => unknown;
   /** Content types of the body, default application/json. */
   readonly bodyTypes?: readonly string[];
   /** Largest body of this route, where it differs from that of the API. */
   readonly bodyLimitBytes?: number;
-  /** The body of its errors, where it differs from that of the API. */
+  /** Error body, where it differs from that of the API. */
   readonly renderError?: (error: AppError, requestId: string) => unknown;
-  /** Body of the successful answer; absent when the handler writes the response itself (a stream). */
+  /** Response body; absent when the handler writes the response itself (a stream). */
   readonly response?: TSchema;
-  /** True for a response that changes with a deployment alone: it has an ETag, and `If-None-Match` gets 304. */
+  /** True for a response that only a deployment changes: it has an ETag, and `If-None-Match` gets 304. */
   readonly isStatic?: boolean;
-  /** Content types of the successful answer, default application/json. */
+  /** Content types of the response, default application/json. */
   readonly contentType?: string | readonly string[];
-  /** Successful statuses beside 200, with the same body; a sentence each. */
+  /** Successful statuses beside 200 with the same body; a sentence each. */
   readonly extraSuccesses?: Readonly<Record<number, string>>;
-  /** False where these are the only successful statuses. */
+  /** False if these are the only successful statuses. */
   readonly returns200?: boolean;
-  /** Other statuses by number: a sentence, or a schema where the body is not the API's error. */
+  /** Other statuses by number: a sentence, or a schema if the body is not the API's error. */
   readonly errors: Readonly<Record<number, string | { readonly description: string; readonly schema: TSchema }>>;
-  /** After this time the caller gets 503; absent for streams. */
+  /** Time-out after which the client gets 503; absent for streams. */
   readonly timeoutMs?: number;
-  /** False where no credential is asked for. */
+  /** False for a public route. */
   readonly isSecured?: boolean;
-  /** Name of the rate limit bucket, understood by the service's own middleware. */
+  /** Name of the rate limit bucket, for the service's own middleware. */
   readonly bucket?: string;
-  /** Any one of these scopes of an API key opens the route; without them every key does. */
+  /** Any one of these scopes of an API key permits the route; without them every key does. */
   readonly scopes?: readonly string[];
-  /** False for a GET that does something to a device: HEAD must be safe, so it is 405 there. True elsewhere: HEAD is GET without the body. */
+  /**
+   * False for a GET with an effect on a device: HEAD must be safe, so it is 405. True elsewhere: HEAD is GET without
+   * the body.
+   */
   readonly allowHead?: boolean;
   readonly handle: (input: RouteInput) => Promise<unknown>;
 }
@@ -88,7 +91,10 @@ export interface RouteInput<Q = unknown, B = unknown, P = unknown> {
 
 type StaticOr<S, D> = S extends TSchema ? Static<S> : D;
 
-/** Declares a row of the route table; the handler's input is typed by the schemas, and its result is the answer, a Reply, or undefined when it wrote the response itself. */
+/**
+ * Declares a row of the route table. The schemas type the handler's input. Its result is the response, a Reply, or
+ * undefined if it wrote the response itself.
+ */
 export function defineRoute<
   const Q extends TObject | undefined = undefined,
   const B extends TSchema | undefined = undefined,

@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts';
 import type { RequestContext } from './route.ts';
 
-/** The spellings that a request used for names that have two, such as `phone_number` and `phoneNumber`. */
+/** Spellings that a request used for names with two, such as `phone_number` and `phoneNumber`. */
 export class SentNames {
   readonly #sent = new Map<string, string>();
 
@@ -17,7 +17,7 @@ export class SentNames {
     return parts.map((part, index) => this.#sent.get(parts.slice(0, index + 1).join('/')) ?? part).join('/');
   }
 
-  /** Returns an error whose sentence and details have the names as they were sent. */
+  /** Returns an error whose message and details use the names as they were sent. */
   error(error: AppError): AppError {
     const details = error.details.map(({ path, message }) => ({ path: this.pointer(path), message }));
     const renamed = error.details.find(({ path }, index) => path !== details[index]?.path);
@@ -32,7 +32,7 @@ export class SentNames {
 
 const namesByContext = new WeakMap<RequestContext, SentNames>();
 
-/** Returns the names that a request has sent, of its query and its body. */
+/** Returns the names that a request sent in its query and its body. */
 export function getSentNames(context: RequestContext): SentNames {
   const names = namesByContext.get(context) ?? new SentNames();
   namesByContext.set(context, names);

@@ -3,12 +3,13 @@ import type { Response } from 'express';
 import fresh from 'fresh';
 
 /**
- * Sends content that changes with a deployment alone, with an ETag of its bytes, or 304 where `If-None-Match` has the same. The tag is weak, as one content is
- * sent in several encodings. The content type is set already.
+ * Sends content that only a deployment changes, with an ETag of its bytes, or 304 if `If-None-Match` has the same. The
+ * tag is weak, because one content is sent in several encodings. The content type must be set.
  */
 export function sendWithEtag(response: Response, content: string | Buffer, etagValue = computeEtag(content)): void {
   response.set('ETag', etagValue).vary('Accept-Encoding');
-  // Express would send it again to a client that adds `Cache-Control: no-cache`, as `fetch` does: that is meant for caches.
+  // Express would ignore the tag of a client that adds `Cache-Control: no-cache`, as `fetch` does: that header is meant
+  // for caches.
   const isNotModified = fresh({ 'if-none-match': response.req.get('if-none-match') }, { etag: etagValue });
   if (isNotModified) response.status(304).removeHeader('Content-Type');
   response.send(isNotModified ? '' : content);
@@ -28,7 +29,10 @@ export function createContentSender(build: () => string | Buffer): (response: Re
   };
 }
 
-/** Returns a sender of a JSON document that changes with a deployment alone. Clients store it, and ask for changes before each use. */
+/**
+ * Returns a sender of a JSON document that only a deployment changes. Clients store it and revalidate it before each
+ * use.
+ */
 export function createDocumentSender(build: () => unknown): (response: Response) => void {
   const send = createContentSender(() => JSON.stringify(build()));
   return (response) => send(response.type('json').set('Cache-Control', 'no-cache'));

@@ -14,12 +14,12 @@ beforeAll(async () => {
 afterAll(() => server.close(1_000));
 
 describe('docsPage', () => {
-  it('leads to its address with the slash', async () => {
+  it('redirects to its address with a trailing slash', async () => {
     const response = await fetch(base, { redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([308, '/docs/']);
   });
 
-  it('has no script of its own in the page, and a policy that allows none', async () => {
+  it('has no inline script, and a policy that allows none', async () => {
     const response = await fetch(`${base}/`);
     const html = await response.text();
     expect(html).toContain('<title>A &#60;b&#62; API</title>');
@@ -27,7 +27,7 @@ describe('docsPage', () => {
     expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'; script-src 'self'/);
   });
 
-  it('brings its parts along', async () => {
+  it('serves its assets', async () => {
     for (const [part, type] of [
       ['swagger-ui.css', 'text/css'],
       ['swagger-ui-bundle.js', 'text/javascript'],

@@ -27,8 +27,9 @@ const assets = [
 ];
 
 /**
- * A browsable page over OpenAPI documents, to be mounted under a path such as `/docs`. Everything comes from this process, so that it works without
- * the internet; `specs` are the documents' names and addresses as the browser reaches them.
+ * Serves a browsable page over OpenAPI documents, mounted under a path such as `/docs`. All assets come from this
+ * process, so that it works without the internet. `specs` are the names and addresses of the documents, as the browser
+ * reaches them.
  */
 export function serveSwaggerUi(options: {
   title: string;
@@ -43,7 +44,7 @@ export function serveSwaggerUi(options: {
     next();
   });
   router.get('/', (request, response) => {
-    // Relative addresses of the page's parts need the slash at the end.
+    // Relative addresses of the assets need the trailing slash.
     if (request.originalUrl.split('?', 1)[0]?.endsWith('/') === true) response.type('html').send(page);
     else response.redirect(308, `${request.baseUrl}/`);
   });

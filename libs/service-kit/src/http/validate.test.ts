@@ -21,7 +21,7 @@ const query = compileParameters(
 );
 
 describe('compileParameters', () => {
-  it('makes values of text by the type alone, fills in defaults and leaves out what is unknown', () => {
+  it('converts text by the schema type, applies defaults and removes unknown parameters', () => {
     expect(query({ id: 'a', ratio: '-1.5', flag: 'true', kind: '2', colour: 'red', id2: ['x', 'y'] })).toEqual({
       id: 'a',
       count: 7,
@@ -49,11 +49,11 @@ describe('compileParameters', () => {
     '1\n',
     '99999999999999999999',
     'NaN',
-  ])('does not take %j for an integer', (count) => {
+  ])('rejects %j as an integer', (count) => {
     expect(() => query({ id: 'a', count })).toThrow(/query parameter count/);
   });
 
-  it('names every fault, the sentence the first of them', () => {
+  it('lists every fault; the message is the first of them', () => {
     const refusal = (read: () => unknown): AppError => {
       try {
         read();
@@ -77,7 +77,7 @@ describe('compileParameters', () => {
     expect(refusal(() => wide(Object.fromEntries(many.map(([name]) => [name, 'x'])))).details).toHaveLength(20);
   });
 
-  it('reads an integer of 64 bits with all its digits', () => {
+  it('parses an integer of 64 bits with all its digits', () => {
     expect(query({ id: 'a', mask: '18446744073709551615' })).toEqual({ id: 'a', count: 7, mask: 2n ** 64n - 1n });
     expect(query({ id: 'a', mask: '0' })).toMatchObject({ mask: 0n });
     const other = Type.Unsafe<bigint>({ type: 'integer', format: 'uint64', default: 0 });
@@ -85,7 +85,7 @@ describe('compileParameters', () => {
   });
 
   it.each(['18446744073709551616', '99999999999999999999', '-1', '-0', '1e3', '0x1', '1.0', '', ' 1', '٣', 'NaN'])(
-    'does not take %j for an integer of 64 bits',
+    'rejects %j as an integer of 64 bits',
     (mask) => {
       expect(() => query({ id: 'a', mask })).toThrow(
         'The query parameter mask must be an integer from 0 to 18446744073709551615.',
@@ -93,12 +93,12 @@ describe('compileParameters', () => {
     },
   );
 
-  it('says what the schema makes of what was given', () => {
+  it('uses the error message of the schema', () => {
     expect(() => query({ id: 'a', word: 'long' })).toThrow('The query parameter word is too long with 4 letters.');
   });
 
   it.each(['', '01.5', '1.', '.5', '+1', '1e', '1e+', '1 ', 'NaN', 'Infinity', '-Infinity', '1e400', '0x1', '1,5'])(
-    'does not take %j for a number',
+    'rejects %j as a number',
     (ratio) => {
       expect(() => query({ id: 'a', ratio })).toThrow(/query parameter ratio/);
     },
@@ -111,7 +111,7 @@ describe('compileParameters', () => {
     },
   );
 
-  it('takes every finite number as JSON writes it', () => {
+  it('accepts every finite number in JSON notation', () => {
     const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
     fc.assert(
       fc.property(finite, (value) => {
@@ -121,12 +121,12 @@ describe('compileParameters', () => {
     );
   });
 
-  it('takes a negative zero for a number, such as a longitude', () => {
+  it('accepts a negative zero as a number, such as a longitude', () => {
     expect(query({ id: 'a', ratio: '-0.5' })).toMatchObject({ ratio: -0.5 });
     expect(query({ id: 'a', ratio: '-0.0' })).toMatchObject({ ratio: -0 });
   });
 
-  it.each(['', '1', 'TRUE', 'yes', 'null'])('does not take %j for a boolean', (flag) => {
+  it.each(['', '1', 'TRUE', 'yes', 'null'])('rejects %j as a boolean', (flag) => {
     expect(() => query({ id: 'a', flag })).toThrow(/query parameter flag/);
   });
 
@@ -137,7 +137,7 @@ describe('compileParameters', () => {
     [{ id: 'a', count: '256' }, 'The query parameter count must be <= 255.'],
     [{ id: 'a', kind: '1' }, 'The query parameter kind must be equal to one of the allowed values (0, 2).'],
     [{ id: 'a', at: 'today' }, 'The query parameter at must match format "date-time".'],
-  ])('says of %j: %s', (raw, message) => {
+  ])('rejects %j: %s', (raw, message) => {
     expect(() => query(raw)).toThrow(expect.objectContaining({ status: 400, message }));
   });
 });
@@ -152,7 +152,7 @@ describe('compileBody', () => {
     }),
   );
 
-  it('keeps unknown fields, fills in defaults and coerces nothing', () => {
+  it('keeps unknown fields, applies defaults and converts nothing', () => {
     expect(body({ text: 'x', more: 1 })).toEqual({ text: 'x', more: 1, level: 3 });
     expect(() => body({ text: 'x', level: '3' })).toThrow('The body field level must be integer.');
   });
@@ -176,7 +176,7 @@ describe('compileBody', () => {
       'The body field levels.1.at must be an integer, not negative zero.',
     ],
     [{ text: 'x', level: Number.POSITIVE_INFINITY }, 'The body field level must be integer.'],
-  ])('says of %j: %s', (value, message) => {
+  ])('rejects %j: %s', (value, message) => {
     expect(() => body(value)).toThrow(expect.objectContaining({ status: 400, message }));
   });
 });

@@ -7,8 +7,9 @@ import { parseFiniteNumber } from './finite-number.ts';
 import { SentNames } from './sent-names.ts';
 import { getSchemaMessage } from './validation-messages.ts';
 
-// verbose: the sentence for the caller may stand in the schema (errorMessage). strictNumbers: JSON's 1e999 is Infinity. validateSchema: tests check the schemas
-// themselves (compileSchemas), as that takes half of the time to compile one.
+// verbose: the schema may contain the message for the caller (errorMessage). strictNumbers: JSON's 1e999 is Infinity.
+// validateSchema: tests validate the schemas
+// themselves (compileSchemas), because that takes half of the time to compile one.
 const ajvOptions = {
   useDefaults: true,
   strict: false,
@@ -18,13 +19,13 @@ const ajvOptions = {
 } as const;
 const ajv = new Ajv({ ...ajvOptions, allErrors: false });
 addFormats.default(ajv);
-/** Of parameters every fault is told. */
+/** Reports every fault of parameters. */
 const parameterAjv = new Ajv({ ...ajvOptions, allErrors: true });
 addFormats.default(parameterAjv);
-/** Faults that one answer names, at most. */
+/** Largest number of faults in one response. */
 export const maxDetails = 20;
 const uint64Max = 2n ** 64n - 1n;
-// Ajv knows no bigint: a parameter of this kind is checked by this keyword in the place of its type.
+// Ajv does not support bigint: this keyword validates such parameters instead of their type.
 parameterAjv.addKeyword({
   keyword: 'isUint64',
   validate: (_schema: unknown, value: unknown) => typeof value === 'bigint',
@@ -32,7 +33,10 @@ parameterAjv.addKeyword({
 });
 for (const each of [ajv, parameterAjv]) each.addFormat('uint64', true);
 
-/** Compiles a check that fills in defaults and returns the value, or throws a 400 whose sentence names the faulty part. */
+/**
+ * Compiles a validator that applies defaults and returns the value, or throws a 400 whose message names the faulty
+ * part.
+ */
 export function compileBody(schema: TSchema, describe: DescribeFaults = describeFaults): (value: unknown) => unknown {
   const check = lazyCheck(ajv, schema);
   return (value) => {
@@ -51,7 +55,7 @@ export function compileBody(schema: TSchema, describe: DescribeFaults = describe
 
 type BodySchema = TSchema & { type?: unknown; properties?: Record<string, TSchema>; items?: TSchema };
 
-/** The way to an integer that JSON gives as `-0`: to the schema it is 0, but nobody who means 0 writes that. */
+/** Returns the path of an integer that JSON gives as `-0`: the schema sees 0, but no caller who means 0 writes that. */
 function findNegativeZero(schema: BodySchema, value: unknown, path: readonly string[] = []): string | undefined {
   if (Object.is(value, -0)) return schema.type === 'integer' ? path.join('.') : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
@@ -68,8 +72,10 @@ function findNegativeZero(schema: BodySchema, value: unknown, path: readonly str
 }
 
 /**
- * Compiles a check for query or path parameters: text becomes integers, numbers and booleans by the schema's type alone. An integer has one spelling (no `1e2`, `1.0`, `+1`, `01`, `-0`);
- * a number is any finite JSON number. A parameter given twice is refused, unknown ones are left out. An integer of the format `uint64` is a bigint, exact up to 2^64 - 1.
+ * Compiles a validator of query or path parameters: the schema's type alone converts text to integers, numbers and
+ * booleans. An integer has one spelling (no `1e2`, `1.0`, `+1`, `01`, `-0`); a number is any finite JSON number.
+ * Duplicate parameters are rejected, unknown ones removed. An integer of the format `uint64` is a bigint, exact up to
+ * 2^64 - 1.
  */
 export function compileParameters(
   schema: TObject,
@@ -88,7 +94,7 @@ export function compileParameters(
       if (property.alias !== undefined && raw[name] === undefined && text !== undefined)
         names.add(`/${name}`, property.alias);
       if (text === undefined) {
-        // Ajv fills in all other defaults.
+        // Ajv applies all other defaults.
         if (isUint64(property) && property.default !== undefined) value[name] = BigInt(property.default as number);
         continue;
       }
@@ -104,11 +110,11 @@ export function compileParameters(
 
 type ParameterSchema = TSchema & { type?: string; format?: string; default?: unknown; alias?: string };
 
-/** The value under either spelling of a name. */
+/** Returns the value under either spelling of a name. */
 function readParameter(raw: Readonly<Record<string, unknown>>, name: string, alias: string | undefined): unknown {
   const [value, aliasValue] = [raw[name], alias === undefined ? undefined : raw[alias]];
   if (value !== undefined && aliasValue !== undefined && value !== aliasValue)
-    throw new AppError('conflicting_parameters', `The parameters ${name} and ${alias} say different things.`, {
+    throw new AppError('conflicting_parameters', `The parameters ${name} and ${alias} have different values.`, {
       details: [{ path: `/${name}`, message: `differs from ${alias}` }],
     });
   return value ?? aliasValue;
@@ -137,10 +143,10 @@ function formatSentence(whole: string, part: string, fault: ErrorDetail | undefi
   return `${name === '' ? whole : `The ${part} ${name}`} ${fault.message}.`;
 }
 
-/** Returns the faults that errors of the validator stand for. */
+/** Returns the faults of validator errors. */
 export type DescribeFaults = (errors: readonly ErrorObject[]) => ErrorDetail[];
 
-/** Describes faults in the words of the validator: those of the Device API. */
+/** Describes faults in the words of the validator, for the Device API. */
 const describeFaults: DescribeFaults = (errors) => errors.map(describeFault);
 
 function describeFault(error: ErrorObject): ErrorDetail {

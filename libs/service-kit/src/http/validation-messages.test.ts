@@ -65,7 +65,7 @@ describe('plain faults', () => {
     expect(messageOf(schema, value)).toBe(message);
   });
 
-  it('names each field once, and fields of the branch that was meant', () => {
+  it('reports each field once, and fields of the intended branch', () => {
     const schema = Type.Object({
       code: Type.String({ minLength: 3, pattern: '^[0-9]+$', format: 'email' }),
       at: maybe(place),
@@ -81,7 +81,7 @@ describe('plain faults', () => {
     ]);
   });
 
-  it('names fields that are missing and that are not known', () => {
+  it('reports missing and unknown fields', () => {
     const strict = Type.Object({ a: Type.String() }, { additionalProperties: false });
     expect(faultsOf(strict, { 'b/c': 1 })).toEqual([
       { path: '/a', message: 'is missing' },
@@ -89,7 +89,7 @@ describe('plain faults', () => {
     ]);
     const filters = Type.Object({}, { propertyNames: { enum: ['status', 'site'] } });
     expect(faultsOf(Type.Object({ filters }), { filters: { colour: 1, site: 2 } })).toEqual([
-      { path: '/filters/colour', message: 'is not a known field: there are status, site' },
+      { path: '/filters/colour', message: 'is not a known field; known fields: status, site' },
     ]);
   });
 });

@@ -4,7 +4,7 @@ import type { ErrorDetail } from './errors.ts';
 
 type Scalar = string | number | boolean | null;
 
-/** Schema keywords that these sentences read. */
+/** Schema keywords that the sentences use. */
 interface ErrorSchema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly Scalar[];
@@ -22,7 +22,7 @@ interface ErrorSchema {
 
 type SchemaMessage = string | ((value: unknown) => string | undefined);
 
-/** Returns one fault for each field, in words that a caller understands who knows no JSON Schema. */
+/** Returns one fault for each field, in words for callers who do not know JSON Schema. */
 export function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
   const faults = new Map<string, ErrorDetail>();
   for (const error of selectAnyOfBranches(errors)) {
@@ -32,14 +32,14 @@ export function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
   return [...faults.values()];
 }
 
-/** Returns the schema's own message (`errorMessage`, as ajv-errors has it: one for all keywords, or one for each). */
+/** Returns the schema's own message (`errorMessage`, as in ajv-errors: one for all keywords, or one for each). */
 export function getSchemaMessage({ parentSchema, data, keyword }: ErrorObject): string | undefined {
   const { errorMessage } = (parentSchema ?? {}) as ErrorSchema;
   const own = typeof errorMessage === 'object' ? errorMessage[keyword] : errorMessage;
   return typeof own === 'function' ? own(data) : own;
 }
 
-/** Keywords whose errors are of a field of the value, and the parameter that names it. */
+/** Keywords whose errors concern a field of the value, and the parameter that names it. */
 const fieldParameters: Readonly<Record<string, string>> = {
   required: 'missingProperty',
   additionalProperties: 'additionalProperty',
@@ -56,7 +56,7 @@ function getErrorPath({ keyword, instancePath, params }: ErrorObject): string {
 function describeError(error: ErrorObject): string {
   const schema = (error.parentSchema ?? {}) as ErrorSchema;
   const { keyword, data } = error;
-  // These are of a field, not of the object that the message of the schema is for.
+  // They concern a field, not the object of the schema's message.
   if (keyword === 'required') return 'is missing';
   if (keyword === 'additionalProperties') return 'is not a known field';
   if (keyword === 'propertyNames') return describeUnknownName(schema);
@@ -103,11 +103,11 @@ const describeUnknownName = ({ propertyNames }: ErrorSchema): string =>
     ? 'is not a known field'
     : `is not a known field: there are ${joinWords(propertyNames.enum)}`;
 
-/** Parameters are text: digits of an integer that a double does not hold. */
+/** Parameters are text: digits of an integer that a double cannot hold. */
 const isTooLong = ({ type }: ErrorSchema, data: unknown): boolean =>
   type === 'integer' && typeof data === 'string' && /^-?[1-9]\d{15,}$/.test(data);
 
-/** What a schema takes, behind "must be". */
+/** Returns what a schema accepts, for use after "must be". */
 function describeExpected(schema: ErrorSchema): string {
   if (schema.const !== undefined) return String(schema.const);
   if (schema.enum !== undefined) return joinAlternatives(schema.enum.map(String), 'one of ');
@@ -117,7 +117,7 @@ function describeExpected(schema: ErrorSchema): string {
     : joinAlternatives(types.map((type) => typeName(type) + describeBounds(schema, type)));
 }
 
-/** The same, without bounds, for one of several alternatives. */
+/** Returns the same without bounds, for one of several alternatives. */
 const describeKind = (schema: ErrorSchema): string =>
   schema.const === undefined && schema.enum === undefined
     ? joinAlternatives(listTypes(schema).map(typeName))
@@ -140,7 +140,7 @@ const describeBounds = (schema: ErrorSchema, type: string): string =>
     ? formatBounds(schema, { both: ' from', least: ' of at least', most: ' of at most' })
     : '';
 
-/** A bound that stands for "as large as a number can be" is none. */
+/** Ignores a bound that means "as large as a number can be". */
 const isBound = (bound: number | undefined): bound is number =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
 

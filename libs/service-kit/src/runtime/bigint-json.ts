@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
-/** Nobody outside this process knows it, so that no text of a device or a caller can pass for a number. */
+/** Random, so that no text of a device or a caller can pass for a number. */
 const marker = `${randomUUID()}:`;
 const markedNumberPattern = new RegExp(`"${marker}(-?\\d+)"`, 'g');
 
-/** JSON text of a value in which a bigint is a number with all its digits: JSON.stringify refuses it, and a double would round it. */
+/**
+ * Returns the JSON text of a value; a bigint becomes a number with all its digits. JSON.stringify throws for a bigint,
+ * and a double would round it.
+ */
 export function stringifyBigInt(value: unknown): string {
   let hasBigint = false;
   const text = JSON.stringify(value, (_key, part: unknown) => {

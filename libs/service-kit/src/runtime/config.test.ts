@@ -10,7 +10,7 @@ const schema = envSchema({
 });
 
 describe('readEnv', () => {
-  it('types the values and fills in defaults', () => {
+  it('converts the values and applies defaults', () => {
     expect(readEnv(schema, { SECRET: 'long enough', PORT: '0', OPEN: '1', OTHER: 'x' })).toEqual({
       PORT: 0,
       OPEN: true,
@@ -19,32 +19,32 @@ describe('readEnv', () => {
     });
   });
 
-  it('takes an empty variable for an absent one', () => {
+  it('treats an empty variable as absent', () => {
     expect(readEnv(schema, { SECRET: 'long enough', PORT: '', MODE: '' })).toMatchObject({ PORT: 8080 });
   });
 
-  it('names every fault at once, and shows no secret', () => {
+  it('lists every fault at once without secrets', () => {
     const wrong = () => readEnv(schema, { PORT: '65536', OPEN: 'yes', MODE: 'open', SECRET: 'hunter2' });
     expect(wrong).toThrow(ConfigError);
     for (const part of [/PORT/, /OPEN/, /MODE/, /SECRET/]) expect(wrong).toThrow(part);
     expect(wrong).not.toThrow(/hunter2/);
   });
 
-  it('says what is required', () => {
+  it('reports required variables', () => {
     expect(() => readEnv(schema, {})).toThrow(/SECRET is required \(a secret\)/);
   });
 
-  it.each(['1e3', '0x10', ' 80', '80.0', 'eighty', '+80'])('does not take %j for an integer', (value) => {
+  it.each(['1e3', '0x10', ' 80', '80.0', 'eighty', '+80'])('rejects %j as an integer', (value) => {
     expect(() => readEnv(schema, { SECRET: 'long enough', PORT: value })).toThrow(/PORT/);
   });
 
-  it('has defaults for what all services share', () => {
+  it('has defaults for the settings of all services', () => {
     expect(readEnv(commonEnv, {})).toMatchObject({ HOST: '127.0.0.1', LOG_LEVEL: 'info', NODE_ENV: 'development' });
   });
 });
 
 describe('shownConfig', () => {
-  it('hides secrets and the credentials of URLs', () => {
+  it('hides secrets and credentials in URLs', () => {
     expect(redactConfig(schema, readEnv(schema, { SECRET: 'long enough' }))).toEqual({
       PORT: 8080,
       OPEN: false,

@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 
-/** One environment variable: a JSON Schema fragment with its default, meaning and whether its value must stay out of logs. */
+/** One environment variable: a JSON Schema fragment with default, description and whether logs hide its value. */
 export interface EnvVariable {
   readonly type: 'string' | 'integer' | 'boolean';
   readonly default?: string | number | boolean;
@@ -14,7 +14,7 @@ export interface EnvVariable {
   readonly enum?: readonly string[];
 }
 
-/** The environment of a service, by variable name. */
+/** Environment of a service, by variable name. */
 export type EnvSchema = Readonly<Record<string, EnvVariable>>;
 
 type ValueOf<V extends EnvVariable> = V['type'] extends 'integer'
@@ -25,25 +25,28 @@ type ValueOf<V extends EnvVariable> = V['type'] extends 'integer'
       ? E
       : string;
 
-/** The typed settings that a schema describes; optional variables without a default may be undefined. */
+/** Typed settings of a schema; optional variables without a default may be undefined. */
 export type ConfigOf<S extends EnvSchema> = {
   readonly [K in keyof S]: S[K] extends { optional: true } ? ValueOf<S[K]> | undefined : ValueOf<S[K]>;
 };
 
-/** Keeps the literal types of an environment schema. */
+/** Preserves the literal types of an environment schema. */
 export const envSchema = <const S extends EnvSchema>(schema: S): S => schema;
 
-/** The configuration of a service is wrong; `message` lists every fault at once. */
+/** The configuration of a service is invalid; `message` lists every fault. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Reads and checks all variables of a schema; throws one ConfigError that names every fault. Pure: tests pass a plain object. */
+/**
+ * Parses and validates all variables of a schema; throws one ConfigError with every fault. Pure: tests pass a plain
+ * object.
+ */
 export function readEnv<S extends EnvSchema>(
   schema: S,
   env: Readonly<Record<string, string | undefined>>,
 ): ConfigOf<S> {
-  // The rules are typed: to check them against the meta-schema would take a tenth of a service's start.
+  // The schemas are typed: validating them against the meta-schema would take a tenth of a service's start.
   const ajv = new Ajv({ allErrors: true, validateSchema: false });
   const faults: string[] = [];
   const values: Record<string, unknown> = {};
@@ -72,38 +75,38 @@ function coerce(type: EnvVariable['type'], raw: string): unknown {
   return raw;
 }
 
-/** The settings as they may be logged: secrets only as "set". */
+/** Returns the settings for logs: secrets only as "set". */
 export function redactConfig<S extends EnvSchema>(schema: S, config: ConfigOf<S>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema).map(([name, variable]) => {
       const value = (config as Record<string, unknown>)[name];
       if (value !== undefined && variable.secret === true) return [name, 'set'];
-      // A password may stand in a connection URL, and in each of several; a comma may be part of it.
+      // A connection URL may contain a password, in each of several; a comma may be part of it.
       if (typeof value === 'string' && name.endsWith('_URL')) return [name, value.replace(/\/\/[^/?#\s]*@/g, '//***@')];
       return [name, value];
     }),
   );
 }
 
-/** True when only this machine can reach the address that a service binds to. */
+/** Returns true if only this machine can reach the address to which a service binds. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
-/** Settings that all services share. */
+/** Settings of all services. */
 export const commonEnv = envSchema({
-  NODE_ENV: { type: 'string', default: 'development', description: 'production refuses what is for development only' },
-  HOST: { type: 'string', default: '127.0.0.1', description: 'address that all ports are bound to' },
+  NODE_ENV: { type: 'string', default: 'development', description: 'production rejects development settings' },
+  HOST: { type: 'string', default: '127.0.0.1', description: 'bind address of all ports' },
   POD_ID: {
     type: 'string',
     optional: true,
     pattern: '^[A-Za-z0-9_-]{1,63}$',
-    description: 'name of this process, unique in the cluster; made up when absent',
+    description: 'name of this process, unique in the cluster; generated if absent',
   },
   LOG_LEVEL: {
     type: 'string',
     default: 'info',
     enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    description: 'least severe level that is logged',
+    description: 'lowest logged level',
   },
   NATS_URL: { type: 'string', default: 'nats://127.0.0.1:14222', description: 'NATS servers, separated by commas' },
   REDIS_URL: { type: 'string', default: 'redis://127.0.0.1:16379', description: 'Redis server' },

@@ -1,4 +1,4 @@
-/** Repeats a task, the next time that long after the last has ended. Answers how to stop, which waits for a run under way. */
+/** Repeats a task, with a pause after each run. Returns a function that stops it and waits for a running task. */
 export function runPeriodically(intervalMs: number, task: () => Promise<unknown>, onError: (error: unknown) => void) {
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -26,7 +26,7 @@ export function runPeriodically(intervalMs: number, task: () => Promise<unknown>
 
 const retryDelayMs = 1_000;
 
-/** Does something as often as it takes to succeed once. */
+/** Repeats a task until it succeeds once. */
 export function retryUntilSuccess(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
   let isDone = false;
   const attempt = async (): Promise<void> => {

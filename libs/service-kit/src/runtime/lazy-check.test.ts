@@ -23,7 +23,7 @@ describe('a lazy check', () => {
     expect(check.errors).toBeNull();
   });
 
-  it('throws for a schema that is not valid, when it is compiled', () => {
+  it('throws for an invalid schema when it is compiled', () => {
     const check = lazyCheck(new Ajv(), { type: 'number', minimum: 'one' });
     expect(() => check.compile()).toThrow('schema is invalid');
     expect(() => check(1)).toThrow('minimum');

@@ -1,15 +1,18 @@
 import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv';
 
-/** Checks a value against a schema. */
+/** Validates a value against a schema. */
 export interface SchemaCheck {
   (value: unknown): boolean;
-  /** Faults of the last checked value. */
+  /** Faults of the last value. */
   readonly errors: ErrorObject[] | null | undefined;
-  /** Compiles the schema now; throws where it is not valid. */
+  /** Compiles the schema now; throws if it is invalid. */
   compile(): void;
 }
 
-/** Returns a check that compiles its schema at the first call: compiling every schema took half of a service's start. */
+/**
+ * Returns a validator that compiles its schema at the first call: compiling every schema took half of a service's
+ * start.
+ */
 export function lazyCheck(ajv: Ajv, schema: AnySchema): SchemaCheck {
   let compiled: ValidateFunction | undefined;
   const compile = (): ValidateFunction => (compiled ??= ajv.compile(schema));

@@ -5,7 +5,7 @@ import { createLogger } from './log.ts';
 const log = createLogger('test', 'silent');
 
 describe('Lifecycle', () => {
-  it('stops in reverse order of start, one after the other, once', async () => {
+  it('stops parts in reverse order of start, one after the other, once', async () => {
     const lifecycle = new Lifecycle(log);
     const stopped: string[] = [];
     lifecycle.onStop('first', () => void stopped.push('first'));
@@ -20,7 +20,7 @@ describe('Lifecycle', () => {
     expect(stopped).toEqual(['second', 'first']);
   });
 
-  it('goes on after a part that fails and after one that hangs', async () => {
+  it('continues after a part that fails and after one that hangs', async () => {
     const lifecycle = new Lifecycle(log, { stepTimeoutMs: 20 });
     const stopped: string[] = [];
     lifecycle.onStop('last', () => void stopped.push('last'));
@@ -34,7 +34,7 @@ describe('Lifecycle', () => {
 });
 
 describe('podId', () => {
-  it('is what was configured, else a name for this process that may stand in a subject', () => {
+  it('is POD_ID, else a name of this process that is valid in a subject', () => {
     expect(getPodId('pod-1')).toBe('pod-1');
     expect(getPodId(undefined)).toMatch(new RegExp(`^[A-Za-z0-9-]+-${process.pid}$`));
   });

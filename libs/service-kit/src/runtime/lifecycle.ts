@@ -6,7 +6,7 @@ import type { Logger } from './log.ts';
 /** Something that runs until it is stopped. */
 export interface Running {
   stop(): Promise<void>;
-  /** Ends what a stop waits for, as far as nothing is lost by it. */
+  /** Shortens a running stop without a loss. */
   forceStop?(): void;
 }
 
@@ -15,7 +15,7 @@ interface Step {
   readonly stop: () => Promise<void> | void;
 }
 
-/** Collects what was started and stops it in reverse order; one failing step does not keep the others from stopping. */
+/** Collects started parts and stops them in reverse order; a failing part does not prevent the others from stopping. */
 export class Lifecycle implements Running {
   readonly #log: Logger;
   readonly #stepTimeoutMs: number;
@@ -32,7 +32,7 @@ export class Lifecycle implements Running {
     return this.#stopping !== undefined;
   }
 
-  /** Registers how to stop what has just been started. */
+  /** Registers the stop of a started part. */
   onStop(name: string, stop: () => Promise<void> | void): void {
     this.#steps.push({ name, stop });
   }
@@ -65,33 +65,37 @@ export class Lifecycle implements Running {
   }
 }
 
-/** The name of this process in the cluster, for subjects and keys: POD_ID, or host name and process id. */
+/** Returns the name of this process in the cluster, for subjects and keys: POD_ID, or host name and process id. */
 export const getPodId = (configured: string | undefined): string =>
   configured ??
   `${hostname()
     .replace(/[^A-Za-z0-9-]/g, '-')
     .slice(0, 40)}-${process.pid}`;
 
-/** How long a stop waits for a start that is under way. */
+/** How long a stop waits for a start in progress. */
 const startGraceMs = 2_000;
-/** Time from a start to the writing of NODE_COMPILE_CACHE: the first requests come before. */
+/** Time from the start until NODE_COMPILE_CACHE is written, after the first requests. */
 const flushDelayMs = 5_000;
-/** How long a connection tries one of several addresses. */
+/** Time-out of a connection to one of several addresses. */
 const addressAttemptTimeoutMs = 1_000;
 
-/** Writes the cache of NODE_COMPILE_CACHE, which Node.js does at the exit alone: a killed process would have none. Needs Node.js 22.10. */
+/**
+ * Writes the cache of NODE_COMPILE_CACHE, which Node.js does only at the exit: a killed process would have none. Needs
+ * Node.js 22.10.
+ */
 function storeCompiledCode(): void {
   const flush: unknown = Reflect.get(nodeModule, 'flushCompileCache');
   if (typeof flush === 'function') flush();
 }
 
 /**
- * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT (and when a launcher's IPC channel closes), and exits. A second signal hurries the stop.
- * A start that fails is one log line and exit code 1.
+ * Runs a service as this process: starts it, stops it on SIGTERM and SIGINT (and when a launcher's IPC channel closes),
+ * and exits. A second signal shortens the stop. A failed start is one log line and exit code 1.
  */
 export async function runService(log: Logger, start: () => Promise<Running>): Promise<void> {
-  // Node would give each address but the last one 250 ms: providers on the other side of the earth with a second address that can not be reached from here
-  // would never be reached at all.
+  // Node.js would allow 250 ms for each address except the last. Distant providers with a second, unreachable address
+  // would then
+  // never be reached.
   setDefaultAutoSelectFamilyAttemptTimeout(addressAttemptTimeoutMs);
   let running: Running | undefined;
   let stopRequested: string | undefined;
@@ -105,7 +109,7 @@ export async function runService(log: Logger, start: () => Promise<Running>): Pr
     if (running !== undefined) void finish(running);
     else exitUnlessStarted();
   };
-  // A start that waits for a backend may wait for ever; nothing that needs draining runs yet.
+  // A start may wait for a backend forever; nothing that needs draining runs yet.
   const exitUnlessStarted = (): void => {
     setTimeout(() => {
       if (running !== undefined) return;
@@ -121,7 +125,7 @@ export async function runService(log: Logger, start: () => Promise<Running>): Pr
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
   if (process.connected) process.on('disconnect', () => stop('launcher gone'));
   process.on('unhandledRejection', (error) => {
-    // A defect of ours: the process state is unknown, so the supervisor starts a new one.
+    // An internal fault: the process state is unknown, so the supervisor starts a new process.
     log.fatal({ err: error }, 'unhandled rejection');
     log.flush(() => process.exit(1));
   });

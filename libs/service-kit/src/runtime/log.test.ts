@@ -9,13 +9,13 @@ describe('createLogger', () => {
     ['toString', 'info'],
     ['', 'info'],
     [undefined, 'info'],
-  ])('given the level %p logs as %s', (given, level) => {
+  ])('logs at %s for the level %p', (given, level) => {
     expect(createLogger('test', given).level).toBe(level);
   });
 });
 
 describe('shownUrl', () => {
-  it('leaves out what opens a stream', () => {
+  it('removes tokens that open a stream', () => {
     expect(redactUrl('/live/1_1.flv?expires=5&signature=ab12&audio=aac')).toBe(
       '/live/1_1.flv?expires=5&signature=***&audio=aac',
     );

@@ -21,13 +21,13 @@ const secretPaths = [
 const isLevel = (level: string): boolean => level === 'silent' || Object.hasOwn(pino.levels.values, level);
 
 /**
- * The logger of a service: JSON lines on standard output, secrets removed by name. A level that does not exist logs as `info`, so that the check of the
- * configuration, which comes after, can say so.
+ * Creates the logger of a service: JSON lines on standard output, without secrets by name. An unknown level logs as
+ * `info`, so that the later check of the configuration can report it.
  */
 export function createLogger(service: string, level: string | undefined): Logger {
   const knownLevel = level !== undefined && isLevel(level) ? level : 'info';
   return pino({ level: knownLevel, base: { service }, redact: { paths: secretPaths, censor: '***' } });
 }
 
-/** A URL as it may be logged: without the values of `token` and `signature`. */
+/** Returns a URL for logs, without the values of `token` and `signature`. */
 export const redactUrl = (url: string): string => url.replace(/([?&](?:token|signature)=)[^&]*/g, '$1***');

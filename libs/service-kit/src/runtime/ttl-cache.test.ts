@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { TtlCache } from './ttl-cache.ts';
 
 describe('ShortCache', () => {
-  it('asks once for all who ask at the same time, and again when the time is over or the answer forgotten', async () => {
+  it('loads once for concurrent callers, and again after the TTL or a deletion', async () => {
     jest.useFakeTimers();
     try {
       const cache = new TtlCache<number>({ keepMs: 1_000 });
@@ -23,13 +23,13 @@ describe('ShortCache', () => {
     }
   });
 
-  it('does not remember failures', async () => {
+  it('does not cache failures', async () => {
     const cache = new TtlCache<number>({ keepMs: 1_000 });
     await expect(cache.get('a', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
     expect(await cache.get('a', async () => 1)).toBe(1);
   });
 
-  it('lets the oldest go when it is full', async () => {
+  it('evicts the oldest entry when it is full', async () => {
     const cache = new TtlCache<string>({ keepMs: 1_000, maxEntries: 2 });
     for (const key of ['a', 'b', 'c']) await cache.get(key, async () => 'first');
     expect(await cache.get('a', async () => 'second')).toBe('second');

@@ -3,19 +3,19 @@ interface Entry<V> {
   readonly expiresAtMs: number;
 }
 
-/** Remembers answers for a short time, at most so many; a question that failed is asked again. */
+/** Caches results for a short time, up to a number of entries; failures are not cached. */
 export class TtlCache<V> {
   readonly #ttlMs: number;
   readonly #maxEntries: number;
   readonly #entries = new Map<string, Entry<V>>();
 
-  /** Made-up keys must not fill the memory: beyond `maxEntries` the oldest go. */
+  /** Invented keys must not fill the memory: beyond `maxEntries` the oldest entries are evicted. */
   constructor({ keepMs: ttlMs, maxEntries = 10_000 }: { keepMs: number; maxEntries?: number }) {
     this.#ttlMs = ttlMs;
     this.#maxEntries = maxEntries;
   }
 
-  /** The remembered answer, or that of `ask`, which everybody waits for who asks meanwhile. */
+  /** Returns the cached value, or calls `ask`. Concurrent callers share one call. */
   get(key: string, load: () => Promise<V>): Promise<V> {
     const existing = this.#entries.get(key);
     if (existing !== undefined && existing.expiresAtMs > performance.now()) return existing.value;

@@ -20,8 +20,8 @@ const mimeTypeByExtension: Readonly<Record<string, string>> = {
   '.hevc': 'video/h265',
 };
 
-/** The content types that names of videos tell. */
+/** Content types of video file names. */
 export const videoMimeTypes: readonly string[] = [...new Set(Object.values(mimeTypeByExtension))];
 
-/** The content type that the name of a video tells; undefined where it tells none. */
+/** Returns the content type of a video's file name; undefined for an unknown one. */
 export const videoMimeType = (path: string): string | undefined => mimeTypeByExtension[extname(path).toLowerCase()];

@@ -8,21 +8,21 @@ import { waitFor } from '../testing/server-process.ts';
 import { createDnsResolver, type DnsResolver } from './dns-resolver.ts';
 import { SsrfGuard } from './ssrf-guard.ts';
 
-// Name servers that are silent are waited for.
+// Tests wait for silent name servers.
 jest.setTimeout(60_000);
 
 const rcodes = { noError: 0, serverFailure: 2, noSuchName: 3 };
 const types = { a: 1, aaaa: 28 };
 
-/** Records by name and type; a name without any does not exist, one that is `silent` gets no answer. */
+/** Records by name and type; a name without any does not exist, and a `silent` one gets no response. */
 type Zone = Readonly<
   Record<string, 'silent' | 'failing' | { readonly a?: string; readonly aaaa?: string; readonly isSilentOnAaaa?: true }>
 >;
 
-/** Names whose first query for IPv4 gets lost: it is asked again later than the name server has said all of IPv6. */
+/** Names whose first IPv4 query is lost: the retry is later than the IPv6 response. */
 const lostOnA = new Set(['slow.example']);
 
-/** What a name server answers to a query. */
+/** Response of a name server to a query. */
 function answerTo(query: Buffer, zone: Zone): Buffer | undefined {
   const labels: string[] = [];
   let at = 12;
@@ -70,7 +70,7 @@ const zone: Zone = {
   'own.example': { a: '1.1.1.1' },
 };
 
-describe('the look-up of names that users have given', () => {
+describe('DNS lookup of user-supplied names', () => {
   let server: Socket;
   let dir: string;
   let asked: string[];
@@ -104,7 +104,7 @@ describe('the look-up of names that users have given', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('asks name servers for addresses of both families', async () => {
+  it('queries name servers for addresses of both families', async () => {
     expect(await resolve('both.example')).toEqual([
       { address: '8.8.8.8', family: 4 },
       { address: '2606:4700:4700::1111', family: 6 },
@@ -113,23 +113,23 @@ describe('the look-up of names that users have given', () => {
     expect(asked).toEqual([]);
   });
 
-  it('leaves to the system what is its own: single words, the hosts file, and what name servers do not know', async () => {
+  it('uses the system for single words, the hosts file, and names unknown to the name servers', async () => {
     const own = ['localhost', 'receiver', 'own.example', 'ALIAS.example.', 'receiver.default.svc', 'empty.example'];
     for (const host of own) expect(await resolve(host)).toEqual([{ address: '10.0.0.7', family: 4 }]);
     expect(asked).toEqual(own);
   });
 
-  it('costs nobody else anything where a name server is silent or fails', async () => {
+  it('delays no other lookup while a name server is silent or fails', async () => {
     const silent = Promise.all(Array.from({ length: 50 }, () => resolve('silent.example')));
     expect(await resolve('four.example')).toEqual([{ address: '9.9.9.9', family: 4 }]);
     expect(new Set((await silent).map(({ length }) => length))).toEqual(new Set([0]));
     expect(await resolve('failing.example')).toEqual([]);
-    // The system would have taken a thread for each.
+    // The system would have used a thread for each.
     expect(asked).toEqual([]);
   });
 
-  it('finds a name in time whose server never answers when it is asked for IPv6', async () => {
-    // The same server twice: each of those that a system has would be waited for.
+  it('finds a name whose server never replies to IPv6 queries', async () => {
+    // The same server twice: each server of a system would be waited for.
     const { port } = server.address();
     const servers = [`127.0.0.1:${port}`, `[::ffff:127.0.0.1]:${port}`];
     const guard = new SsrfGuard({ resolve: createDnsResolver({ servers, system }) });
@@ -140,7 +140,7 @@ describe('the look-up of names that users have given', () => {
     expect(asked).toEqual([]);
   });
 
-  it('waits for IPv4 where IPv6 is known at once: many machines have no way to that', async () => {
+  it('waits for IPv4 if IPv6 is known first: many machines have no IPv6 route', async () => {
     const { port } = server.address();
     const twice = createDnsResolver({ servers: [`127.0.0.1:${port}`, `[::ffff:127.0.0.1]:${port}`], system });
     expect(await twice('slow.example')).toEqual([
@@ -149,14 +149,14 @@ describe('the look-up of names that users have given', () => {
     ]);
   });
 
-  it('asks the system for one unknown name at a time', async () => {
+  it('queries the system for one unknown name at a time', async () => {
     const before = queries;
     let underWay = 0;
     let most = 0;
     system = async () => {
       underWay += 1;
       most = Math.max(most, underWay);
-      // Until name servers have been asked for both families of all three.
+      // Until name servers were queried for both families of all three.
       await waitFor(() => queries >= before + 6);
       underWay -= 1;
       return [];

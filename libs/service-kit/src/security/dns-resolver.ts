@@ -2,20 +2,20 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** An address that a name stands for. */
+/** An address of a name. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
-/** Finds the addresses of a name; none where there are none. */
+/** Returns the addresses of a name; empty without any. */
 export type DnsResolver = (host: string) => Promise<readonly ResolvedAddress[]>;
 
-/** What a test puts in the place of the real thing. */
+/** Replacements for tests. */
 export interface DnsResolverDeps {
-  /** `address:port` of the name servers; those of the system otherwise. */
+  /** `address:port` of the name servers; by default those of the system. */
   readonly servers?: readonly string[];
-  /** The look-up of the operating system. */
+  /** Lookup of the operating system. */
   readonly system?: DnsResolver;
   readonly hostsFile?: string;
 }
@@ -24,17 +24,18 @@ const queryTimeoutMs = 1_500;
 const maxTries = 2;
 /** The system's settings are read again after this time. */
 const settingsCacheTtlMs = 30_000;
-/** Whoever has waited for so long for the system's look-up has given up. */
+/** Time-out of callers that wait for the system's lookup. */
 const systemLookupTimeoutMs = 5_000;
-/** Once there is an IPv4 address, one of IPv6 is waited for so long: some name servers never answer when they are asked for it. */
+/** Wait for an IPv6 address once there is an IPv4 address: some name servers never reply to IPv6 queries. */
 const ipv6TimeoutMs = 1_000;
-/** Name servers, or their absence, that say: there is no such name here. */
+/** Error codes for a name that does not exist, or without name servers. */
 const notFoundCodes: readonly unknown[] = ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'];
 
 /**
- * Looks up names that users have given. The system's own look-up takes one of two threads for as long as a name server is silent, and whoever owns a name can
- * have a server that is: nobody else would find a name any more. So name servers are asked directly, which takes no thread, and the system alone for what is
- * its own: names without a dot, those of the hosts file, and, one at a time, those that name servers do not know.
+ * Resolves names that users supplied. The system's own lookup blocks one of two threads while a name server is silent,
+ * and any owner of a name can run such a server. Name servers are therefore queried directly, without a thread. The
+ * system resolves only names without a dot, names of the hosts file, and, one at a time, names unknown to the name
+ * servers.
  */
 export function createDnsResolver(deps: DnsResolverDeps = {}): DnsResolver {
   const { servers, system = resolveWithSystem, hostsFile = '/etc/hosts' } = deps;
@@ -57,7 +58,7 @@ export function createDnsResolver(deps: DnsResolverDeps = {}): DnsResolver {
 
 const noResponse: PromiseSettledResult<string[]> = { status: 'rejected', reason: new Error('no answer in time') };
 
-/** What name servers say of both families, but for IPv6 where they are silent on it and have an address of IPv4. */
+/** Returns the addresses of both families; without IPv6 if name servers are silent on it and IPv4 exists. */
 async function resolveBothFamilies(
   resolver: Resolver,
   name: string,
@@ -86,7 +87,7 @@ const isNotFound = (result: PromiseSettledResult<string[]>): boolean =>
 const resolveWithSystem: DnsResolver = async (host) =>
   (await systemLookup(host, { all: true })).map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 
-/** Look-ups one after the other; none for those who do not wait any more. */
+/** Runs lookups one after the other; skips those whose callers have timed out. */
 function serializeLookups(system: DnsResolver): DnsResolver {
   let lastLookup: Promise<unknown> = Promise.resolve();
   return (host) => {
@@ -99,7 +100,7 @@ function serializeLookups(system: DnsResolver): DnsResolver {
   };
 }
 
-/** Makes something again when it is old. */
+/** Creates a value again when it is old. */
 function createCached<T>(load: () => Promise<T>): () => Promise<T> {
   let cached: { value: Promise<T>; atMs: number } | undefined;
   return () => {
@@ -109,7 +110,7 @@ function createCached<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The names of a hosts file; none where there is no such file. */
+/** Returns the names of a hosts file; empty without a file. */
 async function readHostNames(path: string): Promise<ReadonlySet<string>> {
   const text = await readFile(path, 'utf8').catch(() => '');
   const lines = text.split('\n').map((line) => line.replace(/#.*/, '').trim());

@@ -4,7 +4,7 @@ import { Encryption } from './encryption.ts';
 const [oldKey, newKey] = ['an old key of thirty-two characters', 'a new key of thirty-two characters.'];
 
 describe('Encryption', () => {
-  it('opens what it has sealed, which shows nothing and is never the same twice', () => {
+  it('decrypts what it encrypted; ciphertexts hide the text and always differ', () => {
     const encryption = new Encryption(oldKey);
     const sealed = [encryption.seal('grüße', 'webhook 1'), encryption.seal('grüße', 'webhook 1')];
     expect(new Set(sealed).size).toBe(2);
@@ -13,7 +13,7 @@ describe('Encryption', () => {
     expect(encryption.open(encryption.seal('', 'nothing'), 'nothing')).toBe('');
   });
 
-  it('seals files as bytes, bound to key and purpose too', () => {
+  it('encrypts files as bytes, bound to key and purpose too', () => {
     const encryption = new Encryption(oldKey);
     const file = Buffer.from([0, 255, 1, 46, 46, 200]);
     const sealed = encryption.sealBytes(file, 'document 1');
@@ -29,7 +29,7 @@ describe('Encryption', () => {
     expect(() => new Encryption(newKey).openBytes(sealed, 'document 1')).toThrow(/lacks the key/);
   });
 
-  it('opens nothing for another purpose, with a changed byte, or cut', () => {
+  it('decrypts nothing for another purpose, after a changed byte, or truncated', () => {
     const encryption = new Encryption(oldKey);
     const sealed = encryption.seal('secret', 'webhook 1');
     expect(() => encryption.open(sealed, 'webhook 2')).toThrow(/authenticate/);
@@ -42,7 +42,7 @@ describe('Encryption', () => {
     expect(() => encryption.open('plain text', 'webhook 1')).toThrow(/unknown form/);
   });
 
-  it('is replaced by putting the new key in front of the old one', () => {
+  it('is rotated by a new key before the old one', () => {
     const sealed = new Encryption(oldKey).seal('secret', 'webhook 1');
     const both = new Encryption(`${newKey}, ${oldKey}`);
     expect(both.open(sealed, 'webhook 1')).toBe('secret');

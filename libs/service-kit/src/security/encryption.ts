@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
-/** What `ENCRYPTION_KEY` is in development; production refuses it. */
+/** Value of `ENCRYPTION_KEY` in development; production rejects it. */
 export const developmentEncryptionKey = 'development-encryption-key-of-fleet-platform';
 
 interface Key {
@@ -10,10 +10,10 @@ interface Key {
 
 const version = 'v1';
 const ivBytes = 12;
-/** Version and id of the key, with a dot behind each. */
+/** Version and id of the key, each with a trailing dot. */
 const headBytes = 12;
 
-/** The parts of something sealed. */
+/** Parts of a ciphertext. */
 interface Sealed {
   readonly form: string | undefined;
   readonly id: string | undefined;
@@ -22,8 +22,8 @@ interface Sealed {
 }
 
 /**
- * Seals secrets that are stored: AES-256-GCM. `ENCRYPTION_KEY` may hold several keys, separated by commas: the first seals, all open, so that a key can be
- * replaced. What is sealed names its key and is bound to its purpose: it opens under no other.
+ * Encrypts stored secrets with AES-256-GCM. `ENCRYPTION_KEY` may hold several keys, separated by commas: the first
+ * encrypts, all decrypt, so that keys can be rotated. A ciphertext names its key and is bound to its purpose.
  */
 export class Encryption {
   readonly #keys: readonly [Key, ...Key[]];
@@ -43,32 +43,32 @@ export class Encryption {
     return [version, id, iv.toString('base64url'), sealed.toString('base64url')].join('.');
   }
 
-  /** Like `seal`, for files: bytes that are little longer than what is in them. */
+  /** Like `seal`, for files: bytes slightly longer than the content. */
   sealBytes(bytes: Buffer, purpose: string): Buffer {
     const { id, iv, sealed } = this.#seal(bytes, purpose);
     return Buffer.concat([Buffer.from(`${version}.${id}.`), iv, sealed]);
   }
 
-  /** Throws where the key is not there any more, or anything has been changed. */
+  /** Decrypts a text. Throws if the key is missing or anything was changed. */
   open(sealed: string, purpose: string): string {
     const [form, id, iv = '', data = ''] = sealed.split('.');
     const parts = { form, id, iv: Buffer.from(iv, 'base64url'), bytes: Buffer.from(data, 'base64url') };
     return this.#open(parts, purpose).toString('utf8');
   }
 
-  /** Opens what `sealBytes` has sealed, and throws as `open` does. */
+  /** Decrypts the result of `sealBytes`; throws like `open`. */
   openBytes(sealed: Buffer, purpose: string): Buffer {
     const [form, id] = sealed.subarray(0, headBytes).toString('latin1').split('.');
     const iv = sealed.subarray(headBytes, headBytes + ivBytes);
     return this.#open({ form, id, iv, bytes: sealed.subarray(headBytes + ivBytes) }, purpose);
   }
 
-  /** Like `open`; null in the place of throwing, for what can be made anew. */
+  /** Like `open`, but returns null instead of throwing, for secrets that can be created again. */
   tryOpen(sealed: string, purpose: string): string | null {
     try {
       return this.open(sealed, purpose);
     } catch {
-      // Why it does not open makes no difference to whoever makes it anew.
+      // The reason makes no difference to a caller that creates the secret again.
       return null;
     }
   }
@@ -81,9 +81,9 @@ export class Encryption {
   }
 
   #open({ form, id, iv, bytes }: Sealed, purpose: string): Buffer {
-    if (form !== version) throw new Error(`the sealed ${purpose} has an unknown form`);
+    if (form !== version) throw new Error(`the encrypted ${purpose} has an unknown format`);
     const key = this.#keys.find((each) => each.id === id);
-    if (key === undefined) throw new Error(`ENCRYPTION_KEY lacks the key ${id} that sealed the ${purpose}`);
+    if (key === undefined) throw new Error(`ENCRYPTION_KEY lacks the key ${id} that encrypted the ${purpose}`);
     const decipher = createDecipheriv('aes-256-gcm', key.secret, iv, { authTagLength: 16 })
       .setAAD(Buffer.from(purpose))
       .setAuthTag(bytes.subarray(-16));

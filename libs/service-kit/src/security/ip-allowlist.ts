@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** The bits of the prefix of a network, `10.0.0.0/8`, or of a single address; undefined for what is neither. */
+/** Returns the prefix length of a network, `10.0.0.0/8`, or of a single address; undefined for other text. */
 function parseCidr(text: string): { base: string; family: 'ipv4' | 'ipv6'; bits: number } | undefined {
   const [base = '', prefix, ...rest] = text.split('/');
   if (isIP(base) === 0 || rest.length > 0) return undefined;
@@ -9,10 +9,10 @@ function parseCidr(text: string): { base: string; family: 'ipv4' | 'ipv6'; bits:
   return bits >= 0 && bits <= maxBits ? { base, family, bits } : undefined;
 }
 
-/** True for an address or a network in CIDR notation. */
+/** Returns true for an address or a network in CIDR notation. */
 export const isCidr = (text: string): boolean => parseCidr(text) !== undefined;
 
-/** Whether an address is in one of the networks; an empty list allows every address. */
+/** Returns whether an address is in one of the networks; an empty list allows every address. */
 export function isIpAllowed(networks: readonly string[], address: string): boolean {
   if (networks.length === 0) return true;
   const unmapped = address.replace(/^::ffff:(?=\d+\.)/i, '');

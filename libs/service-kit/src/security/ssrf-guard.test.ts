@@ -22,7 +22,7 @@ const refused: readonly (readonly [string, readonly string[]])[] = [
   ['IPv4-compatible', ['::127.0.0.1', '::7f00:1', '::808:808']],
   ['NAT64', ['64:ff9b::7f00:1', '64:ff9b::10.0.0.1', '64:ff9b:1::8.8.8.8']],
   ['6to4', ['2002:7f00:1::', '2002:a00:1::1', '2002:c0a8:101::1']],
-  // Teredo: the client's bits are inverted; a private server is as bad.
+  // Teredo: the client's bits are inverted; a private server is rejected too.
   ['Teredo', ['2001::80ff:fffe', '2001:0:808:808::80ff:fffe', '2001:0:a00:1::f7f7:f7f7']],
   ['ISATAP', ['2606:4700::5efe:7f00:1', '2606:4700::200:5efe:a00:1']],
 ];
@@ -48,13 +48,13 @@ const nameFor =
     Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
 
 describe('isPublicAddress', () => {
-  it.each(refused)('refuses addresses that are %s', (_kind, addresses) => {
+  it.each(refused)('rejects addresses that are %s', (_kind, addresses) => {
     expect(addresses.filter(isPublicAddress)).toEqual([]);
   });
-  it('takes public ones', () => {
+  it('accepts public addresses', () => {
     expect(allowed.filter((address) => !isPublicAddress(address))).toEqual([]);
   });
-  it('refuses what is no address', () => {
+  it('rejects text that is no address', () => {
     expect(['', 'localhost', '1', '0x7f.1', '8.8.8.8/8'].filter(isPublicAddress)).toEqual([]);
   });
 });
@@ -62,7 +62,7 @@ describe('isPublicAddress', () => {
 describe('AddressGuard', () => {
   const open = new SsrfGuard({ resolve: nameFor('8.8.8.8', '2606:4700:4700::1111') });
 
-  it('takes an https URL whose host has public addresses alone', async () => {
+  it('accepts an https URL whose host has only public addresses', async () => {
     const verdict = await open.check('https://hooks.example.com/fleet?key=1');
     expect(verdict).toMatchObject({ kind: 'allowed', addresses: [{ address: '8.8.8.8' }, { family: 6 }] });
     expect(await open.check('https://hooks.example.com:8443/')).toMatchObject({ kind: 'allowed' });
@@ -81,7 +81,7 @@ describe('AddressGuard', () => {
     ['port 22', 'https://hooks.example.com:22/'],
     ['port 0', 'https://hooks.example.com:0/'],
     ['too many characters', `https://hooks.example.com/${'a'.repeat(maxUrlLength)}`],
-  ])('refuses a URL with %s', async (_fault, url) => {
+  ])('rejects a URL with %s', async (_fault, url) => {
     expect(await open.check(url)).toMatchObject({ kind: 'badUrl' });
   });
 
@@ -101,18 +101,18 @@ describe('AddressGuard', () => {
     '[64:ff9b::7f00:1]',
     '[::]',
     '１２７.0.0.1',
-  ])('refuses the address %s however it is written', async (host) => {
+  ])('rejects the address %s in every notation', async (host) => {
     expect(await open.check(`https://${host}/`)).toMatchObject({ kind: 'blockedAddress' });
   });
 
-  it('refuses names that the system resolves to this machine', async () => {
+  it('rejects names that the system resolves to this machine', async () => {
     for (const host of ['localhost', 'LOCALHOST.'])
       expect(await new SsrfGuard().check(`https://${host}/`)).toMatchObject({
         kind: expect.stringMatching(/blockedAddress|unresolved/),
       });
   });
 
-  it('refuses a name with one bad address among good ones, and one with none', async () => {
+  it('rejects a name with one private address, and one without addresses', async () => {
     const mixed = new SsrfGuard({ resolve: nameFor('8.8.8.8', '10.0.0.1') });
     expect(await mixed.check('https://mixed.example/')).toMatchObject({ kind: 'blockedAddress' });
     const none = new SsrfGuard({ resolve: nameFor() });
@@ -121,7 +121,7 @@ describe('AddressGuard', () => {
     expect(await failing.check('https://none.example/')).toMatchObject({ kind: 'unresolved' });
   });
 
-  it('takes http and port 80 where they are allowed, and opens networks that the settings name', async () => {
+  it('accepts http and port 80 where they are allowed, and networks of the settings', async () => {
     const lax = new SsrfGuard({ allowHttp: true, allowedCidrs: ['127.0.0.0/8'], resolve: nameFor('127.0.0.1') });
     expect(await lax.check('http://receiver.test/')).toMatchObject({ kind: 'allowed' });
     expect(await lax.check('http://127.0.0.1:3000/')).toMatchObject({ kind: 'allowed' });
@@ -150,8 +150,8 @@ describe('a name that changes between check and connection', () => {
     await once(server, 'close');
   });
 
-  it('connects to the address that was checked', async () => {
-    // First to a place that is open, then, as an attacker's name server would, to another.
+  it('connects to the checked address', async () => {
+    // First to an allowed address; then, as an attacker's name server would, to another.
     const answers = ['127.0.0.1', '127.0.0.2', '10.0.0.1'];
     const resolve = () => nameFor(answers.shift() ?? '')();
     const guard = new SsrfGuard({ allowHttp: true, allowedCidrs: ['127.0.0.1/32'], resolve });

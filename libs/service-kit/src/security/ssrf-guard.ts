@@ -3,28 +3,31 @@ import ipaddr from 'ipaddr.js';
 import { createDnsResolver, type DnsResolver, type ResolvedAddress } from './dns-resolver.ts';
 import { isCidr, isIpAllowed } from './ip-allowlist.ts';
 
-/** How the guard is set. */
+/** Settings of the guard. */
 export interface SsrfGuardOptions {
-  /** Networks that are open though they are not public: private installations, tests. */
+  /** Allowed networks that are not public: private installations, tests. */
   readonly allowedCidrs?: readonly string[];
-  /** True where plain `http` and port 80 are taken too. */
+  /** True to allow plain `http` and port 80 too. */
   readonly allowHttp?: boolean;
-  /** Resolves a host name; by name servers and the system unless a test gives another. */
+  /** Resolves a host name; by name servers and the system unless a test replaces it. */
   readonly resolve?: DnsResolver;
 }
 
-/** What the guard says of a URL. */
+/** Result of a check. */
 export type SsrfVerdict =
   | {
       readonly kind: 'allowed';
       readonly url: URL;
       readonly addresses: readonly ResolvedAddress[];
-      /** For `http.request` and `https.request`: the connection goes to the addresses that were checked, whatever the name stands for by then. */
+      /**
+       * DNS lookup for `http.request` and `https.request`: returns the checked addresses, even if the name has changed
+       * since.
+       */
       readonly lookup: LookupFunction;
     }
   | { readonly kind: 'badUrl' | 'blockedAddress' | 'unresolved'; readonly reason: string };
 
-/** Longest URL that is taken (platform-contract.md, section 15.1). */
+/** Longest accepted URL. */
 export const maxUrlLength = 2_048;
 const resolveTimeoutMs = 5_000;
 const httpsPort = 443;
@@ -32,8 +35,8 @@ const httpPort = 80;
 const firstFreePort = 1_024;
 
 /**
- * The one function that decides where the platform connects on a user's word (platform-contract.md, section 15.4): it takes `https` URLs to public addresses alone.
- * A URL is checked when it is saved and again before each connection, which then goes to the checked address.
+ * Decides to which URLs of users the platform connects: `https` URLs with public addresses only. A URL is checked when
+ * it is saved and before each connection, which then uses the checked address.
  */
 export class SsrfGuard {
   readonly #options: Required<SsrfGuardOptions>;
@@ -52,20 +55,20 @@ export class SsrfGuard {
     const addresses = await this.#resolveAddresses(host);
     if (addresses.length === 0)
       return { kind: 'unresolved', reason: `must have a host that resolves; ${host} does not` };
-    // One bad address is enough: which of them a connection would take is chance.
+    // One private address is enough: a connection may use any of them.
     if (addresses.some(({ address }) => !this.isAllowed(address)))
-      return { kind: 'blockedAddress', reason: 'must lead to public addresses' };
+      return { kind: 'blockedAddress', reason: 'must have a host with public addresses only' };
     return { kind: 'allowed', url, addresses, lookup: createFixedLookup(addresses) };
   }
 
-  /** Whether the platform may connect to an address. */
+  /** Returns whether the platform may connect to an address. */
   isAllowed(address: string): boolean {
     const { allowedCidrs } = this.#options;
     if (allowedCidrs.length > 0 && isIpAllowed(allowedCidrs, address)) return true;
     return isPublicAddress(address);
   }
 
-  /** The URL, or what is wrong with it. */
+  /** Returns the parsed URL, or the fault. */
   #parse(text: string): URL | string {
     const { allowHttp } = this.#options;
     if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
@@ -86,13 +89,13 @@ export class SsrfGuard {
     try {
       return await withTimeout(this.#options.resolve(host));
     } catch {
-      // A name without an address is a verdict, not a fault of the guard.
+      // A name without an address is a result, not an error of the guard.
       return [];
     }
   }
 }
 
-/** Whether an address is one of the public internet. Addresses that carry an IPv4 address are judged by the one inside. */
+/** Returns whether an address is public. Addresses that contain an IPv4 address are judged by that. */
 export function isPublicAddress(text: string): boolean {
   if (isIP(text) === 0) return false;
   const address = ipaddr.parse(text);
@@ -106,10 +109,10 @@ export function isPublicAddress(text: string): boolean {
 
 const isPublicIpv4 = (address: ipaddr.IPv4): boolean => address.range() === 'unicast';
 
-/** All that is given out as global unicast; the library takes what is not reserved outside of it for unicast too. */
+/** The allocated global unicast range; the library classifies other unreserved addresses as unicast too. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Ways in which an IPv6 address carries IPv4 addresses: the network, and where they stand. */
+/** Encodings of IPv4 addresses in IPv6: the network, and the position of the address. */
 const embeddings: readonly (readonly [ReturnType<typeof ipaddr.IPv6.parseCIDR>, (parts: number[]) => ipaddr.IPv4[]])[] =
   [
     // IPv4-mapped (RFC 4291), IPv4-translated (RFC 2765), NAT64 (RFC 6052)
@@ -144,7 +147,7 @@ function readIpv4(parts: readonly number[], index: number): ipaddr.IPv4 {
   return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff]);
 }
 
-/** A look-up that knows its answer. */
+/** Returns a DNS lookup with a fixed result. */
 function createFixedLookup(addresses: readonly ResolvedAddress[]): LookupFunction {
   return (_host, options, callback) => {
     const { family } = options;
@@ -156,7 +159,7 @@ function createFixedLookup(addresses: readonly ResolvedAddress[]): LookupFunctio
   };
 }
 
-/** All guards of a process share its turns. */
+/** Shared by all guards of a process, with its queue. */
 const defaultResolver = createDnsResolver();
 
 async function withTimeout<T>(work: Promise<T>): Promise<T> {

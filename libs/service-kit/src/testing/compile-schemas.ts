@@ -6,7 +6,9 @@ import { compileBody, compileParameters } from '../http/validate.ts';
 
 const ajv = new Ajv({ strict: false });
 
-/** Compiles the schemas of a route, which the service does at its first request. Throws where one is not valid by the meta-schema. */
+/**
+ * Compiles the schemas of a route, which the service does at its first request. Throws if one violates the meta-schema.
+ */
 export function compileSchemas(
   { query, params, body }: Route,
   compile: (schema: TSchema) => (raw: unknown, context: RequestContext) => unknown = compileBody,

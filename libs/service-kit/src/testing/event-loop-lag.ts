@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const sampleIntervalMs = 20;
 
-/** Watches from now on, until its answer is called: that tells for how long at most this process stood still, as it may on a busy machine. */
+/** Starts to measure; the returned function returns the longest pause of this process so far, as on a busy machine. */
 export function monitorEventLoopLag(): () => number {
   let lastMs = performance.now();
   let maxLagMs = 0;
@@ -19,7 +19,7 @@ export function monitorEventLoopLag(): () => number {
   };
 }
 
-/** Lets so much time pass; answers the longest part of it in which this process stood still. */
+/** Waits for a time; returns the longest pause of this process in it. */
 export async function maxLagWithin(durationMs: number): Promise<number> {
   const stopMonitor = monitorEventLoopLag();
   await delay(durationMs);

@@ -23,7 +23,7 @@ export class RedisBreaker {
   /** The answer of a Redis command, or StateAwayError when it fails or hangs. */
   async run<T>(command: () => Promise<T>): Promise<T> {
     // The client queues a transaction even so, until its next attempt to connect has failed: a second for each command to a terminal.
-    if (!this.#redis.isReady) throw new RedisUnavailableError('Redis can not be reached');
+    if (!this.#redis.isReady) throw new RedisUnavailableError('Redis is unavailable');
     const isOpen = performance.now() < this.#openUntilMs;
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {
@@ -41,7 +41,7 @@ export class RedisBreaker {
     } catch (cause) {
       throw cause instanceof RedisUnavailableError
         ? cause
-        : new RedisUnavailableError('Redis can not be reached', { cause });
+        : new RedisUnavailableError('Redis is unavailable', { cause });
     } finally {
       clearTimeout(timer);
     }

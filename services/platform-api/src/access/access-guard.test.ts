@@ -119,13 +119,15 @@ describe('what has changed since', () => {
   const users = () => harness.deps.database.collection<User>('users');
 
   it('a token that can not be checked, as nobody can read the keys, is 503 and no fault of the caller or ours', async () => {
-    jest.spyOn(harness.deps.signingKeys, 'verifyingKey').mockRejectedValueOnce(new Error('the database is away'));
+    jest
+      .spyOn(harness.deps.signingKeys, 'verifyingKey')
+      .mockRejectedValueOnce(new Error('the database is unavailable'));
     const unavailable = await harness.as(harness.ours.owner).get(path);
     expect(unavailable.body).toMatchObject({ status: 503, code: 'unavailable' });
     expect((await harness.as(harness.ours.owner).get(path)).status).toBe(200);
   });
 
-  it('the public keys are 503 while the database is away', async () => {
+  it('the public keys are 503 while the database is unavailable', async () => {
     const closedDatabase = openDatabase('mongodb://127.0.0.1:1/nowhere', { appName: 'test' });
     const query = closedDatabase
       .collection('things')

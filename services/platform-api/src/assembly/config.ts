@@ -241,7 +241,7 @@ export const schema = envSchema({
     minimum: 1,
     maximum: 5,
     default: 1,
-    description: 'replicas of streams that this service makes; 3 in production',
+    description: 'replicas of streams that this service creates; 3 in production',
   },
   ...partnerSettings,
   ...mediaSettings,
@@ -321,7 +321,7 @@ export type Config = ConfigOf<typeof schema>;
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
   if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
-    throw new ConfigError('ENCRYPTION_KEY has its development value: set one of your own.');
+    throw new ConfigError('ENCRYPTION_KEY has its development value. Set your own.');
   checkMapSettings(config);
   checkSenderSettings(config);
   if (readSmtpServer(config) !== null && config.MAIL_URL !== undefined)

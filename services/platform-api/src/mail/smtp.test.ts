@@ -143,7 +143,7 @@ describe('sendBySmtp', () => {
 
   it('sends nothing where the hand-over can not be recorded', async () => {
     const server = await open();
-    const unavailable = new Error('the database is away');
+    const unavailable = new Error('the database is unavailable');
     await expect(sendBySmtp(at(server, plain), message, () => Promise.reject(unavailable))).rejects.toBe(unavailable);
     let isHandedOver = false;
     await sendBySmtp(at(server, plain), message, async () => {

@@ -76,7 +76,7 @@ it('a notification comes again only when all its messages have ended: one that i
     return ended;
   };
   let isOver = false;
-  const telling = tell([() => Promise.reject(new Error('the database is away')), slow]).finally(() => {
+  const telling = tell([() => Promise.reject(new Error('the database is unavailable')), slow]).finally(() => {
     isOver = true;
   });
   telling.catch(() => undefined);
@@ -85,17 +85,17 @@ it('a notification comes again only when all its messages have ended: one that i
   await tell([async () => 'sent']);
   expect(isOver).toBe(false);
   end();
-  await expect(telling).rejects.toThrow('the database is away');
+  await expect(telling).rejects.toThrow('the database is unavailable');
 });
 
 it('what can not be told to one is told to all others all the same', async () => {
   const told: number[] = [];
   const devices = Array.from({ length: 40 }, (_unused, at) => async () => {
-    if (at === 0) throw new Error('the database is away');
+    if (at === 0) throw new Error('the database is unavailable');
     told.push(at);
     return 'sent' as const;
   });
-  await expect(tell(devices)).rejects.toThrow('the database is away');
+  await expect(tell(devices)).rejects.toThrow('the database is unavailable');
   expect(told).toHaveLength(39);
 });
 

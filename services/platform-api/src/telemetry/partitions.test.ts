@@ -96,7 +96,7 @@ describe('partitions', () => {
     const only = replica(newName(), line);
     await waitFor(() => only.own().length === count);
     line.fault = () => {
-      throw new Error('the database is away');
+      throw new Error('the database is unavailable');
     };
     await waitFor(() => only.own().length === 0);
     line.fault = none;

@@ -144,7 +144,7 @@ describe('a share page', () => {
     const tomorrowMs = Date.now() + 25 * 3_600_000;
     const collection = world.records.collection.bind(world.records);
     jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
-      if (name === 'share_links') throw new Error('the database is away');
+      if (name === 'share_links') throw new Error('the database is unavailable');
       return collection(name);
     });
     jest.spyOn(Date, 'now').mockReturnValue(tomorrowMs);

@@ -1,8 +1,8 @@
-/** Attempts of the last minutes that count, and how many of those it takes to judge. */
+/** Length of the sliding window, and the number of attempts required for a decision. */
 const windowMs = 300_000;
 const minAttempts = 10;
 const failingPercent = 70;
-/** What is counted together, and so forgotten together. */
+/** Attempts that are counted, and so dropped, together. */
 const slotMs = 10_000;
 
 interface Slot {
@@ -11,9 +11,9 @@ interface Slot {
   failed: number;
 }
 
-/** Counts how the attempts of one webhook ended: those that are still under way say nothing of the receiver (platform-contract.md, section 15.3, "Breaker"). */
+/** Counts the ended attempts of one webhook; those in progress say nothing about the receiver. */
 export class FailureRateWindow {
-  /** The oldest first. */
+  /** Oldest first. */
   #slots: Slot[] = [];
 
   record(isSuccess: boolean, nowMs: number): void {
@@ -26,7 +26,7 @@ export class FailureRateWindow {
     if (!isSuccess) slot.failed += 1;
   }
 
-  /** Whether 70 % of at least 10 have failed. */
+  /** Returns whether 70 % of at least 10 attempts failed. */
   isFailing(nowMs: number): boolean {
     this.#slots = this.#slots.filter(({ fromMs }) => nowMs - fromMs < windowMs);
     const total = this.#slots.reduce((sum, slot) => sum + slot.total, 0);

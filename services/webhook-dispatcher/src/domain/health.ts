@@ -1,16 +1,16 @@
 import type { WebhookHealth, WebhookNotice } from '@fleet/storage';
 
-/** What attempts have shown of a webhook since its health was written last. */
+/** Results of a webhook's attempts since its health was saved last. */
 export interface HealthDelta {
   readonly lastSuccessAtMs: number | null;
   readonly lastFailureAtMs: number | null;
   /** Since the last success, or all. */
   readonly failures: number;
-  /** The first of those failures. */
+  /** Time of the first of those failures. */
   readonly failingSinceMs: number | null;
-  /** The receiver has said 410. */
+  /** The receiver responded with 410. */
   readonly isGone: boolean;
-  /** Of the last delivery that failed. */
+  /** Vehicle of the last failed delivery. */
   readonly vehicleId: number | null;
 }
 
@@ -34,7 +34,7 @@ export const failureDelta = (atMs: number, isGone: boolean, vehicleId: number): 
   vehicleId,
 });
 
-/** What was found first, and what was found then, as one. */
+/** Merges earlier and later results. */
 export function mergeDeltas(earlier: HealthDelta, later: HealthDelta): HealthDelta {
   const lastFailureAtMs = later.lastFailureAtMs ?? earlier.lastFailureAtMs;
   if (later.lastSuccessAtMs !== null) return { ...later, lastFailureAtMs };
@@ -52,7 +52,7 @@ const noticeSteps = [50, 90, 100] as const;
 const toDate = (ms: number | null, previous: Date | null): Date | null => (ms === null ? previous : new Date(ms));
 const laterDate = (ms: number | null, previous: Date | null): Date | null =>
   ms === null || (previous !== null && previous.getTime() > ms) ? previous : new Date(ms);
-/** Failures of which another dispatcher has noted a later success already. */
+/** Returns the failures after the last success that another dispatcher recorded. */
 const isOutdated = ({ lastSuccessAtMs, lastFailureAtMs }: HealthDelta, { lastSuccessAt }: WebhookHealth): boolean =>
   lastSuccessAtMs === null &&
   lastFailureAtMs !== null &&
@@ -60,8 +60,8 @@ const isOutdated = ({ lastSuccessAtMs, lastFailureAtMs }: HealthDelta, { lastSuc
   lastFailureAtMs < lastSuccessAt.getTime();
 
 /**
- * A webhook's health after what was found (platform-contract.md, section 15.3, "Disabling"). Notices come one at a time, each with a failure of its own: nobody is disabled
- * who was not told before.
+ * Returns a webhook's health after new results. Notices come one at a time, each with a failure of its own: no webhook
+ * is disabled before its owner was notified.
  */
 export function applyDelta(before: WebhookHealth, delta: HealthDelta, disableAfterMs: number): WebhookHealth {
   if (!delta.isGone && isOutdated(delta, before))

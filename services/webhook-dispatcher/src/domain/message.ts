@@ -5,29 +5,29 @@ import type { CustomHeader } from '@fleet/storage';
 const userAgent = 'FleetPlatform-Webhooks/1.0';
 const jsonType = 'application/json; charset=utf-8';
 
-/** What is sent at an attempt: the request's headers in their order, and its body. */
+/** Request of an attempt: headers in their order, and body. */
 export interface Message {
   readonly headers: readonly CustomHeader[];
   readonly body: string;
 }
 
-/** What a message is made of. */
+/** Input of a message. */
 export interface MessageInput {
   readonly url: URL;
-  /** `msg_` and the delivery's id: the same at every attempt. */
+  /** `msg_` and the delivery's id: equal at every attempt. */
   readonly messageId: string;
   readonly attempt: number;
   /** The notification, as text. */
   readonly body: string;
   readonly customHeaders: readonly CustomHeader[];
-  /** What `X-Webhook-Secret` carries. */
+  /** Value of `X-Webhook-Secret`. */
   readonly secret: string;
-  /** Those that sign: during a rotation two. */
+  /** Signing secrets: two during a rotation. */
   readonly signingSecrets: readonly string[];
   readonly nowMs: number;
 }
 
-/** The request of an attempt (interface.md, "Webhook delivery"; platform-contract.md, section 15.2). */
+/** Builds the request of an attempt. */
 export function createMessage(input: MessageInput): Message {
   const { url, messageId, attempt, body, customHeaders, secret, nowMs } = input;
   const timestamp = String(Math.floor(nowMs / 1_000));
@@ -64,14 +64,14 @@ export function createMessage(input: MessageInput): Message {
   };
 }
 
-/** A signature as Standard Webhooks has it. */
+/** Returns a Standard Webhooks signature. */
 export const computeSignature = (secret: string, id: string, timestamp: string, body: string): string =>
   `v1,${createHmac('sha256', decodeSecret(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 
 const secretPrefix = 'whsec_';
 const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** The decoded part behind `whsec_`, else the secret's own bytes. */
+/** Returns the decoded part after `whsec_`, else the secret's own bytes. */
 function decodeSecret(secret: string): Buffer {
   const encoded = secret.slice(secretPrefix.length);
   return secret.startsWith(secretPrefix) && base64Pattern.test(encoded)
@@ -79,7 +79,7 @@ function decodeSecret(secret: string): Buffer {
     : Buffer.from(secret);
 }
 
-/** The inner body: the notification as the interface shows it, and the user that owns the vehicle. */
+/** Returns the inner body: the notification and the user that owns the vehicle. */
 export function createBody({
   notification,
   ownerUserId,
@@ -104,7 +104,7 @@ export function createBody({
   });
 }
 
-/** The inner body of a test, which is about no vehicle. */
+/** Returns the inner body of a test, without a vehicle. */
 export const createTestBody = (notificationType: string, userId: number, nowMs: number): string =>
   JSON.stringify({
     notification: {

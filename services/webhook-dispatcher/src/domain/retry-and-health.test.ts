@@ -7,8 +7,8 @@ const plan = { waitsMs: parseNumbers(loadConfig({}).WEBHOOK_RETRY_WAITS_MS), ove
 const failure: Failure = { statusCode: 500, errorCode: null, retryAfterMs: null };
 const hourMs = 3_600_000;
 
-describe('the wait after a failure', () => {
-  it('is that of the contract, plus or minus a fifth; nine attempts in about 18 hours', () => {
+describe('the back-off after a failure', () => {
+  it('follows the schedule, plus or minus a fifth; nine attempts in about 18 hours', () => {
     const waits = Array.from({ length: 9 }, (_unused, at) => nextWaitMs(at + 1, failure, plan, 0.5));
     const minutes = [5 / 60, 30 / 60, 2, 10, 30, 120, 300, 600];
     expect(waits).toEqual([...minutes.map((each) => each * 60_000), null]);
@@ -23,14 +23,14 @@ describe('the wait after a failure', () => {
     ['429 that asks for two minutes', { statusCode: 429, retryAfterMs: 120_000 }, 120_000],
     ['503 that asks for a day', { statusCode: 503, retryAfterMs: 24 * hourMs }, hourMs],
     ['500 that asks for seven seconds', { retryAfterMs: 7_000 }, 7_000],
-  ])('after %s is as long at least', (_name, more, leastMs) => {
+  ])('after %s is at least as long', (_name, more, leastMs) => {
     expect(nextWaitMs(1, { ...failure, ...more }, plan, 0)).toBe(leastMs);
     expect(nextWaitMs(1, { ...failure, ...more }, plan, 1)).toBeLessThanOrEqual(leastMs * 1.1);
-    // A longer wait of its own stays.
+    // A longer scheduled back-off remains.
     expect(nextWaitMs(8, { ...failure, ...more }, plan, 0.5)).toBe(10 * hourMs);
   });
 
-  it('is read from seconds or a date', () => {
+  it('is parsed from seconds or a date', () => {
     const nowMs = Date.parse('2026-01-31T08:00:00Z');
     expect(parseRetryAfter('120', nowMs)).toBe(120_000);
     expect(parseRetryAfter('Sat, 31 Jan 2026 08:01:00 GMT', nowMs)).toBe(60_000);
@@ -59,7 +59,7 @@ describe('the health of a webhook', () => {
     applyDelta(before, findings, disableAfterMs);
   const failed = (atMs: number) => failureDelta(atMs, false, 7);
 
-  it('counts failures since the last success, whatever went into one write', () => {
+  it('counts failures since the last success, across combined saves', () => {
     const found = [failed(start), failed(start + 1), successDelta(start + 2), failed(start + 3), failed(start + 4)];
     const health = after({ ...healthy, consecutiveFailures: 5 }, found.reduce(mergeDeltas, emptyDelta));
     expect(health).toMatchObject({
@@ -73,20 +73,20 @@ describe('the health of a webhook', () => {
     expect(recovered.lastFailureAt).toEqual(new Date(start + 5));
   });
 
-  it('does not count failures that were before a success of which another dispatcher has told', () => {
+  it('does not count failures before a success that another dispatcher recorded', () => {
     const recovered = { ...healthy, lastSuccessAt: new Date(start + 5) };
     const late = mergeDeltas(failed(start), failed(start + 4));
     expect(after(recovered, late)).toEqual({ ...recovered, lastFailureAt: new Date(start + 4) });
     expect(after(recovered, mergeDeltas(late, failed(start + 6)))).toMatchObject({ consecutiveFailures: 3 });
     expect(after(recovered, successDelta(start + 1)).lastSuccessAt).toEqual(new Date(start + 5));
-    // What is gone is gone.
+    // 410 is final.
     expect(after(recovered, failureDelta(start, true, 7))).toMatchObject({ disabledReason: 'gone' });
   });
 
-  it('leads to notices one after another, and to the end of it behind those alone', () => {
+  it('leads to one notice after another, and to disabling only after these', () => {
     let health = after(healthy, failed(start));
     expect(health).toMatchObject({ disabledReason: null, dueNotice: null });
-    // Nothing has come for a week: the owner is told before it ends.
+    // Nothing was sent for a week: the owner is notified before the webhook is disabled.
     const seen: unknown[] = [];
     for (let i = 0; i < 4; i += 1) {
       health = after(health, failed(start + 168 * hourMs + i));
@@ -107,7 +107,7 @@ describe('the health of a webhook', () => {
     });
   });
 
-  it('is told at the half and at nine tenths of the time, not before', () => {
+  it('leads to notices at 50 and 90 % of the time, not earlier', () => {
     let health = after(healthy, failed(start));
     const noticedAt = (hours: number): number => {
       health = after(health, failed(start + hours * hourMs));
@@ -116,7 +116,7 @@ describe('the health of a webhook', () => {
     expect([59, 60, 107, 108, 119, 120].map(noticedAt)).toEqual([0, 50, 50, 90, 90, 100]);
   });
 
-  it('ends at once where the receiver is gone', () => {
+  it('disables the webhook immediately after 410', () => {
     const health = after(healthy, failureDelta(start, true, 7));
     expect(health).toMatchObject({ disabledReason: 'gone', dueNotice: { percent: 100, reason: 'gone' } });
   });

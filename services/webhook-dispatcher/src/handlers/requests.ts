@@ -8,7 +8,7 @@ import type { SendDeps } from '../use-cases/send-attempt.ts';
 import { sendTest } from '../use-cases/send-test.ts';
 import type { Sweep } from '../use-cases/sweep.ts';
 
-/** What requests of platform-api are answered with. */
+/** Dependencies of the bus requests. */
 export interface RequestDeps {
   readonly bus: Bus;
   readonly records: WebhookRepository;
@@ -20,7 +20,7 @@ export interface RequestDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** Serves tests, retries and replays; any replica answers. */
+/** Serves tests, retries and replays; any replica responds. */
 export function serveRequests(deps: RequestDeps): { stop(): Promise<void> } {
   const { bus, onError } = deps;
   const options = { queue: 'webhook-dispatcher', onError };

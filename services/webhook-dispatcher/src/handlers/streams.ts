@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import type { Attempts } from '../use-cases/attempts.ts';
 import { type FanOutDeps, fanOut } from '../use-cases/fan-out.ts';
 
-/** What the streams are read with. */
+/** Dependencies of the stream consumers. */
 export interface StreamDeps extends FanOutDeps {
   readonly attempts: Attempts;
   readonly maxInFlight: number;
@@ -13,7 +13,7 @@ export interface StreamDeps extends FanOutDeps {
 
 const notificationsInFlight = 256;
 
-/** Notifications become deliveries: acknowledged once each delivery is stored and its first attempt is in the work queue. */
+/** Consumes notifications: each is acknowledged once its deliveries are stored and their first attempts are queued. */
 export const consumeNotifications = (deps: StreamDeps): DurableConsumer =>
   new DurableConsumer(deps.bus, {
     stream: 'NOTIFICATIONS',
@@ -25,13 +25,13 @@ export const consumeNotifications = (deps: StreamDeps): DurableConsumer =>
     handler: async ({ data, subject }) => {
       const event = decode(notificationRaised, data);
       deps.metrics.notifications.inc({ outcome: event === null ? 'unreadable' : 'taken' });
-      // It would never become readable.
-      if (event === null) deps.onError(new Error(`a notification on ${subject} can not be read`));
+      // It would never become valid.
+      if (event === null) deps.onError(new Error(`invalid notification on ${subject}`));
       else await fanOut(deps, event);
     },
   });
 
-/** First attempts: acknowledged once they were made, or stand in the database with their time. */
+/** Consumes first attempts: each is acknowledged once it was made, or is scheduled in the database. */
 export const consumeDue = (deps: StreamDeps): DurableConsumer =>
   new DurableConsumer(deps.bus, {
     stream: 'WEBHOOKS',
@@ -42,7 +42,7 @@ export const consumeDue = (deps: StreamDeps): DurableConsumer =>
     onError: deps.onError,
     handler: async ({ data, subject }) => {
       const due = decode(deliveryDue, data);
-      if (due === null) deps.onError(new Error(`what is due on ${subject} can not be read`));
+      if (due === null) deps.onError(new Error(`invalid due delivery on ${subject}`));
       else await deps.attempts.runFirst(due.deliveryId, due.webhookId);
     },
   });

@@ -14,12 +14,12 @@ afterEach(() => {
 
 const isOpen = (): boolean => lane.blockedUntilMs !== null;
 
-/** Makes attempts one after another: `x` is one that fails, `.` one that does not. */
+/** Runs attempts one after another: `x` is a failing one, `.` a successful one. */
 async function attempt(outcomes: string): Promise<void> {
   for (const outcome of outcomes) expect(await lane.execute(async () => outcome === '.')).toBe(true);
 }
 
-/** Begins attempts at the same time; the answer ends the oldest of them. */
+/** Starts concurrent attempts; the returned function ends the oldest of them. */
 function begin(count: number): (isSuccess: boolean) => Promise<void> {
   const underWay = Array.from({ length: count }, () => {
     let end: (isSuccess: boolean) => void = () => undefined;
@@ -35,8 +35,8 @@ function begin(count: number): (isSuccess: boolean) => Promise<void> {
   };
 }
 
-describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => {
-  it('opens at ten failures in a row, however many successes came before', async () => {
+describe('the circuit breaker of a webhook', () => {
+  it('opens after ten failures in a row, however many successes preceded them', async () => {
     await attempt('....................');
     await attempt('xxxxxxxxx');
     expect(isOpen()).toBe(false);
@@ -45,7 +45,7 @@ describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => 
   });
 
   it.each(['xxxx.xx..x', '..x.xxxxxx', 'xxxxxxx...', 'x.xx.xxx.x'])(
-    'opens where 7 of 10 have failed, in whatever order: %s',
+    'opens after 7 failures of 10, in any order: %s',
     async (outcomes) => {
       await attempt(outcomes.slice(0, -1));
       expect(isOpen()).toBe(false);
@@ -54,7 +54,7 @@ describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => 
     },
   );
 
-  it('stays closed at 60 %, for as long as that goes on', async () => {
+  it('stays closed at 60 %', async () => {
     for (let minute = 0; minute < 20; minute += 1) {
       await attempt('xx.x.xx.x.');
       expect(isOpen()).toBe(false);
@@ -62,7 +62,7 @@ describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => 
     }
   });
 
-  it('judges by the attempts that have ended: those under way say nothing', async () => {
+  it('counts ended attempts only', async () => {
     const endNext = begin(20);
     for (const outcome of 'xxxx.xxxx') await endNext(outcome === '.');
     expect(isOpen()).toBe(false);
@@ -73,7 +73,7 @@ describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => 
     expect(isOpen()).toBe(true);
   });
 
-  it('forgets what is older than five minutes', async () => {
+  it('drops attempts older than five minutes', async () => {
     await attempt('xxx.xxx');
     jest.advanceTimersByTime(300_000);
     await attempt('xx.');
@@ -82,14 +82,14 @@ describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => 
     expect(isOpen()).toBe(true);
   });
 
-  it('remembers what is younger', async () => {
+  it('counts younger ones', async () => {
     await attempt('xxx.xxx');
     jest.advanceTimersByTime(280_000);
     await attempt('xx.');
     expect(isOpen()).toBe(true);
   });
 
-  it('lets one attempt through after 30 seconds, and begins anew where that is a success', async () => {
+  it('permits one attempt after 30 seconds, and resets after its success', async () => {
     await attempt('xxx.xxx.x.');
     expect(isOpen()).toBe(true);
     expect(await lane.execute(async () => true)).toBe(false);
@@ -109,8 +109,8 @@ describe('the breaker of a webhook (platform-contract.md, section 15.3)', () => 
   });
 });
 
-describe('what is known of webhooks', () => {
-  it('is forgotten when nothing has come for long, also of one that was failing, as that may be gone', async () => {
+describe('the state of webhooks', () => {
+  it('is dropped after a long time without attempts, also for a failing one, which may have been deleted', async () => {
     const lanes = new EndpointBulkheads({ concurrency: 20, breakerOpenMs, trust: undefined, onFree: () => undefined });
     lane = lanes.get(1);
     await attempt('x'.repeat(10));
@@ -126,7 +126,7 @@ describe('what is known of webhooks', () => {
 });
 
 describe('the slots of a webhook', () => {
-  it('are twenty; whoever comes then waits for one, and not for long', async () => {
+  it('are twenty; further attempts wait briefly for one', async () => {
     for (let taken = 0; taken < 20; taken += 1) expect(await lane.acquire()).toBe(true);
     const [next, late] = [lane.acquire(), lane.acquire()];
     lane.release();

@@ -3,34 +3,39 @@ import CircuitBreaker from 'opossum';
 import { FailureRateWindow } from '../domain/failure-rate-window.ts';
 import { Connections } from './connections.ts';
 
-/** How the lanes of all webhooks are set. */
+/** Settings of all bulkheads. */
 export interface BulkheadSettings {
   readonly concurrency: number;
   readonly breakerOpenMs: number;
   readonly trust: SecureContext | undefined;
-  /** Called when a slot has become free. */
+  /** Called when a slot is free again. */
   readonly onFree: (bulkhead: EndpointBulkhead) => void;
 }
 
 const maxConsecutiveFailures = 10;
-/** Opossum's own rule is never met: it counts attempts that are under way as if they were successes. */
+/** Disables opossum's own rule: it counts attempts in progress as successes. */
 const neverPercent = Number.POSITIVE_INFINITY;
-/** Attempts that wait in memory for a slot, and for how long: what a fast receiver needs. The others go back into the database. */
+/**
+ * Limits of attempts that wait in memory for a slot, enough for a fast receiver. The others go back into the database.
+ */
 const maxWaiting = 80;
 const waitTimeoutMs = 1_000;
-/** How soon others look again while one attempt finds out whether the receiver is back. */
+/** Retry interval of other attempts while one tests whether the receiver is back. */
 const probeMs = 1_000;
 
 const idleTtlMs = 600_000;
-/** A webhook that failed at last stays known from one attempt to the next, the longest wait between which is ten hours; one that is gone does not stay for ever. */
+/** A failing webhook stays in memory between attempts, at most ten hours apart; a deleted one is dropped eventually. */
 const failingIdleTtlMs = 24 * 3_600_000;
 
-/** Marks a failed attempt for the breaker. */
+/** Marks a failed attempt for the circuit breaker. */
 class AttemptFailedError extends Error {
   override readonly name = 'AttemptFailed';
 }
 
-/** What one webhook may take of this process: a number of attempts at a time, none while its breaker is open, and connections of its own. */
+/**
+ * Limits one webhook's use of this process: concurrent attempts, none while its circuit breaker is open, and
+ * connections of its own.
+ */
 export class EndpointBulkhead {
   readonly webhookId: number;
   readonly connections: Connections;
@@ -60,7 +65,7 @@ export class EndpointBulkhead {
     this.#breaker.on('open', () => {
       this.#openUntilMs = Date.now() + settings.breakerOpenMs;
     });
-    // The receiver is back: what was before counts against it no more.
+    // The receiver is back: earlier failures do not count any more.
     this.#breaker.on('close', () => this.#failureRate.clear());
   }
 
@@ -68,28 +73,28 @@ export class EndpointBulkhead {
     return this.#inFlight;
   }
 
-  /** Whether nothing is under way, and nothing has been for so long that it may be forgotten. */
+  /** Returns whether the webhook has been idle long enough to be dropped. */
   get isIdle(): boolean {
     if (this.#inFlight > 0 || this.#waiting.size > 0) return false;
     const ttlMs = this.#breaker.closed ? idleTtlMs : failingIdleTtlMs;
     return performance.now() - this.usedAtMs >= ttlMs;
   }
 
-  /** When attempts may be made again, while the breaker lets none through; null otherwise. */
+  /** Returns when attempts are possible again while the circuit breaker is open; null otherwise. */
   get blockedUntilMs(): number | null {
     if (this.#breaker.closed || this.#breaker.pendingClose) return null;
-    // Half open: one attempt is finding out.
+    // Half open: one attempt is testing the receiver.
     return this.#breaker.opened ? Math.max(this.#openUntilMs, Date.now() + 1) : Date.now() + probeMs;
   }
 
-  /** Attempts that could begin now: one where the breaker tries whether the receiver is back. */
+  /** Returns the attempts that could start now: one while the circuit breaker is half open. */
   get freeSlots(): number {
     if (this.blockedUntilMs !== null) return 0;
     const limit = this.#breaker.closed ? this.#settings.concurrency : 1;
     return Math.max(0, limit - this.#inFlight - this.#waiting.size);
   }
 
-  /** Takes a slot, when one is free soon; answers whether. */
+  /** Acquires a slot if one is free soon; returns whether. */
   async acquire(): Promise<boolean> {
     this.usedAtMs = performance.now();
     if (this.#inFlight < this.#settings.concurrency) {
@@ -116,7 +121,7 @@ export class EndpointBulkhead {
     this.#settings.onFree(this);
   }
 
-  /** Makes an attempt, which answers whether it was a success; false where the breaker did not let it. */
+  /** Runs an attempt, which returns whether it succeeded; returns false if the circuit breaker rejected it. */
   async execute(attempt: () => Promise<boolean>): Promise<boolean> {
     try {
       await this.#breaker.fire(attempt);
@@ -128,13 +133,13 @@ export class EndpointBulkhead {
         return true;
       }
       if (CircuitBreaker.isOurError(error as Error)) return false;
-      // What can not be sent at all is tried as seldom as what nobody takes.
+      // Back off from requests that cannot be sent, as from failed ones.
       this.#updateBreaker(false);
       throw error;
     }
   }
 
-  /** Opens the breaker where an attempt that has ended gives a reason. */
+  /** Opens the circuit breaker if the results of ended attempts require it. */
   #updateBreaker(isSuccess: boolean): void {
     const nowMs = performance.now();
     this.#failureRate.record(isSuccess, nowMs);
@@ -142,7 +147,7 @@ export class EndpointBulkhead {
     if (this.#consecutiveFailures >= maxConsecutiveFailures || this.#failureRate.isFailing(nowMs)) this.#breaker.open();
   }
 
-  /** Sends those who wait back, and ends. */
+  /** Rejects waiting attempts and stops. */
   close(): void {
     for (const finish of this.#waiting) finish(false);
     this.#breaker.shutdown();
@@ -150,7 +155,7 @@ export class EndpointBulkhead {
   }
 }
 
-/** The lanes of this process, made when they are needed and forgotten when they have been idle for long. */
+/** Bulkheads of this process, created on demand and dropped after a long idle time. */
 export class EndpointBulkheads {
   readonly #settings: BulkheadSettings;
   readonly #bulkheads = new Map<number, EndpointBulkhead>();
@@ -171,14 +176,14 @@ export class EndpointBulkheads {
     return [...this.#bulkheads.values()].reduce((sum, bulkhead) => sum + bulkhead.inFlight, 0);
   }
 
-  /** Webhooks that could not begin an attempt now. */
+  /** Webhooks that could not start an attempt now. */
   get withoutSlots(): number[] {
     return [...this.#bulkheads.values()]
       .filter((bulkhead) => bulkhead.freeSlots === 0)
       .map(({ webhookId }) => webhookId);
   }
 
-  /** Webhooks whose breaker is open. */
+  /** Webhooks with an open circuit breaker. */
   get openCount(): number {
     return [...this.#bulkheads.values()].filter((bulkhead) => bulkhead.blockedUntilMs !== null).length;
   }

@@ -5,28 +5,28 @@ import type { AttemptError } from '@fleet/storage';
 import type { Message } from '../domain/message.ts';
 import { type AttemptResult, type Phase, toErrorCode } from './attempt-result.ts';
 
-/** Where a message goes, and how long that may take. */
+/** Destination of a message, with its time-outs. */
 export interface Target {
   readonly url: URL;
-  /** Knows the checked addresses alone. */
+  /** Returns only the checked addresses. */
   readonly lookup: LookupFunction;
   readonly agent: HttpAgent | HttpsAgent;
   readonly connectTimeoutMs: number;
-  /** What is left of the attempt's time. */
+  /** Remaining time of the attempt. */
   readonly timeoutMs: number;
 }
 
-/** How much of an answer is read, and kept. */
+/** Bytes of a response that are read, and stored. */
 const maxReadBytes = 64 * 1024;
 const maxStoredBytes = 4 * 1024;
 const staleTimeoutMs = 1_000;
 
-/** Sends a message and answers how that ended; never throws. A kept connection that the receiver has closed meanwhile is replaced by a new one. */
+/** Sends a message and returns the result; never throws. Replaces a pooled connection that the receiver has closed. */
 export async function sendMessage(target: Target, message: Message): Promise<AttemptResult> {
   const startedAtMs = performance.now();
   const result = await sendOnce(target, message);
   const elapsedMs = performance.now() - startedAtMs;
-  // One that was closed meanwhile says so at once; one that fails later has been heard.
+  // A closed connection fails immediately; a later failure means that the receiver got the request.
   if (result.isStaleConnection !== true || elapsedMs > staleTimeoutMs) return result;
   return sendOnce({ ...target, timeoutMs: target.timeoutMs - elapsedMs }, message);
 }
@@ -44,7 +44,7 @@ function sendOnce(target: Target, message: Message): Promise<AttemptResult & { i
       const isStaleConnection = request.reusedSocket && errorCode === 'connection_reset';
       resolve({ statusCode: null, errorCode, responseBody: null, retryAfter: undefined, isStaleConnection });
     };
-    // What ends without an answer and without an error: a change of protocol, for one.
+    // A request that ends without a response or an error, such as a change of protocol.
     const onClosed = (): void => fail(new Error('closed'));
     request.once('error', fail);
     request.once('close', onClosed);
@@ -60,7 +60,7 @@ function sendOnce(target: Target, message: Message): Promise<AttemptResult & { i
   });
 }
 
-/** Follows a request's connection, and ends what takes too long. */
+/** Observes the connection of a request and destroys it after the time-out. */
 function watchConnection(request: ClientRequest, { connectTimeoutMs, timeoutMs }: Target, isTls: boolean) {
   let phase: Phase = 'connecting';
   let failure: AttemptError | null = null;
@@ -92,7 +92,10 @@ function watchConnection(request: ClientRequest, { connectTimeoutMs, timeoutMs }
   };
 }
 
-/** Reads an answer up to the limit. What was cut off is no success, whatever its status says; what is too large is one. */
+/**
+ * Reads a response up to the limit. An interrupted response is a failure, whatever its status; one above the limit is
+ * not.
+ */
 function readResponse(
   request: ClientRequest,
   response: IncomingMessage,

@@ -2,20 +2,20 @@ import { type Bus, fleetChanged, subscribe } from '@fleet/bus';
 import { TtlCache } from '@fleet/service-kit';
 import { currentHealth, type WebhookHealth, type WebhookRecord, type WebhookRepository } from '@fleet/storage';
 
-/** A webhook, and how it goes. */
+/** A webhook and its health. */
 export interface Subscriber {
   readonly webhook: WebhookRecord;
   readonly health: WebhookHealth;
 }
 
-/** What is known of a webhook may be this old when nobody has told of its change. */
+/** Cache time-to-live without a change event. */
 const cacheTtlMs = 5_000;
 
-/** Whether deliveries are made at the moment, or kept as `skipped`. */
+/** Returns whether deliveries are made now, or stored as `skipped`. */
 export const isEnabled = ({ webhook, health }: Subscriber): boolean =>
   webhook.enabled && health.disabledReason === null;
 
-/** Webhooks by their user and by their id, remembered for seconds. */
+/** Caches webhooks by user and by id for seconds. */
 export class Subscribers {
   readonly #records: WebhookRepository;
   readonly #byUser = new TtlCache<readonly Subscriber[]>({ keepMs: cacheTtlMs });
@@ -41,7 +41,7 @@ export class Subscribers {
     return this.#byId.get(String(webhookId), () => this.readCurrent(webhookId));
   }
 
-  /** A webhook as it is now. */
+  /** Returns the current state of a webhook. */
   async readCurrent(webhookId: number): Promise<Subscriber | null> {
     const webhook = await this.#records.findWebhook(webhookId);
     if (webhook === null) return null;

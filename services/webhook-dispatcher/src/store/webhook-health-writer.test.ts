@@ -22,7 +22,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** What some dispatchers keep the health of webhooks with, and what they have told. */
+/** Health writers of several dispatchers, and their notices. */
 function dispatchers(count: number) {
   const disabled: WebhookHealth[] = [];
   const notices: WebhookHealth[] = [];
@@ -44,8 +44,8 @@ function dispatchers(count: number) {
 const newWebhook = (): Promise<WebhookRecord> => harness.createWebhook('https://127.0.0.1:1/');
 const stop = (keepers: readonly WebhookHealthWriter[]) => Promise.all(keepers.map((keeper) => keeper.stop()));
 
-describe('the health of a webhook that several dispatchers keep', () => {
-  it('counts what each of them has found at the same moment', async () => {
+describe('the health of a webhook that several dispatchers write', () => {
+  it('counts the results of all of them at the same time', async () => {
     const webhook = await newWebhook();
     const { keepers } = dispatchers(8);
     const atMs = Date.now();
@@ -61,7 +61,7 @@ describe('the health of a webhook that several dispatchers keep', () => {
     });
   });
 
-  it('is disabled by one of them, where all see at once that it is to be, and behind its notices alone', async () => {
+  it('is disabled by one of them, only after its notices', async () => {
     const webhook = await newWebhook();
     const first = dispatchers(1);
     first.keepers[0]?.recordFailure(webhook._id, { isGone: false, vehicleId: 1 }, Date.now() - 3 * hourMs);
@@ -70,7 +70,7 @@ describe('the health of a webhook that several dispatchers keep', () => {
     for (const keeper of keepers) keeper.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
     await stop(keepers);
     expect([...first.disabled, ...disabled]).toMatchObject([{ disabledReason: 'failing', noticedPercent: 100 }]);
-    // The first of three steps that come at once: what is told is what stands there then.
+    // The first of three concurrent steps: the notice has the state of that moment.
     expect(notices).toMatchObject([{ noticedPercent: 50 }]);
     expect(await harness.findHealth(webhook)).toMatchObject({
       consecutiveFailures: 9,
@@ -79,7 +79,7 @@ describe('the health of a webhook that several dispatchers keep', () => {
     });
   });
 
-  it('is disabled by one of them where the receiver tells all of them that it is gone', async () => {
+  it('is disabled by one of them after 410 to all of them', async () => {
     const webhook = await newWebhook();
     const { keepers, disabled, notices } = dispatchers(8);
     for (const keeper of keepers) keeper.recordFailure(webhook._id, { isGone: true, vehicleId: 1 });
@@ -89,7 +89,7 @@ describe('the health of a webhook that several dispatchers keep', () => {
     expect(await harness.findHealth(webhook)).toMatchObject({ consecutiveFailures: 8, disabledReason: 'gone' });
   });
 
-  it('goes on from what an older release has written, and anew where the webhook was started anew', async () => {
+  it('continues from records of an older release, and resets after a restart of the webhook', async () => {
     const webhook = await newWebhook();
     const old = { ...(await harness.findHealth(webhook)), consecutiveFailures: 7, failingSince: new Date(1) };
     await harness.database.collection<WebhookHealth>('webhook_health').insertOne(old);

@@ -3,31 +3,31 @@ import type { WebhookHealth, WebhookRepository } from '@fleet/storage';
 import { applyDelta, emptyDelta, failureDelta, type HealthDelta, mergeDeltas, successDelta } from '../domain/health.ts';
 import type { Subscribers } from './subscribers.ts';
 
-/** What the health of webhooks is kept with. */
+/** Dependencies of the health writer. */
 export interface HealthWriterDeps {
   readonly records: WebhookRepository;
   readonly subscribers: Subscribers;
   readonly disableAfterMs: number;
-  /** Called when a webhook has just been disabled. */
+  /** Called when a webhook was disabled. */
   readonly onDisabled: (health: WebhookHealth) => void;
-  /** Called when there is something to tell the owner. */
+  /** Called when there is a notice for the owner. */
   readonly onNotice: (health: WebhookHealth) => void;
   readonly onError: (error: unknown) => void;
 }
 
 const writeIntervalMs = 1_000;
-/** Each dispatcher writes once a second: so many of them are never faster one after the other. */
+/** Each dispatcher writes once a second: this many retries are enough. */
 const maxTries = 50;
 const maxRetryDelayMs = 20;
 
 interface Entry {
   delta: HealthDelta;
-  /** Writes of a webhook follow one another. */
+  /** Writes of one webhook run one after another. */
   writing: Promise<void>;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Writes down how webhooks do, each once a second at most: what many attempts have found goes into one write. */
+/** Saves the health of webhooks, each at most once a second: results of many attempts are saved together. */
 export class WebhookHealthWriter {
   readonly #deps: HealthWriterDeps;
   readonly #entries = new Map<number, Entry>();
@@ -46,11 +46,11 @@ export class WebhookHealthWriter {
     atMs = Date.now(),
   ): void {
     const entry = this.#record(webhookId, failureDelta(atMs, isGone, vehicleId));
-    // What is gone gets nothing more.
+    // Nothing more is sent after 410.
     if (isGone) this.#write(webhookId, entry);
   }
 
-  /** Changes what is stored of a webhook's health, in its turn. */
+  /** Changes the stored health of a webhook, after earlier writes. */
   async update(webhookId: number, change: (health: WebhookHealth) => WebhookHealth): Promise<void> {
     const entry = this.#getEntry(webhookId);
     const updating = entry.writing.then(async () => {
@@ -60,7 +60,7 @@ export class WebhookHealthWriter {
     await updating;
   }
 
-  /** Writes everything that has not been written. */
+  /** Saves all unsaved results. */
   async stop(): Promise<void> {
     for (const [id, entry] of this.#entries) {
       clearTimeout(entry.timer);
@@ -80,7 +80,7 @@ export class WebhookHealthWriter {
   #record(webhookId: number, delta: HealthDelta): Entry {
     const entry = this.#getEntry(webhookId);
     entry.delta = mergeDeltas(entry.delta, delta);
-    // The first at once; what comes within the next second waits for its end.
+    // The first one immediately; results of the next second wait for its end.
     if (entry.timer === undefined) {
       this.#write(webhookId, entry);
       this.#scheduleWrite(webhookId, entry);
@@ -110,7 +110,7 @@ export class WebhookHealthWriter {
       try {
         await this.#writeDelta(webhookId, delta);
       } catch (error) {
-        // The next write, in a second, tells of these too.
+        // The next write, in a second, includes these too.
         entry.delta = mergeDeltas(delta, entry.delta);
         this.#deps.onError(error);
       }
@@ -129,7 +129,10 @@ export class WebhookHealthWriter {
     if (after.dueNotice !== null && before.dueNotice === null) onNotice(after);
   }
 
-  /** Writes what becomes of a webhook's health, again where another dispatcher has been faster: each finding counts once, and what turns is turned by one. Null for a webhook that is gone. */
+  /**
+   * Saves the new health of a webhook, and retries if another dispatcher was first: each result counts once, and each
+   * transition happens once. Returns null for a deleted webhook.
+   */
   async #save(
     webhookId: number,
     change: (health: WebhookHealth) => WebhookHealth,
@@ -143,6 +146,6 @@ export class WebhookHealthWriter {
       if (after === before || (await records.saveHealth(after))) return { before, after };
       await delay(Math.random() * maxRetryDelayMs);
     }
-    throw new Error(`others have changed the health of webhook ${webhookId} all the time`);
+    throw new Error(`conflicting writes of the health of webhook ${webhookId}`);
   }
 }

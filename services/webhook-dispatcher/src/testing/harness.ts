@@ -33,7 +33,7 @@ const log = createLogger('webhook-dispatcher-test', process.env['TEST_LOG_LEVEL'
 const pollIntervalMs = 100;
 const encryptionKey = 'test-encryption-key-of-webhook-dispatcher';
 
-/** Waits that a test can wait for. */
+/** Short time-outs for tests. */
 const fastSettings = {
   WEBHOOK_RETRY_WAITS_MS: '40,60,80,100,120,140,160,180',
   WEBHOOK_OVERLOAD_WAIT_MS: '200',
@@ -42,7 +42,7 @@ const fastSettings = {
   WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
 };
 
-/** Backends of a test's own, dispatchers, and what platform-api would do. */
+/** Backends of one test, dispatchers, and the part of platform-api. */
 export class DispatcherHarness {
   readonly env: Record<string, string>;
   readonly bus: Bus;
@@ -102,7 +102,7 @@ export class DispatcherHarness {
     await Promise.all(this.#dispatchers.splice(0).map((each) => each.stop()));
   }
 
-  /** A webhook of a user of its own, unless told otherwise. */
+  /** Creates a webhook, by default of a new user. */
   async createWebhook(url: string, more: Partial<WebhookRecord> & { secret?: string } = {}): Promise<WebhookRecord> {
     this.#lastId += 1;
     const { secret = 'a-secret-of-the-test', ...fields } = more;
@@ -142,7 +142,7 @@ export class DispatcherHarness {
     return this.#encryption.seal(secret, webhookSecretPurpose(userId));
   }
 
-  /** Puts a notification of a user into the stream; answers its id. */
+  /** Publishes a notification of a user; returns its id. */
   async publishNotification(
     ownerUserId: number,
     more: Partial<NotificationRaised['notification']> = {},
@@ -164,7 +164,7 @@ export class DispatcherHarness {
     return this.database.collection<DeliveryRecord>('webhook_deliveries').find({ webhookId: webhook._id }).toArray();
   }
 
-  /** Attempts under way. */
+  /** Attempts in progress. */
   countClaims(): Promise<number> {
     return this.database.collection('webhook_claims').countDocuments({});
   }
@@ -175,7 +175,7 @@ export class DispatcherHarness {
     return found;
   }
 
-  /** Waits until all deliveries of a webhook, so many, have one of the statuses. */
+  /** Waits until the given number of a webhook's deliveries have one of the statuses. */
   async waitForStatuses(
     webhook: WebhookRecord,
     count: number,
@@ -183,7 +183,7 @@ export class DispatcherHarness {
   ): Promise<void> {
     const deliveries = this.database.collection<DeliveryRecord>('webhook_deliveries');
     await waitFor(async () => {
-      // Asked all the time, the database would have no time for anything else.
+      // Continuous polling would use all of the database's time.
       await delay(pollIntervalMs);
       const found = await deliveries.find({ webhookId: webhook._id }, { projection: { status: 1 } }).toArray();
       return found.length === count && found.every(({ status }) => statuses.includes(status));
@@ -205,7 +205,7 @@ export class DispatcherHarness {
   }
 }
 
-/** A notification as platform-api raises it. */
+/** A notification as platform-api publishes it. */
 const createNotification = (
   id: number,
   more: Partial<NotificationRaised['notification']>,

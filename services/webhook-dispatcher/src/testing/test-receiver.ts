@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { selfSigned } from '../../../../libs/service-kit/src/testing/certificate.ts';
 
-/** A notification in an envelope, as a receiver reads it. */
+/** A notification in an envelope, as a receiver parses it. */
 export interface Envelope {
   readonly date: number;
   readonly headers: Readonly<Record<string, readonly string[]>>;
@@ -14,7 +14,7 @@ export interface Envelope {
   readonly query: string;
 }
 
-/** What a receiver has been sent. */
+/** A received request. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
@@ -27,26 +27,26 @@ export interface ReceivedRequest {
   readonly atMs: number;
 }
 
-/** How a receiver answers; the count is that of the requests so far, from 1. */
+/** Returns the response of a receiver; the count is that of the requests so far, from 1. */
 export type Responder = (response: ServerResponse, received: ReceivedRequest, count: number) => void;
 
-/** Answers a status, with a body if any. */
+/** Responds with a status, and a body if any. */
 export const respondWith =
   (status: number, headers: Record<string, string> = {}, body = ''): Responder =>
   (response) => {
     response.writeHead(status, headers).end(body);
   };
 
-/** The certificate of all receivers of a test run. */
+/** Certificate of all receivers of a test run. */
 export const certificate = selfSigned();
 
-/** A real HTTPS server that keeps what it is sent, and answers as a test wants. */
+/** A real HTTPS server that stores its requests and responds as a test specifies. */
 export class TestReceiver {
   readonly received: ReceivedRequest[] = [];
   readonly port: number;
-  /** Connections that were made. */
+  /** Number of connections. */
   connections = 0;
-  /** Requests that have not been answered. */
+  /** Requests without a response. */
   openRequests = 0;
   maxOpenRequests = 0;
   respond: Responder;
@@ -73,12 +73,12 @@ export class TestReceiver {
     return receiver;
   }
 
-  /** On this path and query. */
+  /** Requests to this path and query. */
   url(path = '/hook?key=1'): string {
     return `https://127.0.0.1:${this.port}${path}`;
   }
 
-  /** Ids of the deliveries that have come, each once. */
+  /** Ids of the received deliveries, each once. */
   get ids(): Set<string> {
     return new Set(this.received.map(({ id }) => id));
   }

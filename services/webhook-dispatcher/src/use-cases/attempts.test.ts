@@ -79,7 +79,7 @@ async function found(id: string) {
   return stored;
 }
 
-describe('a first attempt while the webhook gets nothing', () => {
+describe('a first attempt of a paused webhook', () => {
   beforeEach(async () => {
     const lane = lanes.get(webhookId);
     for (let count = 1; count <= 10; count += 1) await lane.execute(async () => false);
@@ -92,7 +92,7 @@ describe('a first attempt while the webhook gets nothing', () => {
     expect((await found(id)).nextAttemptAtMs).toBe(lanes.get(webhookId).blockedUntilMs);
   });
 
-  it('is none where the delivery has ended, and its message comes again because its dispatcher has died', async () => {
+  it('is skipped if the delivery has ended and its message is redelivered after a crash', async () => {
     const id = await delivery();
     await records.recordAttempt(await found(id), {
       status: 'succeeded',
@@ -108,7 +108,7 @@ describe('a first attempt while the webhook gets nothing', () => {
     );
   });
 
-  it('does not come before the time for which the next one is planned', async () => {
+  it('is not made before the scheduled time of the next one', async () => {
     const id = await delivery();
     const nextAttemptAtMs = Date.now() + 3_600_000;
     const outcome = {
@@ -123,7 +123,7 @@ describe('a first attempt while the webhook gets nothing', () => {
   });
 });
 
-it('an attempt that fails for a fault here is told of, also where it can not be planned anew', async () => {
+it('an attempt that fails internally is reported, also if it cannot be scheduled again', async () => {
   const told: unknown[] = [];
   const broken = {
     claim: async () => true,
@@ -132,7 +132,7 @@ it('an attempt that fails for a fault here is told of, also where it can not be 
     schedule: async () => Promise.reject(new Error('what follows')),
   } as unknown as WebhookRepository;
   const failing = new Attempts({ ...parts, records: broken, onError: (error) => told.push(error) });
-  // Its message comes again.
+  // Its message is redelivered.
   await expect(failing.runFirst('of-no-matter', webhookId)).rejects.toThrow('what follows');
   expect(told).toEqual([new Error('the fault')]);
 });

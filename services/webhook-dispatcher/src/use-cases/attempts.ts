@@ -6,7 +6,7 @@ import { isEnabled, type Subscriber, type Subscribers } from '../store/subscribe
 import type { WebhookHealthWriter } from '../store/webhook-health-writer.ts';
 import { type AttemptOutcome, type AttemptRequest, type SendDeps, sendAttempt } from './send-attempt.ts';
 
-/** What deliveries are attempted with. */
+/** Dependencies of attempts. */
 export interface AttemptDeps {
   readonly records: WebhookRepository;
   readonly subscribers: Subscribers;
@@ -19,12 +19,17 @@ export interface AttemptDeps {
 }
 
 const goneStatus = 410;
-/** Longer than any attempt takes, its writing included: a dispatcher that has died holds a delivery until then. */
+/** Longer than any attempt with its writes: the claim of a dead dispatcher ends then. */
 const leaseSlackMs = 5_000;
-/** When an attempt is made again that could not be made, or noted, for a fault here: a database that is away, for one. */
+/**
+ * Delay of an attempt that could not be made or recorded because of an internal fault, such as an unavailable database.
+ */
 const retryAfterErrorMs = 5_000;
 
-/** Makes the attempts of deliveries, by the slots and the breaker of each webhook. Whoever calls has the delivery durably elsewhere until that has ended. */
+/**
+ * Makes the attempts of deliveries, limited by the slots and the circuit breaker of each webhook. The caller's message
+ * stays durable until the attempt has ended.
+ */
 export class Attempts {
   readonly #deps: AttemptDeps;
   readonly #leaseMs: number;
@@ -34,12 +39,12 @@ export class Attempts {
     this.#leaseMs = deps.send.attemptTimeoutMs + leaseSlackMs;
   }
 
-  /** Until when what is taken now is nobody else's. */
+  /** End of a claim that starts now. */
   leaseUntilMs(nowMs = Date.now()): number {
     return nowMs + this.#leaseMs;
   }
 
-  /** A first attempt out of the work queue: made now, or put into the database for later. */
+  /** Makes a first attempt from the work queue now, or schedules it in the database. */
   async runFirst(deliveryId: string, webhookId: number): Promise<void> {
     const bulkhead = this.#deps.bulkheads.get(webhookId);
     const blockedUntilMs = bulkhead.blockedUntilMs;
@@ -52,7 +57,7 @@ export class Attempts {
     }
   }
 
-  /** A later attempt, for which a slot was free. */
+  /** Makes a later attempt, for which a slot was free. */
   async runScheduled(bulkhead: EndpointBulkhead, { _id }: DueDelivery): Promise<void> {
     if (!(await bulkhead.acquire())) return;
     try {
@@ -62,23 +67,24 @@ export class Attempts {
     }
   }
 
-  /** `isPlanned`: it stands among what is due, until no later attempt is planned. */
+  /** `isPlanned`: the delivery is scheduled, until no later attempt is. */
   async #run(bulkhead: EndpointBulkhead, deliveryId: string, isScheduled: boolean): Promise<void> {
     const { records } = this.#deps;
     const untilMs = this.leaseUntilMs();
     if (!(await records.claim(deliveryId, untilMs))) {
-      // Behind the attempt that is under way, should that not end.
+      // After the attempt in progress, in case that does not end.
       const dueAtMs = Math.max(await records.claimedUntilMs(deliveryId), Date.now());
       await records.schedule({ _id: deliveryId, webhookId: bulkhead.webhookId, dueAtMs });
       return;
     }
     try {
       const isFinished = await this.#runClaimed(bulkhead, deliveryId);
-      // Before the claim ends: whoever retries it by hand behind that plans anew.
+      // Before the claim ends: a manual retry after that schedules again.
       if (isFinished && isScheduled) await records.unschedule(deliveryId);
     } catch (error) {
       this.#deps.onError(error);
-      // From here on it waits in the database, where it is nobody else's place among the first attempts that it takes; where that fails, too, the message comes again.
+      // From here on it waits in the database and occupies no place among the first attempts. If that fails, too, the
+      // message is redelivered.
       await records.schedule({
         _id: deliveryId,
         webhookId: bulkhead.webhookId,
@@ -89,7 +95,7 @@ export class Attempts {
     }
   }
 
-  /** Answers true where no later attempt is planned. */
+  /** Returns true if no later attempt is scheduled. */
   async #runClaimed(bulkhead: EndpointBulkhead, deliveryId: string): Promise<boolean> {
     const { records, subscribers } = this.#deps;
     const delivery = await records.find(deliveryId);
@@ -112,7 +118,7 @@ export class Attempts {
     return false;
   }
 
-  /** Null where the breaker did not let the attempt through. */
+  /** Returns null if the circuit breaker rejected the attempt. */
   async #send(
     bulkhead: EndpointBulkhead,
     { webhook }: Subscriber,
@@ -141,7 +147,7 @@ export class Attempts {
     return outcome;
   }
 
-  /** What is planned comes before what is noted: a crash between the two repeats the attempt, and loses nothing. */
+  /** Schedules before it records: a crash between the two repeats the attempt and loses nothing. */
   async #record({ webhook }: Subscriber, claimed: DeliveryRecord, outcome: AttemptOutcome): Promise<boolean> {
     const { records, health, plan, metrics } = this.#deps;
     const { attempt, request, retryAfterMs } = outcome;
@@ -159,7 +165,7 @@ export class Attempts {
     return nextAttemptAtMs === null;
   }
 
-  /** The message may be a repetition: what has ended meanwhile stays so, and what is planned for later does not come sooner. */
+  /** Handles a possibly repeated message: ended deliveries stay ended, and scheduled ones are not made earlier. */
   async #deferFirst(bulkhead: EndpointBulkhead, deliveryId: string, untilMs: number): Promise<void> {
     const delivery = await this.#deps.records.find(deliveryId);
     if (delivery === null || delivery.status !== 'pending') return;
@@ -174,13 +180,16 @@ export class Attempts {
   ): Promise<void> {
     const { records, metrics } = this.#deps;
     await records.schedule({ _id: deliveryId, webhookId: bulkhead.webhookId, dueAtMs: untilMs });
-    // Who waits for a slot alone is due all the same.
+    // A delivery that only waits for a slot is due all the same.
     if (reason === 'breaker') await records.defer(deliveryId, untilMs);
     metrics.deferred.inc({ reason });
   }
 }
 
-/** An attempt that could not even be begun, as with a secret that can not be opened: it counts like any other, or it would be made for as long as deliveries are kept. */
+/**
+ * Records an attempt that could not start, for example with an undecryptable secret. It counts like any other;
+ * otherwise it would be repeated until the delivery expires.
+ */
 const failedBeforeSend = ({ number, trigger }: AttemptRequest, startedAtMs: number): AttemptOutcome => ({
   isSuccess: false,
   attempt: { number, trigger, startedAtMs, durationMs: 0, statusCode: null, errorCode: null, responseBody: null },

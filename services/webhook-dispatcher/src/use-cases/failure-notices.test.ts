@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** What one replica tells with. */
+/** Failure notices of one replica. */
 const replica = (): FailureNotices =>
   new FailureNotices({
     bus: harness.bus,
@@ -32,8 +32,8 @@ const replica = (): FailureNotices =>
 
 const goOn = (): boolean => false;
 
-describe('what the owner of a webhook is to be told', () => {
-  it('is told by one of several replicas, however long that takes', async () => {
+describe('failure notices for the owner of a webhook', () => {
+  it('are sent by one of several replicas, however long that takes', async () => {
     const webhook = await harness.createWebhook('https://127.0.0.1:1/');
     const notice = { percent: 50, reason: 'failing', failingSinceMs: 1, atMs: 2, vehicleId: 3 } as const;
     const health: WebhookHealth = { ...(await harness.findHealth(webhook)), noticedPercent: 50, dueNotice: notice };
@@ -53,7 +53,7 @@ describe('what the owner of a webhook is to be told', () => {
     const [one, other] = [replica(), replica()];
     const first = one.notifyOwners(goOn);
     await waitFor(() => tellings === 1);
-    // The mail is on its way while the other one looks, too.
+    // The mail is being sent while the other replica polls, too.
     let isDone = false;
     const second = other.notifyOwners(goOn).finally(() => {
       isDone = true;
@@ -69,7 +69,7 @@ describe('what the owner of a webhook is to be told', () => {
     await teller.stop();
   });
 
-  it('is told no more between two of them when the service stops', async () => {
+  it('stop between two webhooks when the service stops', async () => {
     const notice = { percent: 50, reason: 'failing', failingSinceMs: 1, atMs: 2, vehicleId: 3 } as const;
     for (let count = 1; count <= 3; count += 1) {
       const webhook = await harness.createWebhook('https://127.0.0.1:1/');

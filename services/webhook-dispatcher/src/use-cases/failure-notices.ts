@@ -2,7 +2,7 @@ import { type Bus, notifyWebhookOwner, request } from '@fleet/bus';
 import type { WebhookRepository } from '@fleet/storage';
 import type { WebhookHealthWriter } from '../store/webhook-health-writer.ts';
 
-/** What owners are told with. */
+/** Dependencies of failure notices. */
 export interface NoticeDeps {
   readonly bus: Bus;
   readonly records: WebhookRepository;
@@ -10,12 +10,15 @@ export interface NoticeDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** Longer than a telling takes, which is up to ten seconds for the notification and as many for the mail: who gave up before that would have another mail sent. */
+/**
+ * Longer than a request takes: up to ten seconds each for the notification and the mail. A shorter time-out would send
+ * another mail.
+ */
 const requestTimeoutMs = 25_000;
-/** Longer than that: what a replica that has died was telling is told by another one behind it. */
+/** Longer than that: then another replica takes over from a dead one. */
 const claimTtlMs = 30_000;
 
-/** Has owners of webhooks told that these fail, or were disabled. What can not be told now is told later. */
+/** Requests notices to the owners of failing or disabled webhooks; retries failed ones later. */
 export class FailureNotices {
   readonly #deps: NoticeDeps;
   readonly #inFlight = new Map<number, Promise<void>>();
@@ -24,7 +27,7 @@ export class FailureNotices {
     this.#deps = deps;
   }
 
-  /** Tells what has not been told of all webhooks, until it is over. */
+  /** Requests the outstanding notices of all webhooks, until time is over. */
   async notifyOwners(shouldStop: () => boolean): Promise<void> {
     for (const { _id } of await this.#deps.records.findDueNotices()) {
       if (shouldStop()) return;
@@ -32,7 +35,7 @@ export class FailureNotices {
     }
   }
 
-  /** Tells what has not been told of one; one telling at a time, as each may be a mail. */
+  /** Requests the outstanding notices of one webhook, one at a time, because each may be a mail. */
   notifyOwner(webhookId: number): Promise<void> {
     const existing = this.#inFlight.get(webhookId);
     if (existing !== undefined) return existing;
@@ -47,7 +50,7 @@ export class FailureNotices {
     await Promise.allSettled(this.#inFlight.values());
   }
 
-  /** One replica tells at a time: two would send two mails. */
+  /** One replica at a time: two would send two mails. */
   async #claimAndNotify(webhookId: number): Promise<void> {
     const { records } = this.#deps;
     const claim = `notice-of-${webhookId}`;

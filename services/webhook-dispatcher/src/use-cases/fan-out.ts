@@ -4,7 +4,7 @@ import { createBody } from '../domain/message.ts';
 import type { DispatcherMetrics } from '../metrics.ts';
 import { isEnabled, type Subscriber, type Subscribers } from '../store/subscribers.ts';
 
-/** What notifications become deliveries with. */
+/** Dependencies of the fan-out. */
 export interface FanOutDeps {
   readonly bus: Bus;
   readonly records: WebhookRepository;
@@ -14,7 +14,10 @@ export interface FanOutDeps {
 
 const publishTimeoutMs = 5_000;
 
-/** Makes a delivery for each webhook of the owning user that wants the notification. Repeated, it makes the same ones. */
+/**
+ * Creates a delivery for each webhook of the owning user that selects the notification. A repetition creates the same
+ * ones.
+ */
 export async function fanOut(deps: FanOutDeps, event: NotificationRaised): Promise<void> {
   if (!event.wantedByOwner) return;
   const subscribers = await deps.subscribers.findByUser(event.ownerUserId);

@@ -3,7 +3,7 @@ import { queueReplay, type ReplayDeps } from './replay.ts';
 
 type Records = ReplayDeps['records'];
 
-/** Records with so many deliveries that fit. */
+/** Records with this many matching deliveries. */
 function recordsOf(count: number) {
   const asked: number[] = [];
   const parts: Parameters<Records['insertReplay']>[0][number][] = [];
@@ -20,7 +20,7 @@ function recordsOf(count: number) {
 describe('a replay (platform-contract.md, section 15.1)', () => {
   const replay = { webhookId: 3, sinceMs: 0, untilMs: null, statuses: ['failed', 'skipped'] as const };
 
-  it('is of 10,000 at most, ten a second, in the order in which they were made', async () => {
+  it('covers at most 10,000 deliveries, ten a second, in order of creation', async () => {
     const { records, asked, parts } = recordsOf(10_004);
     expect(await queueReplay({ records, replayPerSecond: 10 }, replay)).toBe(10_000);
     expect(asked).toEqual([10_000]);
@@ -36,7 +36,7 @@ describe('a replay (platform-contract.md, section 15.1)', () => {
     expect(new Set(parts.map(({ _id }) => _id)).size).toBe(1_000);
   });
 
-  it('of nothing stores nothing', async () => {
+  it('stores nothing without matching deliveries', async () => {
     const { records, parts } = recordsOf(0);
     expect(await queueReplay({ records, replayPerSecond: 10 }, replay)).toBe(0);
     expect(parts).toEqual([]);

@@ -12,7 +12,7 @@ import { type AttemptResult, isSuccess } from '../net/attempt-result.ts';
 import type { Connections } from '../net/connections.ts';
 import { sendMessage } from '../net/send.ts';
 
-/** What attempts are made with. */
+/** Dependencies of attempts. */
 export interface SendDeps {
   readonly guard: SsrfGuard;
   readonly encryption: Encryption;
@@ -20,7 +20,7 @@ export interface SendDeps {
   readonly attemptTimeoutMs: number;
 }
 
-/** What is to be sent to a webhook. */
+/** Message for a webhook. */
 export interface AttemptRequest {
   readonly messageId: string;
   readonly number: number;
@@ -29,7 +29,7 @@ export interface AttemptRequest {
   readonly connections: Connections;
 }
 
-/** How an attempt went. */
+/** Outcome of an attempt. */
 export interface AttemptOutcome {
   readonly isSuccess: boolean;
   readonly attempt: AttemptRecord;
@@ -44,7 +44,7 @@ const failedResult = (errorCode: AttemptRecord['errorCode']): AttemptResult => (
   retryAfter: undefined,
 });
 
-/** Makes one attempt, whatever it is for: the address is checked, and the connection goes to the address that was checked. */
+/** Makes one attempt: checks the address and connects to the checked address. */
 export async function sendAttempt(
   deps: SendDeps,
   webhook: WebhookRecord,
@@ -55,7 +55,7 @@ export async function sendAttempt(
   const started = performance.now();
   const secrets = openSecrets(deps.encryption, webhook, startedAtMs);
   const message: MessageInput = {
-    // A URL was checked when it was saved; what the guard refuses is not sent.
+    // A URL was checked when it was saved; what the guard rejects now is not sent.
     url: new URL(webhook.url),
     messageId,
     attempt: number,
@@ -99,7 +99,7 @@ async function deliver(
   return sendMessage({ url, lookup, agent, connectTimeoutMs, timeoutMs }, createMessage(message));
 }
 
-/** During a rotation the old secret is sent, and both sign. */
+/** Sends the old secret during a rotation, with signatures of both. */
 function openSecrets(
   encryption: Encryption,
   { userId, sealedSecret, sealedOldSecret, graceUntil }: WebhookRecord,

@@ -6,14 +6,17 @@ import { Connections } from '../net/connections.ts';
 import type { Subscribers } from '../store/subscribers.ts';
 import { type SendDeps, sendAttempt } from './send-attempt.ts';
 
-/** What a test is sent with. */
+/** Dependencies of tests. */
 export interface TestDeps {
   readonly subscribers: Subscribers;
   readonly send: SendDeps;
   readonly trust: SecureContext | undefined;
 }
 
-/** Sends a test to a webhook, whatever its state, and answers how that went; null where there is none. Nothing is kept of it, and nothing counts. */
+/**
+ * Sends a test to a webhook in any state and returns the result; null without a webhook. It is neither stored nor
+ * counted.
+ */
 export async function sendTest(
   { subscribers, send, trust }: TestDeps,
   { webhookId, notificationType }: { webhookId: number; notificationType: string },

@@ -11,7 +11,7 @@ type Records = Pick<
 
 const webhookId = 4;
 let statuses: Map<string, DeliveryRecord['status']>;
-/** What was due, and what it was when a sweep of any replica could come upon it. */
+/** Due deliveries, and their state when a poll of any replica could find them. */
 let found: (readonly [string, DeliveryRecord['status'] | undefined])[];
 let records: Records;
 let lanes: EndpointBulkheads;
@@ -48,7 +48,7 @@ function sweeping(): Sweep {
   return new Sweep({ records, attempts, bulkheads: lanes, replayPerSecond: 10, onError });
 }
 
-describe('a delivery that is tried again is pending before it is due: what is finished, a sweep takes off', () => {
+describe('a retried delivery is pending before it is due, because a poll dequeues ended ones', () => {
   it('by hand', async () => {
     const begun: DueDelivery[] = [];
     const sweep = { start: (due: DueDelivery) => void begun.push(due) };
@@ -69,14 +69,14 @@ describe('a delivery that is tried again is pending before it is due: what is fi
 });
 
 describe('a replay', () => {
-  it('is ten a second also where parts of it are late, as behind an outage, and holds up no other webhook’s', async () => {
+  it('replays ten deliveries a second, also after an outage, and delays no other webhook', async () => {
     const ids = (name: string): string[] => Array.from({ length: 10 }, (_unused, at) => `${name}${at}`);
     const part = (name: string, of = webhookId) => ({ _id: name, webhookId: of, deliveryIds: ids(name), dueAtMs: 0 });
     const looks = [[part('a'), part('b'), part('c'), part('x', 5)], [part('d')], [part('e')]];
     records.claimReplays = async () => looks.shift() ?? [];
     const due = new Map<string, number>();
     records.schedule = async ({ _id, dueAtMs }) => void due.set(_id, dueAtMs);
-    // Both clocks stand still but between the looks: a pause of the machine between two readings would count as time.
+    // Both clocks advance only between polls: a pause of the machine between two readings would count as time.
     let atMs = 0;
     jest.spyOn(Date, 'now').mockImplementation(() => 1_000_000 + atMs);
     jest.spyOn(performance, 'now').mockImplementation(() => 5_000 + atMs);

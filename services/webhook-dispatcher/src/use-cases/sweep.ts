@@ -2,7 +2,7 @@ import type { DueDelivery, WebhookRepository } from '@fleet/storage';
 import type { EndpointBulkhead, EndpointBulkheads } from '../net/endpoint-bulkhead.ts';
 import type { Attempts } from './attempts.ts';
 
-/** What later attempts are looked for with. */
+/** Dependencies of the poll. */
 export interface SweepDeps {
   readonly records: Pick<WebhookRepository, 'findDue' | 'claimReplays' | 'restart' | 'schedule' | 'deleteReplay'>;
   readonly attempts: Pick<Attempts, 'runScheduled' | 'leaseUntilMs'>;
@@ -11,19 +11,25 @@ export interface SweepDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** Attempts that are read at once, and those of one webhook that wait in memory for its slots. */
+/** Attempts of one poll, and attempts of one webhook that wait in memory for its slots. */
 const readBatchSize = 2_000;
 const maxQueued = 200;
 
-/** Begins the attempts that are due, by the free slots of each webhook: what waits behind them stays in the database, and costs others nothing. */
+/**
+ * Starts due attempts, up to the free slots of each webhook: the rest stays in the database and delays no other
+ * webhook.
+ */
 export class Sweep {
   readonly #deps: SweepDeps;
   readonly #inFlight = new Set<Promise<void>>();
   /** By webhook. */
   readonly #queues = new Map<number, DueDelivery[]>();
-  /** In a queue, or under way. */
+  /** Queued or in progress. */
   readonly #queuedIds = new Set<string>();
-  /** When the next second of each webhook's replays begins, by this process's clock: parts that are late, as behind an outage, follow one another all the same. */
+  /**
+   * Start of the next second of each webhook's replays, by this process's clock: late parts, as after an outage, still
+   * follow one another.
+   */
   readonly #nextReplayMs = new Map<number, number>();
   #isStopped = false;
 
@@ -31,7 +37,7 @@ export class Sweep {
     this.#deps = deps;
   }
 
-  /** Looks at all webhooks once. */
+  /** Polls all webhooks once. */
   async run(): Promise<void> {
     const { records, bulkheads } = this.#deps;
     await this.#replay();
@@ -46,12 +52,12 @@ export class Sweep {
     bulkheads.evictIdle();
   }
 
-  /** Begins an attempt as soon as there is a slot, without waiting for the next look. */
+  /** Starts an attempt as soon as a slot is free, without waiting for the next poll. */
   start(due: DueDelivery): void {
     if (this.#enqueue(due)) this.drain(this.#deps.bulkheads.get(due.webhookId));
   }
 
-  /** Begins what waits for the slots of one webhook, as far as there are any. */
+  /** Starts queued attempts of one webhook, up to its free slots. */
   drain(bulkhead: EndpointBulkhead): void {
     const queue = this.#queues.get(bulkhead.webhookId) ?? [];
     while (!this.#isStopped && bulkhead.freeSlots > 0) {
@@ -62,7 +68,7 @@ export class Sweep {
     if (queue.length === 0) this.#queues.delete(bulkhead.webhookId);
   }
 
-  /** Begins nothing more, and waits for what is under way. */
+  /** Starts no more attempts and waits for those in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.allSettled(this.#inFlight);
@@ -77,7 +83,7 @@ export class Sweep {
     return true;
   }
 
-  /** What waits for a webhook that gets nothing now is found again when it does; one that may be tried again is. */
+  /** Dequeues attempts of a paused webhook: they are found again when it resumes. */
   #resumeQueues(): void {
     for (const [webhookId, queue] of this.#queues) {
       const bulkhead = this.#deps.bulkheads.get(webhookId);
@@ -101,14 +107,16 @@ export class Sweep {
     this.#inFlight.add(attempt);
   }
 
-  /** Spreads those of a replay's second over it. Begun again after a crash, it finds most of them renewed already. */
+  /**
+   * Spreads the deliveries of one replay second over it. Repeated after a crash, it finds most of them retried already.
+   */
   async #replay(): Promise<void> {
     const { records, attempts, replayPerSecond } = this.#deps;
     for (const { _id, webhookId, deliveryIds } of await records.claimReplays(attempts.leaseUntilMs())) {
       const beginMs = Date.now() + this.#reserveSecond(webhookId);
       for (const [at, id] of deliveryIds.entries()) {
         const dueAtMs = beginMs + Math.floor((at * 1_000) / replayPerSecond);
-        // Pending before it is due, as with a retry: the sweep of another replica may come upon it at once.
+        // Pending before it is due, as with a retry: the poll of another replica may find it immediately.
         await records.restart(id, ['failed', 'skipped'], 'replay', dueAtMs);
         await records.schedule({ _id: id, webhookId, dueAtMs });
       }
@@ -116,7 +124,7 @@ export class Sweep {
     }
   }
 
-  /** How long until a second that no other part of the webhook's replays has, of those that this process takes. */
+  /** Returns the delay until a second without other replay parts of the webhook in this process. */
   #reserveSecond(webhookId: number): number {
     const nowMs = performance.now();
     for (const [id, nextMs] of this.#nextReplayMs) if (nextMs <= nowMs) this.#nextReplayMs.delete(id);

@@ -17,14 +17,14 @@ describe('signed clip URLs', () => {
     expect(verifyClipPath(secret, path, query)).toBe('valid');
   });
 
-  it('keep the signature that other implementations make', () => {
+  it('equal the signature of other implementations', () => {
     // printf 'clip/0123456789abcdef01234567/mp4/2000000000' | openssl dgst -sha256 -hmac a-secret-for-tests-only
     const signature = '11d6bb0a670b10ba9cc7ff12ea65827a47b5e49ebb4f72a7860f8f2f8f9de32f';
     expect(verifyClipPath(secret, path, { expires: '2000000000', signature }, 1_999_999_999_000)).toBe('valid');
     expect(verifyClipPath(secret, path, { expires: '2000000000', signature }, 2_000_000_000_000)).toBe('expired');
   });
 
-  it('open no other upload, form, time or secret, and no stream', () => {
+  it('are invalid for another upload, form, time or secret, and for a stream', () => {
     const { query } = signed();
     expect(verifyClipPath(secret, { ...path, format: 'original' }, query)).toBe('invalid');
     expect(verifyClipPath(secret, { ...path, uploadId: 'f'.repeat(24) }, query)).toBe('invalid');

@@ -1,12 +1,12 @@
 import { type SignatureVerdict, signQuery, verifyQuery } from './query.ts';
 
-/** The forms in which a clip is handed out: as the camera sent it, or as one MP4. */
+/** Forms of a clip: as the camera sent it, or as one MP4. */
 export const clipFormats = ['original', 'mp4'] as const;
 
-/** A form in which a clip is handed out. */
+/** One form of a clip. */
 export type ClipFormat = (typeof clipFormats)[number];
 
-/** What a signed clip URL opens: one upload's video in one form, until a moment. */
+/** Content of a signed clip URL: one upload's video in one form, with an expiry. */
 export interface ClipPath {
   /** 24 hex digits. */
   readonly uploadId: string;
@@ -15,7 +15,7 @@ export interface ClipPath {
 
 const signedText = (path: ClipPath): string => `clip/${path.uploadId}/${path.format}`;
 
-/** The URL of a clip on an upload-ftp pod, open for `lifetimeMs` from now; an open response outlives it. */
+/** Returns the URL of a clip on an upload-ftp pod, valid for `lifetimeMs`; an open response outlives it. */
 export function signClipPath(
   secret: string,
   path: ClipPath & { readonly baseUrl: string; readonly lifetimeMs: number },
@@ -24,7 +24,7 @@ export function signClipPath(
   return `${path.baseUrl.replace(/\/$/, '')}/clips/${path.uploadId}/${path.format}?${query.toString()}`;
 }
 
-/** Judges `expires` (Unix seconds) and `signature` (hex) of a clip URL. */
+/** Verifies `expires` (Unix seconds) and `signature` (hex) of a clip URL. */
 export const verifyClipPath = (
   secret: string,
   path: ClipPath,

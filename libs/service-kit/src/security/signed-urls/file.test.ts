@@ -19,7 +19,7 @@ describe('signed URLs of media files', () => {
     expect(verifyFilePath(secret, path, query)).toBe('valid');
   });
 
-  it('open no other terminal, file, time or secret, and no clip', () => {
+  it('are invalid for another terminal, file, time or secret, and for a clip', () => {
     const { query } = signed();
     expect(verifyFilePath(secret, { ...path, imei: '13812345679' }, query)).toBe('invalid');
     expect(verifyFilePath(secret, { ...path, fileId: 'f'.repeat(24) }, query)).toBe('invalid');

@@ -1,6 +1,6 @@
 import { type SignatureVerdict, signQuery, verifyQuery } from './query.ts';
 
-/** What a signed URL of a media file opens, until a moment: a picture, or an attachment of an alarm. */
+/** Content of a signed media file URL, with an expiry: a picture or an alarm attachment. */
 export interface FilePath {
   /** Canonical terminal number. */
   readonly imei: string;
@@ -10,7 +10,7 @@ export interface FilePath {
 
 const signedText = ({ imei, fileId }: FilePath): string => `file/${imei}/${fileId}`;
 
-/** The URL of a media file on an upload-ftp pod, open for `lifetimeMs` from now; an open response outlives it. */
+/** Returns the URL of a media file on an upload-ftp pod, valid for `lifetimeMs`; an open response outlives it. */
 export function signFilePath(
   secret: string,
   path: FilePath & { readonly baseUrl: string; readonly lifetimeMs: number },
@@ -19,7 +19,7 @@ export function signFilePath(
   return `${path.baseUrl.replace(/\/$/, '')}/files/${path.imei}/${path.fileId}?${query.toString()}`;
 }
 
-/** Judges `expires` (Unix seconds) and `signature` (hex) of a media file's URL. */
+/** Verifies `expires` (Unix seconds) and `signature` (hex) of a media file's URL. */
 export const verifyFilePath = (
   secret: string,
   path: FilePath,

@@ -27,14 +27,14 @@ describe('signed media URLs', () => {
     expect(verifyMediaPath(secret, { ...path, imei: '000123456789012' }, query)).toBe('valid');
   });
 
-  it('keep the signature that other implementations of the contract make', () => {
+  it('equal the signature of other implementations', () => {
     // printf 'live/123456789012/1/2000000000' | openssl dgst -sha256 -hmac a-secret-for-tests-only
     const signature = 'e195c48ec9ff12e07cae79c9add2ee3500408ee97cc4dcd33604fbb391bed23d';
     expect(verifyMediaPath(secret, path, { expires: '2000000000', signature }, 1_999_999_999_000)).toBe('valid');
     expect(verifyMediaPath(secret, path, { expires: '2000000000', signature }, 2_000_000_000_000)).toBe('expired');
   });
 
-  it('open no other stream, kind, time or secret', () => {
+  it('are invalid for another stream, kind, time or secret', () => {
     const { query } = signed();
     expect(verifyMediaPath(secret, { ...path, channel: 2 }, query)).toBe('invalid');
     expect(verifyMediaPath(secret, { ...path, kind: 'history' }, query)).toBe('invalid');

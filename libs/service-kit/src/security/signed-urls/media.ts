@@ -1,6 +1,6 @@
 import { type SignatureVerdict, signQuery, verifyQuery } from './query.ts';
 
-/** What a signed media URL opens: one stream, until a moment. */
+/** Content of a signed media URL: one stream, with an expiry. */
 export interface MediaPath {
   readonly kind: 'live' | 'history';
   /** Canonical terminal number; leading zeros are removed here as well. */
@@ -8,7 +8,7 @@ export interface MediaPath {
   readonly channel: number;
 }
 
-/** How a signed media path was judged. */
+/** Result of the verification of a signed media path. */
 export type MediaPathVerdict = SignatureVerdict;
 
 const withoutLeadingZeros = (imei: string): string => imei.replace(/^0+(?=.)/, '');
@@ -16,7 +16,8 @@ const withoutLeadingZeros = (imei: string): string => imei.replace(/^0+(?=.)/, '
 const signedText = (path: MediaPath): string => `${path.kind}/${withoutLeadingZeros(path.imei)}/${path.channel}`;
 
 /**
- * The URL of a stream on a media pod, open for `lifetimeMs` from now; `query` (audio, hevc) is not signed. An open response outlives its URL.
+ * Returns the URL of a stream on a media pod, valid for `lifetimeMs`; `query` (audio, hevc) is not signed. An open
+ * response outlives its URL.
  */
 export function signMediaPath(
   secret: string,
@@ -35,7 +36,10 @@ export function signMediaPath(
   return `${url}?${query.toString()}`;
 }
 
-/** Judges `expires` (Unix seconds) and `signature` (hex) of a media URL, in constant time for every signature of the right length. */
+/**
+ * Verifies `expires` (Unix seconds) and `signature` (hex) of a media URL, in constant time for signatures of the right
+ * length.
+ */
 export const verifyMediaPath = (
   secret: string,
   path: MediaPath,

@@ -1,18 +1,21 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How a signed path was judged. */
+/** Result of the verification of a signed path. */
 export type SignatureVerdict = 'valid' | 'missing' | 'expired' | 'invalid';
 
 const computeSignature = (secret: string, text: string, expires: string): Buffer =>
   createHmac('sha256', secret).update(`${text}/${expires}`).digest();
 
-/** The query that opens what `text` names for `lifetimeMs` from now; kinds of things differ in the first word of their text. */
+/**
+ * Returns the query that opens the resource `text` for `lifetimeMs`; the first word of the text names the kind of
+ * resource.
+ */
 export function signQuery(secret: string, text: string, lifetimeMs: number): { expires: string; signature: string } {
   const expires = String(Math.ceil((Date.now() + lifetimeMs) / 1000));
   return { expires, signature: computeSignature(secret, text, expires).toString('hex') };
 }
 
-/** Judges `expires` (Unix seconds) and `signature` (hex), in constant time for every signature of the right length. */
+/** Verifies `expires` (Unix seconds) and `signature` (hex), in constant time for signatures of the right length. */
 export function verifyQuery(
   secret: string,
   text: string,

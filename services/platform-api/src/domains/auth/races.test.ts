@@ -49,7 +49,7 @@ describe('a log-in that fails', () => {
   });
 });
 
-describe('a log-in while the database is away', () => {
+describe('a log-in while the database is unavailable', () => {
   it('is 503: it is no fault of ours that asking again would not mend', async () => {
     const unavailable = openDatabase('mongodb://127.0.0.1:1/fleet', { appName: 'away' });
     jest.spyOn(harness.deps.database, 'collection').mockImplementation((name: string) => unavailable.collection(name));
