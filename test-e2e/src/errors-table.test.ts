@@ -369,7 +369,7 @@ describe('502', () => {
     const removed = join(world.product.dataDir, 'clips', '.removed');
     await rename(removed, `${removed}.aside`);
     writeFileSync(removed, '');
-    const sentence = 'The video file could not be deleted. Nothing was removed: try again.';
+    const sentence = 'The video file could not be deleted. Nothing was removed; retry.';
     expect(expectApiError(await remove(), 502)).toBe(sentence);
     expect(await uploadOf(videoId)).toEqual(before);
     await rm(removed);

@@ -228,7 +228,7 @@ describe('503', () => {
     ]);
     const startedAt = performance.now();
     const replies = await Promise.all(paths.map((path) => newCaller()(path)));
-    const sentence = 'Devices can not be reached at the moment: the message broker is away.';
+    const sentence = 'Devices are unavailable at the moment: the message broker is down.';
     for (const reply of replies) expect(expectApiError(reply, 503)).toBe(sentence);
     // Two seconds, in which a broker that only restarts would be back; on a busy machine a little more.
     expect(performance.now() - startedAt).toBeLessThan(4_000);

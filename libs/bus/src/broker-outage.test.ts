@@ -16,10 +16,10 @@ describe('commands during a broker outage', () => {
   let nats: ServerProcess;
   let callerBus: Bus;
   let gatewayBus: Bus;
-  let asker: DeviceCommandClient;
+  let client: DeviceCommandClient;
   let server: DeviceCommandServer;
-  let seen: IncomingCommand[];
-  let answer: (command: IncomingCommand) => Promise<Outcome>;
+  let received: IncomingCommand[];
+  let respond: (command: IncomingCommand) => Promise<Outcome>;
   const imei = newImei();
 
   beforeEach(async () => {
@@ -29,13 +29,13 @@ describe('commands during a broker outage', () => {
       openBus(url, { name: 'outage-caller', log }),
       openBus(url, { name: 'outage-gateway', log }),
     ]);
-    asker = new DeviceCommandClient(callerBus);
-    seen = [];
-    answer = async () => replyWith(1);
+    client = new DeviceCommandClient(callerBus);
+    received = [];
+    respond = async () => replyWith(1);
     server = new DeviceCommandServer(gatewayBus, {
       handler: (command) => {
-        seen.push(command);
-        return answer(command);
+        received.push(command);
+        return respond(command);
       },
       onError: () => undefined,
     });
@@ -43,14 +43,14 @@ describe('commands during a broker outage', () => {
     await Promise.all([callerBus.nc.flush(), gatewayBus.nc.flush()]);
   });
   afterEach(async () => {
-    asker.stop();
+    client.stop();
     await server.stop();
     await Promise.all([callerBus.close(), gatewayBus.close()]);
     await nats.remove();
   });
 
-  const ask = (isClaimed = true, timeoutMs = 20_000): Promise<Outcome> =>
-    asker.send({
+  const sendCommand = (isClaimed = true, timeoutMs = 20_000): Promise<Outcome> =>
+    client.send({
       imei,
       command: { kind: 'wakeUp' },
       correlationId: 'test',
@@ -62,28 +62,28 @@ describe('commands during a broker outage', () => {
   /**
    * Sends commands during an outage that ends before they time out; repeated if a busy machine made the outage longer.
    */
-  async function askInShortOutage(): Promise<Outcome> {
+  async function sendInShortOutage(): Promise<Outcome> {
     for (;;) {
-      seen.length = 0;
+      received.length = 0;
       await nats.kill();
       await bothDown();
       const lostAtMs = performance.now() - callerBus.downForMs();
-      const asked = ask();
+      const pendingOutcome = sendCommand();
       await nats.start();
       await waitFor(() => callerBus.isUp() && gatewayBus.isUp());
       const isShort = performance.now() - lostAtMs < 1_900;
-      const outcome = await asked;
+      const outcome = await pendingOutcome;
       if (isShort) return outcome;
     }
   }
 
   it('joins the retry to the first request, so that a reply sent during the outage arrives and the handler runs once', async () => {
     let release: (() => void) | undefined;
-    answer = async () => {
+    respond = async () => {
       await new Promise<void>((resolve) => (release = resolve));
       return replyWith(42);
     };
-    const asked = ask();
+    const pendingOutcome = sendCommand();
     await waitFor(() => release !== undefined);
     await nats.kill();
     await bothDown();
@@ -91,89 +91,91 @@ describe('commands during a broker outage', () => {
     release?.();
     await waitFor(() => server.inFlight === 0);
     await nats.start();
-    expect(await asked).toEqual(replyWith(42));
-    expect(seen).toHaveLength(1);
+    expect(await pendingOutcome).toEqual(replyWith(42));
+    expect(received).toHaveLength(1);
   });
 
   it('joins 200 commands that are still pending at the terminal when the broker is back', async () => {
     const releases: (() => void)[] = [];
-    answer = async ({ commandId }) => {
+    respond = async ({ commandId }) => {
       await new Promise<void>((resolve) => releases.push(resolve));
       return { kind: 'unreadable', detail: commandId };
     };
-    const asked = Array.from({ length: 200 }, () => ask());
+    const pendingOutcome = Array.from({ length: 200 }, () => sendCommand());
     await waitFor(() => releases.length === 200);
     await nats.kill();
     await bothDown();
     await nats.start();
     await waitFor(() => callerBus.isUp() && gatewayBus.isUp());
     for (const release of releases) release();
-    const details = (await Promise.all(asked)).map((outcome) => (outcome.kind === 'unreadable' ? outcome.detail : ''));
-    expect(new Set(details)).toEqual(new Set(seen.map(({ commandId }) => commandId)));
-    expect(seen).toHaveLength(200);
+    const details = (await Promise.all(pendingOutcome)).map((outcome) =>
+      outcome.kind === 'unreadable' ? outcome.detail : '',
+    );
+    expect(new Set(details)).toEqual(new Set(received.map(({ commandId }) => commandId)));
+    expect(received).toHaveLength(200);
   });
 
   it('sends a command of a short outage as a first request once the broker is back', async () => {
-    expect(await askInShortOutage()).toEqual(replyWith(1));
-    expect(seen).toMatchObject([{ isRetry: false }]);
+    expect(await sendInShortOutage()).toEqual(replyWith(1));
+    expect(received).toMatchObject([{ isRetry: false }]);
   });
 
   it('sends a command that was lost with the broker as a first request if the gateway held the terminal throughout', async () => {
     const openedAt = performance.now();
     await waitFor(() => performance.now() - openedAt > 1_200);
-    const asked = ask();
+    const pendingOutcome = sendCommand();
     await nats.kill();
     await bothDown();
     await nats.start();
-    expect(await asked).toEqual(replyWith(1));
-    expect(seen).toMatchObject([{ isRetry: false }]);
+    expect(await pendingOutcome).toEqual(replyWith(1));
+    expect(received).toMatchObject([{ isRetry: false }]);
   });
 
   it('marks a command as a retry if the terminal connected since: another gateway may have sent it', async () => {
-    const asked = ask();
+    const pendingOutcome = sendCommand();
     await nats.kill();
     await bothDown();
     server.unsubscribe(imei);
     server.subscribe(imei);
     await nats.start();
-    expect(await asked).toEqual(replyWith(1));
-    expect(seen).toMatchObject([{ isRetry: true }]);
+    expect(await pendingOutcome).toEqual(replyWith(1));
+    expect(received).toMatchObject([{ isRetry: true }]);
   });
 
   it('ends as brokerAway after 2 s of an outage and immediately afterwards; a command sent before keeps waiting', async () => {
-    answer = () => new Promise(() => undefined);
-    const sent = ask(true, 6_000);
-    await waitFor(() => seen.length === 1);
+    respond = () => new Promise(() => undefined);
+    const sent = sendCommand(true, 6_000);
+    await waitFor(() => received.length === 1);
     await nats.kill();
     await bothDown();
     const startedAt = performance.now();
-    expect(await ask()).toEqual({ kind: 'brokerAway' });
+    expect(await sendCommand()).toEqual({ kind: 'brokerAway' });
     // Two seconds, not the twenty of the command.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     await waitFor(() => callerBus.downForMs() > 2_000);
     const tookMs: number[] = [];
     for (let i = 0; i < 5; i += 1) {
       const laterAt = performance.now();
-      expect(await ask()).toEqual({ kind: 'brokerAway' });
+      expect(await sendCommand()).toEqual({ kind: 'brokerAway' });
       tookMs.push(performance.now() - laterAt);
     }
     // The best of five: a busy machine may pause any one of them.
     expect(Math.min(...tookMs)).toBeLessThan(1_900);
     expect(await sent).toEqual({ kind: 'timedOut' });
-    expect(asker.inFlight).toBe(0);
+    expect(client.inFlight).toBe(0);
   });
 
   it('survives a reply that arrives after the connection was closed', async () => {
     let release: (() => void) | undefined;
-    answer = async () => {
+    respond = async () => {
       await new Promise<void>((resolve) => (release = resolve));
       return replyWith(3);
     };
-    const asked = ask(true, 1_000);
+    const pendingOutcome = sendCommand(true, 1_000);
     await waitFor(() => release !== undefined);
     await gatewayBus.close();
     release?.();
     await waitFor(() => server.inFlight === 0);
-    expect(await asked).toEqual({ kind: 'timedOut' });
+    expect(await pendingOutcome).toEqual({ kind: 'timedOut' });
   });
 });

@@ -41,8 +41,8 @@ describe('request and reply by contract', () => {
       return { doubled: number * 2 };
     });
     await bus.nc.flush();
-    const asked = { timeoutMs: 5_234.5, correlationId: 'abc' };
-    expect(await request(other, contract, { number: 4 }, asked)).toEqual({ doubled: 8 });
+    const requestOptions = { timeoutMs: 5_234.5, correlationId: 'abc' };
+    expect(await request(other, contract, { number: 4 }, requestOptions)).toEqual({ doubled: 8 });
     expect(contexts).toEqual([{ correlationId: 'abc', timeoutMs: expect.any(Number) }]);
     await served.stop();
   });
@@ -124,17 +124,17 @@ describe('request and reply by contract', () => {
 
   it('finishes pending requests when it stops and accepts no new ones', async () => {
     const contract = double();
-    const begun: (() => void)[] = [];
+    const started: (() => void)[] = [];
     const served = serve(bus, contract, options, async ({ number }) => {
-      await new Promise<void>((resolve) => begun.push(resolve));
+      await new Promise<void>((resolve) => started.push(resolve));
       return { doubled: number * 2 };
     });
     await bus.nc.flush();
-    const answer = request(other, contract, { number: 3 }, { timeoutMs: 20_000 });
-    await waitFor(() => begun.length === 1);
+    const reply = request(other, contract, { number: 3 }, { timeoutMs: 20_000 });
+    await waitFor(() => started.length === 1);
     const stopped = served.stop();
-    begun[0]?.();
-    expect(await answer).toEqual({ doubled: 6 });
+    started[0]?.();
+    expect(await reply).toEqual({ doubled: 6 });
     await stopped;
     await expect(request(other, contract, { number: 3 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
       kind: 'noResponders',
@@ -142,23 +142,23 @@ describe('request and reply by contract', () => {
   });
 
   it('publishes to all subscribers and filters malformed messages', async () => {
-    const told = defineEvent({ subject: subject('told'), schema: Type.Object({ what: Type.String() }) });
-    const heard: string[] = [];
+    const event = defineEvent({ subject: subject('told'), schema: Type.Object({ what: Type.String() }) });
+    const received: string[] = [];
     const faults: unknown[] = [];
     const listeners = [bus, other].map((each) =>
       subscribe(
         each,
-        told,
+        event,
         (error) => faults.push(error),
-        ({ what }) => heard.push(what),
+        ({ what }) => received.push(what),
       ),
     );
     await Promise.all([bus.nc.flush(), other.nc.flush()]);
-    bus.nc.publish(told.subject, Buffer.from('{'));
-    bus.nc.publish(told.subject, encodeJson({ what: 1 }));
-    publish(bus, told, { what: 'news' });
-    await waitFor(() => heard.length === 2);
-    expect(heard).toEqual(['news', 'news']);
+    bus.nc.publish(event.subject, Buffer.from('{'));
+    bus.nc.publish(event.subject, encodeJson({ what: 1 }));
+    publish(bus, event, { what: 'news' });
+    await waitFor(() => received.length === 2);
+    expect(received).toEqual(['news', 'news']);
     expect(faults).toHaveLength(4);
     for (const listener of listeners) listener.stop();
   });
@@ -195,7 +195,7 @@ describe('a bus during a broker outage', () => {
     const off = bus.onReconnect(() => (reconnects += 1));
     try {
       let outages = 0;
-      let answer: unknown;
+      let reply: unknown;
       // Repeated if a busy machine made the outage longer than requests wait.
       for (let isShort = false; !isShort; outages += 1) {
         await nats.kill();
@@ -207,11 +207,11 @@ describe('a bus during a broker outage', () => {
         );
         await nats.start();
         await waitFor(() => bus.isUp() && server.isUp());
-        answer = await duringOutage;
+        reply = await duringOutage;
         isShort = performance.now() - lostAtMs < 1_900;
       }
       // The server may return after the caller: the caller then receives "no responders".
-      expect([{ doubled: 10 }, expect.objectContaining({ kind: 'noResponders' })]).toContainEqual(answer);
+      expect([{ doubled: 10 }, expect.objectContaining({ kind: 'noResponders' })]).toContainEqual(reply);
       // Connected does not mean subscribed: the broker may learn of the server's subscription a moment later.
       await server.nc.flush();
       expect(await request(bus, contract, { number: 6 }, { timeoutMs: 20_000 })).toEqual({ doubled: 12 });

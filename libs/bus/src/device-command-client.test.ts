@@ -25,7 +25,7 @@ const live = (channel: number): DeviceCommand => ({
 describe('a command to a terminal', () => {
   let callerBus: Bus;
   let gatewayBus: Bus;
-  let asker: DeviceCommandClient;
+  let client: DeviceCommandClient;
 
   beforeAll(async () => {
     const url = testEnv('NATS_URL');
@@ -33,16 +33,19 @@ describe('a command to a terminal', () => {
       openBus(url, { name: 'ask-test-caller', log }),
       openBus(url, { name: 'ask-test-gateway', log }),
     ]);
-    asker = new DeviceCommandClient(callerBus);
+    client = new DeviceCommandClient(callerBus);
     await callerBus.nc.flush();
   });
   afterAll(async () => {
-    asker.stop();
+    client.stop();
     await Promise.all([callerBus.close(), gatewayBus.close()]);
   });
 
-  const ask = (imei: string, more: Partial<Parameters<DeviceCommandClient['send']>[0]> = {}): Promise<Outcome> =>
-    asker.send({
+  const sendCommand = (
+    imei: string,
+    more: Partial<Parameters<DeviceCommandClient['send']>[0]> = {},
+  ): Promise<Outcome> =>
+    client.send({
       imei,
       command: wakeUp,
       correlationId: 'test',
@@ -75,13 +78,13 @@ describe('a command to a terminal', () => {
 
   it('reaches the gateway with its ids and the remaining time, and returns the outcome', async () => {
     const imei = newImei();
-    const seen: IncomingCommand[] = [];
+    const received: IncomingCommand[] = [];
     const { server } = await gateway(imei, async (command) => {
-      seen.push(command);
+      received.push(command);
       return replyWith(7);
     });
-    expect(await ask(imei, { command: live(3), correlationId: 'request-1' })).toEqual(replyWith(7));
-    expect(seen).toEqual([
+    expect(await sendCommand(imei, { command: live(3), correlationId: 'request-1' })).toEqual(replyWith(7));
+    expect(received).toEqual([
       {
         imei,
         command: live(3),
@@ -91,35 +94,35 @@ describe('a command to a terminal', () => {
         isRetry: false,
       },
     ]);
-    expect(asker.inFlight).toBe(0);
+    expect(client.inFlight).toBe(0);
     await server.stop();
   });
 
   it('keeps the Command-Id of its caller; a retry with the same id joins the first request', async () => {
     const imei = newImei();
     const id = 'ab'.repeat(16);
-    const seen: IncomingCommand[] = [];
+    const received: IncomingCommand[] = [];
     let finish: (outcome: Outcome) => void = () => undefined;
     const { server } = await gateway(imei, (command) => {
-      seen.push(command);
+      received.push(command);
       return new Promise((resolve) => {
         finish = resolve;
       });
     });
-    const first = ask(imei, { identity: { id, isRetry: false } });
-    await waitFor(() => seen.length === 1);
-    const second = ask(imei, { identity: { id, isRetry: true } });
-    await waitFor(() => asker.inFlight === 2);
+    const first = sendCommand(imei, { identity: { id, isRetry: false } });
+    await waitFor(() => received.length === 1);
+    const second = sendCommand(imei, { identity: { id, isRetry: true } });
+    await waitFor(() => client.inFlight === 2);
     await callerBus.nc.flush();
     finish(replyWith(9));
     expect(await Promise.all([first, second])).toEqual([replyWith(9), replyWith(9)]);
-    expect(seen).toMatchObject([{ commandId: id, isRetry: false }]);
+    expect(received).toMatchObject([{ commandId: id, isRetry: false }]);
     const other = 'cd'.repeat(16);
-    const late = ask(imei, { identity: { id: other, isRetry: true } });
-    await waitFor(() => seen.length === 2);
+    const lateOutcome = sendCommand(imei, { identity: { id: other, isRetry: true } });
+    await waitFor(() => received.length === 2);
     finish(replyWith(1));
-    await late;
-    expect(seen[1]).toMatchObject({ commandId: other, isRetry: true });
+    await lateOutcome;
+    expect(received[1]).toMatchObject({ commandId: other, isRetry: true });
     await server.stop();
   });
 
@@ -127,7 +130,7 @@ describe('a command to a terminal', () => {
     const tookMs: number[] = [];
     for (let i = 0; i < 50 && (tookMs.at(-1) ?? 100) >= 100; i += 1) {
       const startedAt = performance.now();
-      expect(await ask(newImei())).toEqual({ kind: 'notConnected' });
+      expect(await sendCommand(newImei())).toEqual({ kind: 'notConnected' });
       tookMs.push(performance.now() - startedAt);
     }
     // The best of several tries: a busy machine may pause any one of them.
@@ -136,25 +139,25 @@ describe('a command to a terminal', () => {
 
   it('is sent again as a first request if a live gateway claims the terminal and subscribes late', async () => {
     const imei = newImei();
-    let looks = 0;
-    const asked = ask(imei, { isClaimed: async () => (looks += 1) > 0 });
-    await waitFor(() => looks >= 3);
-    const seen: IncomingCommand[] = [];
+    let claimChecks = 0;
+    const pendingOutcome = sendCommand(imei, { isClaimed: async () => (claimChecks += 1) > 0 });
+    await waitFor(() => claimChecks >= 3);
+    const received: IncomingCommand[] = [];
     const { server } = await gateway(imei, async (command) => {
-      seen.push(command);
+      received.push(command);
       return replyWith(1);
     });
-    expect(await asked).toEqual(replyWith(1));
-    expect(seen).toMatchObject([{ isRetry: false }]);
+    expect(await pendingOutcome).toEqual(replyWith(1));
+    expect(received).toMatchObject([{ isRetry: false }]);
     await server.stop();
   });
 
   it('ends as notConnected after 5 s if the claim has no gateway, or the state cannot be read', async () => {
     const startedAt = performance.now();
     const outcomes = await Promise.all([
-      ask(newImei(), { timeoutMs: 40_000, isClaimed: async () => true }),
-      ask(newImei(), { timeoutMs: 40_000, isClaimed: () => Promise.reject(new Error('Redis is away')) }),
-      ask(newImei(), { timeoutMs: 40_000, isClaimed: () => new Promise<boolean>(() => undefined) }),
+      sendCommand(newImei(), { timeoutMs: 40_000, isClaimed: async () => true }),
+      sendCommand(newImei(), { timeoutMs: 40_000, isClaimed: () => Promise.reject(new Error('Redis is away')) }),
+      sendCommand(newImei(), { timeoutMs: 40_000, isClaimed: () => new Promise<boolean>(() => undefined) }),
     ]);
     expect(outcomes).toEqual(outcomes.map(() => ({ kind: 'notConnected' })));
     expect(performance.now() - startedAt).toBeGreaterThan(4_900);
@@ -164,9 +167,9 @@ describe('a command to a terminal', () => {
 
   it('waits for a claimed terminal up to returnWaitMs and reaches the gateway to which it returns', async () => {
     const imei = newImei();
-    const patient = new DeviceCommandClient(callerBus, { returnTimeoutMs: 30_000 });
+    const waitingClient = new DeviceCommandClient(callerBus, { returnTimeoutMs: 30_000 });
     const startedAt = performance.now();
-    const asked = patient.send({
+    const pendingOutcome = waitingClient.send({
       imei,
       command: wakeUp,
       correlationId: 'test',
@@ -175,19 +178,21 @@ describe('a command to a terminal', () => {
     });
     await waitFor(() => performance.now() - startedAt > 5_500);
     const { server } = await gateway(imei, async () => replyWith(3));
-    expect(await asked).toEqual(replyWith(3));
+    expect(await pendingOutcome).toEqual(replyWith(3));
     await server.stop();
-    patient.stop();
+    waitingClient.stop();
   });
 
   it('ends as notConnected if its time-out passes before a claimed terminal returns', async () => {
-    expect(await ask(newImei(), { timeoutMs: 1_000, isClaimed: async () => true })).toEqual({ kind: 'notConnected' });
+    expect(await sendCommand(newImei(), { timeoutMs: 1_000, isClaimed: async () => true })).toEqual({
+      kind: 'notConnected',
+    });
   });
 
   it('times out after retries with the same Command-Id, marked as retries, with less time each', async () => {
     const imei = newImei();
     const { messages, end } = await raw(imei, () => undefined);
-    expect(await ask(imei, { timeoutMs: 3_400 })).toEqual({ kind: 'timedOut' });
+    expect(await sendCommand(imei, { timeoutMs: 3_400 })).toEqual({ kind: 'timedOut' });
     // The caller may time out before the second request reaches the other connection.
     await waitFor(() => messages.length >= 2);
     const header = (name: string) => messages.map((message) => message.headers?.get(name));
@@ -197,7 +202,7 @@ describe('a command to a terminal', () => {
     const [before = 0, after = 0] = header(headerNames.timeoutMs).map(Number);
     expect(before).toBeLessThanOrEqual(3_400);
     expect(after).toBeLessThanOrEqual(500);
-    expect(asker.inFlight).toBe(0);
+    expect(client.inFlight).toBe(0);
     end();
   });
 
@@ -208,7 +213,7 @@ describe('a command to a terminal', () => {
   ])('ends as unreadable if the reply is %s', async (_case, bytes) => {
     const imei = newImei();
     const { end } = await raw(imei, (message) => void message.respond(bytes));
-    expect(await ask(imei)).toMatchObject({ kind: 'unreadable' });
+    expect(await sendCommand(imei)).toMatchObject({ kind: 'unreadable' });
     end();
   });
 
@@ -219,7 +224,7 @@ describe('a command to a terminal', () => {
       ids.add(commandId);
       return replyWith(command.kind === 'controlLive' ? command.channel : -1);
     });
-    const outcomes = await Promise.all([1, 2].map((channel) => ask(imei, { command: live(channel) })));
+    const outcomes = await Promise.all([1, 2].map((channel) => sendCommand(imei, { command: live(channel) })));
     expect(outcomes).toEqual([replyWith(1), replyWith(2)]);
     expect(ids.size).toBe(2);
     await server.stop();
@@ -229,7 +234,7 @@ describe('a command to a terminal', () => {
     const imei = newImei();
     let handled = 0;
     const { server } = await gateway(imei, async () => replyWith((handled += 1)));
-    expect(await ask(imei, { command: live(256) })).toMatchObject({ kind: 'refused', isOurFault: true });
+    expect(await sendCommand(imei, { command: live(256) })).toMatchObject({ kind: 'refused', isOurFault: true });
     const unheaded = await callerBus.nc.request(deviceCommandSubject(imei), encodeJson(wakeUp), { timeout: 20_000 });
     expect(unheaded.json()).toMatchObject({ kind: 'refused' });
     const noJson = await callerBus.nc.request(deviceCommandSubject(imei), Buffer.from('{'), { timeout: 20_000 });
@@ -243,7 +248,7 @@ describe('a command to a terminal', () => {
     const { server, errors } = await gateway(imei, () => {
       throw new Error('not even a promise');
     });
-    expect(await ask(imei)).toMatchObject({ kind: 'refused', isOurFault: true });
+    expect(await sendCommand(imei)).toMatchObject({ kind: 'refused', isOurFault: true });
     expect(errors).toHaveLength(1);
     expect(server.inFlight).toBe(0);
     await server.stop();
@@ -261,16 +266,16 @@ describe('a command to a terminal', () => {
     });
     for (const imei of imeis) server.subscribe(imei);
     await gatewayBus.nc.flush();
-    const asks = imeis.flatMap((imei, device) =>
+    const pendingOutcomes = imeis.flatMap((imei, device) =>
       Array.from({ length: 10 }, async (_unused, channel) => {
-        expect(await ask(imei, { command: live(channel) })).toEqual(replyWith(device * 256 + channel));
+        expect(await sendCommand(imei, { command: live(channel) })).toEqual(replyWith(device * 256 + channel));
       }),
     );
     await waitFor(() => waiting.length === 500);
-    expect([asker.inFlight, server.inFlight]).toEqual([500, 500]);
+    expect([client.inFlight, server.inFlight]).toEqual([500, 500]);
     for (const release of waiting.toReversed()) release();
-    await Promise.all(asks);
-    expect([asker.inFlight, server.inFlight]).toEqual([0, 0]);
+    await Promise.all(pendingOutcomes);
+    expect([client.inFlight, server.inFlight]).toEqual([0, 0]);
     await server.stop();
   });
 
@@ -281,13 +286,13 @@ describe('a command to a terminal', () => {
       await new Promise<void>((resolve) => releases.push(resolve));
       return replyWith(5);
     });
-    const asked = ask(imei);
+    const pendingOutcome = sendCommand(imei);
     await waitFor(() => releases.length === 1);
     server.unsubscribe(imei);
     await gatewayBus.nc.flush();
-    expect(await ask(imei)).toEqual({ kind: 'notConnected' });
+    expect(await sendCommand(imei)).toEqual({ kind: 'notConnected' });
     releases[0]?.();
-    expect(await asked).toEqual(replyWith(5));
+    expect(await pendingOutcome).toEqual(replyWith(5));
     await server.stop();
   });
 
@@ -297,10 +302,10 @@ describe('a command to a terminal', () => {
       const imei = newImei();
       const { server } = await gateway(imei, async () => ({ kind: 'notConnected' }));
       // Both are on their way to the broker at the same time: the caller is notified immediately in either order.
-      const asked = ask(imei);
+      const pendingOutcome = sendCommand(imei);
       server.unsubscribe(imei);
       const startedAt = performance.now();
-      expect(await asked).toEqual({ kind: 'notConnected' });
+      expect(await pendingOutcome).toEqual({ kind: 'notConnected' });
       tookMs.push(performance.now() - startedAt);
       await server.stop();
     }
@@ -314,7 +319,7 @@ describe('a command to a terminal', () => {
     const { server } = await gateway(imei, async () => replyWith((handled += 1)));
     server.subscribe(imei);
     await gatewayBus.nc.flush();
-    expect(await ask(imei)).toEqual(replyWith(1));
+    expect(await sendCommand(imei)).toEqual(replyWith(1));
     expect(handled).toBe(1);
     await server.stop();
   });
@@ -323,7 +328,7 @@ describe('a command to a terminal', () => {
     const own = new DeviceCommandClient(callerBus);
     const imei = newImei();
     const { messages, end } = await raw(imei, () => undefined);
-    const asked = own.send({
+    const pendingOutcome = own.send({
       imei,
       command: wakeUp,
       correlationId: 'x',
@@ -332,7 +337,7 @@ describe('a command to a terminal', () => {
     });
     await waitFor(() => messages.length === 1);
     own.stop();
-    expect(await asked).toEqual({ kind: 'timedOut' });
+    expect(await pendingOutcome).toEqual({ kind: 'timedOut' });
     end();
   });
 });

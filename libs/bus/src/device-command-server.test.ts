@@ -32,18 +32,18 @@ describe('reply cache of a command server', () => {
   let handled: number;
   let server: DeviceCommandServer;
   let deliver: ReturnType<typeof fakeBus>['deliver'];
-  let answer: () => Promise<Outcome>;
+  let respondWith: () => Promise<Outcome>;
 
   beforeEach(() => {
     jest.useFakeTimers();
     handled = 0;
     const fake = fakeBus();
     deliver = fake.deliver;
-    answer = async () => replyWith(handled);
+    respondWith = async () => replyWith(handled);
     server = new DeviceCommandServer(fake.bus, {
       handler: () => {
         handled += 1;
-        return answer();
+        return respondWith();
       },
       onError: () => undefined,
     });
@@ -68,7 +68,7 @@ describe('reply cache of a command server', () => {
 
   it('replies once to every joined request', async () => {
     let release: (() => void) | undefined;
-    answer = async () => {
+    respondWith = async () => {
       await new Promise<void>((resolve) => (release = resolve));
       return replyWith(9);
     };
@@ -84,7 +84,7 @@ describe('reply cache of a command server', () => {
   });
 
   it('drops a command whose handler never replies once no caller can wait for it', async () => {
-    answer = () => new Promise(() => undefined);
+    respondWith = () => new Promise(() => undefined);
     deliver(commandId, 90_000, []);
     expect(server.inFlight).toBe(1);
     await jest.advanceTimersByTimeAsync(200_000);

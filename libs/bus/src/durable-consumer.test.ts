@@ -10,7 +10,7 @@ import { ensureStreams } from './streams.ts';
 jest.setTimeout(60_000);
 
 const log = createLogger('stored-consumer-test', 'silent');
-const textOf = (message: JetStreamMessage): string => Buffer.from(message.data).toString();
+const toText = (message: JetStreamMessage): string => Buffer.from(message.data).toString();
 
 describe('reading stored messages', () => {
   let nats: ServerProcess;
@@ -48,16 +48,16 @@ describe('reading stored messages', () => {
   };
 
   it('receives earlier and later messages of its subject once', async () => {
-    const seen: string[] = [];
+    const received: string[] = [];
     await publish('before');
     await publish('another', 'event.1.0704');
     consume(async (message) => {
-      seen.push(`${textOf(message)} ${message.subject} ${message.header('X')} ${message.deliveryCount}`);
+      received.push(`${toText(message)} ${message.subject} ${message.header('X')} ${message.deliveryCount}`);
     });
-    await waitFor(() => seen.length === 1);
+    await waitFor(() => received.length === 1);
     await publish('later', 'event.2.1206');
-    await waitFor(async () => seen.length === 2 && (await unacknowledged()) === 0);
-    expect(seen).toEqual(['before event.1.1206  1', 'later event.2.1206  1']);
+    await waitFor(async () => received.length === 2 && (await unacknowledged()) === 0);
+    expect(received).toEqual(['before event.1.1206  1', 'later event.2.1206  1']);
   });
 
   it('redelivers a message until its handler succeeds, with the delivery count', async () => {
@@ -102,11 +102,11 @@ describe('reading stored messages', () => {
   });
 
   it('waits for running handlers when it stops, while another consumer continues', async () => {
-    const seen: string[] = [];
+    const received: string[] = [];
     let release: (() => void) | undefined;
     const first = consume(async (message) => {
       await new Promise<void>((resolve) => (release = resolve));
-      seen.push(`first ${textOf(message)}`);
+      received.push(`first ${toText(message)}`);
     });
     await publish('a');
     await waitFor(() => release !== undefined);
@@ -114,19 +114,19 @@ describe('reading stored messages', () => {
     await publish('b');
     release?.();
     await stopping;
-    expect([seen, first.inFlight]).toEqual([['first a'], 0]);
-    consume(async (message) => void seen.push(`second ${textOf(message)}`));
-    await waitFor(() => seen.length === 2);
-    expect(seen).toEqual(['first a', 'second b']);
+    expect([received, first.inFlight]).toEqual([['first a'], 0]);
+    consume(async (message) => void received.push(`second ${toText(message)}`));
+    await waitFor(() => received.length === 2);
+    expect(received).toEqual(['first a', 'second b']);
   });
 
   it('continues after a broker crash with stored messages that were not acknowledged', async () => {
-    const seen = new Set<string>();
+    const received = new Set<string>();
     let isFailing = true;
     consume(
       async (message) => {
         if (isFailing) throw new Error('the database is unavailable');
-        seen.add(textOf(message));
+        received.add(toText(message));
       },
       { ackWaitMs: 2_000 },
     );
@@ -137,24 +137,24 @@ describe('reading stored messages', () => {
     await nats.start();
     await waitFor(() => bus.isUp());
     await waitFor(async () => (await publish('after').catch(() => undefined)) !== undefined);
-    await waitFor(() => seen.size === 21);
-    expect(seen).toContain('after');
+    await waitFor(() => received.size === 21);
+    expect(received).toContain('after');
   });
 
   it('recreates a deleted consumer and starts once its stream exists', async () => {
     const manager = await bus.jetstreamManager();
     await manager.streams.delete('EVENTS');
-    const seen: string[] = [];
+    const received: string[] = [];
     const errors: unknown[] = [];
-    consume(async (message) => void seen.push(textOf(message)), { onError: (error) => errors.push(error) });
+    consume(async (message) => void received.push(toText(message)), { onError: (error) => errors.push(error) });
     await waitFor(() => errors.length > 0);
     await ensureStreams(manager, { replicas: 1 });
     await publish('first');
-    await waitFor(() => seen.includes('first'));
+    await waitFor(() => received.includes('first'));
     await manager.consumers.delete('EVENTS', 'test');
     await publish('second');
-    await waitFor(() => seen.includes('second'));
+    await waitFor(() => received.includes('second'));
     // A new consumer does not know what was read: a message may be repeated, none is skipped.
-    expect(seen.join()).toMatch(/^first,(first,)?second$/);
+    expect(received.join()).toMatch(/^first,(first,)?second$/);
   });
 });

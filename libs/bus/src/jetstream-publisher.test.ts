@@ -57,11 +57,11 @@ describe('publishing until stored', () => {
   }, 20_000);
 
   it('continues once a missing stream is created, and reports the reason of the wait', async () => {
-    const refusals: string[] = [];
-    const publisher = new JetStreamPublisher(bus, { onRejected: (detail) => refusals.push(detail) });
+    const rejections: string[] = [];
+    const publisher = new JetStreamPublisher(bus, { onRejected: (detail) => rejections.push(detail) });
     const results: boolean[] = [];
     publisher.publish('telemetry.2', Buffer.from('x'), (stored) => results.push(stored));
-    await waitFor(() => refusals.length > 0);
+    await waitFor(() => rejections.length > 0);
     await streams();
     await waitFor(() => results.length === 1);
     expect(results).toEqual([true]);
@@ -71,12 +71,12 @@ describe('publishing until stored', () => {
   it('gives up after its time-out, rejects messages above its limit, and ends pending ones when it stops', async () => {
     const short = new JetStreamPublisher(bus, { ackTimeoutMs: 100, timeoutMs: 300, maxBytes: 10 });
     const results: string[] = [];
-    const note = (name: string) => (stored: boolean) => results.push(`${name} ${String(stored)}`);
-    expect(short.publish('telemetry.3', Buffer.alloc(8), note('first'))).toBe(true);
-    expect(short.publish('telemetry.3', Buffer.alloc(3), note('too much'))).toBe(false);
+    const recordResult = (name: string) => (stored: boolean) => results.push(`${name} ${String(stored)}`);
+    expect(short.publish('telemetry.3', Buffer.alloc(8), recordResult('first'))).toBe(true);
+    expect(short.publish('telemetry.3', Buffer.alloc(3), recordResult('too much'))).toBe(false);
     await waitFor(() => results.length === 1);
     expect(results).toEqual(['first false']);
-    short.publish('telemetry.3', Buffer.alloc(8), note('stopped'));
+    short.publish('telemetry.3', Buffer.alloc(8), recordResult('stopped'));
     short.stop();
     expect(results).toEqual(['first false', 'stopped false']);
   }, 20_000);

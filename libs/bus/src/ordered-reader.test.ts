@@ -9,7 +9,7 @@ import { ensureStreams } from './streams.ts';
 jest.setTimeout(30_000);
 
 const log = createLogger('stored-log-test', 'silent');
-const textOf = (message: StreamMessage): string => Buffer.from(message.data).toString();
+const toText = (message: StreamMessage): string => Buffer.from(message.data).toString();
 
 describe('reading a log', () => {
   let nats: ServerProcess;
@@ -47,8 +47,8 @@ describe('reading a log', () => {
     await publish('b');
     const all: string[] = [];
     const later: string[] = [];
-    read(async (unit) => void all.push(...unit.map(textOf)));
-    read(async (unit) => void later.push(...unit.map(textOf)), { afterSequence: first.seq });
+    read(async (batch) => void all.push(...batch.map(toText)));
+    read(async (batch) => void later.push(...batch.map(toText)), { afterSequence: first.seq });
     await waitFor(() => all.length === 2 && later.length === 1);
     await publish('c');
     await waitFor(() => all.length === 3 && later.length === 2);
@@ -58,36 +58,36 @@ describe('reading a log', () => {
 
   it('starts at a timestamp', async () => {
     await publish('old');
-    const seen: StreamMessage[] = [];
+    const received: StreamMessage[] = [];
     await waitFor(async () => {
       await publish('new');
       return true;
     });
     const { messages } = (await (await bus.jetstreamManager()).streams.info('TELEMETRY')).state;
-    read(async (unit) => void seen.push(...unit), { sinceMs: Date.now() - 60_000 });
-    await waitFor(() => seen.length === messages);
-    expect(seen.map(textOf)).toEqual(['old', 'new']);
-    expect(Math.abs((seen[0]?.storedAtMs ?? 0) - Date.now())).toBeLessThan(60_000);
+    read(async (batch) => void received.push(...batch), { sinceMs: Date.now() - 60_000 });
+    await waitFor(() => received.length === messages);
+    expect(received.map(toText)).toEqual(['old', 'new']);
+    expect(Math.abs((received[0]?.storedAtMs ?? 0) - Date.now())).toBeLessThan(60_000);
   });
 
   it('repeats a failed batch, and processes nothing before it succeeds', async () => {
     await publish('1');
-    const seen: string[] = [];
+    const received: string[] = [];
     let failures = 2;
     read(
-      async (unit) => {
-        const [message] = unit;
+      async (batch) => {
+        const [message] = batch;
         if (failures > 0) {
           failures -= 1;
           throw new Error('not now');
         }
-        if (message !== undefined) seen.push(textOf(message));
+        if (message !== undefined) received.push(toText(message));
       },
       { maxMessages: 1 },
     );
     await publish('2');
-    await waitFor(() => seen.length === 2);
-    expect(seen).toEqual(['1', '2']);
+    await waitFor(() => received.length === 2);
+    expect(received).toEqual(['1', '2']);
   });
 
   it('processes a backlog larger than its buffer, each message once and in order', async () => {
@@ -98,27 +98,27 @@ describe('reading a log', () => {
       if (sent.length === 500) await Promise.all(sent.splice(0));
     }
     await Promise.all(sent);
-    const seen: number[] = [];
-    read(async (unit) => {
-      seen.push(...unit.map((message) => Number(textOf(message))));
+    const received: number[] = [];
+    read(async (batch) => {
+      received.push(...batch.map((message) => Number(toText(message))));
       await new Promise(setImmediate);
     });
-    await waitFor(() => seen.length >= count);
-    expect(seen).toEqual(Array.from({ length: count }, (_unused, i) => i));
+    await waitFor(() => received.length >= count);
+    expect(received).toEqual(Array.from({ length: count }, (_unused, i) => i));
   });
 
   it('continues at its offset when the broker is back', async () => {
-    const seen: string[] = [];
-    read(async (unit) => void seen.push(...unit.map(textOf)));
+    const received: string[] = [];
+    read(async (batch) => void received.push(...batch.map(toText)));
     await publish('before');
-    await waitFor(() => seen.length === 1);
+    await waitFor(() => received.length === 1);
     await nats.kill();
     await waitFor(() => !bus.isUp());
     await nats.start();
     await waitFor(() => bus.isUp());
     await publish('after');
-    await waitFor(() => seen.length === 2);
-    expect(seen).toEqual(['before', 'after']);
+    await waitFor(() => received.length === 2);
+    expect(received).toEqual(['before', 'after']);
   });
 
   it('distinguishes a recreated stream from the previous one', async () => {

@@ -13,7 +13,7 @@ fc.configureGlobal(propertySettings);
 
 const editions = ['2011', '2013', '2019', 'partner'] as const;
 
-const batchOf = (reports: readonly TelemetryReport[]): Buffer => {
+const createBatch = (reports: readonly TelemetryReport[]): Buffer => {
   const batch = new TelemetryBatch();
   for (const report of reports) {
     const edition = editions.indexOf(report.edition) as 0 | 1 | 2 | 3;
@@ -26,7 +26,7 @@ const batchOf = (reports: readonly TelemetryReport[]): Buffer => {
   return payload;
 };
 
-function thrownBy(work: () => void): unknown {
+function catchError(work: () => void): unknown {
   try {
     work();
     return undefined;
@@ -86,14 +86,14 @@ describe('telemetry batch', () => {
   ];
 
   it('encodes and decodes the golden bytes', () => {
-    expect(batchOf(reports).toString('hex')).toBe(golden);
+    expect(createBatch(reports).toString('hex')).toBe(golden);
     expect([...readTelemetryBatch(Buffer.from(golden, 'hex'))]).toEqual(reports);
   });
 
   it('decodes every appended report', () => {
     fc.assert(
       fc.property(fc.array(report, { maxLength: 40 }), (given) => {
-        expect([...readTelemetryBatch(batchOf(given))]).toEqual(given);
+        expect([...readTelemetryBatch(createBatch(given))]).toEqual(given);
       }),
     );
   });
@@ -103,7 +103,7 @@ describe('telemetry batch', () => {
     const boundaries = [1, 31, bytes.length];
     for (let length = 0; length <= bytes.length; length += 1) {
       const read: TelemetryReport[] = [];
-      const fault = thrownBy(() => {
+      const fault = catchError(() => {
         for (const one of readTelemetryBatch(bytes.subarray(0, length))) read.push(one);
       });
       expect([length, fault instanceof RangeError]).toEqual([length, !boundaries.includes(length)]);
@@ -116,7 +116,7 @@ describe('telemetry batch', () => {
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, isVersion) => {
         const payload = isVersion ? Buffer.concat([Buffer.from([1]), bytes]) : Buffer.from(bytes);
         let reports = 0;
-        const fault = thrownBy(() => {
+        const fault = catchError(() => {
           for (const _report of readTelemetryBatch(payload)) reports += 1;
         });
         expect(fault === undefined || fault instanceof RangeError).toBe(true);

@@ -59,16 +59,16 @@ describe('stream state in Redis', () => {
 
   /** Reserves and acknowledges a stream; returns the request. */
   async function acknowledged(stream: StreamId = id): Promise<StreamRequest> {
-    const asked = request();
-    expect(await reserveStream(redis, stream, asked)).toEqual({ state: 'reserved' });
-    expect(await acknowledgeStream(redis, stream, asked.requestId)).toBe(true);
-    return asked;
+    const requested = request();
+    expect(await reserveStream(redis, stream, requested)).toEqual({ state: 'reserved' });
+    expect(await acknowledgeStream(redis, stream, requested.requestId)).toBe(true);
+    return requested;
   }
 
   it('reserves for one of 50 concurrent callers and reports the request to the others', async () => {
     const requests = Array.from({ length: 50 }, () => request());
     const results = await Promise.all(
-      requests.map((asked, i) => reserveStream(i % 2 === 0 ? redis : other, id, asked)),
+      requests.map((requested, i) => reserveStream(i % 2 === 0 ? redis : other, id, requested)),
     );
     const winners = requests.filter((_asked, i) => results[i]?.state === 'reserved');
     expect(winners).toHaveLength(1);
@@ -85,32 +85,32 @@ describe('stream state in Redis', () => {
   });
 
   it('frees the channel of a dead requester soon, but not of a living one', async () => {
-    const asked = request();
-    await reserveStream(redis, id, asked);
+    const requested = request();
+    await reserveStream(redis, id, requested);
     await redis.pExpire(keys.request, 2_000);
-    expect(await renewStreamRequest(redis, id, asked.requestId)).toBe(true);
+    expect(await renewStreamRequest(redis, id, requested.requestId)).toBe(true);
     expect(await redis.pTTL(keys.request)).toBeGreaterThan(5_000);
     expect(await redis.pTTL(keys.request)).toBeLessThanOrEqual(10_000);
     expect(await renewStreamRequest(redis, id, 'another')).toBe(false);
-    await acknowledgeStream(redis, id, asked.requestId);
-    expect(await renewStreamRequest(redis, id, asked.requestId)).toBe(false);
+    await acknowledgeStream(redis, id, requested.requestId);
+    expect(await renewStreamRequest(redis, id, requested.requestId)).toBe(false);
   });
 
   it('acknowledges only the current request', async () => {
-    const asked = request();
-    await reserveStream(redis, id, asked);
+    const requested = request();
+    await reserveStream(redis, id, requested);
     expect(await acknowledgeStream(redis, id, 'another')).toBe(false);
-    expect(await acknowledgeStream(redis, id, asked.requestId)).toBe(true);
-    expect(await readStream(redis, id)).toEqual({ claim: null, request: { ...asked, status: 'acknowledged' } });
+    expect(await acknowledgeStream(redis, id, requested.requestId)).toBe(true);
+    expect(await readStream(redis, id)).toEqual({ claim: null, request: { ...requested, status: 'acknowledged' } });
     expect(await redis.pTTL(keys.request)).toBeGreaterThan(firstPacketTimeoutMs);
   });
 
   it('claims a requested stream; the request becomes part of the claim', async () => {
-    const asked = await acknowledged();
+    const requested = await acknowledged();
     const claimed = await claimStream(redis, id, podA);
     expect(claimed).toMatchObject({
       previous: null,
-      claim: { ...podA, request: { ...asked, status: 'acknowledged' } },
+      claim: { ...podA, request: { ...requested, status: 'acknowledged' } },
     });
     expect(await readStream(redis, id)).toEqual({ claim: claimed?.claim, request: null });
     expect(await redis.pTTL(keys.stream)).toBeLessThanOrEqual(streamTtlMs);
@@ -119,10 +119,10 @@ describe('stream state in Redis', () => {
   });
 
   it('reports to the requester if the camera connected before the acknowledgement', async () => {
-    const asked = request();
-    await reserveStream(redis, id, asked);
+    const requested = request();
+    await reserveStream(redis, id, requested);
     expect(await claimStream(redis, id, podA)).not.toBeNull();
-    expect(await acknowledgeStream(redis, id, asked.requestId)).toBe(false);
+    expect(await acknowledgeStream(redis, id, requested.requestId)).toBe(false);
     expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
   });
 
@@ -161,9 +161,9 @@ describe('stream state in Redis', () => {
   });
 
   it('cancels a request for its creator, or the current one', async () => {
-    const asked = await acknowledged();
+    const requested = await acknowledged();
     expect(await cancelStreamRequest(redis, id, 'another')).toBe(false);
-    expect(await cancelStreamRequest(redis, id, asked.requestId)).toBe(true);
+    expect(await cancelStreamRequest(redis, id, requested.requestId)).toBe(true);
     expect(await cancelStreamRequest(redis, id)).toBe(false);
     await acknowledged();
     expect(await cancelStreamRequest(redis, id)).toBe(true);
@@ -185,10 +185,10 @@ describe('stream state in Redis', () => {
   it('does not return a stream that is requested again after an expired request', async () => {
     await acknowledged();
     await redis.del(keys.request);
-    const anew = request();
-    await reserveStream(redis, id, anew);
+    const restarted = request();
+    await reserveStream(redis, id, restarted);
     expect(await popTimedOutStreams(redis, overdueAt())).toEqual([]);
-    expect((await readStream(redis, id)).request).toEqual(anew);
+    expect((await readStream(redis, id)).request).toEqual(restarted);
   });
 
   it('returns each stream of a dead pod to one of several callers, and none that is renewed or released', async () => {
@@ -199,7 +199,7 @@ describe('stream state in Redis', () => {
       if (claimed === null) throw new Error('not claimed');
       claims.set(stream.channel, claimed.claim);
     }
-    const claimOf = (channel: number): StreamClaim => {
+    const getClaim = (channel: number): StreamClaim => {
       const claim = claims.get(channel);
       if (claim === undefined) throw new Error('not claimed');
       return claim;
@@ -207,10 +207,10 @@ describe('stream state in Redis', () => {
     // A caller whose clock is ahead receives no valid claim.
     const laterMs = Date.now() + streamTtlMs + 5_000;
     expect(await popOrphanedStreams(redis, laterMs)).toEqual([]);
-    await releaseStream(redis, { ...id, channel: 0 }, claimOf(0).generation);
+    await releaseStream(redis, { ...id, channel: 0 }, getClaim(0).generation);
     const lapsed = streams.slice(1);
     for (const { channel } of lapsed) await redis.del(`stream:live:13800138000:${channel}`);
-    expect(await renewStreamClaim(redis, { ...id, channel: 1 }, claimOf(1))).toBe('restored');
+    expect(await renewStreamClaim(redis, { ...id, channel: 1 }, getClaim(1))).toBe('restored');
     await claimStream(redis, { ...id, channel: 2 }, podB, { acceptUnsolicited: true });
     const swept = await Promise.all(
       Array.from({ length: 6 }, (_unused, i) => popOrphanedStreams(i % 2 === 0 ? redis : other, laterMs)),

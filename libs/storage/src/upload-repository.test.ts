@@ -35,7 +35,7 @@ const newImei = (): string => {
   return String(lastImei);
 };
 
-const clipOf = (imei: string, more: Partial<Clip> = {}): Clip => ({
+const createClip = (imei: string, more: Partial<Clip> = {}): Clip => ({
   imei,
   channel: 1,
   startMs: 1_000,
@@ -47,7 +47,7 @@ const clipOf = (imei: string, more: Partial<Clip> = {}): Clip => ({
   ...more,
 });
 
-const recordOf = (clip: Clip, more: Partial<UploadRecord> = {}): UploadRecord => ({
+const createRecord = (clip: Clip, more: Partial<UploadRecord> = {}): UploadRecord => ({
   ...createReservation(clip, {
     shownImei: clip.imei,
     askedImei: clip.imei,
@@ -59,8 +59,8 @@ const recordOf = (clip: Clip, more: Partial<UploadRecord> = {}): UploadRecord =>
 });
 
 /** Stores a record with a clip of its own, unless the test gives another. */
-async function stored(more: Partial<UploadRecord> = {}, clip = clipOf(newImei())): Promise<UploadRecord> {
-  const record = recordOf(clip, more);
+async function stored(more: Partial<UploadRecord> = {}, clip = createClip(newImei())): Promise<UploadRecord> {
+  const record = createRecord(clip, more);
   expect(await records.reserve(record)).toBe(true);
   return record;
 }
@@ -69,7 +69,7 @@ const inAMinute = (): number => Date.now() + 60_000;
 
 describe('clipKey', () => {
   it('differs in every part of a clip', () => {
-    const clip = clipOf('1');
+    const clip = createClip('1');
     const others: Partial<Clip>[] = [
       { imei: '2' },
       { channel: 2 },
@@ -86,10 +86,10 @@ describe('clipKey', () => {
   });
 
   it('differs by account', () => {
-    const clip = clipOf('1');
+    const clip = createClip('1');
     expect(new Set([clipKey(clip), clipKey(clip, 1), clipKey(clip, 2)]).size).toBe(3);
     expect(clipKey(clip, null)).toBe(clipKey(clip));
-    expect(recordOf(clip, {}).clipKey).toBe(clipKey(clip));
+    expect(createRecord(clip, {}).clipKey).toBe(clipKey(clip));
   });
 });
 
@@ -104,11 +104,11 @@ describe('a reservation', () => {
     });
     try {
       const both = [records, new UploadRepository(other)];
-      const clip = clipOf(newImei());
-      const wanted = Array.from({ length: 50 }, () => recordOf(clip));
-      const won = await Promise.all(wanted.map((record, index) => both[index % 2]?.reserve(record)));
+      const clip = createClip(newImei());
+      const requestedStatuses = Array.from({ length: 50 }, () => createRecord(clip));
+      const won = await Promise.all(requestedStatuses.map((record, index) => both[index % 2]?.reserve(record)));
       expect(won.filter(Boolean)).toHaveLength(1);
-      expect(await records.findByClip(clipKey(clip))).toEqual(wanted[won.indexOf(true)]);
+      expect(await records.findByClip(clipKey(clip))).toEqual(requestedStatuses[won.indexOf(true)]);
     } finally {
       await other.close();
     }
@@ -134,10 +134,10 @@ describe('a reservation', () => {
 describe('lists', () => {
   it('lists uploads of a device, or one channel, in every status except reserved', async () => {
     const imei = newImei();
-    const second = clipOf(imei, { channel: 2 });
-    const one = await stored({ status: 'failed' }, clipOf(imei));
+    const second = createClip(imei, { channel: 2 });
+    const one = await stored({ status: 'failed' }, createClip(imei));
     const two = await stored({ status: 'uploading', createdAtMs: Date.now() + 10 }, second);
-    await stored({}, clipOf(imei, { startMs: 5 }));
+    await stored({}, createClip(imei, { startMs: 5 }));
     await stored({ status: 'completed' });
     expect((await records.listByDevice(imei)).map(({ _id }) => _id)).toEqual([two._id, one._id]);
     expect((await records.listByDevice(imei, 2)).map(({ _id }) => _id)).toEqual([two._id]);
@@ -185,9 +185,11 @@ describe('the right to command the camera', () => {
   it('belongs to one of many callers until it is returned', async () => {
     const { _id } = await stored({ status: 'uploading' });
     const tokens = Array.from({ length: 20 }, () => hex(8));
-    const begun = await Promise.all(tokens.map((token) => records.beginControl(_id, 'uploading', token, inAMinute())));
-    expect(begun.filter((record) => record !== null)).toHaveLength(1);
-    const winner = tokens[begun.findIndex((record) => record !== null)] ?? '';
+    const started = await Promise.all(
+      tokens.map((token) => records.beginControl(_id, 'uploading', token, inAMinute())),
+    );
+    expect(started.filter((record) => record !== null)).toHaveLength(1);
+    const winner = tokens[started.findIndex((record) => record !== null)] ?? '';
     expect((await records.find(_id))?.control?.token).toBe(winner);
     await records.endControl(_id, 'somebody else');
     expect(await records.beginControl(_id, 'uploading', 'next', inAMinute())).toBeNull();
@@ -207,7 +209,7 @@ describe('a camera', () => {
   it('is locked by one of 50 concurrent uploads', async () => {
     const imei = newImei();
     const uploads = await Promise.all(
-      Array.from({ length: 50 }, (_, channel) => stored({}, clipOf(imei, { channel }))),
+      Array.from({ length: 50 }, (_, channel) => stored({}, createClip(imei, { channel }))),
     );
     const taken = await Promise.all(uploads.map(({ _id }) => records.lockCamera(imei, _id, inAMinute())));
     expect(taken.filter(Boolean)).toHaveLength(1);
@@ -235,9 +237,9 @@ describe('a camera', () => {
     ['was cancelled', { status: 'cancelled' }, inAMinute, true],
   ])('whose holder %s', async (_what, more, until, isFree) => {
     const imei = newImei();
-    const holder = await stored(more, clipOf(imei));
+    const holder = await stored(more, createClip(imei));
     expect(await records.lockCamera(imei, holder._id, until())).toBe(true);
-    const next = await stored({}, clipOf(imei, { channel: 2 }));
+    const next = await stored({}, createClip(imei, { channel: 2 }));
     expect(await records.lockCamera(imei, next._id, inAMinute())).toBe(isFree);
   });
 
@@ -245,7 +247,7 @@ describe('a camera', () => {
     const imei = newImei();
     expect(await records.lockCamera(imei, hex(12), inAMinute())).toBe(true);
     const uploads = await Promise.all(
-      Array.from({ length: 20 }, (_, channel) => stored({}, clipOf(imei, { channel }))),
+      Array.from({ length: 20 }, (_, channel) => stored({}, createClip(imei, { channel }))),
     );
     const taken = await Promise.all(uploads.map(({ _id }) => records.lockCamera(imei, _id, inAMinute())));
     expect(taken.filter(Boolean)).toHaveLength(1);
@@ -293,9 +295,9 @@ describe('a conclusion from the files', () => {
 describe('locks without a purpose', () => {
   it('are deleted, and no others', async () => {
     const past = Date.now() - 1;
-    const idle = await stored({ status: 'failed' }, clipOf(newImei()));
-    const busy = await stored({ status: 'uploading' }, clipOf(newImei()));
-    const waiting = await stored({}, clipOf(newImei()));
+    const idle = await stored({ status: 'failed' }, createClip(newImei()));
+    const busy = await stored({ status: 'uploading' }, createClip(newImei()));
+    const waiting = await stored({}, createClip(newImei()));
     await records.lockCamera(idle.clip.imei, idle._id, past);
     await records.lockCamera(busy.clip.imei, busy._id, past);
     await records.lockCamera(waiting.clip.imei, waiting._id, Date.now() + 60_000);

@@ -55,7 +55,7 @@ describe('deliveries', () => {
     const id = await add(1, { atMs: 1_000 });
     expect(id).toBe(computeDeliveryId(1, notificationId));
     expect(id).toMatch(/^[0-9a-f]{24}$/);
-    await records.end(id, 'skipped');
+    await records.finish(id, 'skipped');
     notificationId -= 1;
     expect(await add(1)).toBe(id);
     expect(await records.find(id)).toMatchObject({ status: 'skipped', createdAtMs: 1_000, version: 2 });
@@ -118,22 +118,22 @@ describe('deliveries', () => {
     expect((await records.findDue([], 10)).map(({ _id }) => _id)).toEqual([lost]);
     await records.unschedule(lost);
     // However many wait before it: page by page to the end.
-    for (const atOnce of [1, 2, 3]) {
-      expect(await records.requeueLost({ beforeMs: 500, batchSize: atOnce })).toBe(1);
+    for (const batchSize of [1, 2, 3]) {
+      expect(await records.requeueLost({ beforeMs: 500, batchSize: batchSize })).toBe(1);
       await records.unschedule(lost);
     }
     // Without time left the next run continues after the previous one, and restarts at the end.
-    const looks = { beforeMs: 500, shouldStop: () => true, batchSize: 2 };
+    const requeueOptions = { beforeMs: 500, shouldStop: () => true, batchSize: 2 };
     for (const round of ['first', 'second']) {
-      let mended = 0;
-      for (let look = 0; look < 4; look += 1) mended += await records.requeueLost(looks);
-      expect([round, mended]).toEqual([round, 1]);
+      let requeued = 0;
+      for (let requeue = 0; requeue < 4; requeue += 1) requeued += await records.requeueLost(requeueOptions);
+      expect([round, requeued]).toEqual([round, 1]);
       await records.unschedule(lost);
     }
     await records.release(claimed, claimedUntilMs);
     for (const id of [lost, claimed, planned]) {
       await records.unschedule(id);
-      await records.end(id, 'canceled');
+      await records.finish(id, 'canceled');
     }
   });
 
@@ -154,7 +154,7 @@ describe('deliveries', () => {
     expect((await records.findDue([], 10)).map(({ _id }) => _id).toSorted()).toEqual(lost.toSorted());
     for (const id of lost) {
       await records.unschedule(id);
-      await records.end(id, 'canceled');
+      await records.finish(id, 'canceled');
     }
   });
 

@@ -156,9 +156,9 @@ export class WebhookRepository {
     return (await this.#health.replaceOne(expected, next)).modifiedCount === 1;
   }
 
-  async #insertHealth(health: WebhookHealth): Promise<boolean> {
+  async #insertHealth(findHealth: WebhookHealth): Promise<boolean> {
     try {
-      await this.#health.insertOne(health);
+      await this.#health.insertOne(findHealth);
       return true;
     } catch (error) {
       if (isDuplicateKey(error)) return false;
@@ -231,7 +231,7 @@ export class WebhookRepository {
   }
 
   /** Ends a claimed delivery without an attempt. */
-  end(id: string, status: 'skipped' | 'canceled'): Promise<void> {
+  finish(id: string, status: 'skipped' | 'canceled'): Promise<void> {
     return this.#change(id, { status, nextAttemptAtMs: null });
   }
 
@@ -262,15 +262,15 @@ export class WebhookRepository {
   /** Cancels everything that waits for a deleted webhook. */
   async cancelAll(webhookId: number, nowMs = Date.now()): Promise<void> {
     await this.#replays.deleteMany({ webhookId });
-    const ended = { status: 'canceled' as const, nextAttemptAtMs: null, updatedAtMs: nowMs };
-    await this.#deliveries.updateMany({ webhookId, status: 'pending' }, { $set: ended, $inc: { version: 1 } });
+    const cancellation = { status: 'canceled' as const, nextAttemptAtMs: null, updatedAtMs: nowMs };
+    await this.#deliveries.updateMany({ webhookId, status: 'pending' }, { $set: cancellation, $inc: { version: 1 } });
     await this.#due.deleteMany({ webhookId });
     await this.#health.deleteOne({ _id: webhookId });
   }
 
   /** Schedules the next attempt, replacing an earlier schedule. */
-  schedule(due: DueDelivery): Promise<void> {
-    return this.#dueWrites.add({ replaceOne: { filter: { _id: due._id }, replacement: due, upsert: true } });
+  schedule(findDue: DueDelivery): Promise<void> {
+    return this.#dueWrites.add({ replaceOne: { filter: { _id: findDue._id }, replacement: findDue, upsert: true } });
   }
 
   unschedule(id: string): Promise<void> {

@@ -30,15 +30,15 @@ export function getHeader(headers: HeaderMap, name: string): string | undefined 
 }
 
 /** Compares two texts in constant time. */
-function isEqualConstantTime(given: string, expected: string): boolean {
+function isEqualConstantTime(actual: string, expected: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
+  return timingSafeEqual(digest(actual), digest(expected));
 }
 
 /** Returns whether `X-Webhook-Secret` carries one of the secrets. Compares all of them, in constant time. */
-export function verifySecret(given: string | undefined, secrets: readonly string[]): boolean {
-  if (given === undefined || given === '') return false;
-  return secrets.map((secret) => isEqualConstantTime(given, secret)).includes(true);
+export function verifySecret(actual: string | undefined, secrets: readonly string[]): boolean {
+  if (actual === undefined || actual === '') return false;
+  return secrets.map((secret) => isEqualConstantTime(actual, secret)).includes(true);
 }
 
 const secretPrefix = 'whsec_';

@@ -22,12 +22,12 @@ const itemAt = (method: string, path: string): Item | undefined =>
   items.find(({ request }) => request.method === method && request.url.path.join('/') === `api/v1/${path}`);
 
 describe('postman-collection.json', () => {
-  it('is what the document says: run `npm run generate` after a change of a route', () => {
+  it('equals the document: run `npm run generate` after a change of a route', () => {
     const file = readFileSync(fileURLToPath(new URL('../postman-collection.json', import.meta.url)), 'utf8');
     expect(JSON.parse(file)).toEqual(collection);
   });
 
-  it('has a request for each operation, under the tag that it has', () => {
+  it('has a request for each operation, under its tag', () => {
     const paths = apiDocument()['paths'] as Record<string, Record<string, { tags: string[] }>>;
     const wanted = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { tags }]) => `${tags[0]}: ${method.toUpperCase()} ${path}`),
@@ -38,7 +38,7 @@ describe('postman-collection.json', () => {
     expect(got.toSorted()).toEqual(wanted.toSorted());
   });
 
-  it('sends what has to be sent, and leaves the rest to be switched on', () => {
+  it('sends required parameters, and has the others disabled', () => {
     const start = itemAt('GET', 'realtime/start-stream');
     expect(start?.request.url.raw).toBe('{{base_url}}/api/v1/realtime/start-stream?imei={{imei}}&channel={{channel}}');
     expect(start?.request.url.query.find(({ key }) => key === 'stream_type')).toMatchObject({
@@ -51,7 +51,7 @@ describe('postman-collection.json', () => {
     expect(itemAt('GET', 'health')?.request.auth).toEqual({ type: 'noauth' });
   });
 
-  it('names no variable that it does not have, and has none that nothing names', () => {
+  it('defines exactly the variables that it uses', () => {
     const named = new Set([...JSON.stringify(collection).matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name));
     expect([...named].toSorted()).toEqual(collection.variable.map(({ key }) => key).toSorted());
     for (const { request } of items)

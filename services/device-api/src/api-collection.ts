@@ -1,6 +1,6 @@
 import { apiDocument } from './api-document.ts';
 
-/** The parts of our OpenAPI document that a request is made of. */
+/** The parts of the OpenAPI document that a request consists of. */
 interface Document {
   info: { title: string; description: string };
   tags: { name: string; description: string }[];
@@ -14,7 +14,7 @@ interface Operation {
   security: object[];
   parameters: Parameter[];
   requestBody?: { content: Record<string, { schema: Schema }> };
-  /** Without a description: what every request may be answered. */
+  /** Without a description: the common responses of every request. */
   responses: Record<string, { description?: string }>;
 }
 interface Parameter {
@@ -34,18 +34,18 @@ interface Schema {
 }
 type Plain = string | number | boolean;
 
-/** What a partner fills in once; requests name them as `{{imei}}`. */
+/** Variables that a partner fills in once; requests name them as `{{imei}}`. */
 const variables: Record<string, { value: string; description: string }> = {
-  base_url: { value: 'http://127.0.0.1:8080', description: 'Where the service is; this is that of npm start.' },
-  api_key: { value: '', description: 'Sent as x-api-key. Not looked at where the service asks for no keys.' },
+  base_url: { value: 'http://127.0.0.1:8080', description: 'Address of the service; by default that of npm start.' },
+  api_key: { value: '', description: 'Sent as x-api-key. Ignored if the service requires no keys.' },
   imei: { value: '013800138001', description: 'Terminal number of 12 or 20 digits.' },
   channel: { value: '1', description: 'Camera channel.' },
-  start_time: { value: '2026-08-01T02:00:00Z', description: 'In any offset; a + has to be written %2B.' },
-  end_time: { value: '2026-08-01T02:05:00Z', description: 'In any offset; a + has to be written %2B.' },
-  video_id: { value: '', description: 'Taken over from the answer of /videos/upload.' },
+  start_time: { value: '2026-08-01T02:00:00Z', description: 'In any offset; write + as %2B.' },
+  end_time: { value: '2026-08-01T02:05:00Z', description: 'In any offset; write + as %2B.' },
+  video_id: { value: '', description: 'Set from the response of /videos/upload.' },
 };
 
-/** The Device API as a Postman collection (format 2.1), made of the OpenAPI document. */
+/** Returns the Device API as a Postman collection (format 2.1), generated from the OpenAPI document. */
 export function apiCollection(): Record<string, unknown> {
   const document = apiDocument() as unknown as Document;
   const { info, tags, paths } = document;
@@ -107,7 +107,7 @@ function itemOf(document: Document, method: string, path: string, operation: Ope
   };
 }
 
-/** What may be left out is there to be switched on. */
+/** Optional parameters are disabled. */
 function queryOf({ name, required, description, example, schema }: Parameter) {
   const value = name in variables ? `{{${name}}}` : String(example ?? exampleOf(schema) ?? '');
   return { key: name, value, ...(description === undefined ? {} : { description }), disabled: !required };
@@ -116,7 +116,7 @@ function queryOf({ name, required, description, example, schema }: Parameter) {
 const exampleOf = ({ examples, default: usual, enum: choices }: Schema): Plain | undefined =>
   examples?.[0] ?? usual ?? choices?.[0];
 
-/** A body of the fields that have to be given. */
+/** Returns a body with the required fields. */
 function sampleOf(document: Document, schema: Schema): unknown {
   if (schema.$ref !== undefined)
     return sampleOf(document, document.components.schemas[schema.$ref.replace(/^.*\//, '')] ?? {});

@@ -40,7 +40,7 @@ const document = apiDocument() as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Record<string, unknown>>; responses: Record<string, Answer> };
 };
-/** Said of every operation, once. */
+/** Common responses of every operation. */
 const ofAll = { 408: '#/components/responses/RequestTimeout', 431: '#/components/responses/HeadersTooLarge' };
 
 const ownResponses = ({ responses }: Operation): Operation['responses'] =>
@@ -59,7 +59,7 @@ describe('openapi.json', () => {
     ['openapi.json', apiDocument],
     ['video-openapi.json', videoDocument],
     ['partner-openapi.json', partnerDocument],
-  ])('%s is what the schemas say: run `npm run generate` after a change of a route', (name, make) => {
+  ])('%s equals the schemas: run `npm run generate` after a change of a route', (name, make) => {
     const file = readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8');
     expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(make())));
   });
@@ -88,7 +88,7 @@ describe('openapi.json', () => {
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  it('is served, with a page over it that takes nothing from elsewhere', async () => {
+  it('is served with a page that loads nothing from elsewhere', async () => {
     expect((await api.get('/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(document)));
     for (const base of ['/docs', '/api/v1/docs']) {
       const page = await fetch(`${api.base}${base}`);
@@ -113,7 +113,7 @@ describe.each([
     .flatMap((path) => Object.values(path))
     .map((operation) => ({ ...operation, responses: ownResponses(operation) }));
 
-  it('is valid OpenAPI 3.1 by its official schema, and every reference leads somewhere', async () => {
+  it('is valid OpenAPI 3.1 by its official schema, and all references resolve', async () => {
     expect(await new Validator({}).validate(structuredClone(all) as never)).toEqual({ valid: true });
     const validator = new Validator({});
     await validator.validate(structuredClone(all) as never);
@@ -121,14 +121,14 @@ describe.each([
     expect(() => validator.resolveRefs()).not.toThrow(/./);
   });
 
-  it('has schemas that compile, and operations with names of their own', () => {
+  it('has schemas that compile, and unique operation ids', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     for (const { parameters } of operations)
       for (const { schema } of parameters) expect(() => compileBody(schema)).not.toThrow(/./);
     expect(JSON.stringify(all)).not.toContain('errorMessage');
   });
 
-  it('describes every operation, parameter, answer and field, with an example of all that has to be given', () => {
+  it('describes every operation, parameter, response and field, with examples of all required ones', () => {
     const tags = all.tags.map(({ name }) => name);
     const silent: string[] = [];
     for (const { operationId, description, parameters, responses, tags: own } of operations) {
@@ -149,7 +149,7 @@ describe.each([
     expect(silent).toEqual([]);
   });
 
-  it('gives examples that pass the checks', () => {
+  it('has valid examples', () => {
     for (const { parameters } of operations)
       for (const { name, schema, example } of parameters) {
         const check = compileParameters(Type.Object({ [name]: schema }), 'query');
@@ -159,7 +159,7 @@ describe.each([
       }
   });
 
-  it('says of every operation that the request may come too late, or with too much before its body', () => {
+  it('lists 408 and 431 for every operation', () => {
     const { 408: late, 431: large } = Object.fromEntries(
       Object.entries(ofAll).map(([status, $ref]) => [status, { $ref }]),
     );
@@ -172,7 +172,7 @@ describe.each([
       });
   });
 
-  it('says how long to wait with every 429', () => {
+  it('lists Retry-After with every 429', () => {
     const refusals = operations.flatMap(({ responses }) => responses[429] ?? []);
     expect(refusals.length).toBe(operations.length);
     for (const { headers } of refusals)
@@ -181,7 +181,7 @@ describe.each([
 });
 
 describe('the document', () => {
-  it('has the records of the interface under their names', () => {
+  it('names the records as the interface does', () => {
     expect(Object.keys(document.components.schemas)).toEqual([
       'ApiError',
       'ComponentHealth',
@@ -200,7 +200,7 @@ describe('the document', () => {
     ]);
   });
 
-  it('lists the statuses that the interface lists', () => {
+  it('lists the statuses of the interface', () => {
     const command = '200 400 401 403 404 429 500 502 503 504';
     const withBody = '200 400 401 403 404 413 415 429 500 502 503 504';
     const stream = '200 400 401 403 404 429 500 502';
@@ -233,7 +233,7 @@ describe('the document', () => {
     });
   });
 
-  it('describes what is really answered', async () => {
+  it('describes the actual responses', async () => {
     const schemaOf = (path: string, status: number): Record<string, unknown> => {
       const content = document.paths[`/api/v1${path}`]?.['get']?.responses[status]?.content['application/json'];
       // References are into the document.

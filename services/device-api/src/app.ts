@@ -21,7 +21,7 @@ import { videoRoutes } from './video-routes/index.ts';
 /** Largest body of the Device API. */
 export const bodyLimitBytes = 16 * 1024;
 
-/** The HTTP side: the Device API, its document and page, and the routes for operators. */
+/** Creates the HTTP application: the Device API, its document and page, and the routes for operators. */
 export function createDeviceApi(
   deps: Deps,
   parts: { limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
@@ -38,7 +38,7 @@ export function createDeviceApi(
     specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }],
   });
   app.use('/docs', page);
-  // Where only /api/v1 leads here, as behind the reverse proxy.
+  // For deployments whose proxy forwards /api/v1 only.
   app.use(`${apiBasePath}/docs`, page);
   app.use(
     apiBasePath,
@@ -56,7 +56,7 @@ export function createDeviceApi(
   return app;
 }
 
-/** The video service: the same use cases under paths of its own, on a port of its own. */
+/** Creates the video service: the same use cases under its own paths and port. */
 export function createVideoService(deps: Deps, parts: { limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
   const sendDocument = createDocumentSender(videoDocument);

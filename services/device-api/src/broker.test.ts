@@ -28,7 +28,7 @@ const components = {
   jt1078_server: true,
 };
 
-/** What health says; a component that a busy machine holds up for longer than the second and a half that it has is looked at again. */
+/** Returns the health; a component that a busy machine delays beyond its 1.5 s is checked again. */
 async function healthOf(client: typeof api, expected: Readonly<Record<string, boolean>>) {
   let answer = await client.get('/health');
   for (let looks = 0; looks < 5 && !isDeepStrictEqual(shown(answer), expected); looks += 1)
@@ -46,7 +46,7 @@ describe('GET /health', () => {
     ['upload-ftp', 'upload_server'],
     ['jt808-gateway', 'jt808_server'],
     ['jt1078-media', 'jt1078_server'],
-  ])('is 503 and says so when %s does not work', async (service, component) => {
+  ])('is 503 and names %s when it does not work', async (service, component) => {
     broken.add(service);
     const expected = { ...components, [component]: false };
     const answer = await healthOf(api, expected);
@@ -54,15 +54,15 @@ describe('GET /health', () => {
     expect(answer).toEqual({ status: 503, body: { healthy: false, components: expected } });
   });
 
-  it('is 503 when the database can not be reached', async () => {
+  it('is 503 when the database is unavailable', async () => {
     const blind = await world.service({ MONGODB_URL: 'mongodb://127.0.0.1:1/none' });
     const expected = { ...components, database: false };
     expect(await healthOf(blind, expected)).toEqual({ status: 503, body: { healthy: false, components: expected } });
   });
 });
 
-describe('media servers that are all away', () => {
-  it('keep no camera: it is not told to stream, unless to somebody else', async () => {
+describe('media servers that are all unavailable', () => {
+  it('block a camera from streaming, except to an external server', async () => {
     const imei = await world.device(() => answered(0x9101));
     broken.add('jt1078-media');
     const start = (channel: number, more = '') =>
@@ -76,8 +76,8 @@ describe('media servers that are all away', () => {
   });
 });
 
-describe('a broker that dies', () => {
-  it('costs no command that it carried, answers new ones with 503 at once, and no false 404 after its return', async () => {
+describe('a broker that crashes', () => {
+  it('loses no pending command, causes immediate 503 for new ones, and no false 404 after its return', async () => {
     let finish: ((outcome: Outcome) => void) | undefined;
     const slow = await world.device(
       () =>
@@ -90,7 +90,8 @@ describe('a broker that dies', () => {
     await waitFor(() => finish !== undefined);
     await world.nats.kill();
 
-    // Sent in the first moments of the outage: it can still become an answer, or 503, within the two seconds that are waited.
+    // Sent in the first moments of the outage: it can still be answered, or become 503, within the two seconds of
+    // waiting.
     const startedAt = performance.now();
     const early = await api.get(`/wakeup?imei=${quick}`);
     expect(early).toMatchObject({ status: 503, body: { status: 503, error: expect.stringContaining('broker') } });
@@ -106,7 +107,7 @@ describe('a broker that dies', () => {
       expect((await api.get(path)).status).toBe(503);
       tookMs.push(performance.now() - later);
     }
-    // Each two seconds, if they waited again; a busy machine may pause any one of them.
+    // Each would take two seconds if it waited again; a busy machine may pause any one of them.
     expect(tookMs.toSorted((a, b) => a - b)[1]).toBeLessThan(1_900);
     expect(await api.get('/health')).toMatchObject({ status: 503, body: { components: { message_broker: false } } });
     expect((await fetch(`${api.base}/readyz`)).status).toBe(503);
@@ -128,8 +129,8 @@ describe('a broker that dies', () => {
   });
 });
 
-describe('a state store that dies', () => {
-  it('costs starts and streams, no wake-ups, and is back by itself', async () => {
+describe('a state store that crashes', () => {
+  it('affects starts and streams, not wake-ups, and recovers by itself', async () => {
     const imei = await world.device(() => answered(0x9101));
     await world.redisServer.kill();
     await waitFor(async () => (await api.get('/health')).status === 503);

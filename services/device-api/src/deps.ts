@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 import type { SmsProvider } from './providers/sms-provider.ts';
 import type { CameraClocks } from './use-cases/camera-clock.ts';
 
-/** What use cases work with. */
+/** Dependencies of the use cases. */
 export interface Deps {
   readonly config: Config;
   readonly log: Logger;
@@ -17,21 +17,21 @@ export interface Deps {
   readonly clocks: CameraClocks;
   readonly uploads: UploadRepository;
   readonly guard: Guard;
-  /** Sends SMS that wake devices; null where no provider is configured. */
+  /** Sends SMS that wake devices; null without a provider. */
   readonly sms: SmsProvider | null;
-  /** Aborted when the service stops and its grace is over: what still waits ends. */
+  /** Aborted when the shutdown time-out has passed: everything that still waits ends. */
   readonly stopped: AbortSignal;
-  /** Aborted when the service begins to stop: open streams end. */
+  /** Aborted when the shutdown begins: open streams end. */
   readonly stopping: AbortSignal;
 }
 
-/** Who asked, and until when a device may take to answer. */
+/** Origin of a command, and the deadline of the device. */
 export interface CommandContext {
   readonly correlationId: string;
   readonly log: Logger;
-  /** Set by a caller that repeats the command after a restart; for use cases that are one command to the terminal. */
+  /** Set by a caller that retries the command after a restart; for use cases that send one command. */
   readonly command?: CommandIdentity | undefined;
-  /** False where the caller was admitted for a command that is not critical: a critical one is then refused before it is sent. */
+  /** False if the caller was admitted for non-critical commands: a critical one is rejected before it is sent. */
   readonly mayBeCritical?: boolean | undefined;
   /** On this process's monotonic clock (`performance.now()`). */
   readonly deadlineAtMs: number;

@@ -14,19 +14,19 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
 );
 const names = operations.map(({ name }) => name);
 
-/** All that a pattern with one group finds. */
+/** Returns all matches of a pattern with one group. */
 const found = (pattern: RegExp, within = text): string[] => [...within.matchAll(pattern)].map(([, part = '']) => part);
 const inOrder = (values: Iterable<string>): string[] => [...values].toSorted((a, b) => (a < b ? -1 : 1));
 
 // Its commands are run by test-e2e/src/device-api-doc.test.ts.
 describe('docs/device-api.md', () => {
-  it('lists every endpoint, and speaks of no other', () => {
+  it('lists every endpoint, and no other', () => {
     expect(inOrder(found(/^\| `([A-Z]+ \/[^`]*)` \|/gm))).toEqual(inOrder(names));
     for (const name of found(/`((?:GET|POST|DELETE) \/[a-z./-]+)`/g)) expect(names).toContain(name);
   });
 
-  it('lists every status that is no success', () => {
-    // 405 is of paths, not of operations.
+  it('lists every error status', () => {
+    // 405 belongs to paths, not to operations.
     const statuses = new Set(['405', ...operations.flatMap(({ errors }) => errors)]);
     expect(found(/^\| (\d{3}) \|/gm)).toEqual(inOrder(statuses));
   });
@@ -40,7 +40,7 @@ describe('docs/device-api.md', () => {
     expect(names.filter((name) => !commands.some((command) => isFor(name, command)))).toEqual([]);
   });
 
-  it('states the limits that are set by default', () => {
+  it('states the default limits', () => {
     const config = loadConfig({}) as unknown as Record<string, number>;
     const rows = [...text.matchAll(/^\| [^|]+ \| ([^|]+) \| (`[A-Z_]+`[^|]*) \|$/gm)];
     expect(rows).toHaveLength(8);

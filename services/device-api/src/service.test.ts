@@ -21,7 +21,7 @@ const refusesConnections = async (base: string): Promise<boolean> =>
   );
 
 describe('a stop', () => {
-  it('says so at /readyz, takes no more requests, and lets those under way end', async () => {
+  it('is not ready any more, accepts no requests, and finishes pending ones', async () => {
     const service = await world.service();
     let finish: ((outcome: Outcome) => void) | undefined;
     const imei = await world.device(
@@ -40,7 +40,7 @@ describe('a stop', () => {
     await stopping;
   });
 
-  it('is seen by load balancers before requests are refused', async () => {
+  it('is noticed by load balancers before requests are rejected', async () => {
     const service = await world.service({ DRAIN_DELAY_MS: '3000' });
     const imei = await world.device(() => answered(0x8204));
     const stopping = service.stop();
@@ -49,7 +49,7 @@ describe('a stop', () => {
     await stopping;
   });
 
-  it('ends streams at once, on both sides', async () => {
+  it('ends streams immediately on both sides', async () => {
     const service = await world.service();
     const pod = await openMediaPod(streaming());
     const imei = randomImei();
@@ -69,7 +69,7 @@ describe('a stop', () => {
     await pod.close();
   });
 
-  it('answers 503 to what is still under way when its grace is over', async () => {
+  it('returns 503 to pending requests after the shutdown time-out', async () => {
     const service = await world.service({ STOP_GRACE_MS: '200' });
     const imei = await world.device(() => new Promise(() => undefined));
     const request = service.get(`/wakeup?imei=${imei}`);
@@ -83,7 +83,7 @@ describe('a stop', () => {
 });
 
 describe('a start', () => {
-  it('fails as a whole when its port is taken, and leaves nothing open', async () => {
+  it('fails completely if its port is in use, and leaves nothing open', async () => {
     const first = await world.service();
     await expect(world.service({ HTTP_PORT: String(first.port) })).rejects.toThrow(/EADDRINUSE/);
   });

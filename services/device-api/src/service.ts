@@ -28,13 +28,13 @@ import { CameraClocks } from './use-cases/camera-clock.ts';
 
 const name = 'device-api';
 
-/** A running device-api and where it listens. */
+/** A running device-api and its ports. */
 export interface DeviceApiService extends Running {
   readonly port: number;
   readonly videoPort: number;
 }
 
-/** Composition root: connects, listens, and stops in reverse order. */
+/** Starts all parts: connects, listens, and stops in reverse order. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<DeviceApiService> {
   const log = overrides.log ?? createLogger(name, config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log, {
@@ -67,7 +67,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
 
   const stopping = new AbortController();
   const stopped = new AbortController();
-  // One listener for each stream and each command under way.
+  // One listener for each open stream and each pending command.
   setMaxListeners(0, stopping.signal, stopped.signal);
   const limits = deviceRateLimits(config, redis);
   const guard = new Guard({ bus, config, uses }, keys, limits);
@@ -92,7 +92,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   watchUses(uses, metrics);
   const useCases = serveUseCases(deps);
   lifecycle.onStop('use cases on the bus', () => useCases.stop());
-  lifecycle.onStop('what still waits', () => stopped.abort());
+  lifecycle.onStop('pending work', () => stopped.abort());
   const servers: Awaited<ReturnType<typeof listen>>[] = [];
   lifecycle.onStop('http', async () => {
     const grace = setTimeout(() => stopped.abort(), config.STOP_GRACE_MS);
@@ -115,7 +115,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
 }
 
 function configureServer(server: Server): void {
-  // Requests have no body, or a small one; answers take as long as their route says, and streams for ever.
+  // Requests have no or a small body; responses have the time-out of their route, streams none.
   server.requestTimeout = 30_000;
   server.headersTimeout = 15_000;
   server.timeout = 0;
@@ -124,7 +124,7 @@ function configureServer(server: Server): void {
 function watchCommands(asker: DeviceCommandClient, metrics: ReturnType<typeof createMetrics>): void {
   const gauge = new Gauge({
     name: 'device_api_commands_in_flight',
-    help: 'Commands to devices without an outcome',
+    help: 'Pending commands to devices',
     registers: [],
     collect() {
       this.set(asker.inFlight);
@@ -136,7 +136,7 @@ function watchCommands(asker: DeviceCommandClient, metrics: ReturnType<typeof cr
 function watchUses(uses: UseOutbox, metrics: ReturnType<typeof createMetrics>): void {
   const waiting = new Gauge({
     name: 'device_api_audit_entries_waiting',
-    help: 'Entries of the audit log that JetStream has not stored yet',
+    help: 'Audit events that JetStream has not stored yet',
     registers: [],
     collect() {
       this.set(uses.waiting);
@@ -144,7 +144,7 @@ function watchUses(uses: UseOutbox, metrics: ReturnType<typeof createMetrics>): 
   });
   const dropped = new Counter({
     name: 'device_api_audit_entries_dropped_total',
-    help: 'Entries that the audit log will not have, as JetStream was away for too long',
+    help: 'Audit events that were lost because JetStream was unavailable for too long',
     registers: [],
     collect() {
       this.reset();

@@ -20,7 +20,7 @@ fc.configureGlobal(propertySettings);
 
 const runs = campaignSize({ what: 'runs of two replicas', normal: 200, setting: 'UPLOAD_MODEL_RUNS' });
 const atOnce = 5;
-// Real servers on a machine that may be busy, and a failure is made small.
+// Real servers on a machine that may be busy, and failing examples are shrunk.
 jest.setTimeout(120_000 + runs * 2_000);
 
 let uploads: UploadWorld;
@@ -40,7 +40,7 @@ const clips = [
   { channel: 2, clip: 1 },
 ];
 
-/** One camera and the two replicas, driven as the model is. */
+/** One camera and the two replicas, driven like the model. */
 class System {
   readonly camera: Camera;
   readonly ids = new Map<number, string>();
@@ -57,7 +57,7 @@ class System {
     return typeof outcome === 'number' ? said(command, outcome, serialNo) : outcome;
   }
 
-  /** What the camera says to the next command that it gets. */
+  /** Response of the camera to its next command. */
   willAnswer(answer: CameraAnswer | Promise<CameraAnswer>): void {
     this.#answers.push(answer);
   }
@@ -96,7 +96,7 @@ class System {
     return answer;
   }
 
-  /** Leaves what a process leaves that dies while it waits for the camera, its time being over. */
+  /** Creates the state of a process that died while it waited for the camera, and whose time is over. */
   async #crash(clip: number): Promise<undefined> {
     if (this.ids.has(clip)) return;
     const { imei } = this.camera;
@@ -104,7 +104,7 @@ class System {
     await uploads.leaveReservation(imei, clips[clip]?.channel ?? 0, startMs);
   }
 
-  /** The status of every upload, as the API shows it. */
+  /** Returns the status of every upload in the API. */
   async shown(replica: Replica): Promise<Map<string, string>> {
     const { body } = await replicas[replica].get(`/videos/list?imei=${this.camera.imei}`);
     const { videos } = body as { videos: { video_id: string; status: string }[] };
@@ -120,7 +120,7 @@ function check(step: Step, answer: Answer | undefined, expected: Expected | unde
   else expect(body).toEqual({ status: expected.status, error: expect.any(String) });
 }
 
-/** Model and system have to agree in every status, and the camera must have heard what it had to, and nothing else. */
+/** Model and system must agree in every status, and the camera must have received exactly the expected commands. */
 async function agree(model: UploadModel, system: System, replica: Replica): Promise<void> {
   const expected = [...model.status].map(([clip, status]) => [system.ids.get(clip), status] as const);
   expect(await system.shown(replica)).toEqual(new Map(expected));
@@ -159,7 +159,7 @@ function settled(verdict: Verdict, answer: CameraAnswer): Expected | undefined {
   return verdict.when === 'now' ? verdict.expected : verdict.finish(answer);
 }
 
-/** A step during which the camera takes its time, and another one that comes meanwhile, at the other replica. */
+/** A step that waits for the camera, and another one at the other replica in that time. */
 class Overlapping implements fc.AsyncCommand<UploadModel, System> {
   readonly first: Alone;
   readonly second: Alone;
@@ -203,7 +203,7 @@ class Overlapping implements fc.AsyncCommand<UploadModel, System> {
   }
 }
 
-// Mostly one clip: two steps have to meet to be a race.
+// Mostly one clip: two steps must meet to be a race.
 const clip = fc.oneof(
   { weight: 4, arbitrary: fc.constant(0) },
   { weight: 2, arbitrary: fc.nat({ max: clips.length - 1 }) },
@@ -242,13 +242,13 @@ const commands = fc.commands(
 );
 
 describe('the table of upload states', () => {
-  it(`is what two replicas do, with answers late, lost and refused (${runs} runs)`, async () => {
+  it(`describes two replicas with late, lost and refused responses (${runs} runs)`, async () => {
     const agrees = fc.asyncProperty(commands, async (run) => {
       const camera = await uploads.camera();
       await fc.asyncModelRun(() => ({ model: new UploadModel(), real: new System(camera) }), run);
       await uploads.forget(camera.imei);
     });
-    // Cameras are independent of one another, and a run waits more than it works.
+    // Cameras are independent of one another, and a run mostly waits.
     const numRuns = Math.ceil(runs / atOnce);
     const reports = await Promise.all(Array.from({ length: atOnce }, () => fc.check(agrees, { numRuns })));
     const faults = await Promise.all(reports.map((report) => fc.asyncDefaultReportMessage(report)));

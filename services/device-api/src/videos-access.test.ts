@@ -40,14 +40,14 @@ beforeAll(async () => {
 });
 afterAll(() => uploads.close());
 
-/** The API as the holder of a key sees it. */
+/** The API as the holder of a key uses it. */
 const as = (key: string): Client => ({
   base: service.base,
   get: (path, init) => service.get(path, { ...init, headers: { 'x-api-key': key } }),
 });
 
 describe('with keys', () => {
-  it('an upload belongs to the account of its device: to others it is not there', async () => {
+  it('hides uploads of a device from other accounts', async () => {
     const camera = await uploads.camera();
     accounts.set(camera.imei, 1);
     const [own, other] = [as(keys.own), as(keys.other)];
@@ -71,7 +71,7 @@ describe('with keys', () => {
     expect((await remove(own, id)).status).toBe(200);
   });
 
-  it('an upload stays with the account that it was requested in, whoever has the device next', async () => {
+  it('keeps an upload in the account that requested it after the device moved', async () => {
     const camera = await uploads.camera();
     accounts.set(camera.imei, 1);
     const [own, other] = [as(keys.own), as(keys.other)];
@@ -91,11 +91,11 @@ describe('with keys', () => {
     accounts.set(camera.imei, 2);
     expect(await refusals()).toEqual(refused);
     expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 1 });
-    // Its camera is no longer the first account's to command.
+    // The first account may not command its camera any more.
     expect((await control(own, id, 2)).status).toBe(404);
     expect(camera.actions).toEqual([]);
 
-    // The same clip is one of the other account's own, and answers nothing about the first.
+    // The same clip is separate in the other account, and reveals nothing about the first.
     await uploads.records.transition(id, ['uploading'], 'completed');
     const theirs = await uploading(other, camera);
     expect(theirs).not.toBe(id);
@@ -108,7 +108,7 @@ describe('with keys', () => {
     expect((await remove(own, id)).status).toBe(200);
   });
 
-  it('an upload of before, without an account, goes with its device', async () => {
+  it('assigns an older upload without an account to the owner of its device', async () => {
     const camera = await uploads.camera();
     const [own, other] = [as(keys.own), as(keys.other)];
     const id = await uploading(own, camera);
@@ -119,13 +119,13 @@ describe('with keys', () => {
     expect(await uploading(other, camera)).toBe(id);
   });
 
-  it('a device of no account is open to every key', async () => {
+  it('permits every key to use a device without an account', async () => {
     const camera = await uploads.camera();
     const id = await uploading(as(keys.own), camera);
     expect((await as(keys.other).get(`/videos?video_id=${id}`)).status).toBe(200);
   });
 
-  it('no key is 401, and a key without the scope is 403', async () => {
+  it('returns 401 without a key, and 403 for a key without the scope', async () => {
     const camera = await uploads.camera();
     const id = await uploading(as(keys.own), camera);
     const requests: [string, string][] = [
@@ -142,7 +142,7 @@ describe('with keys', () => {
     expect(await uploads.record(id)).toMatchObject({ status: 'uploading' });
   });
 
-  it('a deletion is told to the audit log when it has happened, whether or not the caller has waited for it', async () => {
+  it('publishes an audit event of a deletion after it, whether or not the caller waited', async () => {
     const heard = hearUses(uploads.world.bus);
     const deletions = () => heard.told.filter(({ kind }) => kind === 'deletion');
     const clips: { imei: string; id: string }[] = [];

@@ -15,8 +15,8 @@ afterAll(() => uploads.close());
 
 const error = (status: number) => ({ status, body: { status, error: expect.any(String) } });
 
-describe('a database that is away', () => {
-  it('is 503 for a request, and 500 where the interface lists no 503', async () => {
+describe('an unavailable database', () => {
+  it('is 503 for a request, and 500 if the interface lists no 503', async () => {
     const blind = await uploads.service({ MONGODB_URL: 'mongodb://127.0.0.1:1/none' });
     const camera = await uploads.camera();
     const id = '0123456789abcdef01234567';
@@ -32,8 +32,8 @@ describe('a database that is away', () => {
   });
 });
 
-describe('a Redis that is away', () => {
-  it('costs no upload: the camera is asked, and told', async () => {
+describe('an unavailable Redis', () => {
+  it('affects no upload: the camera is requested and controlled', async () => {
     const camera = await uploads.camera();
     await uploads.world.redisServer.kill();
     await waitFor(() => !uploads.world.redis.isReady);
@@ -46,8 +46,8 @@ describe('a Redis that is away', () => {
   });
 });
 
-describe('a broker that is away', () => {
-  it('is 503 for a request, 500 for control, 502 for a deletion with files, and costs nothing that is only read', async () => {
+describe('an unavailable broker', () => {
+  it('is 503 for a request, 500 for a control, 502 for a deletion with files, and does not affect reads', async () => {
     const camera = await uploads.camera();
     const id = await uploading(api, camera);
     const done = await uploading(api, await uploads.camera());
@@ -63,7 +63,7 @@ describe('a broker that is away', () => {
     ]);
     await uploads.world.nats.start();
     expect(answers.slice(1, 3)).toMatchObject([error(500), error(502)]);
-    // Busy is known without the broker, where the clock of the camera is known too.
+    // The busy state is known without the broker if the camera's clock is cached.
     expect([409, 503]).toContain(answers[0]?.status);
     expect(answers.slice(3).map(({ status }) => status)).toEqual([200, 200]);
     expect(await uploads.record(id)).toMatchObject({ status: 'uploading', control: null });

@@ -171,12 +171,12 @@ describe('a delivery', () => {
     expect(receiver.received).toHaveLength(0);
     await harness.updateWebhook(webhook, { enabled: true });
     const replay = { webhookId: webhook._id, sinceMs: 0, untilMs: null, statuses: ['skipped' as const] };
-    const askedAtMs = Date.now();
+    const requestedAtMs = Date.now();
     expect(await request(harness.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 })).toEqual({ queued: 12 });
     await harness.waitForStatuses(webhook, 12);
     expect(receiver.ids.size).toBe(12);
     // Ten per second: the others follow a second later.
-    const late = receiver.received.filter(({ atMs }) => atMs - askedAtMs >= 1_000);
+    const late = receiver.received.filter(({ atMs }) => atMs - requestedAtMs >= 1_000);
     expect(late.length).toBeGreaterThanOrEqual(2);
     expect((await harness.findDelivery(webhook)).attempts).toMatchObject([{ trigger: 'replay' }]);
   });
@@ -230,8 +230,8 @@ describe('a delivery', () => {
     await harness.publishNotification(webhook.userId);
     await waitFor(() => receiver.openRequests === 1);
     const retry = { webhookId: webhook._id, deliveryId: (await harness.findDelivery(webhook))._id };
-    const answer = await request(harness.bus, webhookRequests.retry, retry, { timeoutMs: 10_000 });
-    expect(answer).toEqual({ result: 'running' });
+    const respond = await request(harness.bus, webhookRequests.retry, retry, { timeoutMs: 10_000 });
+    expect(respond).toEqual({ result: 'running' });
     for (const end of waiting) end();
     await harness.waitForStatuses(webhook, 1);
     expect(receiver.received).toHaveLength(1);

@@ -25,14 +25,14 @@ async function receive(...given: Parameters<typeof TestReceiver.start>): Promise
   return receiver;
 }
 
-async function raiseMany(webhook: WebhookRecord, count: number): Promise<number[]> {
+async function publishMany(webhook: WebhookRecord, count: number): Promise<number[]> {
   const ids: number[] = [];
   for (let i = 0; i < count; i += 1) ids.push(await harness.publishNotification(webhook.userId));
   return ids;
 }
 
 const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].toSorted((a, b) => a - b);
-const cameTo = (receiver: TestReceiver): number[] =>
+const hasReceived = (receiver: TestReceiver): number[] =>
   sorted(receiver.received.map(({ notificationId }) => notificationId));
 
 describe('a slow receiver', () => {
@@ -43,18 +43,18 @@ describe('a slow receiver', () => {
     const slow = await receive((response) => void waiting.push(() => response.end()));
     const quick = await receive();
     const slowHook = await harness.createWebhook(slow.url());
-    const slowIds = await raiseMany(slowHook, 120);
+    const slowIds = await publishMany(slowHook, 120);
     await waitFor(() => slow.openRequests === 20);
     const hook = await harness.createWebhook(quick.url());
-    const ids = await raiseMany(hook, 30);
+    const ids = await publishMany(hook, 30);
     // The neighbour has all of its own while none of the slow receiver's has ended.
     await harness.waitForStatuses(hook, 30);
-    expect(cameTo(quick)).toEqual(ids);
+    expect(hasReceived(quick)).toEqual(ids);
     expect([slow.received.length, slow.openRequests]).toEqual([20, 20]);
     slow.respond = respondWith(200);
     for (const end of waiting.splice(0)) end();
     await harness.waitForStatuses(slowHook, 120);
-    expect(cameTo(slow)).toEqual(slowIds);
+    expect(hasReceived(slow)).toEqual(slowIds);
     expect(slow.maxOpenRequests).toBe(20);
     expect((await harness.findDeliveries(slowHook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
   });
@@ -66,7 +66,7 @@ describe('a dead receiver', () => {
     await harness.startDispatcher({ WEBHOOK_BREAKER_OPEN_MS: '2500', WEBHOOK_RETRY_WAITS_MS: waits });
     const receiver = await receive(respondWith(500));
     const webhook = await harness.createWebhook(receiver.url());
-    await raiseMany(webhook, 3);
+    await publishMany(webhook, 3);
     await waitFor(() => receiver.received.length >= 10);
     // Attempts in progress end, and no more arrive.
     await waitFor(async () => (await harness.countClaims()) === 0);
@@ -74,7 +74,7 @@ describe('a dead receiver', () => {
     expect(atOpening).toBeLessThanOrEqual(13);
     const counted = async () =>
       (await harness.findDeliveries(webhook)).reduce((sum, { attemptCount }) => sum + attemptCount, 0);
-    await raiseMany(webhook, 5);
+    await publishMany(webhook, 5);
     await waitFor(async () => (await harness.findDeliveries(webhook)).length === 8);
     // An attempt between the two is reported a moment later.
     await waitFor(async () => (await counted()) === receiver.received.length);
@@ -91,10 +91,10 @@ describe('a dead receiver', () => {
     const dead = await harness.createWebhook(`https://127.0.0.1:${await freePort()}/`);
     const receiver = await receive();
     const webhook = await harness.createWebhook(receiver.url());
-    await raiseMany(dead, 40);
-    const ids = await raiseMany(webhook, 40);
+    await publishMany(dead, 40);
+    const ids = await publishMany(webhook, 40);
     await harness.waitForStatuses(webhook, 40);
-    expect(cameTo(receiver)).toEqual(ids);
+    expect(hasReceived(receiver)).toEqual(ids);
     expect((await harness.findDeliveries(webhook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
   });
 });
@@ -108,9 +108,9 @@ describe('a receiver that fails intermittently', () => {
       else respondWith(kind === 1 ? 200 : kind === 2 ? 500 : 204)(response, received, count);
     });
     const webhook = await harness.createWebhook(receiver.url());
-    const ids = await raiseMany(webhook, 60);
+    const ids = await publishMany(webhook, 60);
     await harness.waitForStatuses(webhook, 60);
-    expect(cameTo(receiver)).toEqual(ids);
+    expect(hasReceived(receiver)).toEqual(ids);
     const byId = new Map(receiver.received.map(({ id, notificationId }) => [notificationId, id]));
     for (const { id, notificationId } of receiver.received) expect(id).toBe(byId.get(notificationId));
     expect(receiver.ids.size).toBe(60);
@@ -126,9 +126,9 @@ describe('a receiver that fails intermittently', () => {
     const port = await freePort();
     const webhook = await harness.createWebhook(`https://127.0.0.1:${port}/`);
     // One attempt at a time, nine of each: more would only take longer.
-    const ids = await raiseMany(webhook, 8);
+    const ids = await publishMany(webhook, 8);
     await harness.waitForStatuses(webhook, 8, ['failed']);
-    ids.push(...(await raiseMany(webhook, 3)));
+    ids.push(...(await publishMany(webhook, 3)));
     const receiver = await TestReceiver.start(respondWith(200), undefined, port);
     receivers.push(receiver);
     await harness.waitForStatuses(webhook, 11, ['failed', 'succeeded']);
@@ -136,22 +136,27 @@ describe('a receiver that fails intermittently', () => {
     const { queued } = await request(harness.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 });
     expect(queued).toBeGreaterThanOrEqual(8);
     await harness.waitForStatuses(webhook, 11);
-    expect(cameTo(receiver)).toEqual(ids);
+    expect(hasReceived(receiver)).toEqual(ids);
     expect(receiver.ids.size).toBe(11);
   });
 });
 
 describe('a webhook that fails for long', () => {
   it('is disabled at the end, with notices to its owner at 50, 90 and 100 %', async () => {
-    const told: { webhookId: number }[] = [];
+    const notified: { webhookId: number }[] = [];
     let failures = 2;
-    const teller = serve(harness.bus, notifyWebhookOwner, { queue: 'x', onError: () => undefined }, async (notice) => {
-      // The first notices fail: they are repeated.
-      failures -= 1;
-      if (failures >= 0) throw new Error('not now');
-      told.push(notice);
-      return { told: true };
-    });
+    const noticeServer = serve(
+      harness.bus,
+      notifyWebhookOwner,
+      { queue: 'x', onError: () => undefined },
+      async (notice) => {
+        // The first notices fail: they are repeated.
+        failures -= 1;
+        if (failures >= 0) throw new Error('not now');
+        notified.push(notice);
+        return { told: true };
+      },
+    );
     await harness.startDispatcher({
       WEBHOOK_DISABLE_AFTER_MS: '6000',
       WEBHOOK_RETRY_WAITS_MS: Array.from({ length: 50 }, () => 200).join(),
@@ -163,7 +168,7 @@ describe('a webhook that fails for long', () => {
     await harness.publishNotification(webhook.userId, { vehicle_id: 77 });
     await waitFor(async () => (await harness.findHealth(webhook)).disabledReason === 'failing');
     // Those of other tests may fail too.
-    const own = () => told.filter(({ webhookId }) => webhookId === webhook._id);
+    const own = () => notified.filter(({ webhookId }) => webhookId === webhook._id);
     await waitFor(() => own().length >= 3);
     const { failingSince } = await harness.findHealth(webhook);
     expect(own()).toEqual(
@@ -180,7 +185,7 @@ describe('a webhook that fails for long', () => {
     await harness.waitForStatuses(webhook, 1, ['skipped']);
     await harness.publishNotification(webhook.userId);
     await harness.waitForStatuses(webhook, 2, ['skipped']);
-    await teller.stop();
+    await noticeServer.stop();
   });
 });
 
@@ -189,9 +194,9 @@ describe('two dispatchers', () => {
     await Promise.all([harness.startDispatcher(), harness.startDispatcher()]);
     const receiver = await receive();
     const webhook = await harness.createWebhook(receiver.url());
-    const ids = await raiseMany(webhook, 80);
+    const ids = await publishMany(webhook, 80);
     await harness.waitForStatuses(webhook, 80);
-    expect(cameTo(receiver)).toEqual(ids);
+    expect(hasReceived(receiver)).toEqual(ids);
     expect(receiver.received).toHaveLength(80);
   });
 
@@ -200,7 +205,7 @@ describe('two dispatchers', () => {
     const receiver = await receive((response) => void waiting.push(() => response.end()));
     const first = await harness.startDispatcher({ WEBHOOK_CONCURRENCY: '5' });
     const webhook = await harness.createWebhook(receiver.url());
-    const ids = await raiseMany(webhook, 30);
+    const ids = await publishMany(webhook, 30);
     await waitFor(() => receiver.openRequests === 5);
     const stopped = first.stop();
     await harness.startDispatcher();
@@ -209,7 +214,7 @@ describe('two dispatchers', () => {
     for (const end of waiting.splice(0)) end();
     await stopped;
     await harness.waitForStatuses(webhook, 30);
-    expect(cameTo(receiver)).toEqual(ids);
+    expect(hasReceived(receiver)).toEqual(ids);
     expect(receiver.received).toHaveLength(30);
   });
 });

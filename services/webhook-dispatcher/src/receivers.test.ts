@@ -68,7 +68,7 @@ async function failedAttempts(url: string) {
   return attempts;
 }
 
-const outcomesOf = (attempts: readonly { statusCode: number | null; errorCode: string | null }[]) =>
+const getOutcomes = (attempts: readonly { statusCode: number | null; errorCode: string | null }[]) =>
   new Set(attempts.map(({ statusCode, errorCode }) => `${statusCode} ${errorCode}`));
 
 describe('an attempt fails', () => {
@@ -81,19 +81,19 @@ describe('an attempt fails', () => {
     ['500', 500, {}],
   ])('by %s', async (_name, status, headers) => {
     const receiver = await receive(respondWith(status, headers, 'body'));
-    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set([`${status} null`]));
+    expect(getOutcomes(await failedAttempts(receiver.url()))).toEqual(new Set([`${status} null`]));
     expect(receiver.received).toHaveLength(3);
     expect(receiver.ids.size).toBe(1);
   });
 
   it('without a listener', async () => {
     const url = `https://127.0.0.1:${await freePort()}/`;
-    expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null connection_refused']));
+    expect(getOutcomes(await failedAttempts(url))).toEqual(new Set(['null connection_refused']));
   });
 
   it('for a certificate of an unknown authority', async () => {
     const receiver = await receive(respondWith(200), selfSigned());
-    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set(['null tls_error']));
+    expect(getOutcomes(await failedAttempts(receiver.url()))).toEqual(new Set(['null tls_error']));
     expect(receiver.received).toHaveLength(0);
   });
 
@@ -101,47 +101,47 @@ describe('an attempt fails', () => {
     names.set('hooks.fleet.example', ['127.0.0.1']);
     const receiver = await receive();
     const url = `https://hooks.fleet.example:${receiver.port}/`;
-    expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null tls_error']));
+    expect(getOutcomes(await failedAttempts(url))).toEqual(new Set(['null tls_error']));
     expect(receiver.received).toHaveLength(0);
   });
 
   it('for a server without TLS', async () => {
     const port = await listening((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
-    expect(outcomesOf(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null tls_error']));
+    expect(getOutcomes(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null tls_error']));
   });
 
   it('for a server that accepts the connection and sends nothing', async () => {
     const port = await listening(() => undefined);
-    expect(outcomesOf(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null connect_timeout']));
+    expect(getOutcomes(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null connect_timeout']));
   });
 
   it('for a response that takes too long, before or after its start', async () => {
     const silent = await receive(() => undefined);
-    expect(outcomesOf(await failedAttempts(silent.url()))).toEqual(new Set(['null timeout']));
-    const begun = await receive((response) => void response.writeHead(200).write('x'));
-    expect(outcomesOf(await failedAttempts(begun.url()))).toEqual(new Set(['200 timeout']));
+    expect(getOutcomes(await failedAttempts(silent.url()))).toEqual(new Set(['null timeout']));
+    const started = await receive((response) => void response.writeHead(200).write('x'));
+    expect(getOutcomes(await failedAttempts(started.url()))).toEqual(new Set(['200 timeout']));
   });
 
   it('for a connection that is destroyed, before or during the response', async () => {
     const before = await receive((response) => response.socket?.destroy());
-    expect(outcomesOf(await failedAttempts(before.url()))).toEqual(new Set(['null connection_reset']));
+    expect(getOutcomes(await failedAttempts(before.url()))).toEqual(new Set(['null connection_reset']));
     const within = await receive((response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       setTimeout(() => response.socket?.destroy(), 20);
     });
     const attempts = await failedAttempts(within.url());
-    expect(outcomesOf(attempts)).toEqual(new Set(['200 connection_reset']));
+    expect(getOutcomes(attempts)).toEqual(new Set(['200 connection_reset']));
     expect(attempts[0]?.responseBody).toBe('half');
   });
 
   it('for a name without addresses, or with a private one', async () => {
-    expect(outcomesOf(await failedAttempts('https://nowhere.fleet.example/'))).toEqual(new Set(['null dns_error']));
+    expect(getOutcomes(await failedAttempts('https://nowhere.fleet.example/'))).toEqual(new Set(['null dns_error']));
     names.set('inside.fleet.example', ['169.254.169.254']);
-    expect(outcomesOf(await failedAttempts('https://inside.fleet.example/'))).toEqual(
+    expect(getOutcomes(await failedAttempts('https://inside.fleet.example/'))).toEqual(
       new Set(['null blocked_address']),
     );
     for (const url of ['https://10.0.0.1/', 'https://[::1]/', 'https://127.0.0.1:22/'])
-      expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null blocked_address']));
+      expect(getOutcomes(await failedAttempts(url))).toEqual(new Set(['null blocked_address']));
   });
 });
 
@@ -170,7 +170,7 @@ describe('an answer', () => {
 
   it('reports a huge response that is no success', async () => {
     const receiver = await receive((response) => void response.writeHead(500).end(Buffer.alloc(70_000, 'a')));
-    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set(['500 response_too_large']));
+    expect(getOutcomes(await failedAttempts(receiver.url()))).toEqual(new Set(['500 response_too_large']));
   });
 
   it('waits after 429 and 503 as requested', async () => {
@@ -240,7 +240,7 @@ describe('a name', () => {
     await harness.publishNotification(webhook.userId);
     await harness.waitForStatuses(webhook, 3, ['succeeded', 'failed']);
     const failed = (await harness.findDeliveries(webhook)).find(({ status }) => status === 'failed');
-    expect(outcomesOf(failed?.attempts ?? [])).toEqual(new Set(['null blocked_address']));
+    expect(getOutcomes(failed?.attempts ?? [])).toEqual(new Set(['null blocked_address']));
     expect(receiver.received).toHaveLength(2);
   });
 

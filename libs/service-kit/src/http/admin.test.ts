@@ -54,9 +54,9 @@ describe('adminRoutes', () => {
     const admin = await listen(app, { host: '127.0.0.1', port: 0 });
     const get = async (path: string) => fetch(`http://127.0.0.1:${admin.port}${path}`);
     const ready = async () => {
-      const answer = await get('/readyz');
-      const { checks: shown } = (await answer.json()) as { checks: Record<string, boolean> };
-      return [answer.status, shown];
+      const received = await get('/readyz');
+      const { checks: shown } = (await received.json()) as { checks: Record<string, boolean> };
+      return [received.status, shown];
     };
     expect(await ready()).toEqual([503, { bus: true, database: false }]);
     works.database = true;
@@ -87,9 +87,9 @@ describe('a closing server', () => {
       { host: '127.0.0.1', port: 0 },
     );
     const client = connect(server.port, '127.0.0.1');
-    let answer = '';
+    let received = '';
     client.on('data', (chunk) => {
-      answer += String(chunk);
+      received += String(chunk);
     });
     client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na');
     await waitFor(() => seen.length === 1);
@@ -100,6 +100,6 @@ describe('a closing server', () => {
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs + 3_600_000);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
     await closed;
-    expect([seen, answer.slice(0, 15)]).toEqual([['a', 'b'], 'HTTP/1.1 200 OK']);
+    expect([seen, received.slice(0, 15)]).toEqual([['a', 'b'], 'HTTP/1.1 200 OK']);
   });
 });

@@ -137,7 +137,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close(1_000));
 
-const ask = async (path: string, init?: RequestInit) => {
+const requestApi = async (path: string, init?: RequestInit) => {
   const response = await fetch(base + path, init);
   const text = await response.text();
   return {
@@ -147,7 +147,7 @@ const ask = async (path: string, init?: RequestInit) => {
   };
 };
 const post = (body: string, type = 'application/json') =>
-  ask('/body', { method: 'POST', body, headers: { 'content-type': type } });
+  requestApi('/body', { method: 'POST', body, headers: { 'content-type': type } });
 
 describe('a request', () => {
   it('prefers a fixed path to one with a parameter', async () => {
@@ -158,15 +158,15 @@ describe('a request', () => {
 
   it('runs the guard, the checks, the admission and the handler in order', async () => {
     seen.length = 0;
-    expect(await ask('/echo/%C3%A9?n=2')).toMatchObject({ status: 200, body: { name: 'é', n: 2 } });
-    expect(await ask('/echo/toolong')).toMatchObject({ status: 400, body: { status: 400 } });
+    expect(await requestApi('/echo/%C3%A9?n=2')).toMatchObject({ status: 200, body: { name: 'é', n: 2 } });
+    expect(await requestApi('/echo/toolong')).toMatchObject({ status: 400, body: { status: 400 } });
     expect(seen).toEqual(['guard echo', 'admit echo', 'guard echo']);
   });
 
   it('keeps a valid request id of the client', async () => {
-    const given = await ask('/echo/a', { headers: { 'x-request-id': 'abc-1' } });
+    const given = await requestApi('/echo/a', { headers: { 'x-request-id': 'abc-1' } });
     expect([given.headers.get('x-request-id'), given.body]).toEqual(['abc-1', { name: 'a', n: 1, id: 'abc-1' }]);
-    const made = await ask('/echo/a', { headers: { 'x-request-id': 'a b' } });
+    const made = await requestApi('/echo/a', { headers: { 'x-request-id': 'a b' } });
     expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
@@ -196,7 +196,7 @@ describe('a body', () => {
   });
 
   it('is 400 if it is missing', async () => {
-    expect(await ask('/body', { method: 'POST' })).toMatchObject({ status: 400, body: { status: 400 } });
+    expect(await requestApi('/body', { method: 'POST' })).toMatchObject({ status: 400, body: { status: 400 } });
   });
 
   it('accepts equal keys in several objects, and texts that look like keys', async () => {
@@ -205,7 +205,7 @@ describe('a body', () => {
   });
 
   it('is an empty object if it is optional and missing', async () => {
-    expect((await ask('/optional', { method: 'POST' })).body).toEqual({ n: 4 });
+    expect((await requestApi('/optional', { method: 'POST' })).body).toEqual({ n: 4 });
   });
 
   it('is parsed as JSON whatever its Content-Type', async () => {
@@ -258,7 +258,8 @@ describe('a body', () => {
 });
 
 describe('a route with its own body parser', () => {
-  const send = (body: string, headers: Record<string, string> = {}) => ask('/form', { method: 'POST', body, headers });
+  const send = (body: string, headers: Record<string, string> = {}) =>
+    requestApi('/form', { method: 'POST', body, headers });
 
   it('validates the parsed body and receives its bytes', async () => {
     expect(await send('text=a%20b&other=1')).toMatchObject({ status: 200, body: { text: 'a b', bytes: 18 } });
@@ -275,18 +276,18 @@ describe('a route with its own body parser', () => {
 
 describe('methods', () => {
   it('are 405 with the allowed methods if the path does not support them', async () => {
-    const { status, headers, body } = await ask('/act', { method: 'POST' });
+    const { status, headers, body } = await requestApi('/act', { method: 'POST' });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, DELETE, OPTIONS']);
     expect(body).toEqual({ status: 405, error: 'POST is not a method of this path; it takes GET, DELETE, OPTIONS.' });
-    expect((await ask('/echo/a', { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+    expect((await requestApi('/echo/a', { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
   it('returns the methods of a path to OPTIONS without credentials', async () => {
     seen.length = 0;
-    const { status, headers, body } = await ask('/act', { method: 'OPTIONS' });
+    const { status, headers, body } = await requestApi('/act', { method: 'OPTIONS' });
     expect([status, headers.get('allow'), body]).toEqual([204, 'GET, DELETE, OPTIONS', undefined]);
-    expect((await ask('/body', { method: 'OPTIONS' })).headers.get('allow')).toBe('POST, OPTIONS');
-    expect((await ask('/nowhere', { method: 'OPTIONS' })).body).toEqual({
+    expect((await requestApi('/body', { method: 'OPTIONS' })).headers.get('allow')).toBe('POST, OPTIONS');
+    expect((await requestApi('/nowhere', { method: 'OPTIONS' })).body).toEqual({
       status: 404,
       error: 'There is no OPTIONS /nowhere.',
     });
@@ -294,38 +295,38 @@ describe('methods', () => {
   });
 
   it('treats HEAD as GET without the body, and as 405 if GET has an effect', async () => {
-    expect((await ask('/echo/a', { method: 'HEAD' })).status).toBe(200);
-    expect((await ask('/act', { method: 'HEAD' })).status).toBe(405);
-    expect((await ask('/act')).status).toBe(200);
+    expect((await requestApi('/echo/a', { method: 'HEAD' })).status).toBe(200);
+    expect((await requestApi('/act', { method: 'HEAD' })).status).toBe(405);
+    expect((await requestApi('/act')).status).toBe(200);
   });
 });
 
 describe('errors', () => {
   it('have exactly two fields', async () => {
-    expect(await ask('/refused')).toMatchObject({ status: 429, body: { status: 429, error: 'Slow down.' } });
-    expect(Object.keys((await ask('/refused')).body as object)).toEqual(['status', 'error']);
-    expect((await ask('/refused')).headers.get('retry-after')).toBe('7');
+    expect(await requestApi('/refused')).toMatchObject({ status: 429, body: { status: 429, error: 'Slow down.' } });
+    expect(Object.keys((await requestApi('/refused')).body as object)).toEqual(['status', 'error']);
+    expect((await requestApi('/refused')).headers.get('retry-after')).toBe('7');
   });
 
   it('are 500 without details for internal faults', async () => {
-    expect((await ask('/broken')).body).toEqual({ status: 500, error: 'An unexpected error occurred.' });
+    expect((await requestApi('/broken')).body).toEqual({ status: 500, error: 'An unexpected error occurred.' });
   });
 
   it('are 404 for unknown paths and 400 for malformed ones', async () => {
-    expect(await ask('/nowhere?x=1')).toMatchObject({
+    expect(await requestApi('/nowhere?x=1')).toMatchObject({
       status: 404,
       body: { status: 404, error: 'There is no GET /nowhere.' },
     });
-    expect((await ask('/%zz')).status).toBe(400);
-    expect((await ask('/echo/%zz')).status).toBe(400);
+    expect((await requestApi('/%zz')).status).toBe(400);
+    expect((await requestApi('/echo/%zz')).status).toBe(400);
   });
 
   it('destroy the connection after the first byte', async () => {
-    await expect(ask('/stream')).rejects.toThrow(/terminated|failed/);
+    await expect(requestApi('/stream')).rejects.toThrow(/terminated|failed/);
   });
 
   it('reveal no framework', async () => {
-    const { headers } = await ask('/nowhere');
+    const { headers } = await requestApi('/nowhere');
     expect(headers.get('x-powered-by')).toBeNull();
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
@@ -333,7 +334,7 @@ describe('errors', () => {
 
 describe('the request time-out', () => {
   it.each(['/slow', '/slow-guard'])('of %s is 503', async (path) => {
-    expect((await ask(path)).body).toEqual({
+    expect((await requestApi(path)).body).toEqual({
       status: 503,
       error: "The request ran past the server's limit of 0.05 seconds.",
     });
@@ -346,7 +347,7 @@ async function exchange(
   text: string,
   then: (socket: Socket) => void = () => undefined,
 ): Promise<{ head: string; body: string }> {
-  const answer = await new Promise<string>((resolve) => {
+  const received = await new Promise<string>((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
       socket.write(text);
       then(socket);
@@ -356,7 +357,7 @@ async function exchange(
     socket.on('error', () => undefined);
     socket.once('close', () => resolve(Buffer.concat(chunks).toString()));
   });
-  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  const [head = '', body = ''] = received.split('\r\n\r\n');
   return { head, body };
 }
 
@@ -439,11 +440,11 @@ describe('listen', () => {
       own.server.once('connection', (one: Socket) => void one.once('data', resolve)),
     );
     const half = connect(own.port, '127.0.0.1', () => half.write(text));
-    const ended = new Promise((resolve) => half.once('close', resolve));
+    const finished = new Promise((resolve) => half.once('close', resolve));
     half.on('error', () => undefined);
     await arrived;
     await own.close();
-    await ended;
+    await finished;
     expect(half.destroyed).toBe(true);
   });
 
@@ -451,14 +452,18 @@ describe('listen', () => {
     const app = createApp();
     app.use(createApi({ log, routes, bodyLimitBytes: 1000 }));
     const own = await listen(app, { host: '127.0.0.1', port: 0 });
-    const began = new Promise((resolve) => own.server.once('request', resolve));
-    const answer = exchange(own.port, 'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{"te', (socket) => {
-      void began.then(() => {
-        void own.close();
-        socket.write('xt":"a"}');
-      });
-    });
-    expect((await answer).head).toMatch(/^HTTP\/1.1 201 /);
+    const started = new Promise((resolve) => own.server.once('request', resolve));
+    const received = exchange(
+      own.port,
+      'POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{"te',
+      (socket) => {
+        void started.then(() => {
+          void own.close();
+          socket.write('xt":"a"}');
+        });
+      },
+    );
+    expect((await received).head).toMatch(/^HTTP\/1.1 201 /);
   });
 
   it('fails if the port is in use', async () => {

@@ -39,7 +39,7 @@ async function open(): Promise<{ socket: Socket; text: () => string }> {
 }
 
 /** Returns all responses on a connection that the server closes, in order of arrival. */
-async function answers(socket: Socket, text: () => string): Promise<{ head: string; json: unknown }[]> {
+async function readResponses(socket: Socket, text: () => string): Promise<{ head: string; json: unknown }[]> {
   await once(socket, 'close');
   return [...text().matchAll(/(HTTP\/1\.1 .*?)\r\n\r\n(\{.*?\})/gs)].map(([, head = '', json = '']) => ({
     head,
@@ -52,7 +52,7 @@ describe('an offer of another protocol', () => {
     const { socket, text } = await open();
     const plain = 'GET /one HTTP/1.1\r\nHost: x\r\n\r\n';
     socket.write(`${plain}GET /two HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\n${offer}\r\n`);
-    const [one, two] = await answers(socket, text);
+    const [one, two] = await readResponses(socket, text);
     expect(one).toMatchObject({ head: expect.stringContaining('keep-alive'), json: { path: '/one', body: '' } });
     expect(two?.json).toEqual({ path: '/two', body: '' });
     expect(text()).not.toContain('101');
@@ -64,7 +64,7 @@ describe('an offer of another protocol', () => {
       const { socket, text } = await open();
       const head = `POST /one HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 4\r\n\r\n`;
       socket.write(`${head}bodyGET /two HTTP/1.1\r\nHost: x\r\n\r\n`);
-      expect(await answers(socket, text)).toEqual([
+      expect(await readResponses(socket, text)).toEqual([
         { head: expect.stringMatching(/^Connection: close\r?$/m), json: { path: '/one', body: 'body' } },
       ]);
     },
@@ -75,7 +75,7 @@ describe('an offer of another protocol', () => {
     const head = `POST /body HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n${offer}Content-Length: 10\r\n\r\n`;
     socket.write(`${head}01234`);
     setImmediate(() => socket.write('56789'));
-    expect(await answers(socket, text)).toMatchObject([{ json: { path: '/body', body: '0123456789' } }]);
+    expect(await readResponses(socket, text)).toMatchObject([{ json: { path: '/body', body: '0123456789' } }]);
   });
 
   it('of a tunnel ends the connection: CONNECT is not supported', async () => {

@@ -23,9 +23,9 @@ class Memory implements IdempotencyStore {
     return known ?? null;
   }
 
-  async save(id: string, answer: Parameters<IdempotencyStore['save']>[1]): Promise<void> {
+  async save(id: string, response: Parameters<IdempotencyStore['save']>[1]): Promise<void> {
     if (this.isBroken) throw new Error('the database is unavailable');
-    this.known.set(id, { state: 'answered', bodySha256: this.known.get(id)?.bodySha256 ?? '', response: answer });
+    this.known.set(id, { state: 'answered', bodySha256: this.known.get(id)?.bodySha256 ?? '', response: response });
   }
 
   async delete(id: string): Promise<void> {
@@ -40,13 +40,13 @@ const run = (store: IdempotencyStore, handle: () => Promise<unknown>): Promise<u
 describe('a response that cannot be stored', () => {
   it('reaches its caller, and a retry does not run immediately', async () => {
     const store = new Memory();
-    let made = 0;
-    const answer = run(store, async () => {
-      made += 1;
+    let handled = 0;
+    const response = run(store, async () => {
+      handled += 1;
       store.isBroken = true;
-      return new Reply(201, { id: made });
+      return new Reply(201, { id: handled });
     });
-    expect(await answer).toMatchObject({ status: 201, body: { id: 1 } });
+    expect(await response).toMatchObject({ status: 201, body: { id: 1 } });
     store.isBroken = false;
     expect([...store.known.values()]).toMatchObject([{ state: 'running' }]);
   });

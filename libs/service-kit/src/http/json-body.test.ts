@@ -6,7 +6,7 @@ import { parseJsonBody, readBytes } from './json-body.ts';
 
 const read = (text: string): unknown => parseJsonBody(Buffer.from(text));
 
-function refusalOf(text: string): AppError {
+function catchError(text: string): AppError {
   try {
     read(text);
   } catch (error) {
@@ -49,7 +49,7 @@ describe('a JSON body', () => {
   });
 
   it.each(['{', '"', '"\\', '[1', '["a', ']', '[]]', 'nothing'])('is rejected if it is invalid: %s', (text) => {
-    expect(refusalOf(text).code).toBe('malformed_json');
+    expect(catchError(text).code).toBe('malformed_json');
   });
 
   it.each([
@@ -58,7 +58,7 @@ describe('a JSON body', () => {
     ['lists without an end', '['.repeat(1_000_000)],
     ['a million levels', nested(1_000_000)],
   ])('is rejected if it is nested too deeply: %s', (_what, text) => {
-    expect(refusalOf(text)).toMatchObject({ status: 400, code: 'validation_failed' });
+    expect(catchError(text)).toMatchObject({ status: 400, code: 'validation_failed' });
   });
 
   it('may have 64 levels', () => {

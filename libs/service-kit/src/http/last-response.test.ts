@@ -123,9 +123,9 @@ describe('a request that expects 100 Continue', () => {
     socket.write(head(key, expects, 'x-name: continued', 'Content-Length: 12'));
     expect(String((await once(socket, 'data'))[0])).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     socket.write('{"text":"a"}');
-    const answer = String((await once(socket, 'data'))[0]);
-    expect(statuses(answer)).toEqual(['200']);
-    expect(answer).toMatch(/^Connection: keep-alive\r$/m);
+    const received = String((await once(socket, 'data'))[0]);
+    expect(statuses(received)).toEqual(['200']);
+    expect(received).toMatch(/^Connection: keep-alive\r$/m);
     expect(served).toContain('continued');
     socket.destroy();
   });

@@ -5,7 +5,7 @@ import { defineRoute, type Route } from './route.ts';
 
 const errorSchema = Type.Object({ status: Type.Integer() }, { title: 'ApiError' });
 const handle = async (): Promise<undefined> => undefined;
-const documentOf = (...routes: Route[]) =>
+const createDocument = (...routes: Route[]) =>
   createOpenApiDocument(
     {
       title: 'T',
@@ -55,7 +55,7 @@ const ofAll = {
 
 describe('openApiDocument', () => {
   it('describes path, parameters and responses by the validating schemas', () => {
-    expect(documentOf(read).paths).toEqual({
+    expect(createDocument(read).paths).toEqual({
       '/base/things/{id}/parts': {
         get: {
           operationId: 'readParts',
@@ -93,7 +93,7 @@ describe('openApiDocument', () => {
 
   it('joins the methods of one path, with bodies, streams and public routes', () => {
     const base = { summary: 's', errors: {}, handle } as const;
-    const { paths } = documentOf(
+    const { paths } = createDocument(
       defineRoute({
         ...base,
         method: 'get',
@@ -159,7 +159,7 @@ describe('openApiDocument', () => {
   });
 
   it('describes each content type, and successes beside 200', () => {
-    const { paths } = documentOf(
+    const { paths } = createDocument(
       defineRoute({
         method: 'get',
         path: '/file',
@@ -187,12 +187,14 @@ describe('openApiDocument', () => {
     const part = Type.Object({ title: Type.String(), errorMessage: Type.Number() }, { title: 'Part' });
     const row = (path: string, schema: TSchema) =>
       defineRoute({ method: 'get', path, operationId: path, summary: 's', response: schema, errors: {}, handle });
-    const { paths, components } = documentOf(row('/one', part), row('/many', Type.Array(part)));
-    const answering = (schema: unknown) => ({ responses: { 200: { content: { 'application/json': { schema } } } } });
-    const schemaAt = (path: string) => paths[path]?.['get'];
+    const { paths, components } = createDocument(row('/one', part), row('/many', Type.Array(part)));
+    const statusResponse = (schema: unknown) => ({
+      responses: { 200: { content: { 'application/json': { schema } } } },
+    });
+    const getSchema = (path: string) => paths[path]?.['get'];
     const reference = { $ref: '#/components/schemas/Part' };
-    expect(schemaAt('/base/one')).toMatchObject(answering(reference));
-    expect(schemaAt('/base/many')).toMatchObject(answering({ type: 'array', items: reference }));
+    expect(getSchema('/base/one')).toMatchObject(statusResponse(reference));
+    expect(getSchema('/base/many')).toMatchObject(statusResponse({ type: 'array', items: reference }));
     expect(components.schemas).toEqual({
       ApiError: { type: 'object', required: ['status'], properties: { status: { type: 'integer' } } },
       Part: {
@@ -202,6 +204,6 @@ describe('openApiDocument', () => {
       },
     });
     const other = Type.Object({ other: Type.String() }, { title: 'Part' });
-    expect(() => documentOf(row('/one', part), row('/other', other))).toThrow('Two schemas have the title Part');
+    expect(() => createDocument(row('/one', part), row('/other', other))).toThrow('Two schemas have the title Part');
   });
 });

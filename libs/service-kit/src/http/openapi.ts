@@ -16,7 +16,7 @@ export interface OpenApiInfo {
   /** Request headers that a route supports, by name. */
   readonly requestHeaders?: (route: Route) => Readonly<Record<string, HeaderInfo>>;
   /** Descriptions of common parameters by name, for parameters without one. */
-  readonly parameters?: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
+  readonly createParameters?: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
   /** Returns text that is added to a route's description. */
   readonly remark?: (route: Route) => string;
 }
@@ -132,7 +132,7 @@ function createOperation(route: Route, { info, schemas, error }: OperationContex
     ],
     ...(route.body === undefined && route.bodyTypes === undefined
       ? {}
-      : { requestBody: createRequestBody(route, schemas) }),
+      : { createRequestBody: createRequestBody(route, schemas) }),
     responses: {
       ...successResponses(route, schemas),
       ...notModifiedResponse(route),
@@ -225,7 +225,7 @@ const instanceKeywords = new Set(['const', 'default', 'enum', 'examples']);
 
 /** Returns schemas for the document. */
 class Schemas {
-  readonly #named = new Map<string, unknown>();
+  readonly #components = new Map<string, unknown>();
 
   /**
    * Returns a schema without keywords that only our validators know (`alias` is part of the description); a named one
@@ -253,15 +253,15 @@ class Schemas {
   }
 
   #reference(name: string, converted: unknown): unknown {
-    const known = this.#named.get(name);
+    const known = this.#components.get(name);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(converted))
       throw new Error(`Two schemas have the title ${name}`);
-    this.#named.set(name, converted);
+    this.#components.set(name, converted);
     return { $ref: `#/components/schemas/${name}` };
   }
 
   components(): Record<string, unknown> {
-    return Object.fromEntries([...this.#named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries([...this.#components].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
 
@@ -286,9 +286,9 @@ function createParameters(
   if (schema === undefined) return [];
   const required = new Set<string>(schema.required ?? []);
   return Object.entries(schemas.convertEach(schema.properties) as ParameterSchemas).map(
-    ([name, { description = info.parameters?.[name]?.description, examples, ...rest }]) => {
+    ([name, { description = info.createParameters?.[name]?.description, examples, ...rest }]) => {
       const isRequired = location === 'path' || (required.has(name) && rest.default === undefined);
-      const example = examples?.[0] ?? rest.enum?.[0] ?? info.parameters?.[name]?.example;
+      const example = examples?.[0] ?? rest.enum?.[0] ?? info.createParameters?.[name]?.example;
       return {
         name,
         in: location,

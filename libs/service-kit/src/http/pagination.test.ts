@@ -48,9 +48,9 @@ describe('paging (platform-contract.md, section 1.5)', () => {
     expect(parseSort((parse({}) as { sort: string }).sort)).toEqual({ field: 'id', direction: -1 });
     expect(parseSort('name')).toEqual({ field: 'name', direction: 1 });
     expect(() => parse({ sort: 'password' })).toThrow(/parameter sort/);
-    const sortOf = (own: Parameters<typeof sortParameter>[1]) =>
+    const createSortSchema = (own: Parameters<typeof sortParameter>[1]) =>
       compileParameters(Type.Object({ sort: sortParameter(['id', 'at'], own) }), 'query')({});
-    expect(sortOf({ default: '-at' })).toEqual({ sort: '-at' });
-    expect(sortOf({ default: null, otherwise: 'the nearest first' })).toEqual({});
+    expect(createSortSchema({ default: '-at' })).toEqual({ sort: '-at' });
+    expect(createSortSchema({ default: null, otherwise: 'the nearest first' })).toEqual({});
   });
 });

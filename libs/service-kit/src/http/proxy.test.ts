@@ -20,8 +20,8 @@ it('probes a silent server: a machine that vanished sends nothing', async () => 
   });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });
   try {
-    const answer = await fetch(`http://127.0.0.1:${listening.port}/piped`);
-    expect(await answer.text()).toBe('bytes');
+    const respond = await fetch(`http://127.0.0.1:${listening.port}/piped`);
+    expect(await respond.text()).toBe('bytes');
     expect(keepAlive).toHaveBeenCalledWith(true, 30_000);
   } finally {
     keepAlive.mockRestore();

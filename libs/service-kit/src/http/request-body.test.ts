@@ -18,7 +18,7 @@ const body = Type.Object({
 });
 const parse = compileBodyParser(body);
 
-function refusalOf(raw: unknown, headers: Record<string, string> = {}): AppError {
+function catchError(raw: unknown, headers: Record<string, string> = {}): AppError {
   try {
     parse(raw, contextWith(headers));
   } catch (error) {
@@ -30,7 +30,7 @@ function refusalOf(raw: unknown, headers: Record<string, string> = {}): AppError
 describe('bodies of the Platform API', () => {
   it('unwraps data if it is the only key', () => {
     expect(parse({ data: { name: 'a' } }, contextWith())).toEqual({ name: 'a' });
-    expect(refusalOf({ data: { name: 'a' }, name: '' }).code).toBe('validation_failed');
+    expect(catchError({ data: { name: 'a' }, name: '' }).code).toBe('validation_failed');
   });
 
   it('accepts both spellings of a name; different values are 400', () => {
@@ -39,7 +39,7 @@ describe('bodies of the Platform API', () => {
       name: 'a',
       phoneNumber: '1',
     });
-    expect(refusalOf({ name: 'a', phoneNumber: '1', phone_number: '2' })).toMatchObject({
+    expect(catchError({ name: 'a', phoneNumber: '1', phone_number: '2' })).toMatchObject({
       code: 'conflicting_parameters',
       details: [{ path: '/phoneNumber', message: 'differs from phone_number' }],
     });
@@ -66,7 +66,7 @@ describe('bodies of the Platform API', () => {
   });
 
   it('rejects unknown fields of strict callers', () => {
-    expect(refusalOf({ name: 'a', colour: 1 }, { 'x-strict-body': 'true' })).toMatchObject({
+    expect(catchError({ name: 'a', colour: 1 }, { 'x-strict-body': 'true' })).toMatchObject({
       status: 400,
       code: 'unknown_field',
       details: [{ path: '/colour', message: 'is not known' }],
@@ -74,11 +74,11 @@ describe('bodies of the Platform API', () => {
   });
 
   it('names a field as it was sent', () => {
-    expect(refusalOf({ name: 'a', phone_number: 7 })).toMatchObject({
+    expect(catchError({ name: 'a', phone_number: 7 })).toMatchObject({
       message: 'The field phone_number must be a string.',
       details: [{ path: '/phone_number', message: 'must be a string' }],
     });
-    expect(refusalOf({ name: 'a', phoneNumber: 7 })).toMatchObject({
+    expect(catchError({ name: 'a', phoneNumber: 7 })).toMatchObject({
       message: 'The field phoneNumber must be a string.',
       details: [{ path: '/phoneNumber', message: 'must be a string' }],
     });
@@ -96,11 +96,11 @@ describe('bodies of the Platform API', () => {
       note: 'b c',
       contact: { name: ' d ' },
     });
-    expect(refusalOf({ name: 'a', note: ' \t' })).toMatchObject({ message: 'The field note must not be empty.' });
+    expect(catchError({ name: 'a', note: ' \t' })).toMatchObject({ message: 'The field note must not be empty.' });
   });
 
   it('lists every fault, at most twenty', () => {
-    expect(refusalOf({ phoneNumber: 7, points: [{ lat: 'x' }] })).toMatchObject({
+    expect(catchError({ phoneNumber: 7, points: [{ lat: 'x' }] })).toMatchObject({
       code: 'validation_failed',
       message: 'The field name is missing.',
       details: [
@@ -109,7 +109,7 @@ describe('bodies of the Platform API', () => {
         { path: '/points/0/lat', message: 'must be a number' },
       ],
     });
-    expect(refusalOf({ name: 'a', points: Array.from({ length: 30 }, () => ({})) }).details).toHaveLength(20);
-    expect(refusalOf([]).message).toBe('The body must be an object.');
+    expect(catchError({ name: 'a', points: Array.from({ length: 30 }, () => ({})) }).details).toHaveLength(20);
+    expect(catchError([]).message).toBe('The body must be an object.');
   });
 });

@@ -102,8 +102,8 @@ function pickKnownFields(schema: Schema | undefined, value: unknown, path: strin
     if (part.readOnly === true) continue;
     if (part.alias !== undefined && !remaining.has(name) && remaining.has(part.alias))
       state.names.add(`${path}/${name}`, part.alias);
-    const given = takeField(remaining, name, part.alias, path);
-    if (given !== undefined) copy[name] = pickKnownFields(part, given, `${path}/${name}`, state);
+    const sentValue = takeField(remaining, name, part.alias, path);
+    if (sentValue !== undefined) copy[name] = pickKnownFields(part, sentValue, `${path}/${name}`, state);
   }
   for (const [name, given] of remaining) {
     if (object.additionalProperties !== undefined && object.additionalProperties !== false) copy[name] = given;
@@ -117,8 +117,8 @@ const findSubschema = (schema: Schema | undefined, keyword: 'items' | 'propertie
   schema?.[keyword] === undefined ? schema?.anyOf?.find((part) => part[keyword] !== undefined) : schema;
 
 function takeField(remaining: Map<string, unknown>, name: string, alias: string | undefined, path: string): unknown {
-  const values = [name, ...(alias === undefined ? [] : [alias])].filter((each) => remaining.has(each));
-  const [first, second] = values.map((each) => remaining.get(each));
+  const values = [name, ...(alias === undefined ? [] : [alias])].filter((spelling) => remaining.has(spelling));
+  const [first, second] = values.map((spelling) => remaining.get(spelling));
   for (const spelling of values) remaining.delete(spelling);
   if (values.length === 2 && JSON.stringify(first) !== JSON.stringify(second))
     throw new AppError('conflicting_parameters', `The fields ${name} and ${alias} have different values.`, {

@@ -7,19 +7,19 @@ import { describeErrors } from './validation-messages.ts';
 const ajv = new Ajv({ allErrors: true, strict: false, strictNumbers: true, verbose: true });
 addFormats.default(ajv);
 
-const faultsOf = (schema: TSchema, value: unknown) => {
+const validate = (schema: TSchema, value: unknown) => {
   const check = ajv.compile(schema);
   if (check(value)) throw new Error('the value is valid');
   return describeErrors(check.errors ?? []);
 };
-const messageOf = (schema: TSchema, value: unknown): string | undefined => {
-  const faults = faultsOf(Type.Object({ field: schema }), { field: value });
+const getMessage = (schema: TSchema, value: unknown): string | undefined => {
+  const faults = validate(Type.Object({ field: schema }), { field: value });
   expect(faults).toEqual([{ path: '/field', message: expect.any(String) }]);
   return faults[0]?.message;
 };
 
 const maybe = (schema: TSchema) => Type.Union([schema, Type.Null()]);
-const place = Type.Object({ lat: Type.Number({ minimum: -90, maximum: 90 }), lng: Type.Number() });
+const location = Type.Object({ lat: Type.Number({ minimum: -90, maximum: 90 }), lng: Type.Number() });
 const listOrNull = Type.Unsafe({ type: ['string', 'null'], enum: ['a', 'b', null] });
 
 describe('plain faults', () => {
@@ -59,23 +59,23 @@ describe('plain faults', () => {
     [Type.String({ pattern: '^x', maxLength: 2, errorMessage: { pattern: 'must be x' } }), 7, 'must be a string'],
     [maybe(Type.String({ maxLength: 2 })), 7, 'must be a string or null'],
     [maybe(Type.String({ maxLength: 2 })), 'xxx', 'must have at most 2 characters'],
-    [maybe(place), 'x', 'must be an object or null'],
+    [maybe(location), 'x', 'must be an object or null'],
     [Type.Union([Type.Literal('json'), Type.Literal('csv')]), 'x', 'must be json or csv'],
   ])('describes %j given %j', (schema, value, message) => {
-    expect(messageOf(schema, value)).toBe(message);
+    expect(getMessage(schema, value)).toBe(message);
   });
 
   it('reports each field once, and fields of the intended branch', () => {
     const schema = Type.Object({
       code: Type.String({ minLength: 3, pattern: '^[0-9]+$', format: 'email' }),
-      at: maybe(place),
+      at: maybe(location),
     });
-    expect(faultsOf(schema, { code: 'x', at: { lat: 91 } })).toEqual([
+    expect(validate(schema, { code: 'x', at: { lat: 91 } })).toEqual([
       { path: '/code', message: 'must have at least 3 characters' },
       { path: '/at/lng', message: 'is missing' },
       { path: '/at/lat', message: 'must be from -90 to 90' },
     ]);
-    expect(faultsOf(Type.Array(maybe(place)), [7, null, { lat: 'x', lng: 1 }])).toEqual([
+    expect(validate(Type.Array(maybe(location)), [7, null, { lat: 'x', lng: 1 }])).toEqual([
       { path: '/0', message: 'must be an object or null' },
       { path: '/2/lat', message: 'must be a number from -90 to 90' },
     ]);
@@ -83,12 +83,12 @@ describe('plain faults', () => {
 
   it('reports missing and unknown fields', () => {
     const strict = Type.Object({ a: Type.String() }, { additionalProperties: false });
-    expect(faultsOf(strict, { 'b/c': 1 })).toEqual([
+    expect(validate(strict, { 'b/c': 1 })).toEqual([
       { path: '/a', message: 'is missing' },
       { path: '/b~1c', message: 'is not a known field' },
     ]);
     const filters = Type.Object({}, { propertyNames: { enum: ['status', 'site'] } });
-    expect(faultsOf(Type.Object({ filters }), { filters: { colour: 1, site: 2 } })).toEqual([
+    expect(validate(Type.Object({ filters }), { filters: { colour: 1, site: 2 } })).toEqual([
       { path: '/filters/colour', message: 'is not a known field; known fields: status, site' },
     ]);
   });

@@ -35,8 +35,8 @@ export function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
 /** Returns the schema's own message (`errorMessage`, as in ajv-errors: one for all keywords, or one for each). */
 export function getSchemaMessage({ parentSchema, data, keyword }: ErrorObject): string | undefined {
   const { errorMessage } = (parentSchema ?? {}) as ErrorSchema;
-  const own = typeof errorMessage === 'object' ? errorMessage[keyword] : errorMessage;
-  return typeof own === 'function' ? own(data) : own;
+  const message = typeof errorMessage === 'object' ? errorMessage[keyword] : errorMessage;
+  return typeof message === 'function' ? message(data) : message;
 }
 
 /** Keywords whose errors concern a field of the value, and the parameter that names it. */
@@ -60,8 +60,9 @@ function describeError(error: ErrorObject): string {
   if (keyword === 'required') return 'is missing';
   if (keyword === 'additionalProperties') return 'is not a known field';
   if (keyword === 'propertyNames') return describeUnknownName(schema);
-  const own = getSchemaMessage(error);
-  if (own !== undefined) return keyword === 'type' && listTypes(schema).includes('null') ? `${own} or null` : own;
+  const message = getSchemaMessage(error);
+  if (message !== undefined)
+    return keyword === 'type' && listTypes(schema).includes('null') ? `${message} or null` : message;
   if (keyword === 'type' && isTooLong(schema, data) && !isBound(schema.maximum)) return 'must have at most 15 digits';
   return messageBuilders[keyword]?.(schema, error) ?? `must be ${describeExpected(schema)}`;
 }
@@ -101,7 +102,7 @@ const describeExample = (examples: readonly Scalar[] | undefined): string | unde
 const describeUnknownName = ({ propertyNames }: ErrorSchema): string =>
   propertyNames?.enum === undefined
     ? 'is not a known field'
-    : `is not a known field: there are ${joinWords(propertyNames.enum)}`;
+    : `is not a known field; known fields: ${joinWords(propertyNames.enum)}`;
 
 /** Parameters are text: digits of an integer that a double cannot hold. */
 const isTooLong = ({ type }: ErrorSchema, data: unknown): boolean =>

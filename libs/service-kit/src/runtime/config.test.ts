@@ -63,9 +63,9 @@ describe('shownConfig of several servers', () => {
     ['mongodb://me:pa,ss@host/fleet', 'mongodb://***@host/fleet'],
     ['nats://one:4222,tok@two:4222', 'nats://***@two:4222'],
     ['mongodb://me:pass@one,two:27018/fleet?a=b@c', 'mongodb://***@one,two:27018/fleet?a=b@c'],
-  ])('hides the credentials of each: %s', (url, shown) => {
+  ])('hides the credentials of each: %s', (url, redacted) => {
     expect(redactConfig(schema, { ...readEnv(schema, { SECRET: 'long enough' }), STORE_URL: url })).toMatchObject({
-      STORE_URL: shown,
+      STORE_URL: redacted,
     });
   });
 });

@@ -23,7 +23,7 @@ type Zone = Readonly<
 const lostOnA = new Set(['slow.example']);
 
 /** Response of a name server to a query. */
-function answerTo(query: Buffer, zone: Zone): Buffer | undefined {
+function respondTo(query: Buffer, zone: Zone): Buffer | undefined {
   const labels: string[] = [];
   let at = 12;
   for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
@@ -38,7 +38,7 @@ function answerTo(query: Buffer, zone: Zone): Buffer | undefined {
   const question = query.subarray(12, at + 5);
   const rcode = known === undefined ? rcodes.noSuchName : known === 'failing' ? rcodes.serverFailure : rcodes.noError;
   if (typeof known === 'object' && type === types.aaaa && known.isSilentOnAaaa === true) return undefined;
-  const data = typeof known === 'object' ? dataOf(type, known) : undefined;
+  const data = typeof known === 'object' ? encodeRecordData(type, known) : undefined;
   const head = Buffer.alloc(12);
   query.copy(head, 0, 0, 2);
   head.writeUInt16BE(0x8180 | rcode, 2);
@@ -53,7 +53,10 @@ function answerTo(query: Buffer, zone: Zone): Buffer | undefined {
   return Buffer.concat([head, question, record, data]);
 }
 
-function dataOf(type: number, { a, aaaa }: { readonly a?: string; readonly aaaa?: string }): Buffer | undefined {
+function encodeRecordData(
+  type: number,
+  { a, aaaa }: { readonly a?: string; readonly aaaa?: string },
+): Buffer | undefined {
   if (type === types.a && a !== undefined) return Buffer.from(a.split('.').map(Number));
   return type === types.aaaa && aaaa !== undefined ? Buffer.from(aaaa.replaceAll(':', ''), 'hex') : undefined;
 }
@@ -73,7 +76,7 @@ const zone: Zone = {
 describe('DNS lookup of user-supplied names', () => {
   let server: Socket;
   let dir: string;
-  let asked: string[];
+  let requestedHosts: string[];
   let queries = 0;
   let system: DnsResolver;
   let resolve: DnsResolver;
@@ -84,16 +87,16 @@ describe('DNS lookup of user-supplied names', () => {
     server = createSocket('udp4');
     server.on('message', (query, { port, address }) => {
       queries += 1;
-      const answer = answerTo(query, zone);
-      if (answer !== undefined) server.send(answer, port, address);
+      const recordData = respondTo(query, zone);
+      if (recordData !== undefined) server.send(recordData, port, address);
     });
     server.bind(0, '127.0.0.1');
     await once(server, 'listening');
   });
   beforeEach(() => {
-    asked = [];
+    requestedHosts = [];
     system = async (host) => {
-      asked.push(host);
+      requestedHosts.push(host);
       return [{ address: '10.0.0.7', family: 4 }];
     };
     const servers = [`127.0.0.1:${server.address().port}`];
@@ -110,13 +113,13 @@ describe('DNS lookup of user-supplied names', () => {
       { address: '2606:4700:4700::1111', family: 6 },
     ]);
     expect(await resolve('FOUR.example.')).toEqual([{ address: '9.9.9.9', family: 4 }]);
-    expect(asked).toEqual([]);
+    expect(requestedHosts).toEqual([]);
   });
 
   it('uses the system for single words, the hosts file, and names unknown to the name servers', async () => {
     const own = ['localhost', 'receiver', 'own.example', 'ALIAS.example.', 'receiver.default.svc', 'empty.example'];
     for (const host of own) expect(await resolve(host)).toEqual([{ address: '10.0.0.7', family: 4 }]);
-    expect(asked).toEqual(own);
+    expect(requestedHosts).toEqual(own);
   });
 
   it('delays no other lookup while a name server is silent or fails', async () => {
@@ -125,7 +128,7 @@ describe('DNS lookup of user-supplied names', () => {
     expect(new Set((await silent).map(({ length }) => length))).toEqual(new Set([0]));
     expect(await resolve('failing.example')).toEqual([]);
     // The system would have used a thread for each.
-    expect(asked).toEqual([]);
+    expect(requestedHosts).toEqual([]);
   });
 
   it('finds a name whose server never replies to IPv6 queries', async () => {
@@ -137,7 +140,7 @@ describe('DNS lookup of user-supplied names', () => {
       kind: 'allowed',
       addresses: [{ address: '9.9.9.9', family: 4 }],
     });
-    expect(asked).toEqual([]);
+    expect(requestedHosts).toEqual([]);
   });
 
   it('waits for IPv4 if IPv6 is known first: many machines have no IPv6 route', async () => {
@@ -151,14 +154,14 @@ describe('DNS lookup of user-supplied names', () => {
 
   it('queries the system for one unknown name at a time', async () => {
     const before = queries;
-    let underWay = 0;
+    let inFlight = 0;
     let most = 0;
     system = async () => {
-      underWay += 1;
-      most = Math.max(most, underWay);
+      inFlight += 1;
+      most = Math.max(most, inFlight);
       // Until name servers were queried for both families of all three.
       await waitFor(() => queries >= before + 6);
-      underWay -= 1;
+      inFlight -= 1;
       return [];
     };
     expect(await Promise.all([1, 2, 3].map((n) => resolve(`nowhere-${n}.example`)))).toEqual([[], [], []]);

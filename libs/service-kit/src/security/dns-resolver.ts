@@ -43,11 +43,11 @@ export function createDnsResolver(deps: DnsResolverDeps = {}): DnsResolver {
   const settings = createCached(async () => {
     const resolver = new Resolver({ timeout: queryTimeoutMs, tries: maxTries });
     if (servers !== undefined) resolver.setServers(servers);
-    return { resolver, ownNames: await readHostNames(hostsFile) };
+    return { resolver, hostsFileNames: await readHostNames(hostsFile) };
   });
   return async (host) => {
     const name = host.toLowerCase().replace(/\.$/, '');
-    const { resolver, ownNames: hostsFileNames } = await settings();
+    const { resolver, hostsFileNames } = await settings();
     if (!name.includes('.') || hostsFileNames.has(name)) return system(host);
     const [four, six] = await resolveBothFamilies(resolver, name);
     const addresses = [...toAddresses(four, 4), ...toAddresses(six, 6)];

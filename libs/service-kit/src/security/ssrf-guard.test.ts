@@ -152,8 +152,8 @@ describe('a name that changes between check and connection', () => {
 
   it('connects to the checked address', async () => {
     // First to an allowed address; then, as an attacker's name server would, to another.
-    const answers = ['127.0.0.1', '127.0.0.2', '10.0.0.1'];
-    const resolve = () => nameFor(answers.shift() ?? '')();
+    const resolvedAddresses = ['127.0.0.1', '127.0.0.2', '10.0.0.1'];
+    const resolve = () => nameFor(resolvedAddresses.shift() ?? '')();
     const guard = new SsrfGuard({ allowHttp: true, allowedCidrs: ['127.0.0.1/32'], resolve });
     const verdict = await guard.check(`http://rebinding.example:${port}/`);
     if (verdict.kind !== 'allowed') throw new Error(verdict.reason);
@@ -166,7 +166,7 @@ describe('a name that changes between check and connection', () => {
       await once(response, 'end');
     }
     expect(reached).toEqual([`rebinding.example:${port}`, `rebinding.example:${port}`]);
-    expect(answers).toEqual(['127.0.0.2', '10.0.0.1']);
+    expect(resolvedAddresses).toEqual(['127.0.0.2', '10.0.0.1']);
     expect(await guard.check(`http://rebinding.example:${port}/`)).toMatchObject({ kind: 'blockedAddress' });
   });
 

@@ -8,16 +8,19 @@ import { findUpload } from '../use-cases/find-upload.ts';
 import type { Checked } from './guard.ts';
 import type { RateLimits } from './rate-limits.ts';
 
-/** The canonical number of a terminal; 400 for what is none. */
+/** Returns the canonical number of a terminal; throws 400 for an invalid one. */
 export function canonicalImei(imei: string): string {
   const key = terminalKey(imei);
   if (key === null) throw new AppError('validation_failed', 'The parameter imei is not a terminal number.');
   return key;
 }
 
-/** Checks and counts by the device that a request is about, or whose upload it is about: its account, the commands to it, the openings of its channel. */
+/** Checks the account of the device or upload of a request, and counts commands and opened channels. */
 export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'>, limits: RateLimits) {
-  /** Counts what is done with a device. One of another account answers as one that is not there in this, too, and what others do with it is not counted for it. */
+  /**
+   * Counts a use of a device. A device of another account responds like a missing one here too, and its bucket is not
+   * counted.
+   */
   const consume = async (
     bucket: 'command' | 'stream',
     name: string,
@@ -37,7 +40,7 @@ export function admitByDevice({ guard, uploads }: Pick<Deps, 'guard' | 'uploads'
     const { imei } = upload.clip;
     if ((await guard.ownUploads(imei, [upload], route, context)).length === 0) throw noSuchUpload();
     if (route.bucket === 'command') {
-      // The clip may be the caller's still when the camera is not.
+      // The clip may belong to the caller although the camera does not any more.
       await consume('command', imei, { imei, route, context, absent: notConnected });
     }
     guard.noteUse(imei, route, input, context);

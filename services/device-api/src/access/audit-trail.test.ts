@@ -14,7 +14,7 @@ async function streamsOf(bus: Bus): Promise<void> {
   await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
 }
 
-/** What stands in AUDIT, in its order. */
+/** Returns the messages of AUDIT in order. */
 async function stored(bus: Bus): Promise<DeviceAccessEvent[]> {
   const { streams } = await bus.jetstreamManager();
   const { state } = await streams.info('AUDIT');
@@ -24,7 +24,7 @@ async function stored(bus: Bus): Promise<DeviceAccessEvent[]> {
   );
 }
 
-describe('what is told to the audit log', () => {
+describe('audit events', () => {
   let nats: ServerProcess;
   let bus: Bus;
   beforeEach(async () => {
@@ -46,7 +46,7 @@ describe('what is told to the audit log', () => {
     command,
   });
 
-  it('is stored once, though nobody hears it, and though the broker is away when it is told', async () => {
+  it('are stored once, without a consumer and during a broker outage', async () => {
     await streamsOf(bus);
     const outbox = new UseOutbox(bus, log);
     for (let command = 0; command < 100; command += 1) outbox.tell(use(command));
@@ -65,7 +65,7 @@ describe('what is told to the audit log', () => {
     await outbox.stop();
   });
 
-  it('waits for a stream that is made late, and sends only some of it again and again', async () => {
+  it('wait for a missing stream, and only a few are retried', async () => {
     let sent = 0;
     const spy = bus.nc.subscribe(deviceAccessed.subject, { callback: () => (sent += 1) });
     await bus.nc.flush();
@@ -82,7 +82,7 @@ describe('what is told to the audit log', () => {
     await outbox.stop();
   });
 
-  it('is dropped, and counted, where too much waits already, and where the service stops', async () => {
+  it('are dropped and counted if too many wait, and when the service stops', async () => {
     const outbox = new UseOutbox(bus, log, { maxWaiting: 100 });
     for (let command = 0; command < 120; command += 1) outbox.tell(use(command));
     expect([outbox.waiting, outbox.dropped]).toEqual([100, 20]);
@@ -93,7 +93,7 @@ describe('what is told to the audit log', () => {
   });
 });
 
-describe('a command while JetStream is away', () => {
+describe('a command while JetStream is unavailable', () => {
   let world: World;
   beforeAll(async () => {
     world = await World.open({ platform: true });
@@ -104,7 +104,7 @@ describe('a command while JetStream is away', () => {
   });
   afterAll(() => world.close());
 
-  it('is carried out and answered, and noted when JetStream is back', async () => {
+  it('is executed, and recorded once JetStream is back', async () => {
     const api = await world.service({ DEVICE_API_AUTH: 'key' });
     const imei = await world.device(() => answered(0x8300));
     await (await world.bus.jetstreamManager()).streams.delete('AUDIT');

@@ -17,9 +17,9 @@ let world: World;
 let api: Awaited<ReturnType<World['service']>>;
 const keys = new Map<string, Verdict>();
 const accounts = new Map<string, number>();
-/** Hashes of the keys that platform-api was asked about. */
+/** Hashes of the keys that platform-api was asked to verify. */
 const verified: string[] = [];
-/** Devices about which platform-api is asked, and does not answer yet. */
+/** Devices about which platform-api was asked and has not replied yet. */
 const held = new Map<string, { isAsked: boolean; readonly release: Promise<void> }>();
 let platform: { stop(): Promise<void> }[] = [];
 
@@ -76,7 +76,7 @@ const secured = (imei: string): string[] => [
 const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
 const livePath = (imei: string): string => `/api/v1/realtime/stream.flv?imei=${imei}&channel=1`;
 
-/** Leaves platform-api's answers about a device open until the function that this answers is called. */
+/** Delays platform-api's replies about a device until the returned function is called. */
 function hold(imei: string): { readonly isAsked: () => boolean; readonly release: () => void } {
   let release = (): void => undefined;
   const state = {
@@ -95,7 +95,7 @@ function hold(imei: string): { readonly isAsked: () => boolean; readonly release
   };
 }
 
-/** Watches until it is cut. */
+/** Reads until the connection is closed. */
 async function watch(imei: string, key: string): Promise<Watching> {
   const answer = await fetch(api.base + livePath(imei), withKey(key));
   expect(answer.status).toBe(200);
@@ -110,7 +110,7 @@ function revoke(key: string): void {
 const device = () => world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
 
 describe('with DEVICE_API_AUTH=key', () => {
-  it('every command and stream is 401 without a key and with a wrong one', async () => {
+  it('returns 401 for every command and stream without a key or with a wrong one', async () => {
     const imei = await device();
     for (const path of secured(imei)) {
       expect(await api.get(path)).toMatchObject({
@@ -123,23 +123,23 @@ describe('with DEVICE_API_AUTH=key', () => {
     expect(world.commandsOf(imei)).toEqual([]);
   });
 
-  it('a token in the query is no credential yet', async () => {
+  it('does not accept a token in the query', async () => {
     expect((await api.get(`/realtime/stream.flv?imei=${randomImei()}&channel=1&token=${newKey()}`)).status).toBe(401);
   });
 
-  it('the credential is asked for before the parameters are looked at', async () => {
+  it('checks the credential before the parameters', async () => {
     expect((await api.get('/wakeup')).status).toBe(401);
     expect((await api.get('/wakeup', withKey(newKey()))).status).toBe(400);
   });
 
-  it.each([['command'], ['video']])('scope %s alone opens them', async (scope) => {
+  it.each([['command'], ['video']])('requires only the scope %s for them', async (scope) => {
     const key = newKey({ scopes: [scope] });
     const imei = await device();
     expect((await api.get(`/wakeup?imei=${imei}`, withKey(key))).status).toBe(200);
     expect((await api.get(`/realtime/start-stream?imei=${imei}&channel=1`, withKey(key))).status).toBe(200);
   });
 
-  it('a key without either scope is 403', async () => {
+  it('returns 403 for a key without either scope', async () => {
     const key = newKey({ scopes: ['read', 'write', 'webhook', 'ingest'] });
     const imei = await device();
     for (const path of secured(imei)) {
@@ -152,7 +152,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     expect(world.commandsOf(imei)).toEqual([]);
   });
 
-  it('a key is 403 from an address outside its list', async () => {
+  it('returns 403 for a key used from an address outside its list', async () => {
     const imei = await device();
     const path = `/wakeup?imei=${imei}`;
     expect((await api.get(path, withKey(newKey({ ipAllowlist: ['10.0.0.0/8'] })))).status).toBe(403);
@@ -164,7 +164,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     expect((await api.get(path, from('10.1.2.3, 8.8.8.8'))).status).toBe(403);
   });
 
-  it('a device of another account answers as one that is not there', async () => {
+  it('treats a device of another account as missing', async () => {
     const [own, foreign] = [await device(), await device()];
     accounts.set(own, 7).set(foreign, 8);
     const key = newKey();
@@ -180,7 +180,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     expect((await api.get(`/wakeup?imei=00000000${foreign}`, withKey(key))).status).toBe(404);
   });
 
-  it('what is done with a device is told to the audit log, by whom; what is refused is not', async () => {
+  it('publishes audit events of uses with their caller, and none of rejected requests', async () => {
     const { told, ...heard } = hearUses(world.bus);
     const imei = await device();
     const pod = await openMediaPod((_request, response) => response.writeHead(200).end('video'));
@@ -202,7 +202,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     }
   });
 
-  it('video of which nothing came before the caller left was not watched', async () => {
+  it('publishes no view if the caller left before the first byte', async () => {
     const { told, ...heard } = hearUses(world.bus);
     const [silent, shown] = [await device(), await device()];
     const silentPod = await openMediaPod(() => undefined);
@@ -224,7 +224,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     }
   });
 
-  it('the health endpoints and the documents need no key', async () => {
+  it('requires no key for health endpoints and documents', async () => {
     const imei = await device();
     expect((await api.get(`/health/device?imei=${imei}`)).status).toBe(200);
     expect((await api.get('/health')).status).toBe(503);
@@ -233,7 +233,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     expect((await api.get('/nothing')).status).toBe(404);
   });
 
-  it('an answer is kept for a while, and forgotten at once when the key is revoked', async () => {
+  it('caches a key and evicts it when the key is revoked', async () => {
     const key = newKey();
     const path = `/wakeup?imei=${await device()}`;
     expect((await api.get(path, withKey(key))).status).toBe(200);
@@ -245,14 +245,14 @@ describe('with DEVICE_API_AUTH=key', () => {
     expect(verified).toHaveLength(asked + 1);
   });
 
-  it('a stream that is being watched is cut when its key is revoked, and no other', async () => {
+  it('closes the stream of a revoked key, and no other', async () => {
     const imei = await device();
     const pod = await openMediaPod(streaming());
     await world.cameraConnects(imei, 1, pod.url);
     const [key, other] = [newKey(), newKey()];
     const [cut, kept] = [await watch(imei, key), await watch(imei, other)];
     try {
-      // Said again of a key that is valid, as when an account is let in again, it cuts nothing.
+      // An event about a valid key, as for a reactivated account, closes nothing.
       publish(world.bus, keyRevoked, { keySha256: hash(other) });
       revoke(key);
       await waitFor(() => cut.isOver());
@@ -263,7 +263,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     }
   });
 
-  it('a viewer that left while it was being admitted is forgotten', async () => {
+  it('drops a viewer that left during admission', async () => {
     const [left, imei] = [await device(), await device()];
     const pod = await openMediaPod(streaming());
     await world.cameraConnects(left, 1, pod.url);
@@ -274,7 +274,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     await waitFor(answers.isAsked);
     await client.leave();
     answers.release();
-    // It comes behind the other on the same connections.
+    // It arrives after the other one on the same connections.
     const viewer = await watch(imei, other);
     try {
       revoke(key);
@@ -287,7 +287,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     }
   });
 
-  it('a stream is cut whose key is revoked while it is being admitted', async () => {
+  it('closes a stream whose key is revoked during admission', async () => {
     const imei = await device();
     const pod = await openMediaPod(streaming());
     await world.cameraConnects(imei, 1, pod.url);
@@ -315,7 +315,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     }
   });
 
-  it('a stream is cut whose key was revoked unheard, because a replica of platform-api had no broker', async () => {
+  it('closes a stream whose revocation was missed because a replica of platform-api had no broker', async () => {
     const imei = await device();
     const pod = await openMediaPod(streaming());
     await world.cameraConnects(imei, 1, pod.url);
@@ -332,7 +332,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     }
   });
 
-  it('a stream is cut whose key was revoked while the broker was away, once somebody can say so', async () => {
+  it('closes a stream whose key was revoked during a broker outage, once platform-api is reachable', async () => {
     const imei = await device();
     const pod = await openMediaPod(streaming());
     await world.cameraConnects(imei, 1, pod.url);
@@ -357,7 +357,7 @@ describe('with DEVICE_API_AUTH=key', () => {
     }
   });
 
-  it('nobody who can say is 503, 500 for a stream, and never 401', async () => {
+  it('returns 503, or 500 for a stream, and never 401, if the key cannot be verified', async () => {
     await Promise.all(platform.map((one) => one.stop()));
     const key = newKey();
     const imei = await device();

@@ -8,37 +8,40 @@ import type { RateLimits } from './rate-limits.ts';
 import type { Use, UseOutbox } from './use-outbox.ts';
 
 const findLimitMs = 3_000;
-/** How soon it is asked again whether the key of a viewer is valid, when nobody could say. */
+/** Retry interval of the verification of a viewer's key if platform-api is unreachable. */
 const askAgainMs = 1_000;
-/** Keys of viewers are asked about again so often: what has changed counts within five seconds. Where there are many they take turns. */
+/**
+ * Interval at which keys of viewers are verified again: a change takes effect within five seconds. Many keys take
+ * turns.
+ */
 const lookEveryMs = 2_000;
 const keysAtOnce = 50;
 const tickMs = 1_000;
 
-/** The checked parts of a request. */
+/** The validated parts of a request. */
 export interface Checked {
   readonly query: unknown;
   readonly params: unknown;
   readonly body: unknown;
 }
 
-/** Video that is being watched. */
+/** Video that a client is watching. */
 interface Watch {
   readonly keySha256: string;
-  /** How often its key was put in doubt: a newer question takes the place of one that waits for an answer. */
+  /** Number of doubts about its key: a newer verification replaces a pending one. */
   doubts: number;
   lookedMs: number;
 }
 
 type GuardParts = Pick<Deps, 'bus' | 'config'> & { readonly uses: Pick<UseOutbox, 'tell'> };
 
-/** Who may do what: credentials before the parameters are read, the device's account after. */
+/** Authorizes requests: credentials before the parameters are parsed, the device's account afterwards. */
 export class Guard {
   readonly #deps: GuardParts;
   readonly #keys: KeyCache;
   readonly #limits: RateLimits;
   readonly #owners = new WeakMap<RequestContext, KeyOwner>();
-  /** The ones that were looked at last are at the end. */
+  /** The most recently verified ones are at the end. */
   readonly #watched = new Map<RequestContext, Watch>();
   readonly #tick: NodeJS.Timeout;
 
@@ -57,7 +60,7 @@ export class Guard {
     clearInterval(this.#tick);
   }
 
-  /** Checks the API key of a request, and counts it where its bucket counts by key or address. */
+  /** Verifies the API key of a request, and counts it if its bucket counts by key or address. */
   async enter(route: Route, context: RequestContext): Promise<void> {
     const address = context.request.ip ?? '';
     if (route.bucket === 'health') return this.#limits.consume('health', address, context);
@@ -68,12 +71,15 @@ export class Guard {
     await this.#limits.consume('reads', owner === undefined ? `ip:${address}` : `key:${owner.keyId}`, context);
   }
 
-  /** The account of the request's key; undefined where none is asked for. */
+  /** Returns the account of the request's key; undefined if no key is required. */
   accountOf(context: RequestContext): number | undefined {
     return this.#owners.get(context)?.accountId;
   }
 
-  /** True for a device of another account than the caller's, which answers as one that is not there. A device of no account is everybody's who has a key. */
+  /**
+   * Returns true for a device of another account, which responds like a missing one. Every key may use a device without
+   * an account.
+   */
   async isForeign(imei: string, route: Pick<Route, 'errors'>, context: RequestContext): Promise<boolean> {
     const owner = this.#owners.get(context);
     if (owner === undefined) return false;
@@ -85,8 +91,8 @@ export class Guard {
   }
 
   /**
-   * Those of a device's uploads that are the caller's: requested while the device was of the caller's account, whosever it is now. One that was requested of a
-   * device of no account goes with its device.
+   * Returns the uploads of a device that belong to the caller: those requested while the caller's account owned the
+   * device. An upload of a device without an account belongs to the device's owner.
    */
   async ownUploads<T extends Pick<UploadRecord, 'accountId'>>(
     imei: string,
@@ -100,7 +106,7 @@ export class Guard {
     return uploads.filter(({ accountId = null }) => (accountId === null ? !isForeign : accountId === owner.accountId));
   }
 
-  /** Tells the audit log of a command to a device, and of video that was watched once that is done, where it is known who has asked for it. */
+  /** Publishes an audit event of a command, or of a view once it has ended, if the caller is known. */
   noteUse(imei: string, route: Route, input: Checked, context: RequestContext): void {
     const kind = kindOfUse(route, context);
     if (kind === undefined || !this.#owners.has(context)) return;
@@ -112,13 +118,13 @@ export class Guard {
       ...(command === undefined ? {} : { command }),
     };
     if (kind === 'command') return this.#tell(imei, { kind, ...parts }, context);
-    // Who has left while this was being admitted watches nothing, and will not leave again.
+    // A caller that left during admission watches nothing and will not leave again.
     if (context.response.closed) return;
     if (kind === 'view') whenShown(context, (seconds) => this.#tell(imei, { kind, ...parts, seconds }, context));
     this.#watch(context);
   }
 
-  /** Tells the audit log of video that has been deleted, whether or not the caller has waited for it. */
+  /** Publishes an audit event of a deleted video, whether or not the caller waited. */
   noteDeletion(imei: string, operation: string, context: RequestContext): void {
     this.#tell(imei, { kind: 'deletion', operation }, context);
   }
@@ -130,15 +136,18 @@ export class Guard {
     this.#deps.uses.tell({ keyId, accountId, imei, address: context.request.ip ?? '', ...use });
   }
 
-  /** Video is cut when its key is valid no more, or not where the viewer is: revoked, expired, with other addresses. That its stream token expires cuts none. */
+  /**
+   * Closes video when its key becomes invalid at the viewer's address: revoked, expired, or with other addresses. An
+   * expired stream token closes none.
+   */
   #watch(context: RequestContext): void {
     const keySha256 = hashOf(context.request.get('x-api-key') ?? '');
     const watch = { keySha256, doubts: 0, lookedMs: performance.now() };
     this.#watched.set(context, watch);
-    // Those who wait for the end of a response that is piped are more than ten, of which Node would warn with each viewer.
+    // More than ten listeners wait for the end of a proxied response; Node.js would warn at each viewer.
     context.response.setMaxListeners(20);
     context.response.once('close', () => this.#watched.delete(context));
-    // It may have been revoked since it was checked, while nothing was watched that could be cut.
+    // The key may have been revoked since its verification, when there was nothing to close.
     void this.#endUnlessValid(context, watch);
   }
 
@@ -155,18 +164,18 @@ export class Guard {
     }
   }
 
-  /** Undefined where nobody can say: that is no verdict. */
+  /** Returns undefined if platform-api is unreachable: that decides nothing. */
   async #isValid(context: RequestContext, isFirst: boolean): Promise<boolean | undefined> {
     const { request, requestId, log } = context;
     try {
       return isOpenTo(await this.#keys.ownerOf(request.get('x-api-key') ?? '', requestId), context);
     } catch (error) {
-      if (isFirst) log.warn({ err: error }, 'whether a key is still valid could not be asked');
+      if (isFirst) log.warn({ err: error }, 'could not verify a key again');
       return undefined;
     }
   }
 
-  /** Of a change of a key's addresses nobody tells, and that it was revoked may not have been heard. */
+  /** Changes of a key's addresses are not published, and a revocation may have been missed. */
   #lookAgain(): void {
     const nowMs = performance.now();
     const byKey = new Map<string, RequestContext[]>();
@@ -187,7 +196,7 @@ export class Guard {
     }
   }
 
-  /** Ends those of one key who would not be let in now. */
+  /** Closes the views of one key that would be rejected now. */
   async #endRefused(contexts: readonly RequestContext[]): Promise<void> {
     const [first] = contexts;
     if (first === undefined) return;
@@ -196,8 +205,8 @@ export class Guard {
       for (const context of contexts)
         if (this.#watched.has(context) && !isOpenTo(owner, context)) context.response.destroy();
     } catch (error) {
-      // That nobody can say is no verdict: it is asked again in a moment.
-      first.log.debug({ err: error }, 'whether a key is still valid could not be asked');
+      // An unreachable platform-api decides nothing: the verification is retried.
+      first.log.debug({ err: error }, 'could not verify a key again');
     }
   }
 
@@ -208,7 +217,7 @@ export class Guard {
     if (key.length > 256) throw invalid;
     const owner = await orUnavailable(route, this.#keys.ownerOf(key, context.requestId));
     if (owner === null) {
-      // Guessing costs the guesser's address.
+      // Guesses are counted by address.
       await this.#limits.consume('reads', `ip:${context.request.ip ?? ''}`, context);
       throw invalid;
     }
@@ -221,11 +230,11 @@ export class Guard {
   }
 }
 
-/** Whether a key is valid where a request comes from. */
+/** Returns whether a key is valid at the address of a request. */
 const isOpenTo = (owner: KeyOwner | null, { request }: RequestContext): boolean =>
   owner !== null && isIpAllowed(owner.ipAllowlist, request.ip ?? '');
 
-/** `part`: more of what was viewed before. */
+/** `part`: another part of an earlier view. */
 function kindOfUse(
   { bucket, operationId }: Route,
   { request }: RequestContext,
@@ -234,20 +243,23 @@ function kindOfUse(
   if (request.method !== 'GET') return undefined;
   if (bucket === 'stream') return 'view';
   if (operationId !== 'downloadUpload') return undefined;
-  // A player asks for one clip in many parts: the first of them is the view.
+  // A player requests one clip in many parts: the first of them is the view.
   return /^bytes=0-|^$/.test(request.get('range') ?? '') ? 'view' : 'part';
 }
 
-/** Tells how long video was shown, once it has ended; of a refusal nothing is told, nor of a caller that left before there was an answer. */
+/**
+ * Publishes the duration of a view after its end; nothing for a rejected request, or a caller that left before the
+ * response.
+ */
 function whenShown({ response }: RequestContext, tell: (seconds: number) => void): void {
   const sinceMs = performance.now();
   response.once('close', () => {
-    // The status of an answer that has not begun is 200.
+    // The status of a response that has not begun is 200.
     if (response.headersSent && response.statusCode < 300) tell(Math.round((performance.now() - sinceMs) / 1000));
   });
 }
 
-/** Nobody could say: 503, or 500 where the interface lists no 503. */
+/** Returns 503, or 500 if the interface lists no 503. */
 async function orUnavailable<T>(route: Pick<Route, 'errors'>, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -255,7 +267,7 @@ async function orUnavailable<T>(route: Pick<Route, 'errors'>, answer: Promise<T>
     if (!(cause instanceof BusError)) throw cause;
     throw new AppError(
       503 in route.errors ? 'unavailable' : 'internal',
-      'Credentials can not be checked at the moment.',
+      'Credentials cannot be checked at the moment.',
       {
         cause,
       },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { accessChanged, type Bus, keyRevoked, request, subscribe, verifyKey } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 
-/** What platform-api says of a valid key. */
+/** Owner of a valid key, from platform-api. */
 export interface KeyOwner {
   readonly keyId: number;
   readonly accountId: number;
@@ -17,13 +17,16 @@ interface Entry {
 
 const keepMs = 5_000;
 const askLimitMs = 3_000;
-/** Made-up keys must not fill the memory: the oldest entries go. */
+/** Invented keys must not fill the memory: the oldest entries are evicted. */
 const maxEntries = 10_000;
 
-/** By what a key is known outside of its request. */
+/** Returns the name of a key outside of its request. */
 export const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-/** Answers whose an API key is, by platform-api's word, remembered for five seconds and forgotten at once when the key is revoked, or may have been without a word of it. */
+/**
+ * Caches which account an API key belongs to for five seconds. Entries are evicted when a key is revoked, or a
+ * revocation may have been missed.
+ */
 export class KeyCache {
   readonly #bus: Bus;
   readonly #entries = new Map<string, Entry>();
@@ -32,19 +35,22 @@ export class KeyCache {
 
   constructor(bus: Bus, log: Logger) {
     this.#bus = bus;
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a key revocation could not be read');
+    const onError = (error: unknown): void => log.warn({ err: error }, 'invalid key revocation');
     this.#heard = [
       subscribe(bus, keyRevoked, onError, ({ keySha256 }) => this.#doubt(keySha256)),
-      // Said of nobody in particular by a replica of platform-api that could not be heard for a while.
+      // Published without a key by a replica of platform-api that was disconnected.
       subscribe(bus, accessChanged, onError, (change) => {
         if (Object.keys(change).length === 0) this.#doubt(null);
       }),
-      // What was said meanwhile was not heard.
+      // Events during the outage were missed.
       { stop: bus.onReconnect(() => this.#doubt(null)) },
     ];
   }
 
-  /** The owner of a key, null for a key that is not valid; throws a BusError when nobody can say. Only the key's SHA-256 leaves this process. */
+  /**
+   * Returns the owner of a key, null for an invalid key; throws a BusError if platform-api is unreachable. Only the
+   * key's SHA-256 leaves this process.
+   */
   ownerOf(key: string, correlationId: string): Promise<KeyOwner | null> {
     const keySha256 = hashOf(key);
     const known = this.#entries.get(keySha256);
@@ -56,18 +62,18 @@ export class KeyCache {
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
     owner.catch(() => {
-      // That nobody could say is not remembered.
+      // A failure is not cached.
       if (this.#entries.get(keySha256) === entry) this.#entries.delete(keySha256);
     });
     return owner;
   }
 
-  /** The same as of now; it is not remembered, as a revocation may have been heard meanwhile. */
+  /** Returns the current owner without the cache: a revocation may have arrived. */
   ownerNow(key: string, correlationId: string): Promise<KeyOwner | null> {
     return this.#ask(hashOf(key), correlationId);
   }
 
-  /** Calls back with the hash of each key that may not be valid any more, and with null where that may be any. */
+  /** Calls back with the hash of each key that may be invalid, and with null if any may be. */
   onDoubt(listener: (keySha256: string | null) => void): void {
     this.#listeners.add(listener);
   }

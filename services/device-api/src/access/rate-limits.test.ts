@@ -32,7 +32,7 @@ const newAddress = () => {
 };
 
 describe('at the defaults', () => {
-  it('a device takes a burst of 60 commands on all replicas together; another device is not touched', async () => {
+  it('allows a device a burst of 60 commands on all replicas together, without an effect on others', async () => {
     const imei = await world.device(() => answered(0x8204));
     const forms = [imei, `00000000${imei}`];
     const answers: Answer[] = [];
@@ -45,7 +45,7 @@ describe('at the defaults', () => {
     const passed = answers.filter(({ status }) => status === 200).length;
     expect(passed + refused.length).toBe(answers.length);
     expect(passed).toBeGreaterThanOrEqual(60);
-    // Two tokens come back in each second.
+    // The bucket refills by two tokens a second.
     expect(passed).toBeLessThanOrEqual(61 + (2 * (performance.now() - startedAt)) / 1000);
     const [one] = refused;
     expect(one?.body).toEqual({ status: 429, error: expect.stringMatching(/ask again in \d+ second/) });
@@ -57,7 +57,7 @@ describe('at the defaults', () => {
     expect((await api.get(`/wakeup?imei=${other}`)).status).toBe(200);
   });
 
-  it('who waits as long as Retry-After says is served', async () => {
+  it('accepts a request after the time of Retry-After', async () => {
     const imei = await world.device(() => answered(0x8204));
     let refused = await api.get(`/wakeup?imei=${imei}`);
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('59');
@@ -72,11 +72,11 @@ describe('at the defaults', () => {
     expect((await api.get(`/wakeup?imei=${imei}`)).status).toBe(200);
   });
 
-  it('an address makes 60 health requests at once, with an ApiError after them; another address is not touched', async () => {
+  it('allows an address a burst of 60 health requests, without an effect on others', async () => {
     const address = newAddress();
     const paths = [`/health/device?imei=${randomImei()}`, `/health/camera?imei=${randomImei()}&channel=1`];
     const answers: Answer[] = [];
-    // 20 tokens come back in each second that this takes.
+    // The bucket refills by 20 tokens a second.
     while (!answers.some(({ status }) => status === 429))
       answers.push(
         ...(await Promise.all(Array.from({ length: 20 }, (_unused, at) => api.get(paths[at % 2] ?? '', address)))),
@@ -88,7 +88,7 @@ describe('at the defaults', () => {
     expect((await api.get(paths[0] ?? '', newAddress())).status).toBe(503);
   });
 
-  it('a channel is opened 30 times a minute; its neighbour is not touched', async () => {
+  it('allows 30 requests a minute to open a channel, without an effect on its neighbour', async () => {
     const imei = randomImei();
     const open = (channel: number) => api.get(`/realtime/stream.flv?imei=${imei}&channel=${channel}`, newAddress());
     let opened = 0;
@@ -101,14 +101,17 @@ describe('at the defaults', () => {
     expect((await open(2)).status).toBe(404);
   });
 
-  it('a request with a wrong parameter costs no token of a device', async () => {
+  it('takes no token of a device for an invalid parameter', async () => {
     const { headers } = await api.get(`/realtime/start-stream?imei=${randomImei()}&channel=x`);
     expect(headers.get('x-ratelimit-limit')).toBeNull();
   });
 });
 
 describe('reads', () => {
-  /** Asks on both replicas in turn until one refuses; how many were served, and the refusal. */
+  /**
+   * Sends requests to both replicas alternately until one rejects; returns the number of accepted ones, and the
+   * rejection.
+   */
   const readUntilRefused = async (
     services: readonly Client[],
     init: () => RequestInit,
@@ -136,7 +139,7 @@ describe('reads', () => {
     expect(refused.headers.get('retry-after')).toBe('1');
   };
 
-  it('of an address without a key are 200 at once on all replicas together; another address is not touched', async () => {
+  it('allows an address without a key a burst of 200 on all replicas together', async () => {
     const services = [await world.service(rates), await world.service(rates)];
     const [one, other] = [newAddress(), newAddress()];
     expectRefusal(await readUntilRefused(services, () => one));
@@ -145,7 +148,7 @@ describe('reads', () => {
     expectRefusal(untouched);
   });
 
-  it('of a key are 200 at once on all replicas together, from whatever address; another key is not touched', async () => {
+  it('allows a key a burst of 200 on all replicas together, from any address', async () => {
     const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
     const ids = new Map([hash('one'), hash('other')].map((keySha256, at) => [keySha256, at + 1]));
     const options = { queue: 'platform-api', onError: () => undefined };
@@ -172,7 +175,7 @@ describe('reads', () => {
 });
 
 describe('Retry-After', () => {
-  it('is right to the second, on whatever replica', async () => {
+  it('is exact to the second on every replica', async () => {
     // One token in three seconds.
     const slow = { RATE_LIMIT_COMMANDS_BURST: '1', RATE_LIMIT_COMMANDS_PER_MINUTE: '20' };
     const services = [await world.service(slow), await world.service(slow)];
@@ -187,7 +190,7 @@ describe('Retry-After', () => {
     const told: string[] = [];
     let last = await ask(1);
     for (let no = 2; last.answer?.status === 429; no += 1) {
-      // The token comes back three seconds after the first was taken, at some time within that request.
+      // The token returns three seconds after the first was taken, at some time within that request.
       const leastMs = first.fromMs + 3_000 - last.toMs - 5;
       const mostMs = first.toMs + 3_000 - last.fromMs + 5;
       const seconds = Number(last.answer.headers.get('retry-after'));
@@ -204,7 +207,7 @@ describe('Retry-After', () => {
 });
 
 describe('X-RateLimit-Reset', () => {
-  it('is when the bucket is full again, for who is served and for who is refused', async () => {
+  it('is the time of the full bucket, for accepted and rejected requests', async () => {
     // One token in ten seconds.
     const burst = 10;
     const slow = await world.service({ RATE_LIMIT_COMMANDS_BURST: `${burst}`, RATE_LIMIT_COMMANDS_PER_MINUTE: '6' });
@@ -229,7 +232,7 @@ describe('X-RateLimit-Reset', () => {
 });
 
 describe('without Redis', () => {
-  it('each process counts for itself, and nobody is refused for that', async () => {
+  it('counts in each process, and rejects no request for the outage', async () => {
     const imei = await world.device(() => answered(0x8204));
     await world.redisServer.kill();
     const startedAt = performance.now();
@@ -238,7 +241,7 @@ describe('without Redis', () => {
     const refused = answers.filter(({ status }) => status === 429).length;
     expect(passed + refused).toBe(80);
     expect(passed).toBeGreaterThanOrEqual(60);
-    // Two tokens come back in each second.
+    // The bucket refills by two tokens a second.
     expect(passed).toBeLessThanOrEqual(60 + (2 * (performance.now() - startedAt)) / 1000);
     expect((await replica.get(`/wakeup?imei=${imei}`)).status).toBe(200);
     await world.redisServer.start();

@@ -2,7 +2,7 @@ import { type Rate, RateLimits as SharedRateLimits } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
 import type { Config } from '../config.ts';
 
-/** What is counted: requests of an address, reads of a key, commands to a device, openings of a channel. */
+/** Counters: requests of an address, reads of a key, commands to a device, openings of a channel. */
 export type Bucket = 'health' | 'reads' | 'command' | 'stream';
 
 /** The limits of the Device API. */

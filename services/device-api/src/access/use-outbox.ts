@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { type Bus, type DeviceAccessEvent, deviceAccessed, encodeJson, headers, JetStreamPublisher } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 
-/** What the audit log is told of. */
+/** An audit event. */
 export type Use = Omit<DeviceAccessEvent, 'id' | 'atMs'>;
 
-/** Uses that wait for JetStream: a few megabytes. What comes while there are so many is dropped, as no request waits for this. */
+/** Largest number of waiting events: a few megabytes. More are dropped, because no request waits for them. */
 const maxWaiting = 10_000;
-/** While JetStream is away these few are sent again and again, and not all. */
+/** Number of events that are retried while JetStream is unavailable. */
 const atOnce = 64;
 const stopLimitMs = 2_000;
 
-/** Tells the audit log what was done with devices, once and for good, however long JetStream is away: nobody who tells waits, or fails. */
+/** Publishes audit events until JetStream has stored them, however long the outage. Callers neither wait nor fail. */
 export class UseOutbox {
   readonly #publisher: JetStreamPublisher;
   readonly #log: Logger;
@@ -19,7 +19,7 @@ export class UseOutbox {
   #waiting: DeviceAccessEvent[] = [];
   #underWay = 0;
   #isStopped = false;
-  /** Of an outage it is logged once that something was lost. */
+  /** The first loss of an outage is logged. */
   #isLosing = false;
   #dropped = 0;
 
@@ -28,16 +28,16 @@ export class UseOutbox {
     this.#maxWaiting = options.maxWaiting ?? maxWaiting;
     this.#publisher = new JetStreamPublisher(bus, {
       timeoutMs: Number.POSITIVE_INFINITY,
-      onRejected: (detail) => log.debug({ detail }, 'what is to be in the audit log is not stored yet'),
+      onRejected: (detail) => log.debug({ detail }, 'audit event not stored yet'),
     });
   }
 
-  /** Uses that are not stored yet. */
+  /** Number of events that are not stored yet. */
   get waiting(): number {
     return this.#waiting.length + this.#underWay;
   }
 
-  /** Uses that will never be in the audit log. */
+  /** Number of dropped events. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -48,7 +48,7 @@ export class UseOutbox {
     this.#sendNext();
   }
 
-  /** Waits a moment for what is not stored yet. */
+  /** Waits briefly for events that are not stored yet. */
   async stop(): Promise<void> {
     await this.#publisher.flush(stopLimitMs);
     this.#isStopped = true;
@@ -81,7 +81,7 @@ export class UseOutbox {
   #drop(count: number): void {
     if (count === 0) return;
     this.#dropped += count;
-    if (!this.#isLosing) this.#log.error({ dropped: this.#dropped }, 'the audit log misses what was done with devices');
+    if (!this.#isLosing) this.#log.error({ dropped: this.#dropped }, 'audit events were lost');
     this.#isLosing = true;
   }
 }

@@ -14,7 +14,7 @@ let api: Awaited<ReturnType<UploadWorld['service']>>;
 let pod: MediaPod;
 let clipId: string;
 let livePath: string;
-/** Addresses of the keys that are valid, by their hashes. */
+/** Allowed addresses of the valid keys, by their hashes. */
 const valid = new Map<string, readonly string[]>();
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 const here = ['127.0.0.0/8', '::1'];
@@ -59,7 +59,7 @@ afterAll(async () => {
   await uploads.close();
 });
 
-/** Is shown something until it is cut. */
+/** Reads video until it is closed. */
 async function show(path: string, key: string, headers: Record<string, string> = {}) {
   const answer = await fetch(`${api.base}/api/v1${path}`, { headers: { 'x-api-key': key, ...headers } });
   expect(answer.status).toBe(200);
@@ -70,18 +70,18 @@ describe.each([
   ['live video', () => livePath, {}],
   ['a clip', () => `/videos/file?video_id=${clipId}`, {}],
   ['a later part of a clip', () => `/videos/file?video_id=${clipId}`, { range: 'bytes=1000-' }],
-])('%s that is being shown by a key', (_name, path, headers) => {
+])('%s that a key is watching', (_name, path, headers) => {
   it.each([
     [
-      'of whose revocation all are told',
+      'whose revocation was published',
       (key: string) => {
         valid.delete(hash(key));
         publish(uploads.world.bus, keyRevoked, { keySha256: hash(key) });
       },
     ],
-    ['of whose revocation nobody has heard', (key: string) => void valid.delete(hash(key))],
-    ['whose addresses have changed, of which nobody is told', (key: string) => void valid.set(hash(key), elsewhere)],
-  ])('ends with one %s, and with no other', async (_how, end) => {
+    ['whose revocation was missed', (key: string) => void valid.delete(hash(key))],
+    ['whose addresses have changed without an event', (key: string) => void valid.set(hash(key), elsewhere)],
+  ])('ends for a key %s, and for no other', async (_how, end) => {
     const [key, other] = [newKey(), newKey()];
     const cut = [await show(path(), key, headers), await show(path(), key, headers)];
     const kept = await show(path(), other, headers);

@@ -3,7 +3,7 @@ import { cameraDigits, cameraSpan, faultOfTime, instantOf, shownCameraTime, show
 
 const at = (text: string): number => {
   const instantMs = instantOf(text);
-  if (instantMs === undefined) throw new Error(`${text} was not taken`);
+  if (instantMs === undefined) throw new Error(`${text} was rejected`);
   return instantMs;
 };
 
@@ -16,7 +16,7 @@ describe('instantOf', () => {
     ['2026-08-01T02:00:00-00:00', '2026-08-01T02:00:00.000Z'],
     ['2026-08-01T16:00:00+14:00', '2026-08-01T02:00:00.000Z'],
     ['2026-08-02T01:59:00+23:59', '2026-08-01T02:00:00.000Z'],
-  ])('takes any offset: %s', (text, utc) => {
+  ])('accepts any offset: %s', (text, utc) => {
     expect(new Date(at(text)).toISOString()).toBe(utc);
   });
 
@@ -42,7 +42,7 @@ describe('instantOf', () => {
       expect(instantOf(`${day}T00:00:00Z`)).toBeUndefined();
   });
 
-  it('takes a leap second, where one may be, for the second before it', () => {
+  it('converts a valid leap second to the second before it', () => {
     expect(at('2016-12-31T23:59:60Z')).toBe(at('2016-12-31T23:59:59Z'));
     expect(at('2017-01-01T07:59:60.5+08:00')).toBe(at('2016-12-31T23:59:59Z'));
     for (const text of [
@@ -74,14 +74,14 @@ describe('instantOf', () => {
     '1785549600',
     '٢٠٢٦-08-01T10:00:00Z',
     '2026-08-01T10:00:00Z\n',
-  ])('does not take %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(instantOf(text)).toBeUndefined();
     expect(faultOfTime(text)).toBeDefined();
   });
 });
 
 describe('faultOfTime', () => {
-  it('says that a lost plus must be sent as %2B, and what a time looks like otherwise', () => {
+  it('explains that a lost plus must be sent as %2B, and the format otherwise', () => {
     expect(faultOfTime('2026-08-01T10:00:00 08:00')).toContain('%2B');
     expect(faultOfTime('2026-08-01T10:00:00.25 08:00')).toContain('must be sent as %2B');
     expect(faultOfTime('yesterday')).toContain('must be an RFC 3339 date-time');
@@ -90,13 +90,13 @@ describe('faultOfTime', () => {
 });
 
 describe('cameraSpan', () => {
-  it("is what the camera's clock shows", () => {
+  it("is converted to the camera's clock", () => {
     const [start, end] = [at('2026-08-01T02:00:00Z'), at('2026-08-01T03:30:15Z')];
     expect(cameraSpan(start, end, '+08:00')).toMatchObject({ startTime: '260801100000', endTime: '260801113015' });
     expect(cameraSpan(start, end, '-03:30')).toMatchObject({ startTime: '260731223000', endTime: '260801000015' });
   });
 
-  it("judges the years on the camera's clock, not on the caller's", () => {
+  it("limits the years on the camera's clock, not on the caller's", () => {
     expect(cameraDigits(at('1999-12-31T16:00:00Z'), '+08:00', 'x')).toBe('000101000000');
     expect(() => cameraDigits(at('1999-12-31T15:59:59Z'), '+08:00', 'parameter start_time')).toThrow(
       "The parameter start_time must be in the years 2000 to 2099 on the camera's clock (UTC+08:00).",
@@ -110,7 +110,7 @@ describe('cameraSpan', () => {
     expect(() => cameraDigits(at('0000-01-01T00:00:00Z'), '+08:00', 'x')).toThrow('2000 to 2099');
   });
 
-  it('asks for a start before the end, after fractions have been dropped', () => {
+  it('requires a start before the end, after fractions have been dropped', () => {
     const start = at('2026-08-01T02:00:00.1Z');
     expect(() => cameraSpan(start, at('2026-08-01T02:00:00.9Z'), '+08:00')).toThrow(
       'The parameter start_time must be before end_time.',
@@ -120,7 +120,7 @@ describe('cameraSpan', () => {
   });
 });
 
-describe('shown times', () => {
+describe('times in responses', () => {
   it("are RFC 3339 in the camera's offset", () => {
     expect(shownTime(at('2026-08-01T02:00:00Z'), '+05:45')).toBe('2026-08-01T07:45:00+05:45');
     expect(shownTime(at('2026-08-01T02:00:00Z'), '-12:00')).toBe('2026-07-31T14:00:00-12:00');

@@ -2,12 +2,15 @@ import { joinControlParameters, TerminalControlCommand } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
 import { gbkBytesOf } from './gbk.ts';
 
-/** With the command byte, the largest body that one frame carries: a terminal that joins no parts must not obey half a command. */
+/**
+ * With the command byte, the largest body of one frame: a terminal that does not reassemble messages must not execute
+ * half a command.
+ */
 export const controlParametersLimitBytes = 1022;
 
 interface Field {
   readonly name: string;
-  /** Numbers are decimal text, JT/T 808-2013 table 19; a field without one is text. */
+  /** Numbers are decimal text, JT/T 808-2013 table 19; a field without a range is text. */
   readonly maximum?: number;
 }
 
@@ -33,12 +36,13 @@ const connectFields: readonly Field[] = [
   word('time limit'),
 ];
 
-/** Value of the connection control that sends a terminal back to its own server; nothing follows it. */
+/** Value of the connection control that sends a terminal back to its own server; no field follows it. */
 const backToOwnServer = '1';
 
 /**
- * The parameters of a terminal control command (0x8105) as they go out. Commands 1 and 2 take the fields of JT/T 808-2013 table 19; those left out at the end
- * are empty and keep their `;`. Commands 3 to 7 have none. What a maker adds under another number is passed on as it is. Throws a 400 for anything else.
+ * Returns the parameters of a terminal control command (0x8105) as they are sent. Commands 1 and 2 have the fields of
+ * JT/T 808-2013 table 19; absent ones at the end are empty and keep their `;`. Commands 3 to 7 have none. Other,
+ * vendor-defined commands are passed on unchanged. Throws 400 for anything else.
  */
 export function controlParameters(command: number, given: string | null): string | null {
   if (given === null || given === '') return null;
@@ -60,7 +64,7 @@ function encoded(command: number, given: string): string {
     case TerminalControlCommand.factoryReset:
     case TerminalControlCommand.stopDataCommunication:
     case TerminalControlCommand.stopAllCommunication:
-      throw invalid(`must be left out with command ${command}: the standard has none for it`);
+      throw invalid(`must be absent with command ${command}: the standard defines none for it`);
     default:
       return given;
   }
@@ -77,7 +81,7 @@ function connectParameters(values: readonly string[]): string {
 
 function readFields(command: number, fields: readonly Field[], given: string): string[] {
   const values = given.split(';');
-  // A `;` behind the last field is what many write.
+  // Many clients write a `;` after the last field.
   if (values.length === fields.length + 1 && values.at(-1) === '') values.pop();
   if (values.length > fields.length)
     throw invalid(`holds ${values.length} parameters; command ${command} has ${fields.length}`);

@@ -8,13 +8,13 @@ describe('gbkBytesOf', () => {
     expect(gbkBytesOf('text', 'Жд№')).toBe(6);
   });
 
-  it('names what GBK lacks: each character once, by its code where it can not be shown alone', () => {
+  it('lists each unsupported character once, by its code if it is not printable', () => {
     expect(() => gbkBytesOf('text', 'a😀b😀ñ\u200d\ud83d')).toThrow(
       'The body field text has characters that devices can not show, as GBK lacks them: 😀 (U+1F600), ñ (U+00F1), U+200D, U+D83D.',
     );
   });
 
-  it('names ten of many', () => {
+  it('lists ten of many', () => {
     const many = Array.from({ length: 13 }, (_unused, at) => String.fromCodePoint(0x1f600 + at)).join('');
     expect(() => gbkBytesOf('text', many)).toThrow(/U\+1F609\) and 3 more\.$/);
   });

@@ -3,7 +3,7 @@ import { AppError } from '@fleet/service-kit';
 
 const namedAtMost = 10;
 
-/** Size of a text in the GBK of terminals; a 400 that names the characters which GBK does not have. */
+/** Returns the size of a text in GBK; throws 400 with the characters that GBK lacks. */
 export function gbkBytesOf(field: string, text: string): number {
   const missing = unencodableInGbk(text);
   if (missing.length === 0) return gbkLength(text);
@@ -15,7 +15,10 @@ export function gbkBytesOf(field: string, text: string): number {
   );
 }
 
-/** Half a surrogate pair, a mark without a letter or an invisible character can not be shown by itself. */
+/**
+ * Returns whether a character is not printable alone: half a surrogate pair, a combining mark or an invisible
+ * character.
+ */
 function nameOf(character: string): string {
   const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `${character} (${code})` : code;

@@ -5,8 +5,9 @@ import { instantOf, type UtcOffset } from './camera-time.ts';
 import { compileContent, compileNested, objectOfContent } from './instruction.ts';
 
 /*
- * What `cmdContent` holds, by command. Each field has the name of the Device API and, as its alias, that of the vendor hub (its clients' `cmdContent` of 37121,
- * 37122, 37377, 37378 and 37381; for the others the hub publishes no names, and the alias is made in the same manner of the standard's table).
+ * Content of `cmdContent` by command. Each field has the name of the Device API and, as its alias, that of the vendor
+ * hub (its clients' `cmdContent` of 37121, 37122, 37377, 37378 and 37381). The hub publishes no names for the others;
+ * their aliases follow the standard's tables.
  */
 const named = <T extends TSchema>(schema: T, alias: string): T => ({ ...schema, alias });
 const integer = (minimum: number, maximum: number, more: { default?: number } = {}) =>
@@ -14,7 +15,7 @@ const integer = (minimum: number, maximum: number, more: { default?: number } = 
 const byte = (preset?: number) => integer(0, 255, preset === undefined ? {} : { default: preset });
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const host = Type.String({ pattern: '^[A-Za-z0-9._:-]{1,253}$' });
-/** RFC 3339, or 12 digits YYMMDDhhmmss on the camera's clock, as the hub's clients write it. */
+/** RFC 3339, or 12 digits YYMMDDhhmmss on the camera's clock, as the hub's clients send it. */
 const time = Type.String({ minLength: 12, maxLength: 40 });
 
 const clip = {
@@ -82,7 +83,7 @@ const contents = {
     alarm,
     host: Type.Optional(named(host, 'serverAddress')),
     port: Type.Optional(port),
-    /** With a name the camera is told this server and these credentials as they are, and the upload is none of ours. */
+    /** With a name the camera receives this server and these credentials unchanged, and the upload is external. */
     user_name: Type.Optional(named(Type.String({ maxLength: 255 }), 'userName')),
     password: Type.Optional(Type.String({ maxLength: 255 })),
     path: Type.Optional(named(Type.String({ maxLength: 255 }), 'fileUploadPath')),
@@ -97,7 +98,7 @@ const compiled = Object.fromEntries(
   Object.entries(contents).map(([name, schema]) => [name, compileContent(schema)]),
 ) as { readonly [K in keyof Contents]: (content: unknown) => unknown };
 
-/** Reads the content of one kind of command; throws a 400 that names the field at fault. */
+/** Parses the content of one kind of command; throws 400 with the invalid field. */
 export const readContent = <K extends keyof Contents>(kind: K, content: unknown): Static<Contents[K]> =>
   compiled[kind](content) as Static<Contents[K]>;
 
@@ -120,7 +121,7 @@ interface GivenParameter {
   readonly value_hex?: string | undefined;
 }
 
-/** Parameters of 0x8103: ours as a list, the hub's as an object by decimal id. */
+/** Parameters of 0x8103: a list in the Device API, an object by decimal id in the hub. */
 export function readParameters(content: unknown): { id: number; valueHex: string }[] {
   const object = objectOfContent(content);
   const given =
@@ -140,7 +141,7 @@ function wireParameter({ id, value, value_hex: valueHex }: GivenParameter): { id
   try {
     return { id, valueHex: bytesOf(id, value ?? '').toString('hex') };
   } catch (cause) {
-    throw fault(`parameter ${id} can not be sent: ${(cause as Error).message}`, cause);
+    throw fault(`parameter ${id} cannot be sent: ${(cause as Error).message}`, cause);
   }
 }
 
@@ -154,7 +155,7 @@ function bytesOf(id: number, value: string | number): Buffer {
   }
 }
 
-/** The instant of a time in a content, in milliseconds. */
+/** Returns the timestamp of a time in a content, in ms. */
 export function momentOf(name: string, text: string, offset: UtcOffset): number {
   const clock = /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text);
   const [, year, month, day, hour, minute, second] = clock ?? [];

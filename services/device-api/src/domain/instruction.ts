@@ -2,25 +2,25 @@ import { terminalKey } from '@fleet/jt808';
 import { AppError, compileBody, compileParameters, parseJsonBody, type RequestContext } from '@fleet/service-kit';
 import { Type } from 'typebox';
 
-/** A command as it came over the partner channel. */
+/** A command of the partner channel. */
 export interface Instruction {
   /** Canonical number. */
   readonly imei: string;
   /** As the partner wrote it. */
   readonly askedImei: string;
   readonly proNo: number;
-  /** Text, or an object that came as JSON. */
+  /** Text, or an object from JSON. */
   readonly content: unknown;
-  /** How long the device may take to answer. */
+  /** Time-out of the device. */
   readonly timeoutMs: number;
-  /** False: it is answered as soon as the device's socket has taken the command. */
+  /** False: respond as soon as the device's socket has accepted the command. */
   readonly isSync: boolean;
-  /** True: for a device that is not connected it waits in the command queue. */
+  /** True: queue the command for a disconnected device. */
   readonly mayWait: boolean;
   readonly requestId: string | null;
 }
 
-/** Fields of the form; a JSON body may have the same with numbers, booleans and an object as `cmdContent`. */
+/** Fields of the form; a JSON body may have numbers, booleans and an object as `cmdContent`. */
 export const instructionBody = Type.Object(
   {
     token: Type.Optional(Type.String({ description: 'Token of a partner, `POST /api/partners`.' })),
@@ -44,24 +44,22 @@ export const instructionBody = Type.Object(
         examples: ['Please call the dispatcher.'],
       }),
     ),
-    timeOut: Type.Optional(
-      Type.String({ description: 'Seconds that the device may take to answer: 30 without it, 90 at most.' }),
-    ),
+    timeOut: Type.Optional(Type.String({ description: 'Time-out of the device in seconds, at most 90. Default: 30.' })),
     sync: Type.Optional(
       Type.String({
-        description: '`false`: answered once the command has been written to the device. Default: `true`.',
+        description: '`false`: respond once the command has been written to the device. Default: `true`.',
       }),
     ),
     offlineFlag: Type.Optional(
       Type.String({
-        description: '`true`: for a device that is not connected the command is put into its queue. Default: `false`.',
+        description: '`true`: queue the command for a disconnected device. Default: `false`.',
       }),
     ),
-    requestId: Type.Optional(Type.String({ description: 'The caller’s own; told again in the answer.' })),
-    cmdType: Type.Optional(Type.String({ description: '`normallns`; not looked at.' })),
-    serverFlagId: Type.Optional(Type.String({ description: 'Not looked at.' })),
-    platform: Type.Optional(Type.String({ description: 'Not looked at.' })),
-    language: Type.Optional(Type.String({ description: 'Not looked at.' })),
+    requestId: Type.Optional(Type.String({ description: 'Id of the caller; repeated in the response.' })),
+    cmdType: Type.Optional(Type.String({ description: '`normallns`; ignored.' })),
+    serverFlagId: Type.Optional(Type.String({ description: 'Ignored.' })),
+    platform: Type.Optional(Type.String({ description: 'Ignored.' })),
+    language: Type.Optional(Type.String({ description: 'Ignored.' })),
   },
   { title: 'Instruction', additionalProperties: true },
 );
@@ -71,7 +69,7 @@ const longestTimeoutS = 90;
 
 const refused = (message: string): AppError => new AppError('validation_failed', message);
 
-/** A form, or JSON: each field that is given, as text; `cmdContent` may also be an object. */
+/** Parses a form, or JSON: each given field as text; `cmdContent` may also be an object. */
 export function readInstructionBody(bytes: Buffer, { request }: RequestContext): Record<string, unknown> {
   const type = request.get('content-type') ?? '';
   const text = bytes.toString('utf8');
@@ -98,10 +96,10 @@ const textOf = (value: unknown): unknown =>
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The token of a body, which is looked at before all else. */
+/** Returns the token of a body, which is checked first. */
 export const tokenOf = ({ token }: Fields): string => (typeof token === 'string' ? token : '');
 
-/** Reads a command; throws a 400 that names the field at fault. */
+/** Parses a command; throws 400 with the invalid field. */
 export function readInstruction(fields: Fields): Instruction {
   const askedImei = textField(fields, 'deviceImei');
   const imei = /^\d{1,20}$/.test(askedImei) ? terminalKey(askedImei) : null;
@@ -138,7 +136,7 @@ function timeoutOf(value: unknown): number {
   return Math.min(seconds, longestTimeoutS);
 }
 
-/** Clients of the hub write `true` and `1`. */
+/** The hub's clients write `true` and `1`. */
 function flagOf(fields: Fields, name: string, preset: boolean): boolean {
   const value = fields[name];
   if (value === undefined || value === '') return preset;
@@ -147,13 +145,13 @@ function flagOf(fields: Fields, name: string, preset: boolean): boolean {
   throw refused(`The field ${name} must be true or false.`);
 }
 
-/** The text of a text command. */
+/** Returns the text of a text command. */
 export function textOfContent(content: unknown): string {
   if (typeof content !== 'string' || content === '') throw refused('The field cmdContent is missing.');
   return content;
 }
 
-/** The object that `cmdContent` holds; 400 for anything else. */
+/** Returns the object in `cmdContent`; throws 400 for anything else. */
 export function objectOfContent(content: unknown): Fields {
   if (content === undefined || content === '') throw refused('The field cmdContent is missing.');
   let value: unknown = content;
@@ -167,7 +165,10 @@ export function objectOfContent(content: unknown): Fields {
   throw refused('The field cmdContent must be a JSON object.');
 }
 
-/** Compiles a check of what `cmdContent` holds: numbers may be text, as the hub's clients write them, and an empty value is none. */
+/**
+ * Compiles a validator of `cmdContent`: numbers may be text, as the hub's clients send them, and an empty value is
+ * absent.
+ */
 export function compileContent(schema: Parameters<typeof compileParameters>[0]): (content: unknown) => unknown {
   const parse = compileParameters(schema, 'query');
   return (content) => {
@@ -176,7 +177,7 @@ export function compileContent(schema: Parameters<typeof compileParameters>[0]):
       return parse(Object.fromEntries(given.map(([name, value]) => [name, textOf(value)])));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      // What stands in the content is read like a query, and told as what it is.
+      // The content is validated like a query, with error messages of its own.
       throw new AppError(error.code, error.message.replace('The query parameter', 'The field cmdContent/'), {
         cause: error,
       });
@@ -184,7 +185,7 @@ export function compileContent(schema: Parameters<typeof compileParameters>[0]):
   };
 }
 
-/** Compiles a check of a `cmdContent` that has lists. */
+/** Compiles a validator of a `cmdContent` with lists. */
 export function compileNested(schema: Parameters<typeof compileBody>[0]): (content: unknown) => unknown {
   const check = compileBody(schema);
   return (content) => check(objectOfContent(content));

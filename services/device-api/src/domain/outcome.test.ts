@@ -14,7 +14,7 @@ describe('shownMessageId', () => {
 });
 
 describe('answerOf', () => {
-  it('gives the answer of a device that answered', () => {
+  it('returns the response of the device', () => {
     expect(answerOf({ kind: 'answered', answer })).toEqual(answer);
   });
 
@@ -47,7 +47,7 @@ describe('generalAnswerOf', () => {
 });
 
 describe('isAccepted', () => {
-  it('is true for an answer with success alone', () => {
+  it('is true only for a response with success', () => {
     expect(isAccepted({ kind: 'answered', answer })).toBe(true);
     expect(isAccepted({ kind: 'answered', answer: { ...answer, result: 1 } })).toBe(false);
     expect(isAccepted({ kind: 'timedOut' })).toBe(false);

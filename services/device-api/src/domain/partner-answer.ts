@@ -1,14 +1,17 @@
 import { partnerCodes } from '@fleet/bus';
 import type { AppError } from '@fleet/service-kit';
 
-/** What the command channel answers (platform-contract.md, section 18). */
+/** Response of the command channel. */
 export interface PartnerAnswer {
   readonly code: number;
   readonly msg: string;
   readonly data: unknown;
 }
 
-/** The hub's code of an error. What a device did has HTTP status 200, as the hub has it; a fault of the request has the status of every API. */
+/**
+ * Returns the hub's code of an error. Results of a device have HTTP status 200, as in the hub; invalid requests have
+ * the usual status.
+ */
 export function partnerCodeOf({ code, status }: AppError): { code: number; isOfDevice: boolean } {
   switch (code) {
     case 'device_not_connected':
@@ -20,7 +23,7 @@ export function partnerCodeOf({ code, status }: AppError): { code: number; isOfD
     case 'state_conflict':
     case 'quota_exceeded':
       return { code: partnerCodes.refused, isOfDevice: true };
-    // Nothing was sent: the token is right, so 1004 would mislead.
+    // Nothing was sent: the token is valid, so 1004 would mislead.
     case 'permission_denied':
       return { code: partnerCodes.refused, isOfDevice: false };
     default:
@@ -34,7 +37,7 @@ function codeOfStatus(status: number): number {
   return status < 500 ? partnerCodes.parameters : status;
 }
 
-/** An error of the request as the hub's clients read it, with the fields of `ApiError` beside. */
+/** Returns an error of the request in the hub's format, with the fields of `ApiError`. */
 export const partnerError = (error: AppError): PartnerAnswer & { status: number; error: string } => ({
   code: partnerCodeOf(error).code,
   msg: error.message,

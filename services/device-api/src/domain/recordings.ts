@@ -3,7 +3,7 @@ import { resourceList, tryDecodeBody } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
 import { shownCameraTime, type UtcOffset } from './camera-time.ts';
 
-/** One recording that a camera holds; times are RFC 3339 in the camera's offset. */
+/** One recording of a camera; times are RFC 3339 in the camera's offset. */
 export interface Recording {
   readonly channel: number;
   readonly startTime: string;
@@ -21,7 +21,10 @@ const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
 const unreadable = (detail: string): AppError =>
   new AppError('upstream_error', `The device's reply could not be read: ${detail}.`);
 
-/** The recordings in an answer to 0x9205; 502 with the reason when the device refused, or when its list can not be read or is not whole. */
+/**
+ * Returns the recordings in a response to 0x9205; throws 502 with the reason if the device refused, or its list is
+ * invalid or incomplete.
+ */
 export function recordingsOf(answer: DeviceResponse, offset: UtcOffset): Recording[] {
   const { message, result } = answer;
   if (message === null) {
@@ -46,7 +49,7 @@ export function recordingsOf(answer: DeviceResponse, offset: UtcOffset): Recordi
   }));
 }
 
-/** True for a list without recordings. */
+/** Returns true for a list without recordings. */
 export function isEmptyList(message: Message): boolean {
   const { items, total } = decode(message);
   return items.length === 0 && total === 0;
@@ -65,7 +68,7 @@ function timeOf(time: unknown, offset: UtcOffset, index: number): string {
   return shownCameraTime(time, offset);
 }
 
-/** The interface has no other numbers than the standard's. */
+/** The interface has only the standard's values. */
 function choiceOf(value: number, highest: number, what: string, index: number): number {
   if (value > highest)
     throw unreadable(`recording ${index + 1} has the ${what} ${value}, which the standard does not know`);

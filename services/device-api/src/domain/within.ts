@@ -1,13 +1,13 @@
-/** The work did not end in time. */
+/** A task exceeded its time-out. */
 export class LateError extends Error {
   override readonly name = 'LateError';
 }
 
-/** Waits for work for a limited time; afterwards a LateError is thrown, and what becomes of the work is nobody's concern. */
+/** Waits for a task; throws after the time-out and ignores the later result. */
 export async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new LateError(`no answer within ${limitMs} ms`)), limitMs);
+    timer = setTimeout(() => reject(new LateError(`time-out after ${limitMs} ms`)), limitMs);
   });
   try {
     return await Promise.race([work, limit]);

@@ -6,7 +6,7 @@ import { controlUpload } from '../use-cases/control-upload.ts';
 import { findUpload, listUploads } from '../use-cases/find-upload.ts';
 import { requestUpload } from '../use-cases/request-upload.ts';
 
-/** Offers the use cases of uploads over the bus. */
+/** Serves the upload use cases over the bus. */
 export function serveUploads(
   deps: Deps,
   options: { queue: string; onError: (error: unknown) => void },

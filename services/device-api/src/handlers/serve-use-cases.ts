@@ -12,14 +12,14 @@ import { wakeUp } from '../use-cases/wake-up.ts';
 import { serveUploads } from './serve-uploads.ts';
 
 const queue = 'device-api';
-/** The answer has to reach its caller before the caller gives up. */
+/** The reply must reach its caller before the caller times out. */
 const returnTripMs = 250;
 
-/** Offers the use cases over the bus, to services of the house: credentials and rate limits are their callers' business. */
+/** Serves the use cases over the bus for other services, which check credentials and rate limits themselves. */
 export function serveUseCases(deps: Deps): { stop(): Promise<void> } {
   const options = {
     queue,
-    onError: (error: unknown) => deps.log.error({ err: error }, 'a request over the bus failed'),
+    onError: (error: unknown) => deps.log.error({ err: error }, 'bus request failed'),
   };
   const context = (bus: BusContext, waitMs = deps.config.DEVICE_REPLY_TIMEOUT_MS): CommandContext => {
     const correlationId = bus.correlationId === '' ? randomUUID() : bus.correlationId;
@@ -27,7 +27,7 @@ export function serveUseCases(deps: Deps): { stop(): Promise<void> } {
     const log = deps.log.child({ requestId: correlationId });
     return { correlationId, log, deadlineAtMs: performance.now() + timeoutMs };
   };
-  // The others ask a terminal more than once: each command of theirs has a name of its own.
+  // The others send several commands: each has an id of its own.
   const named = (bus: BusContext): CommandContext => ({ ...context(bus), command: bus.command });
   const served = [
     serveUseCase(deps.bus, deviceApi.wakeUp, options, (body, bus) => wakeUp(deps, body, context(bus))),

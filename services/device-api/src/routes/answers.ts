@@ -15,12 +15,12 @@ export const terminalGeneralResponse = Type.Object(
   {
     response_id: Type.String({
       pattern: '^0x[0-9a-f]{4}$',
-      description: 'The command answered, as its JT/T 808 message id in hex.',
+      description: 'The executed command, as its JT/T 808 message id in hex.',
       examples: ['0x9101'],
     }),
     result: Type.Union(
       [Type.Literal('success'), Type.Literal('failure'), Type.Literal('incorrectInfo'), Type.Literal('unsupported')],
-      { description: 'What the device says; incorrectInfo: it found the command malformed.' },
+      { description: "The device's result; incorrectInfo: the command was malformed." },
     ),
   },
   { title: 'TerminalGeneralResponse', additionalProperties: false },
@@ -38,8 +38,8 @@ const dateTime = (description: string) =>
 const videoResource = Type.Object(
   {
     logical_channel_no: byte('Camera channel.'),
-    playback_start_time: dateTime('Where the recording begins.'),
-    playback_end_time: dateTime('Where the recording ends.'),
+    playback_start_time: dateTime('Start of the recording.'),
+    playback_end_time: dateTime('End of the recording.'),
     alarm: Type.Unsafe<bigint>({
       type: 'integer',
       format: 'uint64',
@@ -55,7 +55,7 @@ const videoResource = Type.Object(
     file_size: Type.Integer({
       minimum: 0,
       maximum: 4_294_967_295,
-      description: "Bytes as the camera reports them; an uploaded file's size can differ.",
+      description: "Bytes as reported by the camera; an uploaded file's size can differ.",
     }),
   },
   { title: 'VideoResource', additionalProperties: false },
@@ -74,11 +74,11 @@ export const terminalResourceListResponse = Type.Object(
 );
 
 export const healthCheckEntityResponse = Type.Object(
-  { healthy: Type.Boolean({ description: 'True when the device or camera is connected.' }) },
+  { healthy: Type.Boolean({ description: 'True if the device or camera is connected.' }) },
   { title: 'HealthCheckEntityResponse', additionalProperties: false },
 );
 
-/** The border between the code's spelling and the interface's. */
+/** Maps names in code to the interface. */
 export const shownAnswer = ({ responseId, result }: GeneralAnswer): { response_id: string; result: string } => ({
   response_id: responseId,
   result,
@@ -86,11 +86,11 @@ export const shownAnswer = ({ responseId, result }: GeneralAnswer): { response_i
 
 /** With DEVICE_API_AUTH=key. */
 const credentialErrors = {
-  401: 'The header x-api-key is missing or its key is not valid (only where keys are asked for).',
-  403: 'The key lacks the scope, or is not valid from this address (only where keys are asked for).',
+  401: 'The header x-api-key is missing or its key is not valid (only if keys are required).',
+  403: 'The key lacks the scope, or is not valid from this address (only if keys are required).',
 } as const;
 
-/** The errors of every request that commands a device. */
+/** Errors of every request that commands a device. */
 export const commandErrors: Route['errors'] = {
   400: 'A parameter is missing or invalid, or the command does not fit the device.',
   ...credentialErrors,
@@ -98,11 +98,11 @@ export const commandErrors: Route['errors'] = {
   429: 'Too many requests, or the device is busy.',
   500: 'Unexpected server error.',
   502: "The device's reply could not be read.",
-  503: 'The request ran past the limit of 95 seconds, or devices can not be reached at the moment.',
+  503: 'The request exceeded 95 seconds, or devices are unavailable at the moment.',
   504: 'The device did not reply within 90 seconds.',
 };
 
-/** The errors of a command that comes with a body. */
+/** Errors of a command with a body. */
 export const bodyErrors: Route['errors'] = {
   ...commandErrors,
   400: 'A parameter or the body is missing or invalid, or the command does not fit the device.',
@@ -110,7 +110,7 @@ export const bodyErrors: Route['errors'] = {
   415: 'The body is compressed, or in another charset than UTF-8.',
 };
 
-/** The errors of a stream. */
+/** Errors of a stream. */
 export const streamErrors: Route['errors'] = {
   400: 'A parameter is missing or invalid.',
   ...credentialErrors,

@@ -28,9 +28,14 @@ describe.each(paths)('GET %s', (path, messageId) => {
     ['timed out', { kind: 'timedOut' }, 504, /did not reply/],
     ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 502, /could not be read: body cut\./],
     ['refused', { kind: 'refused', detail: 'the channel does not fit' }, 400, /the channel does not fit\./],
-    ['refused by our fault', { kind: 'refused', detail: 'secret text', isOurFault: true }, 500, /^An unexpected error/],
+    [
+      'refused because of an internal fault',
+      { kind: 'refused', detail: 'secret text', isOurFault: true },
+      500,
+      /^An unexpected error/,
+    ],
     ['busy', { kind: 'busy', detail: '16 commands are in flight' }, 429, /busy: 16 commands/],
-  ])('makes of an outcome "%s" an ApiError', async (_kind, outcome, status, sentence) => {
+  ])('maps an outcome "%s" to an ApiError', async (_kind, outcome, status, sentence) => {
     const imei = await world.device(() => outcome);
     const answer = await api.get(`${path}imei=${imei}`);
     expect(answer.status).toBe(status);
@@ -38,7 +43,7 @@ describe.each(paths)('GET %s', (path, messageId) => {
     expect(answer.headers.get('retry-after')).toBe(status === 429 ? '1' : null);
   });
 
-  it('answers 404 at once for a device that nobody holds', async () => {
+  it('returns 404 immediately for a device without a gateway', async () => {
     const tookMs: number[] = [];
     for (let i = 0; i < 3; i += 1) {
       const startedAt = performance.now();
@@ -46,11 +51,12 @@ describe.each(paths)('GET %s', (path, messageId) => {
       expect({ status, body }).toEqual({ status: 404, body: { status: 404, error: 'The device is not connected.' } });
       tookMs.push(performance.now() - startedAt);
     }
-    // Where a gateway claims the device, it is looked for during five seconds; the best of three, as a busy machine may pause any one of them.
+    // A device that a gateway claims is retried for five seconds; the best of three, as a busy machine may pause any
+    // one of them.
     expect(Math.min(...tookMs)).toBeLessThan(4_000);
   });
 
-  it('answers 504 when the device has not replied in the time that it was given', async () => {
+  it('returns 504 if the device does not respond in time', async () => {
     const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '1000' });
     const imei = await world.device(never);
     const { status, body } = await quick.get(`${path}imei=${imei}`);
@@ -59,7 +65,7 @@ describe.each(paths)('GET %s', (path, messageId) => {
     expect(world.commandsOf(imei)[0]?.timeoutMs).toBeGreaterThan(100);
   });
 
-  it('answers 503 when the request runs past its limit', async () => {
+  it('returns 503 if the request exceeds its time-out', async () => {
     const quick = await world.service({ REQUEST_LIMIT_MS: '300' });
     const imei = await world.device(never);
     const { status, body } = await quick.get(`${path}imei=${imei}`);
@@ -67,7 +73,7 @@ describe.each(paths)('GET %s', (path, messageId) => {
     expect(body).toEqual({ status: 503, error: "The request ran past the server's limit of 0.3 seconds." });
   });
 
-  it('tells the gateway what is left of the 90 seconds', async () => {
+  it('sends the remaining part of the 90 seconds to the gateway', async () => {
     const imei = await world.device(() => answered(messageId));
     await api.get(`${path}imei=${imei}`);
     const [command] = world.commandsOf(imei);
@@ -77,7 +83,7 @@ describe.each(paths)('GET %s', (path, messageId) => {
   });
 });
 
-describe.each(paths.slice(1))('the answer of GET %s', (path, messageId) => {
+describe.each(paths.slice(1))('the response of GET %s', (path, messageId) => {
   it.each([
     [0, 'success'],
     [1, 'failure'],
@@ -90,7 +96,7 @@ describe.each(paths.slice(1))('the answer of GET %s', (path, messageId) => {
     expect(answer.body).toEqual({ response_id: `0x${messageId.toString(16)}`, result });
   });
 
-  it.each([4, 255, null])('is 502 for result %p, which is none of the standard for a command', async (code) => {
+  it.each([4, 255, null])('is 502 for result %p, which the standard does not define for a command', async (code) => {
     const imei = await world.device(() => answered(messageId, code));
     const { status, body } = await api.get(`${path}imei=${imei}`);
     expect({ status, body }).toEqual({ status: 502, body: { status: 502, error: expect.any(String) } });
@@ -98,7 +104,7 @@ describe.each(paths.slice(1))('the answer of GET %s', (path, messageId) => {
 });
 
 describe('GET /wakeup', () => {
-  it.each([0, 1, 3, 255, null])('is success whatever the device answers: result %p', async (code) => {
+  it.each([0, 1, 3, 255, null])('is success for any result of the device: %p', async (code) => {
     const imei = await world.device(() => answered(0x8204, code));
     const { status, body } = await api.get(`/wakeup?imei=${imei}`);
     expect({ status, body }).toEqual({ status: 200, body: { result: 'success' } });
@@ -106,8 +112,8 @@ describe('GET /wakeup', () => {
   });
 });
 
-describe('many commands at once', () => {
-  it('answers 200 requests to 20 devices each with its own reply', async () => {
+describe('many concurrent commands', () => {
+  it('return to each of 200 requests to 20 devices its own reply', async () => {
     const imeis = await Promise.all(
       Array.from({ length: 20 }, (_unused, index) => world.device(() => answered(0x9102, index % 4))),
     );
@@ -151,8 +157,8 @@ describe('GET /health/camera', () => {
   });
 });
 
-describe('a caller that goes away', () => {
-  it('does not take the command back', async () => {
+describe('a caller that disconnects', () => {
+  it('does not cancel the command', async () => {
     let finish: ((outcome: Outcome) => void) | undefined;
     const imei = await world.device(
       () =>

@@ -28,7 +28,7 @@ export const health = (deps: Deps) =>
     method: 'get',
     path: '/health',
     operationId: 'getHealth',
-    summary: 'Health of the service and its components',
+    summary: 'Check the service and its components',
     description: '200 when every component is healthy, else 503 with the same body. Needs no key.',
     tags: ['Utilities'],
     response: healthCheckResponse,

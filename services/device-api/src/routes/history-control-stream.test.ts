@@ -19,7 +19,7 @@ const history = (imei: string) => ({ kind: 'history', imei, channel: 1 }) as con
 const control = (imei: string, query: string) =>
   api.get(`/history/control-stream?imei=${imei}&channel=1&playback_control=${query}`);
 
-/** A camera that plays to a media pod whose announcements are heard; `order` is what happened one after the other. */
+/** A camera that plays to a media pod whose events are recorded; `order` is their sequence. */
 async function playing(outcome: Outcome): Promise<{ imei: string; order: unknown[] }> {
   const order: unknown[] = [];
   const imei = await world.device(() => {
@@ -58,7 +58,7 @@ describe('a control', () => {
     ],
     [`5${seek}`, { control: 5, seekTime: '260801103000' }, ['restarting', 'command', 'restarted']],
     ['6', { control: 6 }, ['restarting arrival', 'command', 'resumed', 'restarted arrival']],
-    // What belongs to another control is left out.
+    // Fields of other controls are omitted.
     [`1&fast_forward_rewind_times=4${seek}`, { control: 1 }, ['command', 'paused']],
     [
       `5&fast_forward_rewind_times=4${seek}`,
@@ -82,7 +82,7 @@ describe('a control', () => {
     ['does not know it', answered(0x9202, 3), 200, { response_id: '0x9202', result: 'unsupported' }],
     ['is silent', { kind: 'timedOut' }, 504, { status: 504, error: expect.any(String) }],
     ['is gone', { kind: 'notConnected' }, 404, { status: 404, error: expect.any(String) }],
-  ])('that the camera %s is no change', async (_what, outcome, status, body) => {
+  ])('causes no change if the camera %s', async (_what, outcome, status, body) => {
     const { imei, order } = await playing(outcome);
     expect(await control(imei, '2')).toMatchObject({ status, body });
     expect(await control(imei, '3')).toMatchObject({ status, body });
@@ -90,12 +90,12 @@ describe('a control', () => {
     expect(order).toEqual(['command', 'restarting arrival', 'command']);
   });
 
-  it('is sent on a channel that does not play: the camera answers what it makes of it', async () => {
+  it('is sent on a channel without playback: the camera decides', async () => {
     const imei = await world.device(() => answered(0x9202, 1));
     expect((await control(imei, '0')).body).toEqual({ response_id: '0x9202', result: 'failure' });
   });
 
-  it('that stops what has not begun takes the request back', async () => {
+  it('cancels the request if it stops a playback that has not begun', async () => {
     const imei = await world.device(({ command }) => answered(command.kind === 'startPlayback' ? 0x9201 : 0x9202));
     const span = 'start_time=2026-08-01T02:00:00Z&end_time=2026-08-01T03:00:00Z';
     await api.get(`/history/start-stream?imei=${imei}&channel=1&resource_type=0&stream_type=1&memory_type=1&${span}`);
@@ -107,7 +107,7 @@ describe('a control', () => {
 });
 
 describe('a seek', () => {
-  it('without drag_playback_time is 400, and the camera is not asked', async () => {
+  it('without drag_playback_time is 400 and sends no command', async () => {
     const imei = await world.device(() => answered(0x9202));
     expect(await control(imei, '5')).toMatchObject({
       status: 400,
@@ -141,7 +141,7 @@ describe('parameters', () => {
 });
 
 describe('over the bus', () => {
-  it('is the same', async () => {
+  it('has the same effect', async () => {
     const { imei, order } = await playing(answered(0x9202));
     const seekMs = Date.parse('2026-08-01T02:30:00Z');
     const result = await callUseCase(

@@ -16,7 +16,7 @@ const query = Type.Object({
   }),
   fast_forward_rewind_times: Type.Optional(playbackSpeed('Used with playback_control 3 or 4.')),
   drag_playback_time: Type.Optional(
-    time('Where to go on; required with playback_control 5, and used with that alone.'),
+    time('Position of the seek; required with playback_control 5, and used only with that.'),
   ),
 });
 
@@ -26,9 +26,8 @@ export const historyControlStream = (deps: Deps) =>
     method: 'get',
     path: '/history/control-stream',
     operationId: 'controlHistoryStream',
-    summary: 'Pause, seek, speed up or stop the playback of a recording',
-    description:
-      'Viewers stay connected: pictures go on where and as fast as asked for. After a stop, stream.flv is 404.',
+    summary: 'Control playback of a recording',
+    description: 'Pauses, seeks, speeds up or stops. Viewers stay connected. After a stop, stream.flv is 404.',
     tags: ['History playback'],
     query,
     response: terminalGeneralResponse,

@@ -43,7 +43,7 @@ const hour = '&start_time=2026-08-01T02:00:00Z&end_time=2026-08-01T03:00:00Z';
 const ask = (imei: string, more = hour, client = api) =>
   client.get(`/history/list-videos?imei=${imei}&channel=1${more}`);
 
-describe('what the camera is asked', () => {
+describe('the request to the camera', () => {
   const plain = {
     kind: 'listRecordings',
     channel: 1,
@@ -68,13 +68,13 @@ describe('what the camera is asked', () => {
     expect(world.commandsOf(imei).map(({ command }) => command)).toEqual([{ ...plain, ...changed }]);
   });
 
-  it('is channel 0 for all channels', async () => {
+  it('has channel 0 for all channels', async () => {
     const imei = await world.device(() => list([]));
     expect((await api.get(`/history/list-videos?imei=${imei}&channel=0${hour}`)).status).toBe(200);
     expect(world.commandsOf(imei)[0]?.command).toMatchObject({ channel: 0 });
   });
 
-  it("is in the time of the device's own clock", async () => {
+  it("uses the device's own clock", async () => {
     const imei = await world.device(() => list([item]));
     world.offsets.set(imei, '-03:30');
     expect((await ask(imei)).body).toMatchObject({
@@ -85,7 +85,7 @@ describe('what the camera is asked', () => {
 });
 
 describe('the list', () => {
-  it('shows each field, and alarms with all their digits', async () => {
+  it('contains each field, and alarms with all their digits', async () => {
     const second = { ...item, channel: 2, alarmFlags: 2n ** 64n - 1n, mediaType: 2, streamType: 2, storageType: 2 };
     const imei = await world.device(() => list([item, second]));
     const response = await fetch(`${api.base}/api/v1/history/list-videos?imei=${imei}&channel=0${hour}`);
@@ -106,13 +106,13 @@ describe('the list', () => {
     expect(body.resources).toHaveLength(12_000);
   });
 
-  it('takes what came for the number of recordings where a device announces fewer', async () => {
+  it('counts the received recordings if a device announces fewer', async () => {
     const imei = await world.device(() => list([item, item], 1));
     expect(await ask(imei)).toMatchObject({ status: 200, body: { total_resources: 2 } });
   });
 });
 
-describe('an answer that is no list', () => {
+describe('an invalid list', () => {
   const cut: Outcome = {
     kind: 'answered',
     answer: {
@@ -154,7 +154,7 @@ describe('an answer that is no list', () => {
 });
 
 describe('the camera clock', () => {
-  it('that nobody can look up is 503, and the camera is not asked', async () => {
+  it('that cannot be looked up is 503, and sends no command', async () => {
     const alone = await World.open();
     try {
       const service = await alone.service();
@@ -169,7 +169,7 @@ describe('the camera clock', () => {
     }
   });
 
-  it('of a record that has changed counts after a moment', async () => {
+  it('of a changed record takes effect after a moment', async () => {
     const imei = await world.device(() => list([item]));
     const shown = async () =>
       ((await ask(imei)).body as { resources: { playback_start_time: string }[] }).resources[0]?.playback_start_time;
@@ -193,7 +193,7 @@ describe('over the bus', () => {
     alarmFlags: '9223372036854775808',
   };
 
-  it('is the same, with alarms in decimal', async () => {
+  it('returns the same, with alarms in decimal', async () => {
     const imei = await world.device(() => list([{ ...item, alarmFlags: 2n ** 63n }]));
     const options = { timeoutMs: 10_000 };
     expect(await callUseCase(world.bus, deviceApi.listRecordings, { imei, ...wanted }, options)).toEqual({

@@ -35,9 +35,9 @@ export const historyListVideos = (deps: Deps) =>
     method: 'get',
     path: '/history/list-videos',
     operationId: 'listRecordings',
-    summary: 'Recordings that a camera holds in a span of time',
+    summary: 'List recordings of a camera',
     description:
-      "Times are shown in the camera's UTC offset. None is an empty list; one that the device refuses, or that does not come whole, is 502. channel 0 asks for all channels.",
+      "Times are in the camera's UTC offset. No recordings is an empty list; a refused or incomplete list is 502. channel 0 requests all channels.",
     tags: ['History playback'],
     query,
     response: terminalResourceListResponse,

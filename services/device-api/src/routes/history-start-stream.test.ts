@@ -22,7 +22,7 @@ const start = (imei: string, more = '', client = api) =>
 const history = (imei: string) => ({ kind: 'history', imei, channel: 1 }) as const;
 const commandsOf = (imei: string) => world.commandsOf(imei).map(({ command }) => command);
 
-/** 0x1205 in answer to 0x9201; `hex` is total and items. */
+/** 0x1205 in response to 0x9201; `hex` is total and items. */
 const listed = (hex: string, result: number | null = null): Outcome => ({
   kind: 'answered',
   answer: {
@@ -34,7 +34,7 @@ const listed = (hex: string, result: number | null = null): Outcome => ({
 });
 const oneRecording = `0000000101260801100000260801110000${'00'.repeat(8)}00010100000400`;
 
-describe('what the camera is told', () => {
+describe('the command to the camera', () => {
   const own = { server: 'media.fleet.example', tcpPort: 7079, udpPort: 0, channel: 1 };
   const plain = {
     kind: 'startPlayback',
@@ -67,7 +67,7 @@ describe('what the camera is told', () => {
     expect(request).toMatchObject({ status: 'acknowledged', isForeign, pace, dataType: 0 });
   });
 
-  it('names what it asks for', async () => {
+  it('names the requested span and mode', async () => {
     const imei = await world.device(() => answered(0x9201));
     const query = `imei=${imei}&channel=0&resource_type=3&stream_type=2&memory_type=2${hour}`;
     expect((await api.get(`/history/start-stream?${query}`)).status).toBe(200);
@@ -83,7 +83,7 @@ describe('what the camera is told', () => {
     'playback_mode=5',
     'fast_forward_rewind_times=6',
     'tcp_port=0&udp_port=0',
-  ])('is nothing with %s, which is 400', async (bad) => {
+  ])('is not sent with %s, which is 400', async (bad) => {
     const imei = await world.device(() => answered(0x9201));
     const [name = ''] = bad.split('=');
     const base = `imei=${imei}&channel=1&resource_type=0&stream_type=1&memory_type=1${hour}`;
@@ -96,7 +96,7 @@ describe('what the camera is told', () => {
   });
 
   it.each(['resource_type', 'stream_type', 'memory_type', 'start_time', 'end_time'])(
-    'is nothing without %s, which is 400',
+    'is not sent without %s, which is 400',
     async (name) => {
       const query = `imei=123456789012&channel=1&resource_type=0&stream_type=1&memory_type=1${hour}`;
       const { status, body } = await api.get(
@@ -110,11 +110,11 @@ describe('what the camera is told', () => {
   );
 });
 
-describe('an answer by 0x1205', () => {
+describe('a response by 0x1205', () => {
   it.each<[string, Outcome, string]>([
-    ['with recordings is a yes', listed(oneRecording), 'success'],
+    ['with recordings means success', listed(oneRecording), 'success'],
     ['after 0x0001 as well', listed(oneRecording, 0), 'success'],
-    ['without any is a no', listed('00000000'), 'failure'],
+    ['without any means failure', listed('00000000'), 'failure'],
   ])('%s', async (_what, outcome, result) => {
     const imei = await world.device(() => outcome);
     expect(await start(imei)).toMatchObject({ status: 200, body: { response_id: '0x9201', result } });
@@ -124,15 +124,15 @@ describe('an answer by 0x1205', () => {
     expect(flv.status).toBe(result === 'success' ? 200 : 404);
   });
 
-  it('that can not be read is 502', async () => {
+  it('is 502 if it is invalid', async () => {
     const imei = await world.device(() => listed(''));
     expect((await start(imei)).status).toBe(502);
     expect((await readStream(world.redis, history(imei))).request).toBeNull();
   });
 });
 
-describe('a channel that plays already', () => {
-  it('is 200 and goes on with what it plays, whatever is asked for', async () => {
+describe('a channel that is playing', () => {
+  it('returns 200 and continues its playback, whatever is requested', async () => {
     const imei = await world.device(() => answered(0x9201));
     await start(imei);
     expect((await start(imei, '&playback_mode=1')).body).toEqual(success);
@@ -144,7 +144,7 @@ describe('a channel that plays already', () => {
     expect(commandsOf(imei)).toHaveLength(1);
   });
 
-  it('does not stand in the way of live video, nor that in its way', async () => {
+  it('is independent of live video', async () => {
     const imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9201));
     await api.get(`/realtime/start-stream?imei=${imei}&channel=1`);
     await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
@@ -156,7 +156,7 @@ describe('a channel that plays already', () => {
     expect(commandsOf(imei).map(({ kind }) => kind)).toEqual(['startLive', 'startPlayback']);
   });
 
-  it('is asked again when its pod is dead', async () => {
+  it('is requested again if its pod is dead', async () => {
     const imei = await world.device(() => answered(0x9201));
     const dead = { podId: `dead-${imei}`, url: 'http://127.0.0.1:1' };
     await claimStream(world.redis, history(imei), dead, { acceptUnsolicited: true });
@@ -165,14 +165,14 @@ describe('a channel that plays already', () => {
   });
 });
 
-describe('requests at the same time', () => {
-  it('ask the camera once and share its answer, on all replicas', async () => {
+describe('concurrent requests', () => {
+  it('send one command and share its response on all replicas', async () => {
     const other = await world.service(slowBucket);
     const waiting: ((outcome: Outcome) => void)[] = [];
     const imei = await world.device(() => new Promise<Outcome>((resolve) => waiting.push(resolve)));
     const all = [start(imei), start(imei), start(imei, '', other), start(imei, '', other)];
     await waitFor(() => waiting.length === 1);
-    // One that comes after the failure would ask again.
+    // A request after the failure would send another command.
     await world.untilLookedAt(imei, all.length, [api, other]);
     waiting[0]?.(listed('00000000'));
     for (const answer of await Promise.all(all))
@@ -182,7 +182,7 @@ describe('requests at the same time', () => {
 });
 
 describe('over the bus', () => {
-  it('is the same', async () => {
+  it('has the same effect', async () => {
     const imei = await world.device(() => answered(0x9201));
     const startMs = Date.parse('2026-08-01T02:00:00Z');
     const wanted = { imei, channel: 1, startMs, endMs: startMs + 1000, resourceType: 0, streamType: 1, memoryType: 1 };

@@ -48,9 +48,9 @@ export const historyStartStream = (deps: Deps) =>
     method: 'get',
     path: '/history/start-stream',
     operationId: 'startHistoryStream',
-    summary: 'Play what a camera has recorded',
+    summary: 'Play a recording of a camera',
     description:
-      'Runs beside live video of the same channel. A channel that plays a recording already answers success and goes on with that one, whatever was asked for.',
+      'Runs beside live video of the same channel. A channel that plays a recording returns success and continues with that one.',
     tags: ['History playback'],
     query,
     response: terminalGeneralResponse,

@@ -24,7 +24,7 @@ async function mediaPod(answer: Parameters<typeof openMediaPod>[0]): Promise<Med
 }
 
 describe('a recording', () => {
-  it('is piped from the pod that has it, whatever the channel shows live, and ends when it ends there', async () => {
+  it('is proxied from its pod, independent of live video, and ends when it ends there', async () => {
     const imei = randomImei();
     const live = await mediaPod(streaming('live'));
     const pod = await mediaPod((_request, response) => {
@@ -40,7 +40,7 @@ describe('a recording', () => {
     expect(live.requests).toEqual([]);
   });
 
-  it('that ends while it is asked for is 404, even where its claim goes a moment later', async () => {
+  it('is 404 if it ends during the request, even if its claim is released a moment later', async () => {
     const imei = randomImei();
     let camera: Awaited<ReturnType<World['cameraConnects']>> | undefined;
     const pod = await mediaPod((_request, response) => {
@@ -54,14 +54,14 @@ describe('a recording', () => {
     });
   });
 
-  it('is none while the channel streams live only', async () => {
+  it('is 404 while the channel streams only live video', async () => {
     const imei = randomImei();
     await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
     expect((await api.get(flv(imei))).status).toBe(404);
     expect((await api.get(flv(imei), { method: 'HEAD' })).status).toBe(404);
   });
 
-  it('whose camera has said yes and does not come is 502', async () => {
+  it('is 502 if its camera accepted and does not connect', async () => {
     const imei = await world.device(() => answered(0x9201));
     const span = 'start_time=2026-08-01T02:00:00Z&end_time=2026-08-01T03:00:00Z';
     const what = 'resource_type=0&stream_type=1&memory_type=1';

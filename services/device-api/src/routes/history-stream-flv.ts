@@ -12,9 +12,9 @@ export const historyStreamFlv = (deps: Deps) =>
     method: 'get',
     path: '/history/stream.flv',
     operationId: 'watchHistoryStream',
-    summary: 'A recording as HTTP-FLV',
+    summary: 'Watch a recording as HTTP-FLV',
     description:
-      'Until the recording ends. A channel whose camera has agreed to play is waited for. HEAD answers whether the channel plays a recording.',
+      'Ends with the recording. Waits for a camera that has accepted. HEAD checks whether the channel plays a recording.',
     tags: ['History playback'],
     query: Type.Object({ imei, channel, ...playback }),
     contentType: 'video/x-flv',

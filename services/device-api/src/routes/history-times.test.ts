@@ -33,7 +33,7 @@ const badTimes: [string, string, RegExp][] = [
 ];
 
 describe('a time', () => {
-  it.each(badTimes)('that is %s is 400 and named: %s', async (_what, text, sentence) => {
+  it.each(badTimes)('is 400 with its name if it has %s: %s', async (_what, text, sentence) => {
     const end = '2026-09-01T00:00:00Z';
     for (const [path, name] of [
       [listing(text, end), 'start_time'],
@@ -61,7 +61,7 @@ describe('a time', () => {
     expect(world.commandsOf(imei)).toEqual([]);
   });
 
-  it("is judged on the camera's clock, whatever the caller's", async () => {
+  it("is limited on the camera's clock, not on the caller's", async () => {
     const other = await world.device(() => answered(0x9202));
     world.offsets.set(other, '-12:00');
     const seek = (time: string) =>
@@ -83,7 +83,7 @@ describe('a time', () => {
 
 describe('alarm', () => {
   it.each(['18446744073709551616', '-1', '1e3', 'NaN', '', '1.0', '99999999999999999999'])(
-    '%j is 400 and named',
+    '%j is 400 with its name',
     async (alarm) => {
       expect(await api.get(`${listing(good, '2026-08-01T03:00:00Z')}&alarm=${alarm}`)).toMatchObject({
         status: 400,

@@ -124,7 +124,7 @@ describe('invalid parameters', () => {
     });
   });
 
-  it('says which parameter is wrong and what it must be', async () => {
+  it('are 400 with the name and the valid range', async () => {
     const { body } = await api.get('/wakeup?imei=12');
     expect(body).toEqual({
       status: 400,
@@ -137,22 +137,22 @@ describe('invalid parameters', () => {
 });
 
 describe('valid parameters', () => {
-  it('ignores unknown parameters and malformed ones among them', async () => {
+  it('ignores unknown parameters', async () => {
     expect((await api.get(`/wakeup?imei=${imei}&colour=red&colour=blue&x=%zz&=&&`)).status).toBe(200);
   });
 
-  it('knows the 12- and the 20-digit form of a number as one device', async () => {
+  it('treats the 12- and the 20-digit form of a number as one device', async () => {
     expect((await api.get(`/wakeup?imei=${imei}`)).status).toBe(200);
     expect((await api.get(`/wakeup?imei=00000000${imei}`)).status).toBe(200);
     expect((await api.get(`/health/device?imei=00000000${imei}`)).body).toEqual({ healthy: true });
   });
 
-  it.each([0, 255])('takes channel %i', async (channel) => {
+  it.each([0, 255])('accepts channel %i', async (channel) => {
     expect((await api.get(`/realtime/start-stream?imei=${imei}&channel=${channel}`)).status).toBe(200);
   });
 });
 
-describe('what is no operation', () => {
+describe('an unknown operation', () => {
   it.each([
     ['GET', '/'],
     ['GET', '/realtime'],
@@ -164,11 +164,11 @@ describe('what is no operation', () => {
     expect({ status, body }).toEqual({ status: 404, body: { status: 404, error: expect.any(String) } });
   });
 
-  it('answers a malformed path with 400', async () => {
+  it('returns 400 for a malformed path', async () => {
     expect((await api.get('/%zz')).body).toEqual({ status: 400, error: 'The path is not valid percent-encoding.' });
   });
 
-  it('answers OPTIONS with what a path takes, without a credential or a parameter', async () => {
+  it('returns the methods of a path to OPTIONS without credentials or parameters', async () => {
     const { status, headers, body } = await api.get('/wakeup', { method: 'OPTIONS' });
     expect([status, headers.get('allow'), body]).toEqual([204, 'GET, OPTIONS', undefined]);
     expect((await api.get('/health', { method: 'OPTIONS' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
@@ -178,7 +178,7 @@ describe('what is no operation', () => {
     });
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('answers %s on a GET path with 405 and Allow', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('returns 405 and Allow to %s on a GET path', async (method) => {
     const { status, headers, body } = await api.get(`/wakeup?imei=${imei}`, { method });
     expect(status).toBe(405);
     expect(headers.get('allow')).toBe('GET, OPTIONS');
@@ -186,7 +186,7 @@ describe('what is no operation', () => {
     expect((await api.get('/health', { method })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
-  it('never commands a device by HEAD', async () => {
+  it('sends no command for HEAD', async () => {
     const other = await world.device(() => answered(0x8204));
     for (const path of [
       '/wakeup?',
@@ -198,7 +198,7 @@ describe('what is no operation', () => {
     expect((await api.get(`/health/device?imei=${other}`, { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('answers an unread body with the same connection intact, and sends no headers that tell of the framework', async () => {
+  it('keeps the connection open after an unread body, and reveals no framework', async () => {
     const { status, headers } = await api.get('/nothing', {
       method: 'POST',
       body: '{"a":',
@@ -218,7 +218,7 @@ describe('X-Request-Id', () => {
     expect(world.commandsOf(imei).at(-1)?.correlationId).toBe('caller-7.a_B');
   });
 
-  it.each(['a b', 'x'.repeat(65), 'a/b'])('is made anew where %j was sent', async (given) => {
+  it.each(['a b', 'x'.repeat(65), 'a/b'])('is generated if %j was sent', async (given) => {
     const { headers } = await api.get(`/wakeup?imei=${imei}`, { headers: { 'x-request-id': given } });
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });

@@ -2,7 +2,7 @@ import { AppError } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { faultOfTime, instantOf } from '../domain/camera-time.ts';
 
-/** A choice among integers; the meaning of each stands in the description. */
+/** An integer enum; the description explains each value. */
 export const choice = (values: readonly number[], options: { description: string; default?: number }) =>
   Type.Integer({ enum: values, ...options });
 
@@ -23,7 +23,7 @@ export const channel = Type.Integer({
 export const host = Type.String({
   pattern: '^[A-Za-z0-9._:-]{1,253}$',
   errorMessage: 'must be a host name or an IP address',
-  description: "Media server that the camera streams to; the server's own when left out.",
+  description: "Media server that the camera streams to; by default this server's.",
   examples: ['media.example.com'],
 });
 
@@ -31,12 +31,12 @@ const port = (description: string, example: number) =>
   Type.Integer({ minimum: 0, maximum: 65_535, description, examples: [example] });
 
 export const tcpPort = port(
-  "TCP port of that media server; the server's own when left out. 0: no TCP, so that the camera uses udp_port.",
+  "TCP port of that media server; by default this server's. 0: no TCP, so that the camera uses udp_port.",
   7078,
 );
 
 export const udpPort = port(
-  "UDP port of that media server. When left out: 0 (no UDP), or the server's own where tcp_port is 0.",
+  "UDP port of that media server. Default: 0 (no UDP), or this server's if tcp_port is 0.",
   0,
 );
 
@@ -48,29 +48,29 @@ export const dataType = choice([0, 1, 2, 3, 4, 5], {
 
 export const realtimeStreamType = (description: string) => choice([0, 1], { default: 0, description });
 
-/** A time as text; `instant` makes a number of what has passed. */
+/** A time as text; `instant` converts a validated one. */
 export const time = (description: string, example = '2026-08-01T10:00:00+08:00') =>
   Type.String({
     format: 'date-time',
-    // Ajv's date-time also takes a space for the T.
+    // Ajv's date-time also accepts a space instead of T.
     pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt][0-9:.]+([Zz]|[+-]\\d\\d:\\d\\d)$',
     errorMessage: (text: unknown) => faultOfTime(String(text)),
     description: `${description} RFC 3339 in any offset; a + in it must be sent as %2B. Fractions of a second are dropped; 2000 to 2099 on the camera's clock.`,
     examples: [example],
   });
 
-/** The instant of a time parameter, in milliseconds. */
+/** Returns the timestamp of a time parameter, in ms. */
 export function instant(name: string, text: string): number {
   const instantMs = instantOf(text);
-  // Where our calendar is stricter than the schema's.
+  // Our calendar is stricter than the schema's.
   if (instantMs === undefined) throw new AppError('validation_failed', `The parameter ${name} ${faultOfTime(text)}.`);
   return instantMs;
 }
 
-export const startTime = time('Where the span begins; before end_time.');
-export const endTime = time('Where the span ends.', '2026-08-01T11:00:00+08:00');
+export const startTime = time('Start of the span; before end_time.');
+export const endTime = time('End of the span.', '2026-08-01T11:00:00+08:00');
 
-/** What recordings consist of. A request of `start-stream` has to name it, the others default to 3. */
+/** Content of recordings. `start-stream` requires it; elsewhere the default is 3. */
 export const resourceType = choice([0, 1, 2, 3], {
   description: '0 audio and video, 1 audio only, 2 video only, 3 video with or without audio.',
 });

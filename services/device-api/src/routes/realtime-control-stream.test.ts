@@ -28,7 +28,7 @@ afterAll(() => world.close());
 
 const control = (imei: string, query: string) => api.get(`/realtime/control-stream?imei=${imei}&channel=3&${query}`);
 const toldOf = (imei: string): unknown[] => told.filter((body) => (body as { imei: string }).imei === imei);
-/** What the pod was told, once a message that is sent last has come through. */
+/** Returns the events of the pod, once a final message has arrived. */
 async function changes(imei: string): Promise<unknown[]> {
   await control(imei, 'ctrl_instruction=3');
   await waitFor(() => toldOf(imei).length > 0 && (toldOf(imei).at(-1) as { change: string }).change === 'resumed');
@@ -44,7 +44,7 @@ describe('the command', () => {
     ['ctrl_instruction=1&close_stream_type=2', { control: 1, closeType: 0, streamType: 0 }],
     ['ctrl_instruction=2&close_stream_type=1&stream_type=1', { control: 2, closeType: 0, streamType: 0 }],
     ['ctrl_instruction=4', { control: 4, closeType: 0, streamType: 0 }],
-  ])('carries %s, whether or not the channel streams', async (query, fields) => {
+  ])('contains %s, whether or not the channel streams', async (query, fields) => {
     const imei = await world.device(() => answered(0x9102));
     expect(await control(imei, query)).toMatchObject({
       status: 200,
@@ -56,7 +56,7 @@ describe('the command', () => {
   });
 });
 
-describe('the pod that has the stream', () => {
+describe('the pod that owns the stream', () => {
   it.each([
     ['ctrl_instruction=0', ['ended']],
     ['ctrl_instruction=2', ['paused']],
@@ -64,14 +64,14 @@ describe('the pod that has the stream', () => {
     ['ctrl_instruction=0&close_stream_type=2', []],
     ['ctrl_instruction=1', []],
     ['ctrl_instruction=4', []],
-  ])('is told after %s: %p', async (query, expected) => {
+  ])('is notified after %s: %p', async (query, expected) => {
     const imei = await world.device(() => answered(0x9102));
     await world.cameraConnects(imei, 3, 'http://127.0.0.1:1', 'pod-7');
     await control(imei, query);
     expect(await changes(imei)).toEqual(expected.map((change) => ({ kind: 'live', imei, channel: 3, change })));
   });
 
-  it('is told nothing of what the device refused', async () => {
+  it('is not notified if the device refused', async () => {
     let result = 1;
     const imei = await world.device(() => answered(0x9102, result));
     await world.cameraConnects(imei, 3, 'http://127.0.0.1:1', 'pod-7');
@@ -82,9 +82,9 @@ describe('the pod that has the stream', () => {
 });
 
 describe('a stop before the first packet', () => {
-  it('takes the request back, so that the channel no longer counts as streaming', async () => {
+  it('cancels the request, so that the channel no longer counts as streaming', async () => {
     const imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
-    // A busy machine may be late for the second that a media server has to answer in.
+    // A busy machine may miss the second that a media server has to reply in.
     await waitFor(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=3`)).status === 200);
     await control(imei, 'ctrl_instruction=0&close_stream_type=1');
     expect((await readStream(world.redis, { kind: 'live', imei, channel: 3 })).request).not.toBeNull();

@@ -20,14 +20,14 @@ const start = (imei: string, more = '', client = api) =>
   client.get(`/realtime/start-stream?imei=${imei}&channel=1${more}`);
 const live = (imei: string, channel = 1) => ({ kind: 'live', imei, channel }) as const;
 
-/** A device that answers when the test says so. */
+/** A device that responds when the test says so. */
 async function slowDevice(): Promise<{ imei: string; answer: (outcome: Outcome) => void }> {
   const waiting: ((outcome: Outcome) => void)[] = [];
   const imei = await world.device(() => new Promise<Outcome>((resolve) => waiting.push(resolve)));
   return { imei, answer: (outcome) => waiting.splice(0).forEach((resolve) => resolve(outcome)) };
 }
 
-describe('what the camera is told', () => {
+describe('the command to the camera', () => {
   const own = { server: 'media.fleet.example', tcpPort: 7078, udpPort: 0, channel: 1, dataType: 0, streamType: 0 };
   it.each([
     ['', {}, false],
@@ -48,7 +48,7 @@ describe('what the camera is told', () => {
     expect(request).toMatchObject({ status: 'acknowledged', isForeign });
   });
 
-  it('is 400 for a host outside the allow-list, and our own is always in it', async () => {
+  it('is 400 for a host outside the allow-list, which always contains this server', async () => {
     const strict = await world.service({ DEVICE_HOST_ALLOWLIST: 'a.example, B.example' });
     const imei = await world.device(() => answered(0x9101));
     expect(await start(imei, '&host=c.example', strict)).toMatchObject({ status: 400, body: { status: 400 } });
@@ -57,13 +57,13 @@ describe('what the camera is told', () => {
     expect((await start(await world.device(() => answered(0x9101)), '&host=media.fleet.example', strict)).status).toBe(
       200,
     );
-    // Requests over the bus go to any replica.
+    // Requests over the bus reach any replica.
     await strict.stop();
   });
 });
 
-describe('a channel that streams already', () => {
-  it('is 200 without a second command, between the answer and the first packet as well as after it', async () => {
+describe('a channel that is streaming', () => {
+  it('returns 200 without another command, before and after the first packet', async () => {
     const imei = await world.device(() => answered(0x9101));
     await start(imei);
     expect((await start(imei)).body).toEqual(success);
@@ -73,7 +73,7 @@ describe('a channel that streams already', () => {
     expect(world.commandsOf(imei)).toHaveLength(1);
   });
 
-  it('is asked again when its stream has ended', async () => {
+  it('is requested again when its stream has ended', async () => {
     const imei = await world.device(() => answered(0x9101));
     await start(imei);
     const camera = await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
@@ -83,8 +83,8 @@ describe('a channel that streams already', () => {
   });
 });
 
-describe('a claim whose media pod is dead', () => {
-  it('is no stream: the camera is asked', async () => {
+describe('a claim of a dead media pod', () => {
+  it('is ignored: the camera is requested', async () => {
     const imei = await world.device(() => answered(0x9101));
     const dead = { podId: `dead-${imei}`, url: 'http://127.0.0.1:1' };
     await claimStream(world.redis, live(imei), dead, { acceptUnsolicited: true });
@@ -101,7 +101,7 @@ describe('a claim whose media pod is dead', () => {
     ear.stop();
     expect(told.map(({ status: word }) => word)).toEqual(['stopped', 'starting']);
     expect(world.commandsOf(imei)).toHaveLength(1);
-    // By this it is known what the camera does of this start, when that is told of before.
+    // Identifies the camera's reaction to this request if it is published earlier.
     expect(await readStream(world.redis, live(imei))).toMatchObject({
       claim: null,
       request: { status: 'acknowledged', requestId: told[1]?.startId },
@@ -110,14 +110,14 @@ describe('a claim whose media pod is dead', () => {
   });
 });
 
-describe('a camera that does not agree', () => {
+describe('a camera that does not accept', () => {
   it.each<[string, Outcome, number]>([
     ['refuses', answered(0x9101, 1), 200],
     ['does not know the command', answered(0x9101, 3), 200],
     ['answers nonsense', { kind: 'unreadable', detail: 'x' }, 502],
     ['is gone', { kind: 'notConnected' }, 404],
     ['is silent', { kind: 'timedOut' }, 504],
-  ])('leaves nothing behind when it %s', async (_what, outcome, status) => {
+  ])('leaves no state when it %s', async (_what, outcome, status) => {
     const imei = await world.device(() => outcome);
     expect((await start(imei)).status).toBe(status);
     expect(await readStream(world.redis, live(imei))).toEqual({ claim: null, request: null });
@@ -127,8 +127,8 @@ describe('a camera that does not agree', () => {
   });
 });
 
-describe('a camera that connects before its answer', () => {
-  it('streams, and its answer changes nothing', async () => {
+describe('a camera that connects before its response', () => {
+  it('streams, and its response changes nothing', async () => {
     const { imei, answer } = await slowDevice();
     const first = start(imei);
     await waitFor(() => world.commandsOf(imei).length === 1);
@@ -139,7 +139,7 @@ describe('a camera that connects before its answer', () => {
     expect((await readStream(world.redis, live(imei))).claim).not.toBeNull();
   });
 
-  it('counts as streaming where the answer never comes', async () => {
+  it('counts as streaming if the response never arrives', async () => {
     const { imei, answer } = await slowDevice();
     const first = start(imei);
     await waitFor(() => world.commandsOf(imei).length === 1);
@@ -149,19 +149,19 @@ describe('a camera that connects before its answer', () => {
   });
 });
 
-describe('requests at the same time', () => {
+describe('concurrent requests', () => {
   it.each<[string, Outcome, number, unknown]>([
     ['success', answered(0x9101), 200, success],
     ['failure', answered(0x9101, 1), 200, { response_id: '0x9101', result: 'failure' }],
     ['silence', { kind: 'timedOut' }, 504, { status: 504, error: 'The device did not reply in time.' }],
     ['absence', { kind: 'notConnected' }, 404, { status: 404, error: 'The device is not connected.' }],
-  ])('ask the camera once and share its %s, on every replica', async (_what, outcome, status, body) => {
+  ])('send one command and share its %s on every replica', async (_what, outcome, status, body) => {
     const replica = await world.service(slowBucket);
     const { imei, answer } = await slowDevice();
     const requests = [start(imei), start(imei), start(imei, '', replica), start(imei, '&data_type=1', replica)];
     const channel2 = api.get(`/realtime/start-stream?imei=${imei}&channel=2`);
     await waitFor(() => world.commandsOf(imei).length === 2);
-    // The others have to be waiting by then: one that comes after a failure asks again.
+    // The others must be waiting by then: a request after a failure sends another command.
     await world.untilLookedAt(imei, requests.length + 1, [api, replica]);
     answer(outcome);
     const answers = await Promise.all(requests);
@@ -171,7 +171,7 @@ describe('requests at the same time', () => {
     expect(toChannel1).toHaveLength(1);
   });
 
-  it('ask anew when the process that asked has died', async () => {
+  it('send another command if the requesting process died', async () => {
     const imei = await world.device(() => answered(0x9101));
     const request = {
       requestId: 'of-a-dead-process',
@@ -189,7 +189,7 @@ describe('requests at the same time', () => {
     expect(world.commandsOf(imei)).toHaveLength(1);
   });
 
-  it('end in 504 when the other request outlives their own wait', async () => {
+  it('end in 504 if the other request outlives their own time-out', async () => {
     const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '400' });
     const { imei, answer } = await slowDevice();
     const first = start(imei);

@@ -26,7 +26,7 @@ export const realtimeStartStream = (deps: Deps) =>
     path: '/realtime/start-stream',
     operationId: 'startRealtimeStream',
     summary: 'Start live video of a camera',
-    description: 'A channel that streams already answers success and is not disturbed.',
+    description: 'A streaming channel returns success and is not disturbed.',
     tags: ['Realtime playback'],
     query,
     response: terminalGeneralResponse,

@@ -33,11 +33,11 @@ async function mediaPod(answer: Parameters<typeof openMediaPod>[0] = streaming()
 
 const flv = (imei: string, more = '') => `/realtime/stream.flv?imei=${imei}&channel=1${more}`;
 
-/** Opens a stream and answers its response, unread. */
+/** Opens a stream and returns its unread response. */
 function watch(imei: string, more = '', client: Client = api): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = get(`${client.base}/api/v1${flv(imei, more)}`, { agent: false }, resolve);
-    // A test that ends it is told by the response.
+    // A test that ends it learns of that from the response.
     request.once('error', reject);
     viewers.push(request);
   });
@@ -54,8 +54,8 @@ async function bodyOf(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-describe('a channel that streams', () => {
-  it('is piped byte by byte from the pod that has it, by a signed URL', async () => {
+describe('a streaming channel', () => {
+  it('is proxied byte by byte from its pod, by a signed URL', async () => {
     const bytes = randomBytes(3_000_000);
     const pod = await mediaPod((_request, response) => response.writeHead(200).end(bytes));
     const imei = randomImei();
@@ -94,7 +94,7 @@ describe('a channel that streams', () => {
     const response = await watch(imei);
     response.pause();
     let before = -1;
-    // Full buffers on the way are the end of it: two looks that see the same.
+    // The buffers on the way are full when two polls return the same.
     await waitFor(async () => {
       const same = before === written;
       before = written;
@@ -104,7 +104,7 @@ describe('a channel that streams', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('lets the pod know at once when the viewer leaves', async () => {
+  it('notifies the pod immediately when the viewer leaves', async () => {
     const pod = await mediaPod();
     const imei = randomImei();
     await world.cameraConnects(imei, 1, pod.url);
@@ -116,7 +116,7 @@ describe('a channel that streams', () => {
     await waitFor(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 0);
   });
 
-  it('ends for the viewer when it ends at the pod, and breaks off when the pod dies', async () => {
+  it('ends for the viewer when it ends at the pod, and is closed when the pod dies', async () => {
     const pod = await mediaPod();
     const imei = randomImei();
     await world.cameraConnects(imei, 1, pod.url);
@@ -130,7 +130,7 @@ describe('a channel that streams', () => {
     await expect(bodyOf(cut)).rejects.toThrow(/aborted/);
   });
 
-  it('answers HEAD without opening it', async () => {
+  it('responds to HEAD without opening it', async () => {
     const pod = await mediaPod();
     const imei = randomImei();
     expect((await api.get(flv(imei), { method: 'HEAD' })).status).toBe(404);
@@ -141,7 +141,7 @@ describe('a channel that streams', () => {
   });
 });
 
-describe('a media pod that fails', () => {
+describe('a failing media pod', () => {
   it.each([404, 410, 500, 503])('with %i is 502', async (status) => {
     const pod = await mediaPod((_request, response) => response.writeHead(status).end('no'));
     const imei = randomImei();
@@ -153,7 +153,7 @@ describe('a media pod that fails', () => {
     });
   });
 
-  it('by not being there is 502, and 404 once its claim is gone', async () => {
+  it('is 502 if it is unreachable, and 404 once its claim has expired', async () => {
     const imei = randomImei();
     const camera = await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
     expect((await api.get(flv(imei))).status).toBe(502);
@@ -161,7 +161,7 @@ describe('a media pod that fails', () => {
     expect((await api.get(flv(imei))).status).toBe(404);
   });
 
-  it('because the camera has moved to another pod, is left for that one', async () => {
+  it('is replaced by another pod to which the camera has moved', async () => {
     const next = await mediaPod(streaming('moved'));
     const imei = randomImei();
     const old = await mediaPod((_request, response) => {
@@ -174,7 +174,7 @@ describe('a media pod that fails', () => {
     expect(await firstChunk(await watch(imei))).toBe('moved');
   });
 
-  it('because the stream has just ended, is 404', async () => {
+  it('is 404 if the stream has just ended', async () => {
     const imei = randomImei();
     let camera: Awaited<ReturnType<World['cameraConnects']>> | undefined;
     const pod = await mediaPod((_request, response) => {
@@ -185,10 +185,10 @@ describe('a media pod that fails', () => {
   });
 });
 
-describe('a channel that was asked to stream', () => {
+describe('a requested channel', () => {
   const start = (imei: string, more = '') => api.get(`/realtime/start-stream?imei=${imei}&channel=1${more}`);
 
-  it('can be watched the very moment start-stream has answered: the viewer waits for the first packet', async () => {
+  it('can be watched immediately after start-stream: the viewer waits for the first packet', async () => {
     const pod = await mediaPod();
     const patient = await world.service();
     const imei = await world.device(() => answered(0x9101));
@@ -201,7 +201,7 @@ describe('a channel that was asked to stream', () => {
     expect(await firstChunk(response)).toBe('FLV');
   });
 
-  it('is 502 when no packet comes, and 404 when the request has ended', async () => {
+  it('is 502 if no packet arrives, and 404 when the request has ended', async () => {
     const imei = await world.device(() => answered(0x9101));
     await start(imei);
     expect(await api.get(flv(imei))).toMatchObject({
@@ -216,7 +216,7 @@ describe('a channel that was asked to stream', () => {
     expect((await api.get(flv(imei))).status).toBe(404);
   });
 
-  it('is 502 when the camera was sent elsewhere', async () => {
+  it('is 502 if the camera was sent to another server', async () => {
     const imei = await world.device(() => answered(0x9101));
     await start(imei, '&host=media.partner.example');
     expect(await api.get(flv(imei))).toMatchObject({
@@ -225,7 +225,7 @@ describe('a channel that was asked to stream', () => {
     });
   });
 
-  it('is 404 while the camera has not answered', async () => {
+  it('is 404 while the camera has not responded', async () => {
     const imei = await world.device(() => new Promise(() => undefined));
     const gone = new AbortController();
     const starting = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: gone.signal });
@@ -246,7 +246,7 @@ describe('a channel that does not stream', () => {
 });
 
 describe('viewers of one channel', () => {
-  it('are as many as may be, on all replicas together, and one who leaves makes room', async () => {
+  it('are limited on all replicas together, and a leaving one makes room', async () => {
     const pod = await mediaPod();
     const limits = { RATE_LIMIT_VIEWERS_PER_CHANNEL: '3' };
     const replicas = [await world.service(limits), await world.service(limits)];

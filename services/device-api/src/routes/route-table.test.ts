@@ -37,7 +37,7 @@ const rowsOf = (part: 'query' | 'body'): [string, string, Row][] =>
 const isRequired = (route: Route, part: 'query' | 'body', name: string): boolean =>
   partSchema(route, part).required?.includes(name) === true;
 
-/** A query with all that is required but one parameter, and with more behind it. */
+/** Returns a query with all required parameters except one, and with more after it. */
 function queryWithout(route: Route, name: string, more = ''): string {
   const schema = partSchema(route, 'query');
   const others = (schema.required ?? []).filter((other) => other !== name);
@@ -58,7 +58,7 @@ async function send(route: Route, { query, body = JSON.stringify(sampleBody(rout
   return api.get(`${route.path}?${query}`, init);
 }
 
-/** What each request was answered, and how many commands went to devices for it. */
+/** Returns the responses, and the number of commands that devices received. */
 async function refusals(route: Route, requests: readonly Sent[]): Promise<unknown[]> {
   const answers: unknown[] = [];
   for (const request of requests) {
@@ -69,7 +69,7 @@ async function refusals(route: Route, requests: readonly Sent[]): Promise<unknow
   return answers;
 }
 
-/** A 400 for each, whose sentence names the parameter or field, and no command. */
+/** Expects 400 for each, with the parameter or field in its message, and no command. */
 const refused = (name: string, requests: readonly Sent[]): unknown[] =>
   requests.map((request) => ({
     ...shown(request),
@@ -81,14 +81,14 @@ const refused = (name: string, requests: readonly Sent[]): unknown[] =>
 const shown = ({ query, body }: Sent) => ({ query: query.slice(0, 300), body: body?.slice(0, 300) });
 
 describe('each query parameter of each route', () => {
-  it.each(rowsOf('query'))('%s: %s in every bad form is 400 and named', async (_route, name, { route, schema }) => {
+  it.each(rowsOf('query'))('%s: rejects each invalid form of %s by name', async (_route, name, { route, schema }) => {
     const forms = badTexts(schema).map((text) => `${name}=${encodeURIComponent(text)}`);
     const requests = forms.map((form) => ({ query: queryWithout(route, name, form) }));
     expect(await refusals(route, requests)).toEqual(refused(name, requests));
   });
 
   it.each(rowsOf('query'))(
-    '%s: %s given twice, or left out where it is required',
+    '%s: rejects %s given twice, or absent although required',
     async (_route, name, { route, schema }) => {
       const once = `${name}=${encodeURIComponent(String(sampleOf(schema)))}`;
       const twice = [`${once}&${once}`, `${name}=&${once}`];
@@ -100,7 +100,7 @@ describe('each query parameter of each route', () => {
 });
 
 describe('each field of each body', () => {
-  it.each(rowsOf('body'))('%s: %s of another kind is 400 and named', async (_route, name, { route, schema }) => {
+  it.each(rowsOf('body'))('%s: rejects %s of another type by name', async (_route, name, { route, schema }) => {
     const rest = Object.entries(sampleBody(route) ?? {}).filter(([other]) => other !== name);
     const member = (key: string, text: string): string => `${JSON.stringify(key)}:${text}`;
     const bodyWith = (...more: string[]): string =>
@@ -118,7 +118,7 @@ describe('each field of each body', () => {
 
 describe('each route', () => {
   it.each(routes.map((route) => [nameOf(route), route] as const))(
-    '%s takes what its schema calls an example',
+    '%s accepts the example of its schema',
     async (_name, route) => {
       const { status } = await send(route, { query: queryWithout(route, '') });
       expect([200, ...Object.keys(route.errors).map(Number)]).toContain(status);
@@ -134,7 +134,7 @@ describe('each route', () => {
       );
   const paths = [...new Set(routes.map(({ path }) => path))];
 
-  it.each(paths)('%s answers OPTIONS with what it takes, and 405 to other methods', async (path) => {
+  it.each(paths)('%s returns its methods to OPTIONS, and 405 to other methods', async (path) => {
     const methods = methodsOf(path);
     const allow = [...methods, 'OPTIONS'].join(', ');
     const options = await api.get(path, { method: 'OPTIONS' });
@@ -145,11 +145,11 @@ describe('each route', () => {
       expect([method, status, headers.get('allow')]).toEqual([method, 405, allow]);
       expect(body).toEqual({ status: 405, error: `${method} is not a method of this path; it takes ${allow}.` });
     }
-    // A method that Node does not know is no request.
+    // Node.js rejects unknown methods itself.
     expect((await api.get(path, { method: 'MADEUP' })).body).toEqual({ status: 400, error: expect.any(String) });
   });
 
-  it.each(paths)('%s answers HEAD as GET without a body, or 405 where GET acts', async (path) => {
+  it.each(paths)('%s treats HEAD as GET without a body, or as 405 if GET has an effect', async (path) => {
     const methods = methodsOf(path);
     const { status, body, headers } = await api.get(path, { method: 'HEAD' });
     expect(body).toBeUndefined();
@@ -157,12 +157,12 @@ describe('each route', () => {
     expect(headers.get('allow')).toBe(methods.includes('HEAD') ? null : [...methods, 'OPTIONS'].join(', '));
   });
 
-  it.each(paths.flatMap((path) => [`${path}/x`, path.toUpperCase(), `/${path}`]))('%s is no path', async (path) => {
+  it.each(paths.flatMap((path) => [`${path}/x`, path.toUpperCase(), `/${path}`]))('%s is not a path', async (path) => {
     expect((await api.get(path)).body).toEqual({ status: 404, error: `There is no GET /api/v1${path}.` });
   });
 
   it.each(routes.map((route) => [nameOf(route), route] as const))(
-    '%s is limited, and says so; what waits for a device ends in 503 where the interface lists that',
+    '%s has a rate limit with headers, and 503 only if the interface lists it',
     (_name, { errors, bucket, timeoutMs: limitMs }) => {
       expect(bucket).toMatch(/^(health|reads|command|stream)$/);
       expect(errors).toHaveProperty('429');

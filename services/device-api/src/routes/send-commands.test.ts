@@ -54,13 +54,13 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     ['answered without a result', answered(messageId, null), 502],
     ['refused', { kind: 'refused', detail: 'it does not fit' }, 400],
     ['busy', { kind: 'busy', detail: '16 commands are in flight' }, 429],
-  ])('makes of an outcome "%s" an ApiError', async (_kind, outcome, status) => {
+  ])('maps an outcome "%s" to an ApiError', async (_kind, outcome, status) => {
     const imei = await world.device(() => outcome);
     const answer = await post(path, imei, good);
     expect(answer).toMatchObject({ status, body: { status, error: expect.stringMatching(/^[A-Z].+\.$/) } });
   });
 
-  it('answers 404 for a device that nobody holds, 504 and 503 when time is over', async () => {
+  it('returns 404 for a device without a gateway, 504 and 503 after the time-outs', async () => {
     expect((await post(path, randomImei(), good)).status).toBe(404);
     const imei = await world.device(() => new Promise(() => undefined));
     const init = { method: 'POST', body: JSON.stringify(good) };
@@ -68,11 +68,11 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     expect((await quick.get(`${path}?imei=${imei}`, init)).status).toBe(504);
     const limited = await world.service({ REQUEST_LIMIT_MS: '300' });
     expect((await limited.get(`${path}?imei=${imei}`, init)).status).toBe(503);
-    // Requests over the bus go to any replica.
+    // Requests over the bus reach any replica.
     await Promise.all([quick.stop(), limited.stop()]);
   });
 
-  it('takes a body of 16 KiB, and refuses one byte more, with and without a length', async () => {
+  it('accepts a body of 16 KiB, and rejects one byte more, with and without a length', async () => {
     const imei = await world.device(() => answered(messageId));
     const text = JSON.stringify(good);
     const of = (bytes: number) => `${text.slice(0, -1)}${' '.repeat(bytes - text.length)}}`;
@@ -96,7 +96,7 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     expect(world.commandsOf(imei)).toHaveLength(2);
   });
 
-  it('refuses a large body before it has been read whole', async () => {
+  it('rejects a large body before all of it has been read', async () => {
     const imei = await world.device(() => answered(messageId));
     const status = await new Promise((resolve, reject) => {
       const headers = { 'content-length': String(1_000_000_000) };
@@ -138,7 +138,7 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     expect(world.commandsOf(imei)).toEqual([]);
   });
 
-  it('refuses bytes that are no UTF-8', async () => {
+  it('rejects bytes that are not UTF-8', async () => {
     const imei = await world.device(() => answered(messageId));
     const body = Buffer.from('7b22636f6d6d616e64223a342c2274657874223a22b3b5227d', 'hex');
     const { status } = await api.get(`${path}?imei=${imei}`, { method: 'POST', body });
@@ -146,14 +146,14 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     expect(world.commandsOf(imei)).toEqual([]);
   });
 
-  it('reads JSON whatever the Content-Type says, but nothing compressed and no other charset', async () => {
+  it('parses JSON for any Content-Type, but nothing compressed and no other charset', async () => {
     const imei = await world.device(() => answered(messageId));
     expect((await post(path, imei, good, { 'content-type': 'text/plain' })).status).toBe(200);
     expect((await post(path, imei, good, { 'content-type': 'application/json; charset=gbk' })).status).toBe(415);
     expect((await post(path, imei, good, { 'content-encoding': 'gzip' })).status).toBe(415);
   });
 
-  it('ignores fields that it does not know, however deep', async () => {
+  it('ignores unknown fields at any depth', async () => {
     const imei = await world.device(() => answered(messageId));
     const sent = `${JSON.stringify(good).slice(0, -1)},"more":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
     expect((await post(path, imei, sent)).status).toBe(200);
@@ -180,7 +180,7 @@ describe('POST /send-control-command', () => {
     ]);
   });
 
-  it('takes an integer in whatever way JSON writes it', async () => {
+  it('accepts an integer in any JSON notation', async () => {
     const imei = await world.device(() => answered(0x8105));
     for (const text of ['4.0', '4e0', '40e-1'])
       expect((await post('/send-control-command', imei, `{"command":${text}}`)).status).toBe(200);
@@ -190,7 +190,7 @@ describe('POST /send-control-command', () => {
   });
 
   it.each(['-1', '256', '1e3', '1e999', '-0', '1.5', '"4"', 'true', 'null', '[]', '{}', '[4]'])(
-    'refuses the command %s',
+    'rejects the command %s',
     async (text) => {
       const imei = await world.device(() => answered(0x8105));
       const { status, body } = await post('/send-control-command', imei, `{"command":${text}}`);
@@ -210,7 +210,7 @@ describe('POST /send-control-command', () => {
     [9, '😀'],
     [9, 1],
     [9, ['a']],
-  ])('refuses for command %i the parameters %j', async (command, parameters) => {
+  ])('rejects for command %i the parameters %j', async (command, parameters) => {
     const imei = await world.device(() => answered(0x8105));
     const { status, body } = await post('/send-control-command', imei, { command, parameters });
     expect({ status, body }).toEqual({
@@ -295,7 +295,7 @@ describe('POST /send-text', () => {
 describe('over the bus', () => {
   const options = { timeoutMs: 5_000 };
 
-  it('both commands are served with the same checks', async () => {
+  it('serves both commands with the same checks', async () => {
     const imei = await world.device(({ command }) => answered(command.kind === 'sendText' ? 0x8300 : 0x8105, 1));
     const control = { imei, command: 2, parameters: '1' };
     expect(await callUseCase(world.bus, deviceApi.sendControlCommand, control, options)).toEqual({

@@ -14,7 +14,7 @@ const body = Type.Object(
       minimum: 0,
       maximum: 255,
       description:
-        '1 firmware upgrade, 2 connect to another server, 3 power off, 4 restart, 5 factory reset, 6 stop data communication, 7 stop all wireless communication; other values are sent as they are.',
+        '1 firmware upgrade, 2 connect to another server, 3 power off, 4 restart, 5 factory reset, 6 stop data communication, 7 stop all wireless communication; other values are sent unchanged.',
       examples: [4],
     }),
     parameters: Type.Optional(
@@ -39,7 +39,7 @@ export const sendControlCommand = (deps: Deps) =>
     operationId: 'sendControlCommand',
     summary: 'Send a terminal control command',
     description:
-      'After commands 2, 4 and 5 a device drops its connection, some of them before they have answered. Devices of edition 2019 know only those three.',
+      'After commands 2, 4 and 5 a device disconnects, sometimes before it responds. Devices of edition 2019 support only these three.',
     tags: ['Utilities'],
     query: deviceQuery,
     body,

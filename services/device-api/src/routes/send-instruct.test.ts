@@ -31,11 +31,11 @@ let world: World;
 let api: Awaited<ReturnType<World['service']>>;
 /** Numbers that the partner may not command. */
 const foreign = new Set<string>();
-/** What the partner may send to a device: everything, unless a test says otherwise. */
+/** Commands that the partner may send: all, unless a test restricts them. */
 const levels = new Map<string, PartnerCommandLevel>();
 const admitted: { imei: string; proNo: number }[] = [];
 const queued: { imei: string; type: string; params: unknown }[] = [];
-/** Devices of other partners, and how their servers carry commands out. */
+/** Devices of other partners, and the responses of their servers. */
 const partnerDevices = new Map<string, (command: DeviceCommand) => Outcome | Promise<Outcome>>();
 
 beforeAll(async () => {
@@ -88,7 +88,7 @@ async function post(body: string, headers: Record<string, string>, base = api.ba
 const form = (fields: Record<string, string>, base?: string): Promise<Reply> =>
   post(new URLSearchParams(fields).toString(), { 'content-type': 'application/x-www-form-urlencoded' }, base);
 
-/** A command as a client of the hub sends it. */
+/** Sends a command as a client of the hub does. */
 const send = (imei: string, proNo: number, content: unknown, more: Record<string, string> = {}): Promise<Reply> =>
   form({
     deviceImei: imei,
@@ -184,7 +184,7 @@ describe('POST /api/device/sendInstruct', () => {
       { channel: 1, ...span, serverAddress: 'ftp.partner.example', userName: 'u', password: 'p', fileUploadPath: '/a' },
       { kind: 'requestUpload', server: 'ftp.partner.example', port: 21, username: 'u', password: 'p', path: '/a' },
     ],
-  ])('%i %j goes to the terminal as it would by the Device API', async (proNo, content, command) => {
+  ])('%i %j is sent to the terminal as by the Device API', async (proNo, content, command) => {
     const messageId = proNo === 128 ? 0x8300 : proNo;
     const imei = await world.device(() => answered(messageId));
     expect(await send(imei, proNo, content)).toMatchObject({
@@ -195,7 +195,7 @@ describe('POST /api/device/sendInstruct', () => {
     expect(admitted).toContainEqual({ imei, proNo });
   });
 
-  it('37381 answers the recordings', async () => {
+  it('37381 returns the recordings', async () => {
     const item = { channel: 1, alarmFlags: 0n, mediaType: 0, streamType: 1, storageType: 1, fileSize: 1000 };
     const times = { startTime: '2026-08-01T10:00:00', endTime: '2026-08-01T10:05:00' };
     const list = { replySerial: 1, total: 1, items: [{ ...item, ...times }] };
@@ -225,7 +225,7 @@ describe('POST /api/device/sendInstruct', () => {
     ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 302, '302'],
     ['refused by the device', answered(0x8300, 1), 302, '302'],
     ['not supported by the device', answered(0x8300, 3), 302, '302'],
-  ])('tells in its code that a command was %s, with status 200', async (_case, outcome, code, inner) => {
+  ])('returns with status 200 a code for a command that was %s', async (_case, outcome, code, inner) => {
     const imei = await world.device(() => outcome);
     expect(await send(imei, 33_536, 'Hello')).toMatchObject({
       status: 200,
@@ -233,7 +233,7 @@ describe('POST /api/device/sendInstruct', () => {
     });
   });
 
-  it('shows a device of somebody else as one that is offline, and sends it nothing', async () => {
+  it('treats a device of another account as offline, and sends it nothing', async () => {
     const theirs = await world.device(() => answered(0x8300));
     foreign.add(theirs);
     const [toTheirs, toNobodys] = [await send(theirs, 33_536, 'Hello'), await send(randomImei(), 33_536, 'Hello')];
@@ -278,7 +278,7 @@ describe('POST /api/device/sendInstruct', () => {
   it.each([
     ...criticalCommands.map(([proNo, content]) => ['standard', proNo, content] as const),
     ...[...standardCommands, ...criticalCommands].map(([proNo, content]) => ['none', proNo, content] as const),
-  ])('refuses at the level %s %i %j with 302, and sends and queues nothing', async (level, proNo, content) => {
+  ])('rejects at the level %s %i %j with 302, and sends and queues nothing', async (level, proNo, content) => {
     const [online, away] = [await world.device(() => answered(0x8300)), randomImei()];
     for (const imei of [online, away])
       for (const more of [{}, { sync: 'false' }, { offlineFlag: 'true' }]) {
@@ -338,7 +338,7 @@ describe('POST /api/device/sendInstruct', () => {
     expect(world.commandsOf(imei)).toEqual([]);
   });
 
-  it('answers 1004 without a valid token, whatever else is wrong', async () => {
+  it('returns 1004 without a valid token, whatever else is wrong', async () => {
     const imei = await world.device(() => answered(0x8300));
     for (const wrong of ['', 'pt_wrong', 'x'.repeat(300)])
       expect(await send(imei, 33_536, 'Hello', { token: wrong })).toMatchObject({ status: 401, body: { code: 1004 } });
@@ -346,7 +346,7 @@ describe('POST /api/device/sendInstruct', () => {
     expect(world.commandsOf(imei)).toEqual([]);
   });
 
-  it('takes JSON as well, with numbers, flags and an object for the content', async () => {
+  it('accepts JSON, with numbers, flags and an object as content', async () => {
     const imei = await world.device(() => answered(0x8105));
     const fields = { deviceImei: imei, proNo: 33_029, cmdContent: { command: 4 }, timeOut: 5, sync: true, token };
     const json = { 'content-type': 'application/json' };
@@ -361,14 +361,14 @@ describe('POST /api/device/sendInstruct', () => {
     expect(await post(`token=${token}&token=${token}`, {})).toMatchObject({ status: 400, body: { code: 1001 } });
   });
 
-  it('waits for the device as long as timeOut says', async () => {
+  it('waits for the device for timeOut seconds', async () => {
     const imei = await world.device(() => new Promise<Outcome>(() => undefined));
     const startedAtMs = performance.now();
     expect(await send(imei, 33_536, 'Hello', { timeOut: '1' })).toMatchObject({ status: 200, body: { code: 301 } });
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(950);
   });
 
-  it('answers with sync=false as soon as the frame is written', async () => {
+  it('responds with sync=false as soon as the frame is written', async () => {
     let finish: ((outcome: Outcome) => void) | undefined;
     let got: IncomingCommand | undefined;
     const imei = await world.device((command) => {
@@ -384,11 +384,11 @@ describe('POST /api/device/sendInstruct', () => {
     publish(world.bus, commandSent, sent, commandSentSubject(imei));
     expect(await asked).toMatchObject({ status: 200, body: { code: 0, data: { result: 'success' } } });
     finish?.(answered(0x8300, 1));
-    // What is known before is told: nobody has to be written to.
+    // Known results are returned without a write to the socket.
     expect(await send(randomImei(), 33_536, 'Hello', { sync: 'false' })).toMatchObject({ body: { code: 300 } });
   });
 
-  it('lets a command wait for a device that is away where offlineFlag says so', async () => {
+  it('queues a command for a disconnected device if offlineFlag is set', async () => {
     const imei = randomImei();
     expect(await send(imei, 33_536, 'Hello', { offlineFlag: 'true' })).toMatchObject({
       status: 200,
@@ -408,7 +408,7 @@ describe('POST /api/device/sendInstruct', () => {
     expect(await send(imei, 37_121, { channel: 1 }, { offlineFlag: 'true' })).toMatchObject({ body: { code: 300 } });
   });
 
-  it('is limited by device and by partner, and guessing by address', async () => {
+  it('has limits by device and by partner, and by address for invalid tokens', async () => {
     const narrow = await world.service({
       PARTNER_COMMAND_ENABLED: 'true',
       RATE_LIMIT_COMMANDS_BURST: '1',
@@ -420,7 +420,7 @@ describe('POST /api/device/sendInstruct', () => {
     expect(await form(fields, narrow.base)).toMatchObject({ status: 429, body: { code: 1006 } });
   });
 
-  it('is not there unless it is enabled', async () => {
+  it('is 404 unless it is enabled', async () => {
     const closed = await world.service();
     expect(await form({ token }, closed.base)).toMatchObject({ status: 404, body: { status: 404 } });
     const response = await fetch(api.base + path);
@@ -438,7 +438,7 @@ describe("a partner's device", () => {
     [{ kind: 'timedOut' }, 504],
     [{ kind: 'unreadable', detail: "the partner's server answered code 302" }, 502],
     [{ kind: 'refused', detail: 'the command channel of its partner has no such command' }, 400],
-  ])('is commanded by its partner where it has no session: %j is %i', async (outcome, status) => {
+  ])('is commanded by its partner without a session: %j is %i', async (outcome, status) => {
     const imei = randomImei();
     const commands: DeviceCommand[] = [];
     partnerDevices.set(imei, (command) => {
@@ -449,7 +449,7 @@ describe("a partner's device", () => {
     expect(commands).toEqual([expect.objectContaining({ kind: 'sendText', text: 'Hello' })]);
   });
 
-  it('is commanded by its session where it has one', async () => {
+  it('is commanded by its session if it has one', async () => {
     const imei = await world.device(() => answered(0x8300));
     partnerDevices.set(imei, () => ({ kind: 'timedOut' }));
     expect(await text(imei)).toMatchObject({ status: 200 });

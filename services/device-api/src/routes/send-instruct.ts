@@ -30,13 +30,13 @@ const platformLimitMs = 3_000;
 
 const answer = Type.Object(
   {
-    code: Type.Integer({ description: '0 success, 300 offline, 301 no answer in time, 302 refused.' }),
+    code: Type.Integer({ description: '0 success, 300 offline, 301 time-out, 302 refused.' }),
     msg: Type.String(),
     data: Type.Unsafe<Record<string, unknown> | null>({
       type: ['object', 'null'],
       additionalProperties: true,
       description:
-        "The device's answer in the Device API's fields (`result`, `resources`, `video_id` …), and the hub's: `_code`, `_imei`, `_proNo`, `_requestId`, `_content` (the answer as text).",
+        "The device's response in the Device API's fields (`result`, `resources`, `video_id` …), and the hub's: `_code`, `_imei`, `_proNo`, `_requestId`, `_content` (the response as text).",
     }),
   },
   { title: 'InstructionAnswer' },
@@ -59,16 +59,16 @@ interface Parts {
   readonly partners: PartnerCache;
 }
 
-/** POST `/api/device/sendInstruct`: partners' clients command our terminals as they command the devices of the vendor's hub (section 18). */
+/** POST `/api/device/sendInstruct`: partners' clients command our terminals like devices of the vendor's hub. */
 export const sendInstruct = (deps: Deps, limits: RateLimits) => {
   const parts: Parts = { limits, partners: new PartnerCache(deps.bus) };
   return defineRoute({
     method: 'post',
     path: '/sendInstruct',
     operationId: 'sendInstruct',
-    summary: 'Command a device as the vendor hub does',
+    summary: 'Send a partner command',
     description:
-      'A form, or JSON with the same names. What the device did stands in `code`, with HTTP status 200; a device that is not the partner’s is offline. Only where PARTNER_COMMAND_ENABLED is set.',
+      'A form, or JSON with the same names. `code` is the result of the device, with HTTP status 200; a device of another partner is offline. Requires PARTNER_COMMAND_ENABLED.',
     tags: ['Partner commands'],
     isSecured: false,
     timeoutMs: deps.config.REQUEST_LIMIT_MS,
@@ -85,7 +85,7 @@ export const sendInstruct = (deps: Deps, limits: RateLimits) => {
       415: failure('The body is compressed: code 1001.'),
       429: failure('Too many requests, or the device is busy: code 1006.'),
       500: failure('Unexpected server error: code 500.'),
-      503: failure('Devices can not be reached at the moment: code 503.'),
+      503: failure('Devices are unavailable at the moment: code 503.'),
     },
     handle: async ({ body, context }) => {
       const sender = await senderOf(parts, body, context);
@@ -124,7 +124,7 @@ async function carryOut(
   if (admission.isAboveLevel === true) throw aboveCommandLevel();
   if (!admission.isAdmitted) throw notConnected();
   const admitted = { ...commanded, mayBeCritical: isCritical };
-  // After that, so that nobody uses up what is allowed to somebody else's device.
+  // After that check, so that no caller uses up the limit of a device of another account.
   await limits.consume('command', instruction.imei, context);
   try {
     if (!instruction.isSync) return await writeOnly(deps, instruction, ready, admitted);
@@ -139,7 +139,7 @@ async function carryOut(
   }
 }
 
-/** Whose the token is, counted by partner; a token that is none costs the address it came from. */
+/** Returns the owner of the token, counted by partner; an invalid token is counted by address. */
 async function senderOf(
   { limits, partners }: Parts,
   body: Readonly<Record<string, unknown>>,
@@ -151,7 +151,7 @@ async function senderOf(
   await limits.consume('reads', sender === null ? `ip:${address}` : `partner:${sender.partnerId}`, context);
   if (sender !== null) return sender;
   throw token === ''
-    ? new AppError('token_missing', 'The token of a partner is required.')
+    ? new AppError('token_missing', 'A partner token is required.')
     : new AppError('token_invalid', 'The token is not valid.');
 }
 
@@ -168,7 +168,7 @@ function commandContext(
   };
 }
 
-/** Answers as soon as the device's socket has taken the command, or how it ended where that is known before. */
+/** Responds once the device's socket has accepted the command, or with the outcome if that is known earlier. */
 async function writeOnly(
   { bus, log }: Pick<Deps, 'bus' | 'log'>,
   instruction: Instruction,
@@ -178,14 +178,14 @@ async function writeOnly(
   const { imei } = instruction;
   let listener: { stop(): void } | undefined;
   const written = new Promise<PartnerAnswer>((resolve) => {
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a message about a command is not valid');
+    const onError = (error: unknown): void => log.warn({ err: error }, 'invalid event of a sent command');
     const onSent = ({ commandId }: { commandId: string }): void => {
       if (commandId === context.command?.id) resolve(answerOfResult({ result: 'success' }, instruction));
     };
     listener = subscribe(bus, commandSent, onError, onSent, commandSentSubject(imei));
   });
   const ended = ready.run(context).then((result) => answerOfResult(result, instruction));
-  ended.catch((error: unknown) => context.log.debug({ err: error }, 'a command that nobody waits for has failed'));
+  ended.catch((error: unknown) => context.log.debug({ err: error }, 'background command failed'));
   try {
     return await Promise.race([written, ended]);
   } finally {
@@ -222,15 +222,15 @@ function answerOfResult(result: InstructionResult, instruction: Instruction): Pa
   return told(code, msg, innerCodes[code] ?? '', instruction, { ...result, _content: content });
 }
 
-/** What the hub answers for a command that waits. */
+/** Response of the hub for a queued command. */
 const queuedAnswer = (commandId: string, instruction: Instruction): PartnerAnswer =>
-  told(partnerCodes.success, 'The device is offline, and the command waits for it.', '300', instruction, {
+  told(partnerCodes.success, 'The device is offline. The command is queued.', '300', instruction, {
     result: 'queued',
     command_id: commandId,
     _content: '',
   });
 
-/** What the device did is an answer; everything else is the request's error. */
+/** A result of the device is a response; everything else is an error of the request. */
 function answerOfError(error: unknown, instruction: Instruction): Reply<PartnerAnswer> {
   if (!(error instanceof AppError)) throw error;
   const { code, isOfDevice } = partnerCodeOf(error);
@@ -243,6 +243,6 @@ async function orUnavailable<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
-    throw new AppError('unavailable', 'The platform can not be asked at the moment.', { cause });
+    throw new AppError('unavailable', 'The platform is unavailable at the moment.', { cause });
   }
 }

@@ -14,14 +14,14 @@ const body = Type.Object(
     text: Type.String({
       minLength: 1,
       maxLength: textLimitBytes,
-      description: `At most ${textLimitBytes} bytes in GBK: an ASCII character takes 1 byte, any other 2. Characters that GBK does not have are refused.`,
+      description: `At most ${textLimitBytes} bytes in GBK: an ASCII character takes 1 byte, any other 2. Characters that GBK lacks are rejected.`,
       examples: ['Please call the dispatcher.'],
     }),
     text_type: Type.Optional(
       Type.Unsafe<'Notification' | 'Service' | null>({
         type: ['string', 'null'],
         enum: ['Notification', 'Service', null],
-        description: 'Left out or null for none. Only devices of edition 2019 are told.',
+        description: 'Absent or null for none. Only devices of edition 2019 receive it.',
       }),
     ),
     options: Type.Optional(
@@ -35,7 +35,7 @@ const body = Type.Object(
         },
         {
           title: 'SendTextOptions',
-          description: 'Presentation. When left out, the message is sent as an emergency message.',
+          description: 'Presentation. Default: an emergency message.',
         },
       ),
     ),
@@ -50,7 +50,7 @@ export const sendText = (deps: Deps) =>
     path: '/send-text',
     operationId: 'sendText',
     summary: 'Send a text message to a device',
-    description: 'The success of a device means that it has taken the message, not that somebody has read it.',
+    description: 'Success means that the device accepted the message, not that a driver has read it.',
     tags: ['Utilities'],
     query: deviceQuery,
     body,

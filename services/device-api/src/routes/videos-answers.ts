@@ -8,7 +8,7 @@ import { commandErrors } from './answers.ts';
 export const videoId = Type.String({
   pattern: '^[0-9a-fA-F]{24}$',
   errorMessage: 'must be an upload id of 24 hex digits',
-  description: 'Upload id, as /videos/upload answers it.',
+  description: 'Upload id from /videos/upload.',
   examples: ['66a1f0c2d4e5b6a7c8d9e0f1'],
 });
 
@@ -21,8 +21,7 @@ export const uploadedVideo = Type.Object(
   {
     video_id: shownVideoId,
     imei: Type.String({
-      description:
-        'Device identifier: in a list as the terminal sends it, else as it was written when the upload was requested.',
+      description: 'Device number: in a list as the terminal sends it, else as the requesting caller wrote it.',
     }),
     channel: Type.Integer({ minimum: 0, maximum: 255, description: 'Camera channel.' }),
     video_start_time: Type.String({
@@ -42,14 +41,14 @@ export const uploadedVideo = Type.Object(
     external: Type.Optional(
       Type.Boolean({
         description:
-          "True when the camera was sent to an FTP server that is not ours: there is no file here, and the camera's word alone ends the upload. Absent otherwise.",
+          'True if the camera uploads to an external FTP server: the file is not stored here, and only the camera reports the end. Absent otherwise.',
       }),
     ),
   },
   { title: 'UploadedVideo', additionalProperties: false },
 );
 
-/** The border between the code's spelling and the interface's. */
+/** Maps names in code to the interface. */
 export const shownUpload = (upload: VisibleUpload) => ({
   video_id: upload._id,
   imei: upload.askedImei,
@@ -62,7 +61,7 @@ export const shownUpload = (upload: VisibleUpload) => ({
   ...(isExternalUpload(upload) ? { external: true } : {}),
 });
 
-/** The same as an item of a list, which shows numbers as the terminals send them. */
+/** Returns a list item, with the number as the terminal sends it. */
 export const listedUpload = (upload: VisibleUpload) => ({ ...shownUpload(upload), imei: upload.shownImei });
 
 /** The interface's `UploadGeneralResponse`. */
@@ -70,12 +69,12 @@ export const uploadGeneralResponse = Type.Object(
   {
     response_id: Type.String({
       pattern: '^0x[0-9a-f]{4}$',
-      description: 'The command answered, as its JT/T 808 message id in hex.',
+      description: 'The executed command, as its JT/T 808 message id in hex.',
       examples: ['0x9206'],
     }),
     result: Type.String({
       enum: ['success', ...uploadStatuses],
-      description: `What the camera says; for a clip that already has an upload its status instead: ${statusDescription}.`,
+      description: `Result of the camera; for a clip with an upload its status instead: ${statusDescription}.`,
     }),
     video_id: shownVideoId,
   },
@@ -84,7 +83,7 @@ export const uploadGeneralResponse = Type.Object(
 
 const { 400: _badCommand, 502: _unreadable, 503: _late, 504: _silent, ...shared } = commandErrors;
 
-/** The errors of what is read of uploads. */
+/** Errors of reading uploads. */
 export const uploadReadErrors: Route['errors'] = {
   ...shared,
   400: 'A parameter is missing or invalid.',

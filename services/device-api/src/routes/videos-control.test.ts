@@ -10,7 +10,7 @@ jest.setTimeout(90_000);
 let uploads: UploadWorld;
 let api: Awaited<ReturnType<UploadWorld['service']>>;
 let replica: typeof api;
-/** Waits for a camera for a moment only. */
+/** A short time-out of cameras. */
 let quick: typeof api;
 beforeAll(async () => {
   uploads = await UploadWorld.open();
@@ -27,7 +27,7 @@ const error = (status: number, text = '') => ({ status, body: { status, error: e
 const ok = (status: UploadStatus, more: object = {}) => ({ status: 200, body: { status, ...more } });
 const shown = async (id: string) => (await api.get(`/videos?video_id=${id}`)).body;
 
-/** An upload that has come into a status as it does in life. */
+/** Creates an upload in a status, by the usual steps. */
 async function uploadIn(status: UploadStatus, camera: Camera): Promise<string> {
   const id = await uploading(api, camera);
   if (status === 'paused') await control(api, id, pause);
@@ -38,17 +38,17 @@ async function uploadIn(status: UploadStatus, camera: Camera): Promise<string> {
   return id;
 }
 
-/** What upload-ftp writes when bytes have come. */
+/** Writes what upload-ftp writes when bytes arrive. */
 const bytesOf = { filesize: 4096, filename: 'ch1.mp4' };
 
-describe('an action that fits', () => {
+describe('a valid action', () => {
   it.each([
     ['uploading', pause, 'paused'],
     ['paused', resume, 'uploading'],
     ['uploading', cancel, 'cancelled'],
     ['paused', cancel, 'cancelled'],
   ] as const)(
-    '%s, action %i: the camera is told by the serial of its 0x9206, and the upload is %s',
+    '%s, action %i: the camera receives the serial of its 0x9206, and the upload is %s',
     async (from, action, to) => {
       const camera = await uploads.camera();
       const id = await uploadIn(from, camera);
@@ -72,7 +72,7 @@ describe('an action that fits', () => {
     },
   );
 
-  it('keeps what has come, but for a cancel: its files are deleted and its sessions closed', async () => {
+  it('retains received files, except that a cancel deletes them and closes the sessions', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     await uploads.records.set(id, ['uploading'], bytesOf);
@@ -87,7 +87,7 @@ describe('an action that fits', () => {
     expect(await uploads.record(id)).toMatchObject({ credential: null, files: [], server: null });
   });
 
-  it('cancels also when the files can not be removed yet, which the record shows', async () => {
+  it('cancels also if the files cannot be deleted yet, as recorded', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     uploads.isRemoving = false;
@@ -97,7 +97,7 @@ describe('an action that fits', () => {
     expect((await uploads.record(id)).server).not.toBeNull();
   });
 
-  it('says in a stored message that a cancelled upload is closed', async () => {
+  it('publishes a stored event for a cancelled upload', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     await control(api, id, cancel);
@@ -114,14 +114,14 @@ describe('an action that fits', () => {
   });
 });
 
-describe('an action that does not fit', () => {
+describe('an invalid action', () => {
   it.each([
     ['uploading', [resume]],
     ['paused', [pause]],
     ['completed', [pause, resume, cancel]],
     ['failed', [pause, resume, cancel]],
     ['cancelled', [pause, resume, cancel]],
-  ] as const)('is 409 for an upload that is %s, and the camera is not told', async (status, actions) => {
+  ] as const)('is 409 for an upload that is %s, and sends no command', async (status, actions) => {
     const camera = await uploads.camera();
     const id = await uploadIn(status, camera);
     const before = await uploads.record(id);
@@ -141,18 +141,18 @@ describe('an action that does not fit', () => {
     expect(await api.get(`/videos/control?${query}`)).toMatchObject(error(400, name));
   });
 
-  it('is 404 for an upload that is not there', async () => {
+  it('is 404 for a missing upload', async () => {
     expect(await control(api, '0123456789abcdef01234567', pause)).toMatchObject(error(404, 'no upload'));
   });
 
-  it('takes the id in capital letters too', async () => {
+  it('accepts the id in capital letters', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     expect(await control(api, id.toUpperCase(), pause)).toMatchObject(ok('paused', { video_id: id }));
   });
 });
 
-describe('a camera that does not do it', () => {
+describe('a camera that refuses', () => {
   const actions = [
     ['uploading', pause],
     ['paused', resume],
@@ -160,7 +160,7 @@ describe('a camera that does not do it', () => {
     ['paused', cancel],
   ] as const;
   it.each(actions.flatMap(([status, action]) => [1, 2, 3].map((result) => [status, action, result] as const)))(
-    '%s, action %i refused with %i: 200 with the upload as it was',
+    '%s, action %i refused with %i: 200 with the unchanged upload',
     async (status, action, result) => {
       const camera = await uploads.camera();
       const id = await uploadIn(status, camera);
@@ -170,7 +170,7 @@ describe('a camera that does not do it', () => {
       expect(await control(api, id, action)).toMatchObject(ok(status, bytesOf));
       expect(await uploads.record(id)).toEqual(before);
       expect(uploads.removed).not.toContain(id);
-      // The camera belongs to whom it belonged before.
+      // The camera is locked as before.
       camera.answer = () => undefined;
       expect((await api.get(uploadPath(camera.imei, { clip: 2 }))).status).toBe(status === 'paused' ? 200 : 409);
     },
@@ -186,7 +186,7 @@ describe('a camera that does not do it', () => {
         ['answers without a result', refusing(255), 502],
       ].map(([what, outcome, code]) => [status, action, what, outcome, code] as const),
     ),
-  )('%s, action %i: when it %s nothing changes', async (status, action, _what, outcome, code) => {
+  )('%s, action %i: nothing changes when it %s', async (status, action, _what, outcome, code) => {
     const camera = await uploads.camera();
     const id = await uploadIn(status, camera);
     const before = await uploads.record(id);
@@ -198,7 +198,7 @@ describe('a camera that does not do it', () => {
     expect(camera.actions).toEqual([action, action]);
   });
 
-  it('is 504 when it does not answer in the time for control', async () => {
+  it('is 504 without a response within the time-out of controls', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
@@ -208,7 +208,7 @@ describe('a camera that does not do it', () => {
     expect(await control(api, id, pause)).toMatchObject(ok('paused'));
   });
 
-  it('is 502 when its answer to the 0x9206 was lost with a process: there is no serial to name', async () => {
+  it('is 502 if the response to the 0x9206 was lost with a process: its serial is unknown', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     await uploads.records.set(id, ['uploading'], { commandSerialNo: null, reservedUntilMs: Date.now() - 1 });
@@ -217,8 +217,8 @@ describe('a camera that does not do it', () => {
   });
 });
 
-describe('an upload whose 0x9206 is not answered yet, though its first bytes have come', () => {
-  it('is controlled once the answer gives the serial to name', async () => {
+describe('an upload with bytes and without a response to its 0x9206', () => {
+  it('is controlled once the response contains the serial', async () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
@@ -237,7 +237,7 @@ describe('an upload whose 0x9206 is not answered yet, though its first bytes hav
 });
 
 describe('a camera that is busy with another upload', () => {
-  it('does not resume: 409, it is not told, and the other goes on', async () => {
+  it('does not resume: 409 without a command, and the other continues', async () => {
     const camera = await uploads.camera();
     const first = await uploadIn('paused', camera);
     const second = await uploading(api, camera, { channel: 2 });
@@ -252,7 +252,7 @@ describe('a camera that is busy with another upload', () => {
     expect(await control(api, second, resume)).toMatchObject(ok('uploading'));
   });
 
-  it('is taken by a resume whose answer is awaited', async () => {
+  it('is locked by a pending resume', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('paused', camera);
     const release = camera.hold();
@@ -265,7 +265,7 @@ describe('a camera that is busy with another upload', () => {
   });
 });
 
-describe('commands at once', () => {
+describe('concurrent commands', () => {
   it.each([
     ['uploading', [pause, cancel]],
     ['uploading', [cancel, pause]],
@@ -274,26 +274,23 @@ describe('commands at once', () => {
     ['uploading', [pause, pause]],
     ['paused', [cancel, cancel]],
     ['paused', [resume, resume]],
-  ] as const)(
-    '%s, actions %j: the first wins, the other is 409 and never reaches the camera',
-    async (status, [one, two]) => {
-      const camera = await uploads.camera();
-      const id = await uploadIn(status, camera);
-      const commandsBefore = status === 'paused' ? 2 : 1;
-      const release = camera.hold();
-      const first = control(api, id, one);
-      await waitFor(() => camera.actions.length === 1);
-      const second = control(replica, id, two);
-      await uploads.letIn(camera.imei, commandsBefore + 2);
-      release();
-      expect((await first).status).toBe(200);
-      expect(await second).toMatchObject(error(409));
-      expect(camera.actions).toEqual([one]);
-      expect(await shown(id)).toMatchObject({ status: ((await first).body as { status: string }).status });
-    },
-  );
+  ] as const)('%s, actions %j: the first wins, the other is 409 and is not sent', async (status, [one, two]) => {
+    const camera = await uploads.camera();
+    const id = await uploadIn(status, camera);
+    const commandsBefore = status === 'paused' ? 2 : 1;
+    const release = camera.hold();
+    const first = control(api, id, one);
+    await waitFor(() => camera.actions.length === 1);
+    const second = control(replica, id, two);
+    await uploads.letIn(camera.imei, commandsBefore + 2);
+    release();
+    expect((await first).status).toBe(200);
+    expect(await second).toMatchObject(error(409));
+    expect(camera.actions).toEqual([one]);
+    expect(await shown(id)).toMatchObject({ status: ((await first).body as { status: string }).status });
+  });
 
-  it('without an order: one winner and 409 for all others, and the camera hears only what was done', async () => {
+  it('in any order: one succeeds, all others are 409, and the camera receives only that one', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
@@ -303,7 +300,8 @@ describe('commands at once', () => {
     await waitFor(() => camera.actions.length === 1);
     release();
     const answers = await Promise.all(requests);
-    // Whoever came after the winner had ended has seen the new status, and may have done what fits that: a cancel of the paused.
+    // A caller after the end of the winner sees the new status, for which its action may be valid: a cancel after a
+    // pause.
     const done = answers.filter(({ status }) => status === 200);
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(12 - done.length);
     expect(camera.actions).toHaveLength(done.length);
@@ -311,7 +309,7 @@ describe('commands at once', () => {
     expect(status).toBe(camera.actions.at(-1) === cancel ? 'cancelled' : 'paused');
   });
 
-  it('waits for its turn and is done when the first was refused', async () => {
+  it('waits for the first and is executed if that was refused', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
@@ -325,7 +323,7 @@ describe('commands at once', () => {
     expect(camera.actions).toEqual([pause, cancel]);
   });
 
-  it('is 504 when its turn does not come in time', async () => {
+  it('is 504 if the first does not end in time', async () => {
     const camera = await uploads.camera();
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
@@ -338,13 +336,13 @@ describe('commands at once', () => {
   });
 });
 
-describe('an upload that ends while the camera is told', () => {
+describe('an upload that ends during the command', () => {
   it.each([
     ['uploading', pause, 'completed'],
     ['uploading', cancel, 'completed'],
     ['uploading', pause, 'failed'],
     ['paused', resume, 'failed'],
-  ] as const)('%s, action %i, meanwhile %s (as by 0x1206): 409, and it stays so', async (from, action, ended) => {
+  ] as const)('%s, action %i, then %s (as by 0x1206): 409, and it stays so', async (from, action, ended) => {
     for (const answer of [refusing(0), refusing(1)]) {
       const camera = await uploads.camera();
       const id = await uploadIn(from, camera);

@@ -16,7 +16,7 @@ export const videosControl = (deps: Deps) =>
     operationId: 'controlUpload',
     summary: 'Pause, resume or cancel an upload',
     description:
-      'Answers the upload after the action; unchanged where the camera refused it. Cancelling deletes what was uploaded.',
+      'Returns the upload after the action; unchanged if the camera refused. Cancelling deletes received files.',
     tags: ['Video upload'],
     query: Type.Object({
       video_id: videoId,
@@ -26,7 +26,7 @@ export const videosControl = (deps: Deps) =>
     errors: {
       ...errors,
       404: 'There is no upload with this video_id, or the device is not connected.',
-      409: 'The action does not fit the status, the status changed meanwhile, or (on resume) the camera is busy with another upload.',
+      409: 'The action does not fit the status, the status changed concurrently, or (on resume) the camera is busy with another upload.',
       504: 'The device did not reply within 15 seconds.',
     },
     scopes: ['command', 'video'],

@@ -36,7 +36,7 @@ async function completed(): Promise<string> {
   return made;
 }
 
-/** Serves as the pod that has the file while the test runs. */
+/** Serves as the pod that stores the file during the test. */
 async function withPod<T>(answer: Parameters<typeof openMediaPod>[0], work: (pod: MediaPod) => Promise<T>): Promise<T> {
   const pod = await openMediaPod(answer);
   podUrl = pod.url;
@@ -61,7 +61,7 @@ const refusal = (status: number, sentence: string, headers: Record<string, strin
   );
 
 describe('GET /videos/file', () => {
-  it('asks the pod by a signed URL of its own for each form, and passes on what that answers', async () => {
+  it('requests each form from the pod by a signed URL, and forwards its response', async () => {
     const headers = {
       'content-type': 'video/mp2t',
       'content-length': '5',
@@ -93,7 +93,7 @@ describe('GET /videos/file', () => {
     );
   });
 
-  it('passes a range and If-Range on, and the part back', async () => {
+  it('forwards a range and If-Range, and returns the part', async () => {
     await withPod(
       (_request, response) =>
         response
@@ -114,7 +114,7 @@ describe('GET /videos/file', () => {
     );
   });
 
-  it('answers HEAD with what the pod says, and 405 to other methods', async () => {
+  it('forwards the headers of the pod to HEAD, and returns 405 to other methods', async () => {
     await withPod(
       (_request, response) => response.writeHead(200, { 'content-length': '5', 'content-type': 'video/mp4' }).end(),
       async (pod) => {
@@ -133,13 +133,13 @@ describe('GET /videos/file', () => {
     [416, 416, 'None of the range is there.', { 'content-range': 'bytes */5' }],
     [422, 422, 'The clip can not be converted.', {}],
     [503, 503, 'The MP4 is being made.', { 'retry-after': '5' }],
-  ])('a %i of the pod is a %i with its sentence', async (status, expected, sentence, headers) => {
+  ])('a %i of the pod is a %i with its message', async (status, expected, sentence, headers) => {
     const answer = await refusal(status, sentence, headers);
     expect([answer.status, answer.body]).toEqual([expected, { status: expected, error: sentence }]);
     for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toBe(value);
   });
 
-  it.each([401, 403, 500, 301])('a %i of the pod is a 502 that keeps its text to itself', async (status) => {
+  it.each([401, 403, 500, 301])('a %i of the pod is a 502 without its text', async (status) => {
     const answer = await refusal(status, 'inner workings');
     expect([answer.status, answer.body]).toEqual([
       502,
@@ -147,7 +147,7 @@ describe('GET /videos/file', () => {
     ]);
   });
 
-  it('is 502 where the pod does not answer the bus, its port, or in time', async () => {
+  it('is 502 if the pod does not reply on the bus, on its port, or in time', async () => {
     const hasty = await uploads.service({ REQUEST_LIMIT_MS: '2000' });
     const reached = { status: 502, body: { status: 502, error: 'The server that has the video can not be reached.' } };
     podUrl = 'http://127.0.0.1:1';
@@ -162,7 +162,7 @@ describe('GET /videos/file', () => {
     expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
   });
 
-  it('asks whatever pod once the files are in object storage', async () => {
+  it('uses any pod once the files are in object storage', async () => {
     const shared = await completed();
     await uploads.records.set(shared, ['completed'], { server: { podId: 'any', httpUrl: 'http://127.0.0.1:1' } });
     await withPod(
@@ -183,7 +183,7 @@ describe('GET /videos/file', () => {
     );
   });
 
-  it('is 409 until the upload is completed, 404 for none, 400 for what is no id or no format', async () => {
+  it('is 409 until the upload is completed, 404 without one, 400 for an invalid id or format', async () => {
     const statuses = ['uploading', 'paused', 'failed', 'cancelled'] as const;
     for (const status of statuses) {
       const other = await uploading(api, await uploads.camera());
@@ -199,7 +199,7 @@ describe('GET /videos/file', () => {
       expect((await api.get(`/videos/file${query}`)).status).toBe(400);
   });
 
-  it('reads no faster than its caller, and leaves the pod when that leaves', async () => {
+  it('reads no faster than its caller, and stops when that leaves', async () => {
     let written = 0;
     await withPod(
       (_request, response) => {
@@ -221,7 +221,7 @@ describe('GET /videos/file', () => {
     );
   });
 
-  it('cuts its answer when the pod dies in the middle', async () => {
+  it('closes its response when the pod dies', async () => {
     const cut = await withPod(
       (_request, response) => {
         response.writeHead(200, { 'content-length': '1000' });

@@ -10,7 +10,7 @@ export const videosGet = (deps: Deps) =>
     path: '/videos',
     operationId: 'getUpload',
     summary: 'One upload',
-    description: 'Ask again while `status` is `uploading` to follow `filesize`, which grows as the file arrives.',
+    description: 'Poll while `status` is `uploading` to follow `filesize`, which grows as the file arrives.',
     tags: ['Video upload'],
     query: Type.Object({ video_id: videoId }),
     response: uploadedVideo,

@@ -21,12 +21,12 @@ export const videosList = (deps: Deps) => {
     method: 'get',
     path: '/videos/list',
     operationId: 'listUploads',
-    summary: 'Every upload requested for a device, in any status',
-    description: 'Empty for a device that never uploaded, or that the key may not see.',
+    summary: 'List uploads of a device',
+    description: 'In any status. Empty for a device without uploads, or of another account.',
     tags: ['Video upload'],
     query: Type.Object({
       imei,
-      channel: Type.Optional({ ...channel, description: 'Only this channel; all channels when left out.' }),
+      channel: Type.Optional({ ...channel, description: 'Only this channel; by default all channels.' }),
     }),
     response,
     errors,
@@ -34,7 +34,7 @@ export const videosList = (deps: Deps) => {
     bucket: 'reads',
     handle: async ({ query, context }) => {
       const wanted = { imei: canonicalImei(query.imei), channel: query.channel };
-      // Of a foreign device as of one that never uploaded: nothing is told.
+      // A device of another account responds like one without uploads.
       const videos = await deps.guard.ownUploads(wanted.imei, await listUploads(deps, wanted), route, context);
       return { total: videos.length, videos: videos.map(listedUpload) };
     },

@@ -20,7 +20,7 @@ const videoId = expect.stringMatching(/^[0-9a-f]{24}$/);
 const success = { response_id: '0x9206', result: 'success', video_id: videoId };
 const error = (status: number, text = '') => ({ status, body: { status, error: expect.stringContaining(text) } });
 
-describe('what the camera is told', () => {
+describe('the command to the camera', () => {
   const all = {
     kind: 'requestUpload',
     server: ftpServer.host,
@@ -62,7 +62,7 @@ describe('what the camera is told', () => {
     });
   });
 
-  it("is in the camera's own time, which the upload keeps", async () => {
+  it("uses the camera's own clock, whose offset the upload stores", async () => {
     const camera = await uploads.camera();
     uploads.world.offsets.set(camera.imei, '-03:30');
     const id = await uploading(api, camera, { channel: 0 });
@@ -74,7 +74,7 @@ describe('what the camera is told', () => {
   });
 });
 
-describe("an upload to somebody else's FTP server", () => {
+describe('an upload to an external FTP server', () => {
   it.each([
     ['another host', '&host=ftp.partner.example', true],
     ['another port', '&port=21', true],
@@ -126,7 +126,7 @@ describe('parameters', () => {
     expect(camera.frames).toEqual([]);
   });
 
-  it('host is 400 outside the allow-list', async () => {
+  it('is 400 for a host outside the allow-list', async () => {
     const strict = await uploads.service(strictEnv);
     const camera = await uploads.camera();
     expect(await strict.get(uploadPath(camera.imei, { more: '&host=other.example' }))).toMatchObject(
@@ -137,16 +137,16 @@ describe('parameters', () => {
   });
 });
 
-describe('a clip that has an upload', () => {
+describe('a clip with an upload', () => {
   it.each(['uploading', 'paused', 'completed', 'failed', 'cancelled'] as const)(
-    'answers its status %s, and the camera is not asked again',
+    'returns its status %s, and sends no command',
     async (status) => {
       const camera = await uploads.camera();
       const id = await uploading(api, camera);
       await uploads.records.transition(id, ['uploading'], status);
       const again = { status: 200, body: { response_id: '0x9206', result: status, video_id: id } };
       expect(await api.get(uploadPath(camera.imei))).toMatchObject(again);
-      // Where it goes and over which network does not make it another clip; nor does the form of the number or of the times.
+      // Destination and network are not part of a clip's identity, nor are the forms of number and times.
       expect(await replica.get(uploadPath(camera.imei, { more: '&host=10.0.0.1&wifi=false' }))).toMatchObject(again);
       const other = uploadPath(`00000000${camera.imei}`).replace('01:00:00Z', '09:00:00.9%2B08:00');
       expect(await api.get(other)).toMatchObject(again);
@@ -168,8 +168,8 @@ describe('a clip that has an upload', () => {
   });
 });
 
-describe('a camera that is uploading another clip', () => {
-  it('is 409 on any channel, and not asked', async () => {
+describe('a camera that uploads another clip', () => {
+  it('is 409 on any channel, and receives no command', async () => {
     const camera = await uploads.camera();
     await uploading(api, camera);
     for (const options of [{ clip: 2 }, { channel: 2 }, { channel: 0, clip: 3 }])
@@ -186,14 +186,14 @@ describe('a camera that is uploading another clip', () => {
   });
 });
 
-describe('requests at once', () => {
+describe('concurrent requests', () => {
   it.each<[string, Outcome | undefined, number, unknown]>([
     ['success', undefined, 200, success],
     ['refusal', { kind: 'unreadable', detail: 'x' }, 502, { status: 502, error: expect.any(String) }],
     ['silence', { kind: 'timedOut' }, 504, { status: 504, error: 'The device did not reply in time.' }],
     ['absence', { kind: 'notConnected' }, 404, { status: 404, error: 'The device is not connected.' }],
   ])(
-    'for one clip: 50 of them over two replicas make one 0x9206 and share its %s',
+    'for one clip: 50 of them over two replicas send one 0x9206 and share its %s',
     async (_what, outcome, ...answer) => {
       const camera = await uploads.camera();
       const release = camera.hold();
@@ -212,7 +212,7 @@ describe('requests at once', () => {
     },
   );
 
-  it('for clips of different channels: one is taken, the other is 409', async () => {
+  it('for clips of different channels: one is accepted, the other is 409', async () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const requests = [1, 2, 3, 4].map((channel) =>
@@ -231,7 +231,7 @@ describe('requests at once', () => {
   });
 });
 
-describe('a camera that does not take the clip', () => {
+describe('a camera that refuses the clip', () => {
   it.each<[string, Outcome | number, number]>([
     ['refuses', 1, 502],
     ['finds the command malformed', 2, 502],
@@ -242,7 +242,7 @@ describe('a camera that does not take the clip', () => {
     ['is silent', { kind: 'timedOut' }, 504],
     ['is busy', { kind: 'busy', detail: 'x' }, 429],
     ['can not be told', { kind: 'refused', detail: 'x' }, 400],
-  ])('leaves nothing behind when it %s', async (_what, outcome, status) => {
+  ])('leaves no state when it %s', async (_what, outcome, status) => {
     const camera = await uploads.camera();
     camera.answer = typeof outcome === 'number' ? refusing(outcome) : () => outcome;
     expect(await api.get(uploadPath(camera.imei))).toMatchObject(error(status));
@@ -254,11 +254,11 @@ describe('a camera that does not take the clip', () => {
     expect(camera.requests).toBe(2);
   });
 
-  it('is 404 when it is not there at all', async () => {
+  it('is 404 if it is not connected', async () => {
     expect(await api.get(uploadPath(randomImei()))).toMatchObject(error(404, 'not connected'));
   });
 
-  it('is shown nowhere while it has not answered', async () => {
+  it('is listed nowhere before its response', async () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
@@ -278,7 +278,7 @@ describe('a camera that does not take the clip', () => {
 
 const usernameOf = (frame: object): string => ('username' in frame ? String(frame.username) : '');
 
-describe('a camera whose first bytes come before its answer', () => {
+describe('a camera whose first bytes precede its response', () => {
   const bytesCome = async (imei: string): Promise<string> => {
     const [record] = await uploads.recordsOf(imei);
     const id = record?._id ?? '';
@@ -286,7 +286,7 @@ describe('a camera whose first bytes come before its answer', () => {
     return id;
   };
 
-  it('uploads, and its answer gives the serial', async () => {
+  it('uploads, and its response contains the serial', async () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
@@ -297,7 +297,7 @@ describe('a camera whose first bytes come before its answer', () => {
     expect(await uploads.record(id)).toMatchObject({ status: 'uploading', filesize: 1000, commandSerialNo: 0x0200 });
   });
 
-  it('uploads although its answer never comes', async () => {
+  it('uploads although its response never arrives', async () => {
     const camera = await uploads.camera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
@@ -310,8 +310,8 @@ describe('a camera whose first bytes come before its answer', () => {
   });
 });
 
-describe('a reservation of a process that died', () => {
-  it('is waited for until its time is over; then the camera is asked', async () => {
+describe('a reservation of a dead process', () => {
+  it('is waited for until it expires; then the camera is requested', async () => {
     const camera = await uploads.camera();
     const dead = await uploads.service();
     camera.hold();
@@ -328,7 +328,7 @@ describe('a reservation of a process that died', () => {
     expect(await uploads.recordsOf(camera.imei)).toHaveLength(1);
   });
 
-  it('is 504 for who has no time left to wait', async () => {
+  it('is 504 after the time-out of a waiting caller', async () => {
     const quick = await uploads.service({ DEVICE_REPLY_TIMEOUT_MS: '700' });
     const camera = await uploads.camera();
     const release = camera.hold();
@@ -337,13 +337,13 @@ describe('a reservation of a process that died', () => {
     expect(await quick.get(uploadPath(camera.imei))).toMatchObject(error(504));
     release();
     expect((await first).status).toBe(200);
-    // Requests over the bus go to any replica.
+    // Requests over the bus reach any replica.
     await quick.stop();
   });
 });
 
-describe('an upload server that is away', () => {
-  it('is 503, the camera is not asked and nothing is left', async () => {
+describe('an unavailable upload server', () => {
+  it('is 503, sends no command and leaves no state', async () => {
     const camera = await uploads.camera();
     uploads.isGranting = false;
     const answer = await api.get(uploadPath(camera.imei));
@@ -356,7 +356,7 @@ describe('an upload server that is away', () => {
 });
 
 describe('over the bus', () => {
-  it('does the same, and errors keep their status', async () => {
+  it('has the same effect, and errors keep their status', async () => {
     const camera = await uploads.camera();
     const options = { timeoutMs: 20_000 };
     const { bus } = uploads.world;

@@ -32,14 +32,14 @@ const query = Type.Object({
   end_time: endTime,
   host: Type.Optional({
     ...host,
-    description: "FTP server that the camera uploads to; the server's own when left out.",
+    description: "FTP server that the camera uploads to; by default this server's.",
     examples: ['ftp.example.com'],
   }),
   port: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 65_535,
-      description: "Port of that FTP server; the server's own when left out or 0.",
+      description: "Port of that FTP server; by default, or with 0, this server's.",
       examples: [21],
     }),
   ),
@@ -58,9 +58,9 @@ export const videosUpload = (deps: Deps) =>
     method: 'get',
     path: '/videos/upload',
     operationId: 'requestUpload',
-    summary: 'Have a camera upload a clip',
+    summary: 'Request a clip from a camera',
     description:
-      'A clip that already has an upload is not requested again: `result` is the status of that upload. A clip is the same when device, channel, times, resource_type, stream_type, memory_type and alarm are.',
+      'A clip with an upload is not requested again: `result` is the status of that upload. Device, channel, times, resource_type, stream_type, memory_type and alarm identify a clip.',
     tags: ['Video upload'],
     query,
     response: uploadGeneralResponse,

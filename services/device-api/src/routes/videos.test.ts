@@ -26,7 +26,7 @@ async function uploadIn(status: UploadStatus, camera: Camera, options?: { clip?:
 }
 
 describe('GET /videos', () => {
-  it('shows an upload as it is, with a file name once the camera sends', async () => {
+  it('returns an upload with a file name once the camera sends', async () => {
     const camera = await uploads.camera();
     uploads.world.offsets.set(camera.imei, '+05:30');
     const id = await uploading(api, camera, { channel: 3 });
@@ -49,7 +49,7 @@ describe('GET /videos', () => {
     expect((await api.get(`/videos?video_id=${id.toUpperCase()}`)).body).toEqual({ ...during, status: 'completed' });
   });
 
-  it.each(['GET', 'DELETE'])('%s is 400 without a proper id, and 404 for one of no upload', async (method) => {
+  it.each(['GET', 'DELETE'])('%s is 400 for an invalid id, and 404 for a missing upload', async (method) => {
     for (const query of ['', '?video_id=', `?video_id=${unknownId}0`, `?video_id=${unknownId.replace('0', 'x')}`])
       expect(await api.get(`/videos${query}`, { method })).toMatchObject(error(400, 'video_id'));
     const twice = `/videos?video_id=${unknownId}&video_id=${unknownId}`;
@@ -59,7 +59,7 @@ describe('GET /videos', () => {
 });
 
 describe('GET /videos/list', () => {
-  it('has every upload of a device in any status, or of one channel', async () => {
+  it('lists every upload of a device in any status, or of one channel', async () => {
     const camera = await uploads.camera();
     const ids: string[] = [];
     for (const [index, status] of [...statuses.slice(1), 'uploading' as const].entries())
@@ -77,7 +77,7 @@ describe('GET /videos/list', () => {
     expect(await list('', randomImei())).toEqual({ total: 0, videos: [] });
   });
 
-  it('lists the number as the terminal sends it; a single upload repeats what the caller wrote', async () => {
+  it('lists the number as the terminal sends it; a single upload has that of the caller', async () => {
     const camera = await uploads.camera();
     const { status, body } = await api.get(uploadPath(`00000000${camera.imei}`));
     expect(status).toBe(200);
@@ -100,7 +100,7 @@ describe('GET /videos/list', () => {
 
 describe('DELETE /videos', () => {
   it.each(['completed', 'failed', 'cancelled'] as const)(
-    'removes an upload that is %s with its files, answers it as it was, and is 404 then',
+    'deletes an upload that is %s with its files, returns it, and is 404 then',
     async (status) => {
       const camera = await uploads.camera();
       const id = await uploadIn(status, camera);
@@ -114,19 +114,19 @@ describe('DELETE /videos', () => {
       expect(await remove(api, id)).toMatchObject(error(404));
       expect((await api.get(`/videos?video_id=${id}`)).status).toBe(404);
       expect((await api.get(`/videos/list?imei=${camera.imei}`)).body).toEqual({ total: 0, videos: [] });
-      // The clip can be requested anew.
+      // The clip can be requested again.
       expect(await api.get(uploadPath(camera.imei))).toMatchObject({ status: 200, body: { result: 'success' } });
     },
   );
 
-  it.each(['uploading', 'paused'] as const)('is 403 for one that is %s, and nothing is removed', async (status) => {
+  it.each(['uploading', 'paused'] as const)('is 403 for one that is %s, and deletes nothing', async (status) => {
     const id = await uploadIn(status, await uploads.camera());
     expect(await remove(api, id)).toMatchObject(error(403, 'cancel'));
     expect(uploads.removed).not.toContain(id);
     expect(await uploads.record(id)).toMatchObject({ status });
   });
 
-  it('is 502 while the files can not be deleted, nothing is removed, and works afterwards', async () => {
+  it('is 502 while the files cannot be deleted, deletes nothing, and works afterwards', async () => {
     const id = await uploadIn('completed', await uploads.camera());
     uploads.isRemoving = false;
     const refused = await remove(api, id);
@@ -136,7 +136,7 @@ describe('DELETE /videos', () => {
     expect((await remove(api, id)).status).toBe(200);
   });
 
-  it('is 502 when the pod that has the files is not there', async () => {
+  it('is 502 if the pod that stores the files is unavailable', async () => {
     const id = await uploadIn('completed', await uploads.camera());
     await uploads.records.set(id, ['completed'], { server: { podId: 'gone', httpUrl: 'http://127.0.0.1:1' } });
     expect(await remove(api, id)).toMatchObject(error(502));
@@ -153,7 +153,7 @@ describe('DELETE /videos', () => {
     expect(answer).toMatchObject({ status: 200, body: { status: 'cancelled', filesize: 0 } });
   });
 
-  it('is done once by one of many', async () => {
+  it('succeeds once for concurrent callers', async () => {
     const id = await uploadIn('completed', await uploads.camera());
     const answers = await Promise.all(Array.from({ length: 8 }, () => remove(api, id)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -162,7 +162,7 @@ describe('DELETE /videos', () => {
 });
 
 describe('methods', () => {
-  it('HEAD reads where reading is all, and is 405 where a camera would be told; others are 405', async () => {
+  it('treats HEAD as GET where that only reads, and as 405 otherwise', async () => {
     const camera = await uploads.camera();
     const id = await uploading(api, camera);
     const head = async (path: string) => (await fetch(`${api.base}/api/v1${path}`, { method: 'HEAD' })).status;
@@ -178,7 +178,7 @@ describe('methods', () => {
 });
 
 describe('limits', () => {
-  it('count a request and the control of an upload by device, in whatever form its number is', async () => {
+  it('count a request and a control by device, in any form of its number', async () => {
     const few = await uploads.service({ RATE_LIMIT_COMMANDS_BURST: '3' });
     const camera = await uploads.camera();
     const id = await uploading(few, camera);
@@ -192,7 +192,7 @@ describe('limits', () => {
     expect((await uploading(few, await uploads.camera())).length).toBe(24);
   });
 
-  it('count what is only read by address', async () => {
+  it('count reads by address', async () => {
     const few = await uploads.service({ RATE_LIMIT_READS_BURST: '3', RATE_LIMIT_READS_PER_SECOND: '1' });
     const paths = [`/videos?video_id=${unknownId}`, '/videos/list?imei=123456789012', `/videos?video_id=${unknownId}`];
     const ask = async () => {

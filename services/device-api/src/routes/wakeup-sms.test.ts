@@ -17,7 +17,7 @@ interface Sms {
 let world: World;
 let provider: Server;
 let url: string;
-/** What the provider was sent, by whoever. */
+/** Messages that the provider received. */
 let sent: Sms[];
 let answer: (response: ServerResponse, sms: Sms) => void;
 const taken = (response: ServerResponse): void => void response.writeHead(202).end('{"id":"1"}');
@@ -56,7 +56,7 @@ const awake = { status: 200, body: { result: 'success' } };
 const notConnected = { status: 404, body: { status: 404, error: 'The device is not connected.' } };
 
 describe('a device that is not connected', () => {
-  it('is sent one SMS, and answers once it has connected', async () => {
+  it('receives one SMS, and the request succeeds once it has connected', async () => {
     const api = await withProvider({
       WAKE_SMS_TOKEN: 'secret-token',
       WAKE_SMS_TEXT: '<WAKE>',
@@ -77,10 +77,10 @@ describe('a device that is not connected', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('is sent one SMS however many ask on whatever replica, by whatever door', async () => {
+  it('receives one SMS for concurrent requests on all replicas and APIs', async () => {
     const replicas = [await withProvider(), await withProvider()];
     const imei = randomImei();
-    // The SMS is under way until all have asked.
+    // The SMS is pending until all requests have arrived.
     let go: (() => void) | undefined;
     answer = (response) => {
       go = () => taken(response);
@@ -95,13 +95,13 @@ describe('a device that is not connected', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('is 504 when it does not come', async () => {
+  it('is 504 if it does not connect', async () => {
     const api = await withProvider({ DEVICE_REPLY_TIMEOUT_MS: '1500' });
     expect(await api.get(`/wakeup?imei=${randomImei()}`)).toMatchObject({ status: 504, body: { status: 504 } });
     expect(sent).toHaveLength(1);
   });
 
-  it('is 404 at once without a provider, and for every other command with one', async () => {
+  it('is 404 immediately without a provider, and for every other command', async () => {
     const without = await world.service();
     expect(await without.get(`/wakeup?imei=${randomImei()}`)).toMatchObject(notConnected);
     const api = await withProvider();
@@ -109,7 +109,7 @@ describe('a device that is not connected', () => {
     expect(sent).toEqual([]);
   });
 
-  it('is 503 when the service stops meanwhile', async () => {
+  it('is 503 if the service stops', async () => {
     const api = await withProvider({ STOP_GRACE_MS: '200' });
     const request = api.get(`/wakeup?imei=${randomImei()}`);
     await waitFor(() => sent.length === 1);
@@ -119,14 +119,14 @@ describe('a device that is not connected', () => {
 });
 
 describe('a connected device', () => {
-  it('that answers soon is sent no SMS', async () => {
+  it('receives no SMS if it responds soon', async () => {
     const api = await withProvider();
     const imei = await world.device(() => answered(0x8204));
     expect(await api.get(`/wakeup?imei=${imei}`)).toMatchObject(awake);
     expect(sent).toEqual([]);
   });
 
-  it('that stays silent is sent an SMS, and its answer to the first query counts', async () => {
+  it('receives an SMS if it stays silent, and its response to the first query counts', async () => {
     const api = await withProvider({ WAKE_SMS_AFTER_MS: '100' });
     let wake: ((outcome: Outcome) => void) | undefined;
     const imei = await world.device(
@@ -142,7 +142,7 @@ describe('a connected device', () => {
     expect(world.commandsOf(imei)).toHaveLength(1);
   });
 
-  it('that stays silent is waited for although the SMS could not be sent', async () => {
+  it('is waited for although the SMS could not be sent', async () => {
     const api = await withProvider({ WAKE_SMS_AFTER_MS: '100', DEVICE_REPLY_TIMEOUT_MS: '2500' });
     answer = refusing(500);
     const imei = await world.device(never);
@@ -150,7 +150,7 @@ describe('a connected device', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('that comes back on another gateway is asked there', async () => {
+  it('receives a query on another gateway to which it reconnects', async () => {
     const api = await world.service();
     let asked = 0;
     const imei = await world.device(() => {
@@ -159,7 +159,7 @@ describe('a connected device', () => {
     });
     const request = api.get(`/wakeup?imei=${imei}`);
     await waitFor(() => asked === 1);
-    // It is looked for every second: the other gateway has to be another one than at the first look.
+    // It is polled every second: the second gateway must differ from that of the first poll.
     let pods = 0;
     const moves = setInterval(() => {
       pods += 1;
@@ -184,14 +184,14 @@ describe('a connected device', () => {
   };
 });
 
-describe('a provider that does not take the message', () => {
+describe('a provider that rejects the message', () => {
   it.each<[string, (response: ServerResponse) => void]>([
     ['fails', refusing(500)],
     ['refuses the number', refusing(422)],
     ['breaks off', (response) => void response.destroy()],
     ['says nothing', () => undefined],
     ['sends elsewhere', (response) => void response.writeHead(307, { location: url }).end()],
-  ])('and %s leaves the device as not connected, and the next request tries again', async (_what, how) => {
+  ])('and %s leaves the device disconnected, and the next request retries', async (_what, how) => {
     const api = await withProvider({ WAKE_SMS_TIMEOUT_MS: '2000' });
     answer = how;
     const imei = randomImei();
@@ -204,7 +204,7 @@ describe('a provider that does not take the message', () => {
     expect(await request).toMatchObject(awake);
   });
 
-  it('is left alone for a while after it has failed, but not for numbers that it refuses', async () => {
+  it('is paused after failures, but not after rejected numbers', async () => {
     const api = await withProvider();
     const ask = () => api.get(`/wakeup?imei=${randomImei()}`);
     answer = refusing(422);
@@ -220,7 +220,7 @@ describe('a provider that does not take the message', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('and says so while another request waits for it lets that one try', async () => {
+  it('frees the claim for a waiting request', async () => {
     const api = await withProvider();
     const imei = randomImei();
     let first: ServerResponse | undefined;
@@ -238,8 +238,8 @@ describe('a provider that does not take the message', () => {
   });
 });
 
-describe('where keys are asked for', () => {
-  it('only devices on record are sent an SMS', async () => {
+describe('with required keys', () => {
+  it('only recorded devices receive an SMS', async () => {
     const other = await World.open({ platform: true });
     try {
       await other.service({ WAKE_SMS_URL: url, DEVICE_API_AUTH: 'key' });

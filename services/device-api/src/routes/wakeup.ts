@@ -8,7 +8,7 @@ import { commandContext, commandRoute } from './command-context.ts';
 import { deviceQuery } from './parameters.ts';
 
 export const wakeupResponse = Type.Object(
-  { result: Type.Literal('success', { description: 'The device answered.' }) },
+  { result: Type.Literal('success', { description: 'The device responded.' }) },
   { title: 'WakeupResponse', additionalProperties: false },
 );
 
@@ -19,7 +19,7 @@ export const wakeup = (deps: Deps) =>
     path: '/wakeup',
     operationId: 'wakeUp',
     summary: 'Wake a sleeping device',
-    description: 'A sleeping device ignores every other command. Success means that it has answered.',
+    description: 'A sleeping device ignores every other command. Success means that it has responded.',
     tags: ['Utilities'],
     query: deviceQuery,
     response: wakeupResponse,

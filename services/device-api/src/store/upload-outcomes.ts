@@ -1,12 +1,12 @@
 import { AppError, type ErrorCode } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
 
-/** Long enough for every request that waits for the same camera to look. */
+/** Long enough for every request that waits for the same camera. */
 const ttlMs = 15_000;
 
 const key = (uploadId: string): string => `upload-outcome:${uploadId}`;
 
-/** How the asking of a camera for a clip ended. */
+/** Outcome of an upload request. */
 export type UploadOutcome =
   | { readonly accepted: true }
   | {
@@ -16,12 +16,12 @@ export type UploadOutcome =
       readonly headers: Readonly<Record<string, string>>;
     };
 
-/** Says how the asking of a camera ended, to the requests for the same clip that waited for it on any replica. */
+/** Saves the outcome of an upload request for the requests that wait for it on any replica. */
 export async function keepUploadOutcome(redis: Redis, uploadId: string, outcome: UploadOutcome): Promise<void> {
   await redis.set(key(uploadId), JSON.stringify(outcome), { expiration: { type: 'PX', value: ttlMs } });
 }
 
-/** How the asking of a camera ended, or null when nobody has said so. */
+/** Returns the outcome of an upload request, or null. */
 export async function readUploadOutcome(redis: Redis, uploadId: string): Promise<UploadOutcome | null> {
   const text = await redis.get(key(uploadId));
   return text === null ? null : (JSON.parse(text) as UploadOutcome);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis, StreamId } from '@fleet/storage';
 
-/** A viewer whose process has not renewed it for this long is gone. */
+/** A viewer expires without renewal by its process for this long. */
 export const viewerTtlMs = 30_000;
 
 const key = (id: StreamId): string => `viewers:${id.kind}:${id.imei}:${id.channel}`;
@@ -14,7 +14,7 @@ redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 1`;
 
-/** Counts a viewer of a channel in; null when there are as many as may be. */
+/** Adds a viewer of a channel; returns null at the limit. */
 export async function addViewer(redis: Redis, id: StreamId, limit: number): Promise<string | null> {
   const viewer = randomUUID();
   const now = Date.now();
@@ -25,7 +25,7 @@ export async function addViewer(redis: Redis, id: StreamId, limit: number): Prom
   return added === 1 ? viewer : null;
 }
 
-/** Says that a viewer still watches; to be repeated well within `viewerTtlMs`. */
+/** Renews a viewer; repeat it well within `viewerTtlMs`. */
 export async function keepViewer(redis: Redis, id: StreamId, viewer: string): Promise<void> {
   await redis
     .multi()
@@ -34,7 +34,7 @@ export async function keepViewer(redis: Redis, id: StreamId, viewer: string): Pr
     .exec();
 }
 
-/** Counts a viewer out. */
+/** Removes a viewer. */
 export async function removeViewer(redis: Redis, id: StreamId, viewer: string): Promise<void> {
   await redis.zRem(key(id), viewer);
 }

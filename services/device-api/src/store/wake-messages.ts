@@ -1,11 +1,11 @@
 import type { Redis } from '@fleet/storage';
 
-/** What has become of the SMS that wakes a device: nobody has sent one lately and this caller is to do it, another request is at it, or it is on its way. */
+/** State of the wake-up SMS of a device: this caller may send it, another request is sending it, or it was sent. */
 export type WakeMessage = 'ours' | 'underWay' | 'sent';
 
 const key = (imei: string): string => `wake-sms:${imei}`;
 
-/** Lets one request of all replicas send the SMS; a sender that dies gives way after `sendingMs`. */
+/** Lets one request of all replicas send the SMS; the claim of a dead sender expires after `sendingMs`. */
 export async function claimWakeMessage(redis: Redis, imei: string, sendingMs: number): Promise<WakeMessage> {
   const claimed = await redis.set(key(imei), 'sending', {
     condition: 'NX',
@@ -15,12 +15,12 @@ export async function claimWakeMessage(redis: Redis, imei: string, sendingMs: nu
   return (await redis.get(key(imei))) === 'sent' ? 'sent' : 'underWay';
 }
 
-/** The SMS is on its way: no other is sent for some time. */
+/** Records that the SMS was sent: no other is sent for some time. */
 export async function keepWakeMessage(redis: Redis, imei: string, forMs: number): Promise<void> {
   await redis.set(key(imei), 'sent', { expiration: { type: 'PX', value: forMs } });
 }
 
-/** The SMS could not be sent: the next request may try again. */
+/** Releases the claim after a failure: the next request may retry. */
 export async function dropWakeMessage(redis: Redis, imei: string): Promise<void> {
   await redis.del(key(imei));
 }

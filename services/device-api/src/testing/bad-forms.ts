@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 
-/** What the tests look at in a schema of a parameter or a body field. */
+/** Keywords that the tests read in the schema of a parameter or a body field. */
 export type PartSchema = TSchema & {
   readonly type?: string | readonly string[];
   readonly format?: string;
@@ -16,7 +16,7 @@ export type PartSchema = TSchema & {
   readonly required?: readonly string[];
 };
 
-/** A value that the schema takes: its example wherever none follows from the rest. */
+/** Returns a valid value: its example, unless one follows from the other keywords. */
 export function sampleOf(schema: PartSchema): unknown {
   const known = schema.examples?.[0] ?? schema.default ?? schema.enum?.[0] ?? schema.minimum;
   if (known !== undefined) return known;
@@ -35,18 +35,18 @@ export function partOf(schema: PartSchema, name: string): PartSchema {
 }
 
 const oversized = '9'.repeat(5_000);
-/** The digits of a text in another script. */
+/** Returns the digits of a text in another script. */
 const inArabicDigits = (text: string): string =>
   text.replace(/\d/g, (digit) => String.fromCodePoint(0x0660 + Number(digit)));
 
-/** Texts that are none of a query parameter's values, by its schema. */
+/** Returns invalid texts of a query parameter, by its schema. */
 export function badTexts(schema: PartSchema): string[] {
   const sample = String(sampleOf(schema));
   const common = ['', ' ', `${sample} `, ` ${sample}`, `${sample}\n`, `${sample}\0`, oversized, '\ufffd'];
   if (schema.type === 'integer') return [...common, ...badIntegers(schema)];
   if (schema.type === 'boolean')
     return [...common, '0', '1', '-0', 'TRUE', 'True', 'yes', 'on', 'null', 'NaN', `${sample},${sample}`];
-  // A text without a rule but its length.
+  // A text without a rule except its length.
   if (schema.pattern === undefined && schema.enum === undefined && schema.format === undefined) return [oversized];
   return /\d/.test(sample) ? [...common, inArabicDigits(sample)] : common;
 }
@@ -83,7 +83,7 @@ function badIntegers(schema: PartSchema): string[] {
   return [...bounds, ...spelt, ...words, '\u0661', '\uff11', '\u00b2', '1\u200b'];
 }
 
-/** JSON texts that are none of a body field's values, by its schema. */
+/** Returns invalid JSON texts of a body field, by its schema. */
 export function badJson(schema: PartSchema): string[] {
   const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   const ofType: Record<string, string[]> = {

@@ -1,14 +1,14 @@
 import { type Bus, type DeviceAccessEvent, deviceAccessed, subscribe } from '@fleet/bus';
 import { expect } from '@jest/globals';
 
-/** What every use has, whichever it is. */
+/** Common fields of all audit events. */
 export const anyUse = {
   id: expect.stringMatching(/^[0-9a-f]{32}$/),
   atMs: expect.any(Number),
   address: expect.stringContaining('127.0.0.1'),
 };
 
-/** Hears what is told to the audit log from now on, each use once: what JetStream is slow to confirm is sent again. */
+/** Records audit events, each once: unconfirmed ones are published again. */
 export function hearUses(bus: Bus): { readonly told: DeviceAccessEvent[]; stop(): void } {
   const sinceMs = Date.now();
   const told: DeviceAccessEvent[] = [];

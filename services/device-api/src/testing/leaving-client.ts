@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** A client whose request is under way. */
+/** A client with a pending request. */
 export interface LeavingClient {
   /** Ends its side of the connection, and waits until the server has ended its own. */
   leave(): Promise<void>;
 }
 
-/** Sends a request by a client that does not stay for the answer. */
+/** Sends a request from a client that does not wait for the response. */
 export async function openLeaving(url: string, key: string, method = 'GET'): Promise<LeavingClient> {
   const { hostname, port, pathname, search } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A stand-in for a media pod: an HTTP server whose answers the test makes. */
+/** A fake media pod: an HTTP server whose responses the test provides. */
 export interface MediaPod {
   readonly url: string;
-  /** Requests that it got. */
+  /** Received requests. */
   readonly requests: IncomingMessage[];
-  /** Answers that have not ended. */
+  /** Open responses. */
   readonly open: Set<ServerResponse>;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function openMediaPod(
   };
 }
 
-/** Answers the beginning of a stream and leaves it open. */
+/** Sends the beginning of a stream and leaves it open. */
 export const streaming =
   (first: Uint8Array | string = 'FLV') =>
   (_request: IncomingMessage, response: ServerResponse): void => {

@@ -1,25 +1,25 @@
 import type { Outcome } from '@fleet/bus';
 import type { UploadStatus } from '@fleet/storage';
 
-/** How a camera may answer, or not. */
+/** Responses of a camera, or none. */
 export const cameraAnswers = ['accepts', 'fails', 'malformed', 'unsupported', 'gone', 'silent', 'garbled'] as const;
 export type CameraAnswer = (typeof cameraAnswers)[number];
 
-/** What may happen to uploads, each about one of a few clips of one camera. */
+/** Events of uploads, each about one of a few clips of one camera. */
 export type Step =
   | { readonly kind: 'request' | 'delete' | 'crash'; readonly clip: number }
   | { readonly kind: 'control'; readonly clip: number; readonly action: number }
   /** What upload-ftp makes of bytes, 0x1206 or silence. */
   | { readonly kind: 'settle'; readonly clip: number; readonly to: 'completed' | 'failed' };
 
-/** What the caller has to get. */
+/** Expected response for the caller. */
 export interface Expected {
   readonly status: number;
-  /** `result` of a request, `status` of the upload otherwise. */
+  /** `result` of a request, otherwise `status` of the upload. */
   readonly says?: string;
 }
 
-/** What becomes of a step: known at once, or when the camera has answered, or when the step before has ended. */
+/** Result of a step: known immediately, after the camera's response, or after the previous step. */
 export type Verdict =
   | { readonly when: 'now'; readonly expected: Expected | undefined }
   | { readonly when: 'answered'; readonly finish: (answer: CameraAnswer) => Expected }
@@ -27,7 +27,7 @@ export type Verdict =
 
 const refusals: readonly CameraAnswer[] = ['fails', 'malformed', 'unsupported'];
 
-/** How each answer comes back from the gateway; a result code for those that are a terminal general response. */
+/** Outcome of each response at the gateway; a result code for terminal general responses. */
 export const outcomes: Record<CameraAnswer, number | Outcome> = {
   accepts: 0,
   fails: 1,
@@ -41,12 +41,12 @@ export const outcomes: Record<CameraAnswer, number | Outcome> = {
 const failures: Partial<Record<CameraAnswer, number>> = { gone: 404, silent: 504, garbled: 502 };
 const isOver = (status: UploadStatus): boolean => status !== 'uploading' && status !== 'paused';
 
-/** The interface's table of upload states, written a second time from the table alone: what one camera's uploads have to do. */
+/** Model of the interface's table of upload states, written independently of the code. */
 export class UploadModel {
   readonly status = new Map<number, UploadStatus>();
-  /** The commands that the camera has to have got. */
+  /** Commands that the camera must have received. */
   readonly frames: string[] = [];
-  /** A request, a control and a resume that the camera has not answered. */
+  /** A request, a control and a resume without a response. */
   #asked: number | undefined;
   #controlled: number | undefined;
   #resumed: number | undefined;

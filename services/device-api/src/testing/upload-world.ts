@@ -14,16 +14,16 @@ import { createReservation, type Database, openDatabase, type UploadRecord, Uplo
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Client, slowBucket, World } from './world.ts';
 
-/** Where the stand-in for upload-ftp sends cameras. */
+/** Address that the fake upload-ftp sends to cameras. */
 export const ftpServer = { host: 'ftp.fleet.example', port: 2121 };
 export const ftpPod = 'test-ftp';
 
 const messageIds: Partial<Record<DeviceCommand['kind'], number>> = { requestUpload: 0x9206, controlUpload: 0x9207 };
 
-/** A camera that answers as the test says, success unless it says otherwise. */
+/** A camera that responds as the test specifies, by default with success. */
 export class Camera {
   readonly frames: DeviceCommand[] = [];
-  /** What becomes of the next command; undefined: it is accepted. */
+  /** Outcome of the next command; undefined: accepted. */
   answer: (command: DeviceCommand) => Promise<Outcome> | Outcome | undefined = () => undefined;
   imei = '';
   #serialNo = 0x0100;
@@ -35,7 +35,7 @@ export class Camera {
     return (await this.answer(command)) ?? said(command, 0, serialNo);
   }
 
-  /** Lets commands wait until the function that this answers is called. */
+  /** Delays commands until the returned function is called. */
   hold(): (outcome?: (command: DeviceCommand) => Outcome) => void {
     let release: (make: (command: DeviceCommand) => Outcome) => void = () => undefined;
     const held = new Promise<(command: DeviceCommand) => Outcome>((resolve) => {
@@ -48,18 +48,18 @@ export class Camera {
     };
   }
 
-  /** The actions of the 0x9207 that it got. */
+  /** Actions of the received 0x9207. */
   get actions(): number[] {
     return this.frames.flatMap((frame) => (frame.kind === 'controlUpload' ? [frame.control] : []));
   }
 
-  /** How often it was asked to upload. */
+  /** Number of received upload requests. */
   get requests(): number {
     return this.frames.filter(({ kind }) => kind === 'requestUpload').length;
   }
 }
 
-/** The terminal general response of a camera. */
+/** Returns the terminal general response of a camera. */
 export const said = (command: DeviceCommand, result: number | null, serialNo = 0x0200): Outcome => ({
   kind: 'answered',
   answer: { commandMessageId: messageIds[command.kind] ?? 0, commandSerialNo: serialNo, result, message: null },
@@ -67,17 +67,17 @@ export const said = (command: DeviceCommand, result: number | null, serialNo = 0
 
 export const refusing = (result: number) => (command: DeviceCommand) => said(command, result);
 
-/** device-api with a database of its own, a stand-in for upload-ftp on the real bus, and cameras. */
+/** A device-api with its own database, a fake upload-ftp on the real bus, and cameras. */
 export class UploadWorld {
   readonly world: World;
   readonly records: UploadRepository;
   readonly databaseUrl: string;
-  /** Ids of the uploads whose files were removed. */
+  /** Ids of the uploads whose files were deleted. */
   readonly removed: string[] = [];
   readonly revoked: string[] = [];
   isGranting = true;
   isRemoving = true;
-  /** Waited for before the files of an upload are removed. */
+  /** Awaited before the files of an upload are deleted. */
   beforeRemoval: (uploadId: string) => Promise<void> = async () => undefined;
   readonly #database: Database;
   #clients: Client[] = [];
@@ -136,12 +136,12 @@ export class UploadWorld {
     return Object.assign(service, { stop });
   }
 
-  /** Waits until so many commands about a device have been let in, and have had the time to look at the records. */
+  /** Waits until a number of commands about a device were admitted and had time to read the records. */
   async letIn(imei: string, commands: number): Promise<void> {
     await this.world.untilLetIn(imei, commands);
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(this.#clients.map((client) => client.get(`/videos/list?imei=${imei}`)));
-      // Writes take turns: theirs were before this one.
+      // Writes run one after another: theirs preceded this one.
       await this.records.set('none', ['reserved'], { filesize: 0 });
     }
   }
@@ -152,19 +152,19 @@ export class UploadWorld {
     return camera;
   }
 
-  /** What is stored about an upload, which has to be there. */
+  /** Returns the stored record of an upload, which must exist. */
   async record(id: string): Promise<UploadRecord> {
     const record = await this.records.find(id);
     if (record === null) throw new Error(`there is no upload ${id}`);
     return record;
   }
 
-  /** Every record of a device, reservations too. */
+  /** Returns every record of a device, including reservations. */
   recordsOf(imei: string): Promise<UploadRecord[]> {
     return this.#database.collection<UploadRecord>('uploads').find({ 'clip.imei': imei }).toArray();
   }
 
-  /** Leaves a reservation of one hour whose time is over, as of a process that has died. */
+  /** Creates an expired reservation, as of a dead process. */
   async leaveReservation(imei: string, channel: number, startMs: number): Promise<void> {
     const times = { startMs, endMs: startMs + 3_600_000 };
     const clip = { imei, channel, ...times, mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' };
@@ -178,7 +178,7 @@ export class UploadWorld {
     if (await this.records.reserve(record)) await this.records.lockCamera(imei, record._id, 1);
   }
 
-  /** Removes every record of a device: the embedded database looks at all of them for each clip. */
+  /** Deletes every record of a device: the embedded database reads all of them for each clip. */
   async forget(imei: string): Promise<void> {
     await this.#database.collection<UploadRecord>('uploads').deleteMany({ 'clip.imei': imei });
   }
@@ -192,11 +192,11 @@ export class UploadWorld {
 
 const hour = (of: number): string => `2026-08-01T${String(of).padStart(2, '0')}:00:00Z`;
 
-/** The path that requests a clip; `clip` tells clips of one channel apart. */
+/** Returns the path that requests a clip; `clip` distinguishes clips of one channel. */
 export const uploadPath = (imei: string, { channel = 1, clip = 1, more = '' } = {}): string =>
   `/videos/upload?imei=${imei}&channel=${channel}&start_time=${hour(clip)}&end_time=${hour(clip + 1)}${more}`;
 
-/** Requests a clip that is to be accepted, and answers its id. */
+/** Requests a clip that must be accepted, and returns its id. */
 export async function uploading(
   api: Client,
   camera: Camera,

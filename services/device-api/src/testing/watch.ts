@@ -1,10 +1,10 @@
-/** Something that is being shown. */
+/** Video that a client is reading. */
 export interface Watching {
   readonly end: () => Promise<void>;
   readonly isOver: () => boolean;
 }
 
-/** Reads an answer from its first bytes on until it is cut, or ended here. */
+/** Reads a response from its first bytes until it is closed, or ended here. */
 export async function watchUntilCut(answer: Response): Promise<Watching> {
   const reader = answer.body?.getReader();
   await reader?.read();
@@ -16,6 +16,6 @@ export async function watchUntilCut(answer: Response): Promise<Watching> {
     .finally(() => {
       isOver = true;
     });
-  // What has broken off can not be ended.
+  // A closed response cannot be ended.
   return { end: async () => reader?.cancel().catch(() => undefined), isOver: () => isOver };
 }

@@ -20,7 +20,7 @@ import { create, type DeviceApiService } from '../service.ts';
 const silent = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 const podId = 'test-gateway';
 
-/** What an HTTP request was answered. */
+/** Response of an HTTP request. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -29,19 +29,19 @@ export interface Answer {
 
 type Handler = (command: IncomingCommand) => Promise<Outcome> | Outcome;
 
-/** A terminal number that no other test has. */
+/** Returns a terminal number that no other test uses. */
 export const randomImei = (): string => `1${String(randomInt(1e10)).padStart(11, '0')}`;
 
-/** A bucket that hardly refills counts the commands of a device. */
+/** A bucket without a noticeable refill counts the commands of a device. */
 export const slowBucket = { RATE_LIMIT_COMMANDS_PER_MINUTE: '1', RATE_LIMIT_COMMANDS_BURST: '1000' };
 
-/** The outcome of a command that the device answered with a terminal general response. */
+/** Returns the outcome of a command with a terminal general response. */
 export const answered = (commandMessageId: number, result: number | null = 0): Outcome => ({
   kind: 'answered',
   answer: { commandMessageId, commandSerialNo: 1, result, message: null },
 });
 
-/** A device-api with a broker and a state store of its own, and stand-ins for the gateway and for media pods. */
+/** A device-api with its own broker and state store, and fakes of the gateway and of media pods. */
 export class World {
   readonly nats: ServerProcess;
   readonly redisServer: ServerProcess;
@@ -53,7 +53,7 @@ export class World {
   readonly #services: DeviceApiService[] = [];
   readonly #mediaPods = new Set<string>();
   #beating: NodeJS.Timeout | undefined;
-  /** Offsets of the cameras' clocks on record, by canonical number. */
+  /** Recorded UTC offsets of the cameras' clocks, by canonical number. */
   readonly offsets = new Map<string, string>();
 
   private constructor(nats: ServerProcess, redisServer: ServerProcess, bus: Bus, redis: Redis) {
@@ -70,7 +70,7 @@ export class World {
     });
   }
 
-  /** `media` false: no media server answers pings. `platform`: a stand-in for platform-api says what is on record about devices. */
+  /** `media` false: no media server replies to pings. `platform`: a fake platform-api returns the device records. */
   static async open({ media = true, platform = false }: { media?: boolean; platform?: boolean } = {}): Promise<World> {
     const nats = await (await ServerProcess.nats()).start();
     const redisServer = await (await ServerProcess.redis()).start();
@@ -94,7 +94,7 @@ export class World {
     }));
   }
 
-  /** Starts a replica; limits are high unless the test says otherwise. */
+  /** Starts a replica; limits are high unless the test sets others. */
   async service(env: Record<string, string> = {}): Promise<DeviceApiService & Client & { readonly video: Client }> {
     const service = await create(
       loadConfig({
@@ -118,12 +118,12 @@ export class World {
     });
   }
 
-  /** Connects a device whose commands are answered by the handler; it has a number of its own unless one is given. */
+  /** Connects a device whose commands the handler answers; it has a new number by default. */
   async device(handler: Handler, imei: string = randomImei()): Promise<string> {
     this.#handlers.set(imei, handler);
     this.#gateway.subscribe(imei);
     await heartbeatGateway(this.redis, podId);
-    // As a gateway does: it would be taken for dead after ten seconds.
+    // As a gateway does: without heartbeats it would be considered dead after ten seconds.
     this.#beating ??= setInterval(() => {
       heartbeatGateway(this.redis, podId).catch(() => undefined);
     }, 2_000);
@@ -140,12 +140,12 @@ export class World {
     return imei;
   }
 
-  /** The commands that a device got. */
+  /** Returns the commands that a device received. */
   commandsOf(imei: string): IncomingCommand[] {
     return this.commands.filter((command) => command.imei === imei);
   }
 
-  /** Lets a camera's connection land on a media pod; answers how it goes. */
+  /** Simulates a camera that connects to a media pod; returns how to end it. */
   async cameraConnects(
     imei: string,
     channel: number,
@@ -162,20 +162,20 @@ export class World {
     return { leave: () => releaseStream(this.redis, id, claimed?.claim.generation ?? 0) };
   }
 
-  /** How many commands about a device have been let in by services of `slowBucket`. */
+  /** Returns how many commands about a device were admitted by services of `slowBucket`. */
   async commandsLetIn(imei: string): Promise<number> {
     const [spent = '0'] = ((await this.redis.get(`rate-limit:command:${imei}`)) ?? '').split(':');
     return Math.round(Number(spent));
   }
 
-  /** Waits until so many commands about a device have been let in by services of `slowBucket`. */
+  /** Waits until a number of commands about a device were admitted by services of `slowBucket`. */
   async untilLetIn(imei: string, commands: number): Promise<void> {
-    // Without an answer of Redis a process counts for itself, after two seconds.
+    // Without a reply of Redis a process counts alone, after two seconds.
     const limitAtMs = performance.now() + 10_000;
     await waitFor(async () => performance.now() > limitAtMs || (await this.commandsLetIn(imei)) >= commands);
   }
 
-  /** The same, until they have had the time to look at the device's streams too. */
+  /** The same, until they had time to read the device's streams. */
   async untilLookedAt(imei: string, commands: number, services: readonly Client[]): Promise<void> {
     await this.untilLetIn(imei, commands);
     for (let round = 0; round < 5; round += 1) {
@@ -195,7 +195,7 @@ export class World {
   }
 }
 
-/** How tests speak HTTP. */
+/** HTTP client of the tests. */
 export interface Client {
   readonly base: string;
   get(path: string, init?: RequestInit): Promise<Answer>;

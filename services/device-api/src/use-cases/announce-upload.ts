@@ -4,7 +4,7 @@ import { isExternalUpload } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { isFinal, type VisibleUpload } from '../domain/upload.ts';
 
-/** Tells whoever shows uploads how one goes on. The record is the truth: what is not heard now is seen there. */
+/** Publishes the state of an upload. The record is the truth: a lost event is visible there. */
 export async function announceUpload(deps: Pick<Deps, 'bus'>, upload: VisibleUpload, log: Logger): Promise<void> {
   const { _id: uploadId, status, filesize, filename, changedAtMs: atMs } = upload;
   const { imei, channel } = upload.clip;
@@ -15,10 +15,10 @@ export async function announceUpload(deps: Pick<Deps, 'bus'>, upload: VisibleUpl
   try {
     await deps.bus.js.publish(subject, JSON.stringify(body), { msgID: `${subject}:${status}`, timeout: 2_000 });
   } catch (error) {
-    log.warn({ err: error, uploadId }, 'the end of an upload could not be announced');
+    log.warn({ err: error, uploadId }, 'could not publish the end of an upload');
   }
 }
 
-/** Has the FTP sessions of an upload closed. */
+/** Closes the FTP sessions of an upload. */
 export const revokeUpload = (deps: Pick<Deps, 'bus'>, uploadId: string): void =>
   publish(deps.bus, uploadRevoked, { uploadId });

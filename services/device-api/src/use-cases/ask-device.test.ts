@@ -24,7 +24,7 @@ function askedDevices(): { deps: AskDeps; imeis: string[] } {
 const reset = { kind: 'terminalControl', command: 5, parameters: null } as const;
 
 describe('askDevice', () => {
-  it('sends no critical command for a caller who was admitted for others', async () => {
+  it('sends no critical command for a caller admitted for non-critical ones', async () => {
     const { deps, imeis } = askedDevices();
     await expect(askDevice(deps, '1', reset, context(false))).rejects.toMatchObject({ code: 'permission_denied' });
     expect(imeis).toEqual([]);

@@ -13,17 +13,17 @@ import type { CommandContext, Deps } from '../deps.ts';
 import { aboveCommandLevel } from '../domain/outcome.ts';
 import { within } from '../domain/within.ts';
 
-/** State that takes longer than this to read is as good as unreadable. */
+/** Time-out of reading state; afterwards it counts as unreadable. */
 export const stateLimitMs = 2_000;
-/** A device without a session is not kept waiting for longer by a platform-api that does not answer. */
+/** Longest wait for a reply of platform-api about a device without a session. */
 const lookLimitMs = 2_500;
 
-/** What asking a device takes. */
+/** Dependencies of commands. */
 export type AskDeps = Pick<Deps, 'asker' | 'bus' | 'config' | 'redis' | 'stopped'>;
 
 /**
- * Sends one command to a device and waits for its end, within what is left of the wait since the request arrived. A device without a session may be one that
- * came in through a partner: then that partner's server is asked, by platform-api.
+ * Sends one command to a device and waits for its outcome, within the remaining time-out of the request. A device
+ * without a session may belong to a partner: then platform-api sends the command to that partner's server.
  */
 export async function askDevice(
   deps: AskDeps,
@@ -31,7 +31,7 @@ export async function askDevice(
   command: DeviceCommand,
   context: CommandContext,
 ): Promise<Outcome> {
-  // Every command to a device passes here: nothing gets to it that its caller was not admitted for.
+  // Every command to a device passes here, so that no device receives one for which its caller was not admitted.
   if (context.mayBeCritical === false && isCriticalCommand(command)) throw aboveCommandLevel();
   return unlessStopped(deps.stopped, askSession(deps, imei, command, context));
 }
@@ -75,16 +75,16 @@ async function askPartnerOf(
     if (!(error instanceof BusError)) throw error;
     if (isAsked && error.kind === 'timedOut') return { kind: 'timedOut' };
     // Without platform-api, which knows partners, a device without a session is not connected.
-    log.debug({ err: error, imei }, 'whether a partner has the device can not be asked');
+    log.debug({ err: error, imei }, 'could not query whether a partner has the device');
     return { kind: 'notConnected' };
   }
 }
 
-/** Ends a wait with 503 when the service has stopped for good. */
+/** Ends a wait with 503 after the shutdown time-out. */
 export async function unlessStopped<T>(stopped: AbortSignal, work: Promise<T>): Promise<T> {
   let onStopped: (() => void) | undefined;
   const stop = new Promise<never>((_resolve, reject) => {
-    onStopped = () => reject(new AppError('unavailable', 'The server is stopping: ask again.'));
+    onStopped = () => reject(new AppError('unavailable', 'The server is stopping. Retry.'));
     if (stopped.aborted) onStopped();
     else stopped.addEventListener('abort', onStopped, { once: true });
   });

@@ -3,13 +3,14 @@ import { AppError } from '@fleet/service-kit';
 import type { UtcOffset } from '../domain/camera-time.ts';
 
 const findLimitMs = 3_000;
-/** Short: a changed record counts from then on, and a partner's loop over one device asks once. */
+/** Short, so that a changed record takes effect soon; a partner's loop over one device sends one request. */
 const keepMs = 5_000;
 const keptAtMost = 10_000;
 
 /**
- * The clocks of cameras, as platform-api has them on record; a device without a record has the standard's, +08:00. When nobody can say, the request is
- * refused: a default in place of a record would list, play and upload the wrong hours, and nobody would notice.
+ * Returns the UTC offsets of cameras from platform-api's records; a device without a record has the standard's, +08:00.
+ * Fails if platform-api is unreachable: a default instead of a record would list, play and upload the wrong hours
+ * unnoticed.
  */
 export class CameraClocks {
   readonly #bus: Bus;
@@ -19,7 +20,10 @@ export class CameraClocks {
     this.#bus = bus;
   }
 
-  /** Offset of a device's clock (`imei` is the canonical number); 503 when platform-api can not be asked, or the code where 503 is not listed. */
+  /**
+   * Returns the offset of a device's clock (`imei` is the canonical number); throws 503 if platform-api is unreachable,
+   * or the given code if 503 is not listed.
+   */
   async offsetOf(
     imei: string,
     context: { correlationId: string },
@@ -30,7 +34,7 @@ export class CameraClocks {
     return (await this.recordOf(imei, context, unavailable)).offset;
   }
 
-  /** The clock of a device and the account that it is of, as they are on record now. */
+  /** Returns the current record of a device: its offset and its account. */
   async recordOf(
     imei: string,
     context: { correlationId: string },
@@ -44,12 +48,12 @@ export class CameraClocks {
       return { offset: cameraUtcOffset, accountId };
     } catch (cause) {
       if (!(cause instanceof BusError)) throw cause;
-      throw new AppError(unavailable, "The camera's UTC offset can not be looked up at the moment.", { cause });
+      throw new AppError(unavailable, "The camera's UTC offset cannot be looked up at the moment.", { cause });
     }
   }
 
   #keep(imei: string, offset: UtcOffset, nowMs: number): void {
-    // The oldest goes first: insertion order is order of age.
+    // Evicts the oldest entry: insertion order is order of age.
     this.#known.delete(imei);
     this.#known.set(imei, { offset, untilMs: nowMs + keepMs });
     if (this.#known.size <= keptAtMost) return;

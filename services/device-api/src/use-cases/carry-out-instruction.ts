@@ -17,14 +17,14 @@ import { sendText } from './send-text.ts';
 import { startLive } from './start-live.ts';
 import { startPlayback } from './start-playback.ts';
 
-/** What the device answered, in the spelling of the Device API. */
+/** Response of the device in the names of the Device API. */
 export type InstructionResult = { readonly result: string } & Readonly<Record<string, unknown>>;
 
-/** A command that has been read: what sends it, and what it is for the command queue of platform-api (null: it can not wait). */
+/** A parsed command: its sender, and its form for the command queue of platform-api (null: it cannot be queued). */
 export interface ReadyInstruction {
   run(context: CommandContext): Promise<InstructionResult>;
   readonly queued: { readonly type: string; readonly params: Record<string, unknown> } | null;
-  /** True where the partner needs the level `critical`; absent for what never does. */
+  /** True if the partner needs the level `critical`; absent for commands that never need it. */
   readonly isCritical?: boolean;
 }
 
@@ -76,7 +76,7 @@ const photo: Maker = (deps, { imei, content }) => {
   const params = { channel, interval_seconds, film: isFilm, count: isFilm ? 1 : count, ...shown };
   return {
     run: async (context) => shot0805(deps, imei, { kind: 'takePictures', ...shot, ...shown }, context),
-    // The queue takes single pictures and films; what is stored on the device or stopped is for now.
+    // The queue accepts single pictures and films; storing on the device and stopping are immediate only.
     queued: count === 0 || shot.isStored || (!isFilm && count > 100) ? null : { type: 'capture', params },
   };
 };
@@ -101,7 +101,7 @@ const live: Maker = (deps, { imei, content }) => {
   const asked = readContent('live', content);
   const { channel, data_type: dataType = 0, stream_type: streamType = 0, host, tcp_port, udp_port } = asked;
   const wanted = { imei, channel, dataType, streamType, host, tcpPort: tcp_port, udpPort: udp_port };
-  // Nobody waits for a picture of whenever the device will be back.
+  // A picture taken at some later time is useless.
   return { run: async (context) => shown(await startLive(deps, wanted, context)), queued: null };
 };
 
@@ -139,7 +139,7 @@ const playbackControl: Maker = (deps, { imei, content }, offset) => {
     channel: asked.channel,
     control: asked.playback_control,
     speed: asked.fast_forward_rewind_times ?? 0,
-    // The hub's clients give a time with every control.
+    // The hub's clients send a time with every control.
     seekMs:
       asked.playback_control === 5 && seek !== undefined ? momentOf('drag_playback_time', seek, offset) : undefined,
   };
@@ -194,7 +194,7 @@ const upload: Maker = (deps, { imei, askedImei, content }, offset) => {
     run: async (context) => {
       const wanted = { imei, askedImei, startMs, endMs, ...clip, conditions, host, port };
       const { responseId, result, videoId } = await requestUpload(deps, wanted, context);
-      // A clip that has an upload already is what was wanted.
+      // A clip with an upload is a success.
       const status = result === 'success' ? 'uploading' : result;
       return { response_id: responseId, result: 'success', video_id: videoId, upload_status: status };
     },
@@ -235,7 +235,7 @@ const queuedClip = (
   alarm: Number(alarm),
 });
 
-/** Each command of platform-contract.md, section 18, by the use case that does it. */
+/** Use case of each command. */
 const makers: ReadonlyMap<number, Maker> = new Map([
   [proNos.onlineText, text],
   [proNos.text, text],
@@ -250,7 +250,7 @@ const makers: ReadonlyMap<number, Maker> = new Map([
   [proNos.requestUpload, upload],
 ]);
 
-/** Commands with times that may stand on the camera's clock. */
+/** Commands with times that may be on the camera's clock. */
 const withTimes: ReadonlySet<number> = new Set([
   proNos.startPlayback,
   proNos.controlPlayback,
@@ -258,7 +258,9 @@ const withTimes: ReadonlySet<number> = new Set([
   proNos.requestUpload,
 ]);
 
-/** Reads the content of a command; 400 for a `proNo` that is none, or a content that does not fit it. Nothing has been sent then. */
+/**
+ * Parses the content of a command; throws 400 for an unknown `proNo` or an invalid content, before anything is sent.
+ */
 export async function readyInstruction(
   deps: Deps,
   instruction: Instruction,

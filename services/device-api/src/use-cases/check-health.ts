@@ -3,10 +3,10 @@ import { pingRedis, readDevice, readStream } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { within } from '../domain/within.ts';
 
-/** A component that needs longer than this is not working. */
+/** Time-out of a component, which then counts as not working. */
 const limitMs = 1_500;
 
-/** The interface's `ComponentHealth`, as code spells it. */
+/** `ComponentHealth` of the interface in code. */
 export interface Components {
   readonly stateStore: boolean;
   readonly messageBroker: boolean;
@@ -16,7 +16,7 @@ export interface Components {
   readonly jt1078Server: boolean;
 }
 
-/** Looks at every component at the same time. The servers of devices are asked over the bus: one replica that works is enough. */
+/** Checks all components concurrently. Device servers are pinged over the bus: one working replica is enough. */
 export async function checkComponents(deps: Pick<Deps, 'bus' | 'database' | 'redis'>): Promise<Components> {
   const { bus } = deps;
   const ping = (service: string): Promise<boolean> =>
@@ -32,11 +32,11 @@ export async function checkComponents(deps: Pick<Deps, 'bus' | 'database' | 'red
   return { stateStore, messageBroker, database, uploadServer, jt808Server, jt1078Server };
 }
 
-/** True while a device has a session on a gateway that lives. */
+/** Returns true while a device has a session on a live gateway. */
 export const isDeviceConnected = (deps: Pick<Deps, 'redis'>, imei: string): Promise<boolean> =>
   holds(readDevice(deps.redis, imei).then((device) => device !== null));
 
-/** True while packets of a channel arrive, live or recorded. */
+/** Returns true while packets of a channel arrive, live or recorded. */
 export const isCameraStreaming = (deps: Pick<Deps, 'redis'>, imei: string, channel: number): Promise<boolean> =>
   holds(
     Promise.all([
@@ -49,7 +49,7 @@ async function holds(work: Promise<boolean>): Promise<boolean> {
   try {
     return await within(limitMs, work);
   } catch {
-    // What can not be read is not healthy: that is the answer.
+    // Unreadable state counts as unhealthy.
     return false;
   }
 }

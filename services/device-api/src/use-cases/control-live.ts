@@ -13,14 +13,14 @@ export interface ControlLive {
   readonly streamType: number;
 }
 
-/** Controls a live stream (0x9102). The command is sent whether or not the channel streams: the device answers what it makes of it. */
+/** Controls a live stream (0x9102). Sends the command whether or not the channel streams: the device decides. */
 export async function controlLive(
   deps: Pick<Deps, 'asker' | 'bus' | 'config' | 'redis' | 'stopped'>,
   wanted: ControlLive,
   context: CommandContext,
 ): Promise<GeneralAnswer> {
   const { imei, channel, control } = wanted;
-  // What has no part in a control is 0 on the wire, JT/T 1078-2016 table 18.
+  // Unused fields of a control are 0, JT/T 1078-2016 table 18.
   const closeType = control === 0 ? wanted.closeType : 0;
   const streamType = control === 1 ? wanted.streamType : 0;
   const outcome = await askDevice(

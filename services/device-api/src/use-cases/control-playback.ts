@@ -13,18 +13,21 @@ export interface ControlPlayback {
   readonly channel: number;
   /** JT/T 1078-2016 table 25. */
   readonly control: number;
-  /** 0 none, 1 to 5 for 1 to 16 times; counts with fast forward and rewind. */
+  /** 0 none, 1 to 5 for 1 to 16 times; used by fast forward and rewind. */
   readonly speed: number;
-  /** Where a seek goes; counts with that alone. */
+  /** Position of a seek; used only by that. */
   readonly seekMs?: number | undefined;
 }
 
 type ControlDeps = Pick<Deps, 'asker' | 'bus' | 'clocks' | 'config' | 'redis' | 'stopped'>;
 
-/** The camera is not kept waiting for a warning that is only of use before it acts. */
+/** Limits the delay of the camera's command by the earlier notice. */
 const warnLimitMs = 300;
 
-/** Controls the playback of a recording (0x9202). The command is sent whether or not the channel plays: the device answers what it makes of it. */
+/**
+ * Controls the playback of a recording (0x9202). Sends the command whether or not the channel plays: the device
+ * decides.
+ */
 export async function controlPlayback(
   deps: ControlDeps,
   wanted: ControlPlayback,
@@ -34,7 +37,7 @@ export async function controlPlayback(
   const id: StreamId = { kind: 'history', imei, channel };
   const seekTime = await seekTimeOf(deps, wanted, context);
   const hasSpeed = control === PlaybackControl.fastForward || control === PlaybackControl.keyFrameRewind;
-  // The first frames of another place or speed may overtake the answer.
+  // The first frames of another position or speed may arrive before the response.
   await tellMedia(deps, id, warningsOf(control), context, warnLimitMs);
   const outcome = await askDevice(
     deps,
@@ -69,6 +72,6 @@ function changesOf(control: number): StreamChange[] {
   if (control === PlaybackControl.pause) return [{ change: 'paused' }];
   if (control === PlaybackControl.stop) return [{ change: 'ended' }];
   const restarted = withPace('restarted', control);
-  // A paused recording may stay so after a seek.
+  // A paused recording may stay paused after a seek.
   return control === PlaybackControl.seek ? restarted : [{ change: 'resumed' }, ...restarted];
 }

@@ -19,13 +19,13 @@ export interface ControlUpload {
 }
 
 const askAgainEveryMs = 100;
-/** What follows the camera's answer still has the right to the upload. */
+/** The steps after the camera's response still hold the right to the upload. */
 const afterAnswerMs = 5_000;
 const removeLimitMs = 3_000;
 
 /**
- * Pauses, resumes or cancels an upload (0x9207). One command at a time is out to the camera about an upload, on all replicas; one that comes meanwhile waits
- * for its end, and is refused when that has changed the status.
+ * Pauses, resumes or cancels an upload (0x9207). One command is pending per upload on all replicas; a concurrent one
+ * waits for its end, and is rejected if that changed the status.
  */
 export async function controlUpload(
   deps: ControlDeps,
@@ -42,7 +42,7 @@ export async function controlUpload(
     const { imei } = seen.clip;
     if (action === uploadAction.resume && !(await deps.uploads.lockCamera(imei, uploadId, untilMs(context))))
       throw cameraBusy();
-    // A resume that fails leaves its lock behind: the record says that nobody has the camera.
+    // A failed resume leaves its lock: by the record, no upload holds the camera.
     const after = await command(deps, seen, { action, target, commandSerialNo }, context);
     if (after.status !== 'uploading') await returnCamera(deps, after, context);
     if (after.status === 'cancelled') await discard(deps, after, context);
@@ -51,14 +51,14 @@ export async function controlUpload(
   } finally {
     await deps.uploads
       .endControl(uploadId, token)
-      .catch((error: unknown) => context.log.warn({ err: error, uploadId }, 'an upload could not be released'));
+      .catch((error: unknown) => context.log.warn({ err: error, uploadId }, 'could not release an upload'));
   }
 }
 
 const untilMs = (context: CommandContext): number =>
   Date.now() + Math.max(0, context.deadlineAtMs - performance.now()) + afterAnswerMs;
 
-/** Waits for the right to command the camera about the upload, as long as its status is the one that was seen. */
+/** Waits for the right to command the camera about the upload, while its status is unchanged. */
 async function begin(
   deps: Pick<Deps, 'uploads'>,
   seen: VisibleUpload,
@@ -71,8 +71,11 @@ async function begin(
       const begun = await deps.uploads.beginControl(seen._id, seen.status, token, untilMs(context));
       if (begun !== null) return { ...begun, commandSerialNo: known.commandSerialNo };
     } else if (known.reservedUntilMs < Date.now()) {
-      // The camera began to send, and its answer was lost with the process that waited for it.
-      throw new AppError('upstream_error', "The camera's answer to the upload request was lost: it can not be told.");
+      // The camera began to send, and its response was lost with the waiting process.
+      throw new AppError(
+        'upstream_error',
+        "The camera's response to the upload request was lost, so it cannot be controlled.",
+      );
     }
     await delay(askAgainEveryMs);
     known = await findUpload(deps, seen._id);
@@ -82,9 +85,9 @@ async function begin(
 }
 
 const changedMeanwhile = ({ status }: UploadRecord): AppError =>
-  new AppError('state_conflict', `The status of the upload has changed meanwhile: it is ${status}.`);
+  new AppError('state_conflict', `The status of the upload has changed: it is ${status}.`);
 
-/** Tells the camera, and has the record follow; the record is unchanged where the camera refuses. */
+/** Sends the command and updates the record, unless the camera refuses. */
 async function command(
   deps: ControlDeps,
   seen: VisibleUpload,
@@ -106,9 +109,9 @@ async function command(
   return now;
 }
 
-/** What goes with a change of status. */
+/** Returns the fields that change together with a status. */
 const changes: Partial<Record<VisibleUpload['status'], Partial<UploadRecord>>> = {
-  // The wait for bytes begins anew.
+  // The wait for bytes restarts.
   uploading: { silentMs: 0 },
   cancelled: { files: [], filesize: 0, filename: null, credential: null },
 };
@@ -121,18 +124,18 @@ async function returnCamera(
   try {
     await deps.uploads.unlockCamera(clip.imei, uploadId);
   } catch (error) {
-    // The next who wants the camera finds out by the record that nobody has it.
-    context.log.warn({ err: error, uploadId }, 'a camera could not be given back');
+    // The next upload learns from the record that the camera is free.
+    context.log.warn({ err: error, uploadId }, 'could not unlock a camera');
   }
 }
 
-/** Has what a cancelled upload received deleted; what can not be deleted now is left to the sweep of upload-ftp. */
+/** Deletes the files of a cancelled upload; the periodic job of upload-ftp retries. */
 async function discard(deps: ControlDeps, upload: VisibleUpload, context: CommandContext): Promise<void> {
   revokeUpload(deps, upload._id);
   try {
     await removeFiles(deps, upload, removeLimitMs, context);
     await deps.uploads.set(upload._id, ['cancelled'], { server: null });
   } catch (error) {
-    context.log.warn({ err: error, uploadId: upload._id }, 'the files of a cancelled upload could not be removed yet');
+    context.log.warn({ err: error, uploadId: upload._id }, 'could not delete the files of a cancelled upload yet');
   }
 }

@@ -7,10 +7,10 @@ import { stateLimitMs, unlessStopped } from './ask-device.ts';
 
 const pollEveryMs = 50;
 
-/** What is answered for a channel that does not stream, and for one that is none of the caller's business. */
+/** Message for a channel that does not stream, and for one of another account. */
 export const notStreaming = (): AppError => new AppError('not_streaming', 'The channel is not streaming.');
 
-/** Finds the media pod that has a stream; waits for the first packet of a camera that has said yes and not connected yet. */
+/** Returns the media pod of a stream; waits for the first packet of a camera that has accepted. */
 export async function findStreamSource(
   deps: Pick<Deps, 'config' | 'redis' | 'stopping'>,
   id: StreamId,
@@ -24,18 +24,18 @@ export async function findStreamSource(
       throw new AppError(
         'upstream_error',
         source.isForeign
-          ? 'The camera was sent to another media server: its video can not be had here.'
+          ? 'The camera was sent to another media server: its video is not available here.'
           : 'The camera agreed to stream and has not connected yet.',
       );
     await unlessStopped(deps.stopping, delay(pollEveryMs, undefined, { signal }));
   }
 }
 
-/** The claim of a stream, or the request whose camera has said yes; 404 when there is neither. */
+/** Returns the claim of a stream, or its accepted request; throws 404 without either. */
 export async function readSource(deps: Pick<Deps, 'redis'>, id: StreamId): Promise<StreamClaim | StreamRequest> {
   const { claim, request } = await readState(deps, id);
   if (claim !== null) return claim;
-  // A camera that is still being asked has not said yes: nothing streams.
+  // A pending request is not accepted yet: nothing streams.
   if (request?.status !== 'acknowledged') throw notStreaming();
   return request;
 }
@@ -44,7 +44,7 @@ async function readState(deps: Pick<Deps, 'redis'>, id: StreamId): Promise<Await
   try {
     return await within(stateLimitMs, readStream(deps.redis, id));
   } catch (cause) {
-    // 503 is not among the statuses of stream.flv.
-    throw new AppError('internal', 'The state of the stream can not be read at the moment.', { cause });
+    // stream.flv has no status 503.
+    throw new AppError('internal', 'The state of the stream cannot be read at the moment.', { cause });
   }
 }

@@ -18,7 +18,7 @@ export interface ListRecordings {
   readonly alarmFlags: bigint;
 }
 
-/** Asks a camera what it has recorded in a span of time (0x9205). An empty list is an answer; one that is not whole is none. */
+/** Lists the recordings of a camera in a time span (0x9205). An empty list is valid; an incomplete one is an error. */
 export async function listRecordings(
   deps: AskDeps & Pick<Deps, 'clocks'>,
   wanted: ListRecordings,

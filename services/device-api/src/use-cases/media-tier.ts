@@ -3,15 +3,15 @@ import { type Bus, BusError, pingService, queryStream, request } from '@fleet/bu
 import { AppError } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
 
-/** A pod that takes longer to answer is busy, not dead. */
+/** A pod that takes longer to reply is busy, not dead. */
 const answerLimitMs = 1_500;
-/** After a broker restart a pod that lives may not hear its subject for a moment. */
+/** After a broker restart a live pod may be unsubscribed for a moment. */
 const silenceLimitMs = 1_000;
 const askAgainEveryMs = 250;
-/** A media server that is being restarted is there again by then. */
+/** A restarting media server is back within this time. */
 const awayLimitMs = 5_000;
 
-/** False only when the pod that has claimed a stream is gone, or says that it does not run it. */
+/** Returns false only if the pod that claimed a stream is dead, or does not run the stream. */
 export async function isRunning(bus: Bus, id: StreamId, claim: StreamClaim): Promise<boolean> {
   const until = performance.now() + silenceLimitMs;
   for (;;) {
@@ -19,7 +19,7 @@ export async function isRunning(bus: Bus, id: StreamId, claim: StreamClaim): Pro
       return (await request(bus, queryStream(claim.podId), id, { timeoutMs: answerLimitMs })).isRunning;
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
-      // Whoever can not be asked says nothing against the stream.
+      // An unreachable pod says nothing about the stream.
       if (error.kind !== 'noResponders') return true;
       if (performance.now() >= until) return false;
       await delay(askAgainEveryMs);
@@ -27,12 +27,15 @@ export async function isRunning(bus: Bus, id: StreamId, claim: StreamClaim): Pro
   }
 }
 
-/** Waits for a media server that takes streams: a camera that is sent to none gives up, and the channel would count as streaming without a picture. */
+/**
+ * Waits for a media server that accepts streams: a camera without a server gives up, and the channel would count as
+ * streaming without a picture.
+ */
 export async function waitForMediaTier(bus: Bus): Promise<void> {
   const until = performance.now() + awayLimitMs;
-  // Without the broker nobody can be asked, nor the camera.
+  // Without the broker neither media servers nor the camera are reachable.
   while (bus.isUp() && !(await pingService(bus, 'jt1078-media', answerLimitMs))) {
-    if (performance.now() >= until) throw new AppError('unavailable', 'No media server takes streams at the moment.');
+    if (performance.now() >= until) throw new AppError('unavailable', 'No media server accepts streams at the moment.');
     await delay(askAgainEveryMs);
   }
 }

@@ -5,10 +5,10 @@ import { answerOf } from '../domain/outcome.ts';
 import { within } from '../domain/within.ts';
 import { type AskDeps, askDevice, stateLimitMs } from './ask-device.ts';
 
-/** What a ping reports of a device. */
+/** Result of a ping. */
 export interface PingResult {
   readonly connected: boolean;
-  /** When the device was last heard, in this session or in an earlier one. */
+  /** Time of the device's last message, in this session or an earlier one. */
   readonly lastSeenMs: number | null;
   readonly onlineSinceMs: number | null;
   /** Round trip of a harmless query, when one was requested. */
@@ -51,6 +51,6 @@ async function readState({ redis }: Pick<Deps, 'redis'>, imei: string): Promise<
     const [device, seenMs] = await within(stateLimitMs, reads);
     return { device, lastSeenMs: device?.lastSeenMs ?? seenMs };
   } catch (cause) {
-    throw new AppError('unavailable', 'The state of the device can not be read at the moment.', { cause });
+    throw new AppError('unavailable', 'The state of the device cannot be read at the moment.', { cause });
   }
 }

@@ -17,7 +17,7 @@ const what = 'video';
 
 type ClipDeps = Pick<Deps, 'bus' | 'config' | 'stopped' | 'uploads'>;
 
-/** Pipes a completed upload's video, or the range of it that was asked for, from the pod that has it to the caller, as fast as that one reads. */
+/** Proxies a completed upload's video, or the requested range, from its pod at the caller's speed. */
 export async function pipeClip(
   deps: ClipDeps,
   wanted: { readonly uploadId: string; readonly format: ClipFormat },
@@ -27,10 +27,7 @@ export async function pipeClip(
   if (upload.status !== 'completed' || upload.server === null)
     throw new AppError('state_conflict', `The upload is ${upload.status}: only a completed one can be downloaded.`);
   if (isExternalUpload(upload))
-    throw new AppError(
-      'state_conflict',
-      'The clip is on an FTP server that is not ours: it can not be downloaded here.',
-    );
+    throw new AppError('state_conflict', 'The clip is on an external FTP server and cannot be downloaded here.');
   const baseUrl = await locate(deps, upload.server.podId, context);
   const url = signClipPath(deps.config.CLIPS_SIGNING_SECRET, { ...wanted, baseUrl, lifetimeMs: urlLifetimeMs });
   const timeoutMs = Math.max(1, deps.config.REQUEST_LIMIT_MS - (performance.now() - context.receivedAtMs));

@@ -6,20 +6,20 @@ import type { StreamClaim, StreamId } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { findStreamSource } from './find-stream-source.ts';
 
-/** A media pod that does not even send its headers in this time is not working. */
+/** Time-out of the headers of a media pod. */
 const answerLimitMs = 10_000;
 const urlLifetimeMs = 60_000;
-/** Viewers hear of a stream's end before Redis does. */
+/** Viewers notice a stream's end before Redis does. */
 const settleMs = 1_000;
 const settleEveryMs = 25;
-// A stream has its connection for itself.
+// Each stream has its own connection.
 const agent = new Agent({ keepAlive: false });
 
-/** Headers of every FLV answer. */
+/** Headers of every FLV response. */
 export const flvHeaders = {
   'Content-Type': 'video/x-flv',
   'Cache-Control': 'no-store',
-  // nginx and its like would hold the stream back.
+  // Prevents buffering by nginx and similar proxies.
   'X-Accel-Buffering': 'no',
 } as const;
 
@@ -30,7 +30,7 @@ export interface WatchOptions {
 
 type PipeDeps = Pick<Deps, 'config' | 'redis' | 'stopping'>;
 
-/** Pipes a stream from the pod that has it to the caller, byte by byte as it comes, until either side ends. */
+/** Proxies a stream from its pod to the caller, byte by byte, until either side ends. */
 export async function pipeStream(
   deps: PipeDeps,
   id: StreamId,
@@ -46,8 +46,8 @@ export async function pipeStream(
   try {
     await pipeline(upstream, response, { signal: deps.stopping });
   } catch (error) {
-    // The viewer went, the pod died, or this service stops: the response is closed either way.
-    context.log.debug({ err: error }, 'a stream was cut');
+    // The viewer left, the pod died, or this service stops: the response is closed in each case.
+    context.log.debug({ err: error }, 'stream interrupted');
   }
 }
 
@@ -73,7 +73,7 @@ async function openSource(
   }
 }
 
-/** The stream's source as it is now; a pod that has just let go of it is given the moment in which its claim goes. */
+/** Returns the current source of the stream; waits briefly for a claim that is being released. */
 async function nextSource(
   deps: PipeDeps,
   id: StreamId,
@@ -116,7 +116,7 @@ function open(
     request.on('error', reject);
     request.once('socket', (socket) => socket.setNoDelay(true));
     request.once('response', (upstream) => {
-      // A stream that pauses is no fault.
+      // A paused stream is no fault.
       upstream.setTimeout(0);
       resolve(upstream);
     });

@@ -42,29 +42,29 @@ export interface RequestUpload {
   readonly alarmFlags: string;
   /** Networks that the camera may use, `networkConditions`. */
   readonly conditions: number;
-  /** FTP server that the camera uploads to; our own when left out. */
+  /** FTP server that the camera uploads to; by default this product's. */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
 }
 
-/** The interface's `UploadGeneralResponse`, as code spells it. */
+/** `UploadGeneralResponse` of the interface in code. */
 export interface UploadAnswer {
   readonly responseId: string;
-  /** For a clip that has an upload already: its status. */
+  /** Status of a clip with an upload. */
   readonly result: 'success' | UploadStatus;
   readonly videoId: string;
 }
 
 /** Request to upload a clip, JT/T 1078. */
 const responseId = shownMessageId(0x9206);
-/** A reservation outlives the wait for the camera by this much, for what follows its answer. */
+/** A reservation outlives the time-out of the camera by this much, for the steps after its response. */
 const afterAnswerMs = 10_000;
 const grantLimitMs = 5_000;
 const pollEveryMs = 200;
 
 /**
- * Has a camera upload a clip, unless the clip has an upload already. Whoever stores the reservation asks the camera; requests for the same clip that come
- * meanwhile, on whatever replica, wait for its answer and share it.
+ * Requests a clip from a camera, unless the clip has an upload. The caller that stores the reservation sends the
+ * command; concurrent requests for the clip on any replica wait for its response and share it.
  */
 export async function requestUpload(
   deps: RequestDeps,
@@ -90,7 +90,7 @@ export async function requestUpload(
   throw timedOut();
 }
 
-/** The upload that the account has of a clip, or one from before the device was of an account. */
+/** Returns the account's upload of a clip, or one from before the account owned the device. */
 async function uploadOf(
   deps: Pick<Deps, 'uploads'>,
   clip: Clip,
@@ -133,17 +133,17 @@ async function reservationOf(
   });
 }
 
-/** Lists show a number as its terminal sends it. */
+/** Lists contain a number as its terminal sends it. */
 async function numberAsSent(deps: Pick<Deps, 'redis'>, { imei, askedImei }: RequestUpload): Promise<string> {
   try {
     return (await within(stateLimitMs, readDevice(deps.redis, imei)))?.phone ?? askedImei;
   } catch {
-    // Without the state of devices the caller's own spelling is the best that is known.
+    // Without device state the caller's own spelling is the best known.
     return askedImei;
   }
 }
 
-/** Asks the camera for a clip that is reserved. */
+/** Requests a reserved clip from the camera. */
 async function lead(
   deps: RequestDeps,
   reservation: UploadRecord,
@@ -164,7 +164,7 @@ async function lead(
   return answer(reservation, 'success');
 }
 
-/** The 0x9206 with a credential of this upload's own. */
+/** Returns the 0x9206 with a credential of this upload. */
 async function commandFor(
   deps: Pick<Deps, 'bus' | 'uploads'>,
   uploadId: string,
@@ -183,11 +183,11 @@ async function commandFor(
     return { kind: 'requestUpload', ...server, username, password, path, ...clip, conditions };
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
-    throw new AppError('unavailable', 'No upload server takes clips at the moment.', { cause });
+    throw new AppError('unavailable', 'No upload server accepts clips at the moment.', { cause });
   }
 }
 
-/** Header serial of the 0x9206 that the camera has accepted; throws what becomes of any other end. */
+/** Returns the header serial of the accepted 0x9206; throws for every other outcome. */
 function commandSerialNoOf(outcome: Outcome): number {
   const { result } = generalAnswerOf(outcome);
   if (result === 'success' && outcome.kind === 'answered') return outcome.answer.commandSerialNo;
@@ -200,17 +200,17 @@ async function accept(
   commandSerialNo: number,
   context: CommandContext,
 ): Promise<VisibleUpload> {
-  // First, so that those who wait see it with the change of status.
+  // First, so that waiting callers see it with the change of status.
   await tell(deps, uploadId, { accepted: true }, context);
   const upload =
     (await stored(deps.uploads.transition(uploadId, ['reserved'], 'uploading', { commandSerialNo }))) ??
-    // The camera was faster with its first bytes than with its answer, and may have ended since.
+    // The camera sent its first bytes before its response, and may have ended since.
     (await stored(deps.uploads.set(uploadId, ['uploading', 'completed', 'failed'], { commandSerialNo })));
   if (upload !== null && isVisible(upload)) return upload;
-  throw new AppError('unavailable', 'The camera answered after the reservation of its upload had ended: ask again.');
+  throw new AppError('unavailable', 'The camera responded after the reservation of its upload had ended. Retry.');
 }
 
-/** Takes a reservation back, and throws why; unless the camera has begun to send, which says more than its answer. */
+/** Cancels a reservation and throws the reason, unless the camera has begun to send. */
 async function giveUp(
   deps: RequestDeps,
   { _id: uploadId, clip }: UploadRecord,
@@ -227,7 +227,7 @@ async function giveUp(
     revokeUpload(deps, uploadId);
   } catch (cause) {
     // It expires by itself.
-    context.log.warn({ err: cause, uploadId }, 'the reservation of an upload could not be taken back');
+    context.log.warn({ err: cause, uploadId }, 'could not cancel the reservation of an upload');
   }
   throw error;
 }
@@ -241,12 +241,15 @@ async function tell(
   try {
     await within(stateLimitMs, keepUploadOutcome(deps.redis, uploadId, outcome));
   } catch (error) {
-    // Those who wait see what becomes of the record, and ask the camera themselves where it is gone.
-    context.log.warn({ err: error, uploadId }, 'the outcome of an upload request could not be told to others');
+    // Waiting callers read the record, and send a request themselves if it was deleted.
+    context.log.warn({ err: error, uploadId }, 'could not save the outcome of an upload request');
   }
 }
 
-/** Waits for the answer to another request for the clip; undefined when its reservation is gone without one (its process died): ask yourself. */
+/**
+ * Waits for the response to another request for the clip; returns undefined if its reservation ended without one (its
+ * process died).
+ */
 async function answerOfOther(
   deps: Pick<Deps, 'redis' | 'uploads'>,
   other: UploadRecord,
@@ -277,16 +280,16 @@ async function outcomeOf(
   try {
     return await within(stateLimitMs, readUploadOutcome(deps.redis, uploadId));
   } catch (error) {
-    context.log.warn({ err: error, uploadId }, 'the outcome of an upload request could not be read');
+    context.log.warn({ err: error, uploadId }, 'could not read the outcome of an upload request');
     return null;
   }
 }
 
-/** The database is where uploads are: without it none can be requested. */
+/** Uploads need the database: without it none can be requested. */
 async function stored<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    throw new AppError('unavailable', 'Uploads can not be stored at the moment.', { cause });
+    throw new AppError('unavailable', 'Uploads cannot be stored at the moment.', { cause });
   }
 }

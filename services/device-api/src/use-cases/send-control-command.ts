@@ -6,12 +6,14 @@ import { type AskDeps, askDevice } from './ask-device.ts';
 export interface SendControlCommand {
   /** Canonical number. */
   readonly imei: string;
-  /** JT/T 808-2013 table 18; numbers that it does not have go out as they are. */
+  /** JT/T 808-2013 table 18; other numbers are sent unchanged. */
   readonly command: number;
   readonly parameters: string | null;
 }
 
-/** Sends a terminal control command (0x8105). Edition 2019 has only 2, 4 and 5: what a terminal makes of the others is its answer. */
+/**
+ * Sends a terminal control command (0x8105). Edition 2019 has only 2, 4 and 5; the terminal decides about the others.
+ */
 export async function sendControlCommand(
   deps: AskDeps,
   { imei, command, parameters }: SendControlCommand,

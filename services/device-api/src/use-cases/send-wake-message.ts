@@ -9,8 +9,8 @@ export type MessageDeps = Pick<Deps, 'bus' | 'config' | 'redis' | 'sms'>;
 const findLimitMs = 3_000;
 
 /**
- * Sees to it that an SMS which wakes the device is on its way: one in `WAKE_SMS_EVERY_MS`, whoever asks. `underWay`: another request is about to send it;
- * `none`: there is no provider, or it did not take the message, or this device gets none.
+ * Sends an SMS that wakes the device, at most one in `WAKE_SMS_EVERY_MS` for all callers. `underWay`: another request
+ * is sending it; `none`: no provider, rejected by the provider, or this device gets none.
  */
 export async function sendWakeMessage(
   deps: MessageDeps,
@@ -30,20 +30,20 @@ export async function sendWakeMessage(
       return 'none';
     }
     await sms.wake(imei, context.correlationId);
-    context.log.info({ imei }, 'an SMS was sent to wake a device');
+    context.log.info({ imei }, 'sent a wake-up SMS');
   } catch (error) {
-    context.log.warn({ err: error, imei }, 'no SMS could be sent to wake a device');
+    context.log.warn({ err: error, imei }, 'could not send a wake-up SMS');
     await letOthersTry(deps, imei, context);
     return 'none';
   }
-  // Without Redis the claim runs out soon, and at worst a second message is sent.
+  // Without Redis the claim expires soon, and at worst a second message is sent.
   await within(stateLimitMs, keepWakeMessage(redis, imei, config.WAKE_SMS_EVERY_MS)).catch((error: unknown) =>
-    context.log.warn({ err: error, imei }, 'an SMS could not be noted'),
+    context.log.warn({ err: error, imei }, 'could not record an SMS'),
   );
   return 'sent';
 }
 
-/** Where callers are strangers, they do not get SMS sent to any number in the world: the device has to be on record. */
+/** With required keys the device must be recorded, so that no caller sends SMS to arbitrary numbers. */
 async function mayBeSent({ bus, config }: MessageDeps, imei: string, context: CommandContext): Promise<boolean> {
   if (config.DEVICE_API_AUTH === 'off') return true;
   const options = { timeoutMs: findLimitMs, correlationId: context.correlationId };
@@ -53,6 +53,6 @@ async function mayBeSent({ bus, config }: MessageDeps, imei: string, context: Co
 async function letOthersTry({ redis }: MessageDeps, imei: string, context: CommandContext): Promise<void> {
   await within(stateLimitMs, dropWakeMessage(redis, imei)).catch((error: unknown) =>
     // It expires by itself.
-    context.log.debug({ err: error, imei }, 'the claim on an SMS could not be given up'),
+    context.log.debug({ err: error, imei }, 'could not release the claim on an SMS'),
   );
 }

@@ -11,7 +11,7 @@ export interface StartLive extends MediaAddressWish {
   readonly streamType: number;
 }
 
-/** Brings a channel to stream live (0x9101). */
+/** Starts a live stream (0x9101). */
 export async function startLive(deps: StartDeps, wanted: StartLive, context: CommandContext): Promise<GeneralAnswer> {
   const { config } = deps;
   const { imei, channel, dataType, streamType } = wanted;

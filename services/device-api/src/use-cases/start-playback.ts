@@ -18,11 +18,11 @@ export interface StartPlayback extends MediaAddressWish {
   readonly streamType: number;
   readonly memoryType: number;
   readonly playbackMode: number;
-  /** 0 none, 1 to 5 for 1 to 16 times; counts with fast forward and rewind. */
+  /** 0 none, 1 to 5 for 1 to 16 times; used by fast forward and rewind. */
   readonly speed: number;
 }
 
-/** Brings a channel to play a recording (0x9201), beside live video of the same channel. One that plays already goes on with what it plays. */
+/** Starts playback of a recording (0x9201), independent of live video. A channel that is playing continues. */
 export async function startPlayback(
   deps: StartDeps & Pick<Deps, 'clocks'>,
   wanted: StartPlayback,
@@ -55,12 +55,12 @@ export async function startPlayback(
 }
 
 /**
- * The standard answers 0x9201 by 0x1205, the list of what will be played; most cameras by 0x0001. Whichever comes first is the answer: a list is a yes,
- * unless there is nothing on it.
+ * The standard responds to 0x9201 with 0x1205, the list of recordings; most cameras respond with 0x0001. The first one
+ * counts: a list means success, unless it is empty.
  */
 function playbackOutcome(outcome: Outcome): Outcome {
   if (outcome.kind !== 'answered' || outcome.answer.message?.id !== 0x1205) return outcome;
   const result = isEmptyList(outcome.answer.message) ? 1 : 0;
-  // The list is nobody's concern any more, and may be long.
+  // The list is unused, and may be long.
   return { kind: 'answered', answer: { ...outcome.answer, result, message: null } };
 }

@@ -23,17 +23,17 @@ import { isRunning, waitForMediaTier } from './media-tier.ts';
 
 export type StartDeps = Pick<Deps, 'config' | 'asker' | 'bus' | 'redis' | 'stopped'>;
 
-/** What is particular to one way of starting a stream. */
+/** Parts that differ between the ways to start a stream. */
 export interface StreamStart {
   readonly id: StreamId;
   readonly address: MediaAddress;
-  /** What the media service has to know of it. */
+  /** Data for the media service. */
   readonly wanted: Pick<StreamRequest, 'dataType' | 'streamType' | 'pace'>;
   /** 0x9101 or 0x9201. */
   readonly command: DeviceCommand;
-  /** Message id of the command, as answers show it. */
+  /** Message id of the command in responses. */
   readonly responseId: string;
-  /** How the end of the command reads as a terminal general response. */
+  /** Maps the outcome of the command to a terminal general response. */
   readonly read?: (outcome: Outcome) => Outcome;
 }
 
@@ -41,8 +41,8 @@ const pollEveryMs = 100;
 const renewEveryMs = 3_000;
 
 /**
- * Brings a channel to stream: asks its camera, unless the channel streams already; a request that comes while the camera is being asked waits for
- * that answer and shares it.
+ * Starts a stream: sends a command to its camera, unless the channel streams. A concurrent request waits for that
+ * response and shares it.
  */
 export async function startStream(
   deps: StartDeps,
@@ -65,7 +65,7 @@ export async function startStream(
     if (reserved.state === 'streaming') {
       if (await isRunning(deps.bus, id, reserved.claim)) return alreadyStreaming;
       const isReleased = await state(releaseStream(redis, id, reserved.claim.generation));
-      // Whoever had it has died without a word.
+      // Its owner died without releasing it.
       if (isReleased && id.kind === 'live') publish(deps.bus, streamChanged, streamStatusEvent(id, 'stopped'));
       continue;
     }
@@ -78,16 +78,16 @@ export async function startStream(
   return generalAnswerOf({ kind: 'timedOut' });
 }
 
-/** State in Redis is what streams are found by: without it nothing may be started. */
+/** Streams are found by their state in Redis: without it none can be started. */
 async function state<T>(read: Promise<T>): Promise<T> {
   try {
     return await within(stateLimitMs, read);
   } catch (cause) {
-    throw new AppError('unavailable', 'The state of the stream can not be read at the moment.', { cause });
+    throw new AppError('unavailable', 'The state of the stream cannot be read at the moment.', { cause });
   }
 }
 
-/** Asks the camera; undefined when it does not answer and streams all the same. */
+/** Sends the command; returns undefined if the camera does not respond and streams all the same. */
 async function ask(
   deps: StartDeps,
   start: StreamStart,
@@ -101,12 +101,12 @@ async function ask(
     if ((await state(countStreamingChannels(redis, id.imei))) > config.RATE_LIMIT_CHANNELS_PER_DEVICE)
       throw new AppError(
         'quota_exceeded',
-        `The device streams on ${config.RATE_LIMIT_CHANNELS_PER_DEVICE} channels already.`,
+        `The device already streams on ${config.RATE_LIMIT_CHANNELS_PER_DEVICE} channels.`,
         { headers: { 'Retry-After': '60' } },
       );
     if (!start.address.isForeign) await unlessStopped(deps.stopped, waitForMediaTier(deps.bus));
     outcome = await askRenewing(deps, start, request, context);
-    // False when the camera was faster than its answer and has connected: the stream runs, nothing is left to do.
+    // False if the camera connected before its response: the stream is running.
     const isExpected = isAccepted(outcome) && (await state(acknowledgeStream(redis, id, request.requestId)));
     if (isExpected && id.kind === 'live' && !request.isForeign)
       publish(deps.bus, streamChanged, {
@@ -116,12 +116,12 @@ async function ask(
   } finally {
     if (outcome === undefined || !isAccepted(outcome)) await forget(redis, id, request.requestId, outcome, context);
   }
-  // Without an answer, what counts is whether the camera streams.
+  // Without a response only the stream itself counts.
   if (outcome.kind !== 'answered' && (await state(readStream(redis, id))).claim !== null) return undefined;
   return generalAnswerOf(outcome);
 }
 
-/** Asks the camera, and meanwhile keeps the request from expiring. */
+/** Sends the command, and renews the request until the outcome. */
 async function askRenewing(
   deps: StartDeps,
   { id, command, read }: StreamStart,
@@ -130,7 +130,7 @@ async function askRenewing(
 ): Promise<Outcome> {
   const renewal = setInterval(() => {
     renewStreamRequest(deps.redis, id, request.requestId).catch((error: unknown) =>
-      context.log.warn({ err: error }, 'a stream request could not be renewed'),
+      context.log.warn({ err: error }, 'could not renew a stream request'),
     );
   }, renewEveryMs);
   try {
@@ -141,7 +141,7 @@ async function askRenewing(
   }
 }
 
-/** Takes a request back whose camera did not agree; those who waited for it learn how it ended. */
+/** Cancels a request that the camera did not accept, and saves its outcome for waiting callers. */
 async function forget(
   redis: Deps['redis'],
   id: StreamId,
@@ -154,11 +154,11 @@ async function forget(
     await within(stateLimitMs, cancelStreamRequest(redis, id, requestId));
   } catch (error) {
     // It expires by itself.
-    context.log.warn({ err: error }, 'a stream request could not be taken back');
+    context.log.warn({ err: error }, 'could not cancel a stream request');
   }
 }
 
-/** Waits for the end of another request; null when that request is gone without one (its process died): ask yourself. */
+/** Waits for the outcome of another request; returns null if that request ended without one (its process died). */
 async function outcomeOfOther(
   redis: Deps['redis'],
   id: StreamId,

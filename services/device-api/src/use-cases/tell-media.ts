@@ -5,7 +5,7 @@ import type { Pace } from '../domain/playback.ts';
 import { within } from '../domain/within.ts';
 import { stateLimitMs } from './ask-device.ts';
 
-/** What a command does, or is about to do, to a stream; without `pace` the clock of a recording goes on as it was. */
+/** Change of a stream by a command; without `pace` the recording's clock continues. */
 export interface StreamChange {
   readonly change: 'ended' | 'paused' | 'resumed' | 'restarting' | 'restarted';
   readonly pace?: Pace;
@@ -14,8 +14,8 @@ export interface StreamChange {
 type TellDeps = Pick<Deps, 'bus' | 'redis'>;
 
 /**
- * Tells the media pod that has a stream of changes to it. Never fails: the device has done it, or will, and what the media service does not hear now it
- * finds out by the packets that come or stay away.
+ * Notifies the media pod of a stream about changes. Never fails: the device has executed the command, and the media
+ * service also detects changes from the packets.
  */
 export async function tellMedia(
   deps: TellDeps,
@@ -28,7 +28,7 @@ export async function tellMedia(
   try {
     await within(limitMs, tell(deps, id, changes));
   } catch (error) {
-    context.log.warn({ err: error }, 'the media service could not be told of a control command');
+    context.log.warn({ err: error }, 'could not notify the media service of a control command');
   }
 }
 

@@ -9,10 +9,10 @@ import { type MessageDeps, sendWakeMessage } from './send-wake-message.ts';
 
 type WakeDeps = Pick<Deps, 'asker' | 'stopped'> & MessageDeps;
 
-/** How often a request that waits looks for the device: it may connect, or come back on another gateway pod. */
+/** Poll interval of a waiting request: the device may connect, or reconnect to another gateway pod. */
 const lookEveryMs = 1_000;
 
-/** Wakes a sleeping device. Whatever it answers, it is awake then. */
+/** Wakes a sleeping device. After any response it is awake. */
 export async function wakeUp(
   deps: WakeDeps,
   request: { imei: string },
@@ -28,8 +28,9 @@ interface Ended {
 }
 
 /**
- * One request's wait: a query, which the gateway that holds the session repeats until it is answered (docs/decisions/0003-wake-up.md); another where the
- * device has come to another gateway; and an SMS, where a provider is configured, for one that is not connected or stays silent.
+ * The wait of one request. Sends a query, which the gateway repeats until the device responds
+ * (docs/decisions/0003-wake-up.md), and another one after a reconnection to another gateway. Sends an SMS to a
+ * disconnected or silent device if a provider is configured.
  */
 class WakeUp {
   readonly #deps: WakeDeps;
@@ -37,7 +38,7 @@ class WakeUp {
   readonly #context: CommandContext;
   readonly #startedAtMs = performance.now();
   readonly #asks = new Map<object, Promise<Ended>>();
-  /** The gateway pod that is thought to have the latest query. */
+  /** Gateway pod of the latest query. */
   #podId: string | undefined;
   #message: 'notYet' | 'underWay' | 'sent' | 'none' = 'notYet';
 
@@ -63,12 +64,12 @@ class WakeUp {
       ask,
       outcome,
     }));
-    // A query that is left behind when another was answered first.
-    asked.catch((error: unknown) => this.#context.log.debug({ err: error }, 'a query to wake a device was given up'));
+    // A query that is left pending when another one was answered first.
+    asked.catch((error: unknown) => this.#context.log.debug({ err: error }, 'gave up a wake-up query'));
     this.#asks.set(ask, asked);
   }
 
-  /** How a query ended is how the request ends, unless there is hope left. */
+  /** The outcome of a query is that of the request, unless another attempt may succeed. */
   async #take({ ask, outcome }: Ended): Promise<Outcome | undefined> {
     this.#asks.delete(ask);
     if (outcome.kind === 'answered' || outcome.kind === 'unreadable') return outcome;
@@ -101,7 +102,7 @@ class WakeUp {
     try {
       return (await within(stateLimitMs, readDevice(this.#deps.redis, this.#imei)))?.podId;
     } catch (error) {
-      this.#context.log.debug({ err: error }, 'the state of a device that is to wake up can not be read');
+      this.#context.log.debug({ err: error }, 'could not read the state of a device to wake');
       return undefined;
     }
   }

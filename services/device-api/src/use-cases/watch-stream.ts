@@ -7,7 +7,7 @@ import { stateLimitMs } from './ask-device.ts';
 import { readSource } from './find-stream-source.ts';
 import { flvHeaders, pipeStream, type WatchOptions } from './pipe-stream.ts';
 
-/** Shows a stream to one viewer, counted among the viewers that a channel may have on all replicas together. */
+/** Proxies a stream to one viewer, within the limit of viewers per channel on all replicas together. */
 export async function watchStream(
   deps: Pick<Deps, 'config' | 'redis' | 'stopping'>,
   id: StreamId,
@@ -30,12 +30,12 @@ export async function watchStream(
 async function enter(deps: Pick<Deps, 'config' | 'redis'>, id: StreamId, context: RequestContext): Promise<() => void> {
   const { redis, config } = deps;
   const limit = config.RATE_LIMIT_VIEWERS_PER_CHANNEL;
-  const warn = (error: unknown): void => context.log.warn({ err: error }, 'a viewer could not be counted');
+  const warn = (error: unknown): void => context.log.warn({ err: error }, 'could not count a viewer');
   let viewer: string | null;
   try {
     viewer = await within(stateLimitMs, addViewer(redis, id, limit));
   } catch (error) {
-    // Without Redis nobody is refused for a count.
+    // Without Redis no viewer is rejected.
     warn(error);
     return () => undefined;
   }

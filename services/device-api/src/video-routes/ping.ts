@@ -13,8 +13,8 @@ const response = Type.Object(
   {
     imei: Type.String({ description: 'As the caller wrote it.' }),
     connected: Type.Boolean({ description: 'Whether the device has a session.' }),
-    last_seen: time('When the device was last heard; a device that is not connected keeps it.'),
-    connected_since: time('When its session began.'),
+    last_seen: time("Time of the device's last message, also after a disconnection."),
+    connected_since: time('Start of its session.'),
     rtt_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'Round trip of the link test.' }),
   },
   { title: 'PingResponse', additionalProperties: false },
@@ -29,14 +29,12 @@ export const ping = (deps: Deps) =>
     method: 'get',
     path: '/:imei/ping',
     operationId: 'pingDevice',
-    summary: 'Device ping check',
-    description: 'A device that is not connected is 200 with `connected: false`.',
+    summary: 'Ping a device',
+    description: 'A disconnected device is 200 with `connected: false`.',
     tags: ['Video service'],
     params: devicePath,
     query: Type.Object({
-      deep: Type.Optional(
-        Type.Boolean({ default: false, description: 'Send a link test; 504 when it is not answered.' }),
-      ),
+      deep: Type.Optional(Type.Boolean({ default: false, description: 'Send a link test; 504 without a response.' })),
     }),
     response,
     errors: commandErrors,

@@ -25,9 +25,9 @@ const body = Type.Object(
 const response = Type.Object(
   {
     ...terminalGeneralResponse.properties,
-    stream_url: Type.String({ description: 'Where the stream can be watched.' }),
+    stream_url: Type.String({ description: 'URL of the stream.' }),
     token_expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-      description: 'When the token of stream_url ends; null: it has none.',
+      description: 'Expiry of the token in stream_url; null: it has none.',
     }),
   },
   { title: 'StreamResponse', additionalProperties: false },
@@ -40,8 +40,8 @@ export const start = (deps: Deps) =>
     method: 'post',
     path: '/:imei/start',
     operationId: 'startStream',
-    summary: 'Start stream',
-    description: 'As /realtime/start-stream of the Device API; the answer also says where to watch.',
+    summary: 'Start a stream',
+    description: 'Like /realtime/start-stream of the Device API; the response also contains the stream URL.',
     tags: ['Video service'],
     params: devicePath,
     body,

@@ -12,8 +12,8 @@ export const streamFlv = (deps: Deps) =>
     method: 'get',
     path: '/:imei/:channel/stream.flv',
     operationId: 'watchStream',
-    summary: 'Direct FLV stream',
-    description: 'As /realtime/stream.flv and /history/stream.flv of the Device API.',
+    summary: 'Watch a stream as FLV',
+    description: 'Like /realtime/stream.flv and /history/stream.flv of the Device API.',
     tags: ['Video service'],
     params: Type.Object({ imei, channel }),
     query: Type.Object({

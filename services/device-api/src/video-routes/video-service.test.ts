@@ -22,7 +22,7 @@ const device = (outcome?: Outcome) =>
   world.device(({ command }) => outcome ?? answered(command.kind === 'startLive' ? 0x9101 : 0x8204));
 
 describe('POST /:imei/start', () => {
-  it('starts channel 1 without a body, and says where to watch', async () => {
+  it('starts channel 1 without a body, and returns the stream URL', async () => {
     const imei = await device();
     const { status, body } = await post(`/00000000${imei}/start`);
     expect({ status, body }).toEqual({
@@ -42,7 +42,7 @@ describe('POST /:imei/start', () => {
     });
   });
 
-  it('passes on what the body says, and ignores the rest', async () => {
+  it('forwards known fields of the body, and ignores others', async () => {
     const imei = await device();
     const asked = {
       channel: 3,
@@ -85,7 +85,7 @@ describe('POST /:imei/start', () => {
     [{ kind: 'notConnected' }, 404],
     [{ kind: 'timedOut' }, 504],
     [{ kind: 'unreadable', detail: 'x' }, 502],
-  ])('keeps the statuses of the Device API: %j', async (outcome, status) => {
+  ])('has the statuses of the Device API: %j', async (outcome, status) => {
     expect(await post(`/${await device(outcome)}/start`)).toMatchObject({ status, body: { status } });
   });
 });
@@ -99,7 +99,7 @@ describe('GET /:imei/wakeup', () => {
 });
 
 describe('GET /:imei/:channel/stream.flv', () => {
-  it('shows the stream of the pod that has it', async () => {
+  it('proxies the stream of its pod', async () => {
     const pod = await openMediaPod(streaming('FLV of the pod'));
     const imei = randomImei();
     expect((await video.get(`/${imei}/2/stream.flv`)).status).toBe(404);
@@ -122,7 +122,7 @@ describe('GET /:imei/:channel/stream.flv', () => {
 });
 
 describe('GET /:imei/ping', () => {
-  it('tells of a connected device, as the caller wrote its number', async () => {
+  it('returns a connected device, with the number as the caller wrote it', async () => {
     const imei = await device();
     const { status, body } = await video.get(`/00000000${imei}/ping`);
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -140,7 +140,7 @@ describe('GET /:imei/ping', () => {
     expect((await video.get(`/${imei}/ping?deep=true`)).body).toEqual(absent);
   });
 
-  it('keeps the last-seen time of a device after a disconnect', async () => {
+  it('returns the last-seen time of a device after a disconnection', async () => {
     const imei = await device();
     const seenMs = Date.now() + 5_000;
     await releaseDevice(world.redis, imei, imei, { lastSeenMs: seenMs });
@@ -149,7 +149,7 @@ describe('GET /:imei/ping', () => {
     expect((await video.get(`/${imei}/ping?deep=true`)).body).toMatchObject(absent);
   });
 
-  it('measures the round trip when it goes deep, and is 504 when nothing comes back', async () => {
+  it('measures the round trip with deep, and is 504 without a response', async () => {
     const imei = await device();
     expect((await video.get(`/${imei}/ping?deep=true`)).body).toMatchObject({
       connected: true,
@@ -161,7 +161,7 @@ describe('GET /:imei/ping', () => {
 });
 
 describe('with keys', () => {
-  it('the scope video is needed', async () => {
+  it('require the scope video', async () => {
     const scopesOf: Record<string, string[]> = { commander: ['command'], viewer: ['video'] };
     const byHash = new Map(
       Object.entries(scopesOf).map(([key, scopes]) => [createHash('sha256').update(key).digest('hex'), scopes]),
@@ -180,7 +180,7 @@ describe('with keys', () => {
     expect(await ask()).toBe(401);
     expect(await ask('nobody')).toBe(401);
     expect(await ask('commander')).toBe(403);
-    // Nobody answers whose device it is: 500, as stream.flv knows no 503.
+    // Without a reply about the device's owner: 500, as stream.flv has no 503.
     expect(await ask('viewer')).toBe(500);
     await platform.stop();
   });

@@ -80,7 +80,7 @@ export class AccessTokens {
 
 /** That nobody could look is no verdict. */
 function throwUnavailable(cause: unknown): never {
-  throw new AppError('unavailable', 'Credentials can not be checked at the moment.', { cause });
+  throw new AppError('unavailable', 'Credentials cannot be checked at the moment.', { cause });
 }
 
 function parseId(value: unknown): number {

@@ -25,8 +25,8 @@ const cacheTtlMs = 4_000;
 /** Who keys and tokens stand for, as of the last seconds: the database decides, not what a token said when it was made. */
 export class Principals {
   readonly #records: RecordStore;
-  readonly #keys = new TtlCache<ApiKey | null>({ keepMs: cacheTtlMs });
-  readonly #principals = new TtlCache<Principal | null>({ keepMs: cacheTtlMs });
+  readonly #keys = new TtlCache<ApiKey | null>({ ttlMs: cacheTtlMs });
+  readonly #principals = new TtlCache<Principal | null>({ ttlMs: cacheTtlMs });
   readonly #subscriptions: readonly { stop(): void }[];
 
   constructor(records: RecordStore, bus: Bus, log: Logger) {
@@ -88,6 +88,6 @@ async function orThrowUnavailable<T>(lookup: Promise<T>): Promise<T> {
     return await lookup;
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('unavailable', 'Credentials can not be checked at the moment.', { cause });
+    throw new AppError('unavailable', 'Credentials cannot be checked at the moment.', { cause });
   }
 }

@@ -190,7 +190,7 @@ export function apiDocument(): Record<string, unknown> {
       errorSchema,
       security,
       requestHeaders: requestHeaders,
-      parameters,
+      createParameters: parameters,
       remark: accessDescription,
     },
     routes,

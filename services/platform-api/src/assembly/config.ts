@@ -67,7 +67,7 @@ export const schema = envSchema({
   TRUST_PROXY: {
     type: 'string',
     default: 'loopback',
-    description: 'addresses or networks, separated by commas, whose X-Forwarded-For is believed',
+    description: 'trusted proxies: addresses or networks, separated by commas, whose X-Forwarded-For is used',
   },
   PUBLIC_BASE_URL: {
     type: 'string',
@@ -312,8 +312,8 @@ export const schema = envSchema({
   RATE_LIMIT_TEST_MAIL_PER_HOUR: { ...count, default: 10, description: 'test mails of an account' },
   RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: { ...count, default: 10, description: 'tests and manual retries of a webhook' },
   RATE_LIMIT_CAPTURE_PER_MINUTE: { ...count, default: 6, description: 'media captures of a vehicle' },
-  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands to one device, as in device-api' },
-  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'commands to one device at once' },
+  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands per device, as in device-api' },
+  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'commands per device at once' },
 });
 
 export type Config = ConfigOf<typeof schema>;

@@ -128,7 +128,7 @@ describe('the addresses of an API key', () => {
   });
 });
 
-describe('a key of whose revocation nobody has heard', () => {
+describe('a key whose revocation was missed', () => {
   it('ends its connections all the same', async () => {
     const { id, key } = await newKey();
     const client = await live.ready(`?token=${await withSession(key)}`);

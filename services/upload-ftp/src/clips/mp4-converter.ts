@@ -141,7 +141,7 @@ export class Mp4Converter {
   }
 
   #toCallerError(id: string, error: unknown): unknown {
-    if (this.#stopController.signal.aborted) return new AppError('unavailable', 'The server is stopping: ask again.');
+    if (this.#stopController.signal.aborted) return new AppError('unavailable', 'The server is stopping. Retry.');
     if (error instanceof NotConvertibleError) return this.#recordFailure(id, error.message, error);
     if (error instanceof FfmpegError && error.isDiskFull) return createDiskFullError(error.message);
     if (error instanceof FfmpegError && error.hasRun) {

@@ -2,34 +2,34 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { EndpointBulkhead, EndpointBulkheads } from './endpoint-bulkhead.ts';
 
 const breakerOpenMs = 30_000;
-let lane: EndpointBulkhead;
+let bulkhead: EndpointBulkhead;
 beforeEach(() => {
   jest.useFakeTimers();
-  lane = new EndpointBulkhead(1, { concurrency: 20, breakerOpenMs, trust: undefined, onFree: () => undefined });
+  bulkhead = new EndpointBulkhead(1, { concurrency: 20, breakerOpenMs, trust: undefined, onFree: () => undefined });
 });
 afterEach(() => {
-  lane.close();
+  bulkhead.close();
   jest.useRealTimers();
 });
 
-const isOpen = (): boolean => lane.blockedUntilMs !== null;
+const isOpen = (): boolean => bulkhead.blockedUntilMs !== null;
 
 /** Runs attempts one after another: `x` is a failing one, `.` a successful one. */
 async function attempt(outcomes: string): Promise<void> {
-  for (const outcome of outcomes) expect(await lane.execute(async () => outcome === '.')).toBe(true);
+  for (const outcome of outcomes) expect(await bulkhead.execute(async () => outcome === '.')).toBe(true);
 }
 
 /** Starts concurrent attempts; the returned function ends the oldest of them. */
 function begin(count: number): (isSuccess: boolean) => Promise<void> {
-  const underWay = Array.from({ length: count }, () => {
+  const inFlight = Array.from({ length: count }, () => {
     let end: (isSuccess: boolean) => void = () => undefined;
     const answer = new Promise<boolean>((resolve) => {
       end = resolve;
     });
-    return { end, fired: lane.execute(() => answer) };
+    return { end, fired: bulkhead.execute(() => answer) };
   });
   return async (isSuccess) => {
-    const oldest = underWay.shift();
+    const oldest = inFlight.shift();
     oldest?.end(isSuccess);
     await oldest?.fired;
   };
@@ -92,16 +92,16 @@ describe('the circuit breaker of a webhook', () => {
   it('permits one attempt after 30 seconds, and resets after its success', async () => {
     await attempt('xxx.xxx.x.');
     expect(isOpen()).toBe(true);
-    expect(await lane.execute(async () => true)).toBe(false);
+    expect(await bulkhead.execute(async () => true)).toBe(false);
     jest.advanceTimersByTime(breakerOpenMs - 1);
     expect(isOpen()).toBe(true);
     jest.advanceTimersByTime(1);
-    expect(lane.freeSlots).toBe(1);
+    expect(bulkhead.freeSlots).toBe(1);
     await attempt('x');
     expect(isOpen()).toBe(true);
     jest.advanceTimersByTime(breakerOpenMs);
     await attempt('.');
-    expect([isOpen(), lane.freeSlots]).toEqual([false, 20]);
+    expect([isOpen(), bulkhead.freeSlots]).toEqual([false, 20]);
     await attempt('xxxxx.xx');
     expect(isOpen()).toBe(false);
     await attempt('x');
@@ -111,27 +111,32 @@ describe('the circuit breaker of a webhook', () => {
 
 describe('the state of webhooks', () => {
   it('is dropped after a long time without attempts, also for a failing one, which may have been deleted', async () => {
-    const lanes = new EndpointBulkheads({ concurrency: 20, breakerOpenMs, trust: undefined, onFree: () => undefined });
-    lane = lanes.get(1);
+    const bulkheads = new EndpointBulkheads({
+      concurrency: 20,
+      breakerOpenMs,
+      trust: undefined,
+      onFree: () => undefined,
+    });
+    bulkhead = bulkheads.get(1);
     await attempt('x'.repeat(10));
     expect(isOpen()).toBe(true);
     jest.advanceTimersByTime(3_600_000);
-    lanes.evictIdle();
-    expect(lanes.get(1)).toBe(lane);
+    bulkheads.evictIdle();
+    expect(bulkheads.get(1)).toBe(bulkhead);
     jest.advanceTimersByTime(24 * 3_600_000);
-    lanes.evictIdle();
-    expect(lanes.get(1)).not.toBe(lane);
-    lanes.close();
+    bulkheads.evictIdle();
+    expect(bulkheads.get(1)).not.toBe(bulkhead);
+    bulkheads.close();
   });
 });
 
 describe('the slots of a webhook', () => {
   it('are twenty; further attempts wait briefly for one', async () => {
-    for (let taken = 0; taken < 20; taken += 1) expect(await lane.acquire()).toBe(true);
-    const [next, late] = [lane.acquire(), lane.acquire()];
-    lane.release();
+    for (let taken = 0; taken < 20; taken += 1) expect(await bulkhead.acquire()).toBe(true);
+    const [next, late] = [bulkhead.acquire(), bulkhead.acquire()];
+    bulkhead.release();
     expect(await next).toBe(true);
-    expect(lane.inFlight).toBe(20);
+    expect(bulkhead.inFlight).toBe(20);
     jest.advanceTimersByTime(1_000);
     expect(await late).toBe(false);
   });

@@ -40,7 +40,7 @@ function sendOnce(target: Target, message: Message): Promise<AttemptResult & { i
     const connection = watchConnection(request, target, isTls);
     const fail = (error: unknown): void => {
       connection.clear();
-      const errorCode = connection.endedAs() ?? toErrorCode(error, connection.phase());
+      const errorCode = connection.failure() ?? toErrorCode(error, connection.phase());
       const isStaleConnection = request.reusedSocket && errorCode === 'connection_reset';
       resolve({ statusCode: null, errorCode, responseBody: null, retryAfter: undefined, isStaleConnection });
     };
@@ -53,7 +53,7 @@ function sendOnce(target: Target, message: Message): Promise<AttemptResult & { i
       request.off('close', onClosed);
       readResponse(request, response, (result) => {
         connection.clear();
-        resolve({ ...result, errorCode: connection.endedAs() ?? result.errorCode });
+        resolve({ ...result, errorCode: connection.failure() ?? result.errorCode });
       });
     });
     request.end(message.body);
@@ -84,7 +84,7 @@ function watchConnection(request: ClientRequest, { connectTimeoutMs, timeoutMs }
   });
   return {
     phase: () => phase,
-    endedAs: () => failure,
+    failure: () => failure,
     clear: () => {
       clearTimeout(totalTimer);
       clearTimeout(connectTimer);

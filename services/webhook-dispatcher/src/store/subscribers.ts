@@ -18,8 +18,8 @@ export const isEnabled = ({ webhook, health }: Subscriber): boolean =>
 /** Caches webhooks by user and by id for seconds. */
 export class Subscribers {
   readonly #records: WebhookRepository;
-  readonly #byUser = new TtlCache<readonly Subscriber[]>({ keepMs: cacheTtlMs });
-  readonly #byId = new TtlCache<Subscriber | null>({ keepMs: cacheTtlMs });
+  readonly #byUser = new TtlCache<readonly Subscriber[]>({ ttlMs: cacheTtlMs });
+  readonly #byId = new TtlCache<Subscriber | null>({ ttlMs: cacheTtlMs });
   readonly #subscription: { stop(): void };
 
   constructor(records: WebhookRepository, bus: Bus, onError: (error: unknown) => void) {

@@ -8,7 +8,7 @@ import { WebhookHealthWriter } from './webhook-health-writer.ts';
 jest.setTimeout(60_000);
 
 const hourMs = 3_600_000;
-const raise = (error: unknown): void => {
+const throwError = (error: unknown): void => {
   throw error;
 };
 
@@ -26,8 +26,8 @@ afterAll(async () => {
 function dispatchers(count: number) {
   const disabled: WebhookHealth[] = [];
   const notices: WebhookHealth[] = [];
-  const keepers = Array.from({ length: count }, () => {
-    const own = new Subscribers(harness.records, harness.bus, raise);
+  const writers = Array.from({ length: count }, () => {
+    const own = new Subscribers(harness.records, harness.bus, throwError);
     subscribers.push(own);
     return new WebhookHealthWriter({
       records: harness.records,
@@ -35,24 +35,24 @@ function dispatchers(count: number) {
       disableAfterMs: hourMs,
       onDisabled: (health) => disabled.push(health),
       onNotice: (health) => notices.push(health),
-      onError: raise,
+      onError: throwError,
     });
   });
-  return { keepers, disabled, notices };
+  return { keepers: writers, disabled, notices };
 }
 
 const newWebhook = (): Promise<WebhookRecord> => harness.createWebhook('https://127.0.0.1:1/');
-const stop = (keepers: readonly WebhookHealthWriter[]) => Promise.all(keepers.map((keeper) => keeper.stop()));
+const stop = (writers: readonly WebhookHealthWriter[]) => Promise.all(writers.map((writer) => writer.stop()));
 
 describe('the health of a webhook that several dispatchers write', () => {
   it('counts the results of all of them at the same time', async () => {
     const webhook = await newWebhook();
-    const { keepers } = dispatchers(8);
+    const { keepers: writers } = dispatchers(8);
     const atMs = Date.now();
     for (let round = 0; round < 5; round += 1)
-      for (const [at, keeper] of keepers.entries())
-        keeper.recordFailure(webhook._id, { isGone: false, vehicleId: at }, atMs + at);
-    await stop(keepers);
+      for (const [at, writer] of writers.entries())
+        writer.recordFailure(webhook._id, { isGone: false, vehicleId: at }, atMs + at);
+    await stop(writers);
     expect(await harness.findHealth(webhook)).toMatchObject({
       consecutiveFailures: 40,
       failingSince: expect.any(Date),
@@ -66,9 +66,9 @@ describe('the health of a webhook that several dispatchers write', () => {
     const first = dispatchers(1);
     first.keepers[0]?.recordFailure(webhook._id, { isGone: false, vehicleId: 1 }, Date.now() - 3 * hourMs);
     await stop(first.keepers);
-    const { keepers, disabled, notices } = dispatchers(8);
-    for (const keeper of keepers) keeper.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
-    await stop(keepers);
+    const { keepers: writers, disabled, notices } = dispatchers(8);
+    for (const writer of writers) writer.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
+    await stop(writers);
     expect([...first.disabled, ...disabled]).toMatchObject([{ disabledReason: 'failing', noticedPercent: 100 }]);
     // The first of three concurrent steps: the notice has the state of that moment.
     expect(notices).toMatchObject([{ noticedPercent: 50 }]);
@@ -81,9 +81,9 @@ describe('the health of a webhook that several dispatchers write', () => {
 
   it('is disabled by one of them after 410 to all of them', async () => {
     const webhook = await newWebhook();
-    const { keepers, disabled, notices } = dispatchers(8);
-    for (const keeper of keepers) keeper.recordFailure(webhook._id, { isGone: true, vehicleId: 1 });
-    await stop(keepers);
+    const { keepers: writers, disabled, notices } = dispatchers(8);
+    for (const writer of writers) writer.recordFailure(webhook._id, { isGone: true, vehicleId: 1 });
+    await stop(writers);
     expect(disabled).toMatchObject([{ _id: webhook._id, disabledReason: 'gone' }]);
     expect(notices).toHaveLength(1);
     expect(await harness.findHealth(webhook)).toMatchObject({ consecutiveFailures: 8, disabledReason: 'gone' });
@@ -93,13 +93,13 @@ describe('the health of a webhook that several dispatchers write', () => {
     const webhook = await newWebhook();
     const old = { ...(await harness.findHealth(webhook)), consecutiveFailures: 7, failingSince: new Date(1) };
     await harness.database.collection<WebhookHealth>('webhook_health').insertOne(old);
-    const { keepers } = dispatchers(4);
-    for (const keeper of keepers) keeper.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
-    await stop(keepers);
+    const { keepers: writers } = dispatchers(4);
+    for (const writer of writers) writer.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
+    await stop(writers);
     expect(await harness.findHealth(webhook)).toMatchObject({ consecutiveFailures: 11 });
     await harness.updateWebhook(webhook, { healthEpoch: 1 });
     const again = dispatchers(4).keepers;
-    for (const keeper of again) keeper.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
+    for (const writer of again) writer.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
     await stop(again);
     expect(await harness.records.findHealth(webhook._id)).toMatchObject({ epoch: 1, consecutiveFailures: 4 });
   });

@@ -92,9 +92,9 @@ export class DispatcherHarness {
     env: Record<string, string> = {},
     overrides: Pick<Overrides, 'resolve' | 'pruneIntervalMs'> = {},
   ): Promise<WebhookDispatcher> {
-    const dispatcher = await create(this.config(env), { log, ...overrides });
-    this.#dispatchers.push(dispatcher);
-    return dispatcher;
+    const startDispatcher = await create(this.config(env), { log, ...overrides });
+    this.#dispatchers.push(startDispatcher);
+    return startDispatcher;
   }
 
   /** Stops the dispatchers of this process. */
@@ -132,9 +132,9 @@ export class DispatcherHarness {
   }
 
   /** Changes a webhook as platform-api does. */
-  async updateWebhook(webhook: WebhookRecord, fields: Partial<WebhookRecord>): Promise<void> {
-    await this.database.collection<WebhookRecord>('webhooks').updateOne({ _id: webhook._id }, { $set: fields });
-    publish(this.bus, fleetChanged, { accountId: webhook.accountId, kind: 'webhooks' });
+  async updateWebhook(createWebhook: WebhookRecord, fields: Partial<WebhookRecord>): Promise<void> {
+    await this.database.collection<WebhookRecord>('webhooks').updateOne({ _id: createWebhook._id }, { $set: fields });
+    publish(this.bus, fleetChanged, { accountId: createWebhook.accountId, kind: 'webhooks' });
     await this.bus.nc.flush();
   }
 

@@ -52,9 +52,9 @@ export class TestReceiver {
   respond: Responder;
   readonly #server: Server;
 
-  private constructor(server: Server, answer: Responder) {
+  private constructor(server: Server, respond: Responder) {
     this.#server = server;
-    this.respond = answer;
+    this.respond = respond;
     this.port = (server.address() as AddressInfo).port;
   }
 

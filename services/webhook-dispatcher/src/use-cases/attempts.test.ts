@@ -20,8 +20,8 @@ const attempt = {
 
 let database: Database;
 let records: WebhookRepository;
-let lanes: EndpointBulkheads;
-let parts: AttemptDeps;
+let bulkheads: EndpointBulkheads;
+let deps: AttemptDeps;
 let attempts: Attempts;
 let notificationId = 0;
 beforeAll(() => {
@@ -31,17 +31,22 @@ beforeAll(() => {
   records = new WebhookRepository(database);
 });
 afterAll(async () => {
-  lanes.close();
+  bulkheads.close();
   await database.db.dropDatabase();
   await database.close();
 });
 beforeEach(() => {
-  lanes = new EndpointBulkheads({ concurrency: 20, breakerOpenMs: 60_000, trust: undefined, onFree: () => undefined });
+  bulkheads = new EndpointBulkheads({
+    concurrency: 20,
+    breakerOpenMs: 60_000,
+    trust: undefined,
+    onFree: () => undefined,
+  });
   const never = {} as Pick<AttemptDeps, 'subscribers' | 'health'>;
-  parts = {
+  deps = {
     ...never,
     records,
-    bulkheads: lanes,
+    bulkheads: bulkheads,
     send: {
       guard: {} as AttemptDeps['send']['guard'],
       encryption: new Encryption('a-key-of-the-test-that-is-long-enough'),
@@ -54,7 +59,7 @@ beforeEach(() => {
       throw error;
     },
   };
-  attempts = new Attempts(parts);
+  attempts = new Attempts(deps);
 });
 
 async function delivery(): Promise<string> {
@@ -81,15 +86,15 @@ async function found(id: string) {
 
 describe('a first attempt of a paused webhook', () => {
   beforeEach(async () => {
-    const lane = lanes.get(webhookId);
-    for (let count = 1; count <= 10; count += 1) await lane.execute(async () => false);
-    expect(lane.blockedUntilMs).not.toBeNull();
+    const bulkhead = bulkheads.get(webhookId);
+    for (let count = 1; count <= 10; count += 1) await bulkhead.execute(async () => false);
+    expect(bulkhead.blockedUntilMs).not.toBeNull();
   });
 
   it('is put off', async () => {
     const id = await delivery();
     await attempts.runFirst(id, webhookId);
-    expect((await found(id)).nextAttemptAtMs).toBe(lanes.get(webhookId).blockedUntilMs);
+    expect((await found(id)).nextAttemptAtMs).toBe(bulkheads.get(webhookId).blockedUntilMs);
   });
 
   it('is skipped if the delivery has ended and its message is redelivered after a crash', async () => {
@@ -124,15 +129,15 @@ describe('a first attempt of a paused webhook', () => {
 });
 
 it('an attempt that fails internally is reported, also if it cannot be scheduled again', async () => {
-  const told: unknown[] = [];
+  const errors: unknown[] = [];
   const broken = {
     claim: async () => true,
     release: async () => undefined,
     find: async () => Promise.reject(new Error('the fault')),
     schedule: async () => Promise.reject(new Error('what follows')),
   } as unknown as WebhookRepository;
-  const failing = new Attempts({ ...parts, records: broken, onError: (error) => told.push(error) });
+  const failing = new Attempts({ ...deps, records: broken, onError: (error) => errors.push(error) });
   // Its message is redelivered.
   await expect(failing.runFirst('of-no-matter', webhookId)).rejects.toThrow('what follows');
-  expect(told).toEqual([new Error('the fault')]);
+  expect(errors).toEqual([new Error('the fault')]);
 });

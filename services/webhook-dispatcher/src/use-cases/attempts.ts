@@ -108,7 +108,7 @@ export class Attempts {
     const subscriber = await subscribers.findById(bulkhead.webhookId);
     if (subscriber === null || (!isEnabled(subscriber) && delivery.trigger !== 'retry')) {
       const status = subscriber === null ? 'canceled' : 'skipped';
-      await records.end(deliveryId, status);
+      await records.finish(deliveryId, status);
       this.#deps.metrics.deliveries.inc({ status });
       return true;
     }

@@ -30,7 +30,7 @@ const replica = (): FailureNotices =>
     },
   });
 
-const goOn = (): boolean => false;
+const resume = (): boolean => false;
 
 describe('failure notices for the owner of a webhook', () => {
   it('are sent by one of several replicas, however long that takes', async () => {
@@ -38,35 +38,35 @@ describe('failure notices for the owner of a webhook', () => {
     const notice = { percent: 50, reason: 'failing', failingSinceMs: 1, atMs: 2, vehicleId: 3 } as const;
     const health: WebhookHealth = { ...(await harness.findHealth(webhook)), noticedPercent: 50, dueNotice: notice };
     await harness.records.saveHealth(health);
-    let tellings = 0;
+    let notifications = 0;
     let send: () => void = () => undefined;
     const sent = new Promise<void>((resolve) => {
       send = resolve;
     });
     const options = { queue: 'platform-api', onError: () => undefined };
-    const teller = serve(harness.bus, notifyWebhookOwner, options, async () => {
-      tellings += 1;
+    const noticeServer = serve(harness.bus, notifyWebhookOwner, options, async () => {
+      notifications += 1;
       await sent;
       return { told: true };
     });
     await harness.bus.nc.flush();
     const [one, other] = [replica(), replica()];
-    const first = one.notifyOwners(goOn);
-    await waitFor(() => tellings === 1);
+    const first = one.notifyOwners(resume);
+    await waitFor(() => notifications === 1);
     // The mail is being sent while the other replica polls, too.
     let isDone = false;
-    const second = other.notifyOwners(goOn).finally(() => {
+    const second = other.notifyOwners(resume).finally(() => {
       isDone = true;
     });
-    await waitFor(() => isDone || tellings === 2);
-    expect(tellings).toBe(1);
+    await waitFor(() => isDone || notifications === 2);
+    expect(notifications).toBe(1);
     send();
     await Promise.all([first, second]);
-    await other.notifyOwners(goOn);
-    expect(tellings).toBe(1);
+    await other.notifyOwners(resume);
+    expect(notifications).toBe(1);
     expect((await harness.records.findHealth(webhook._id))?.dueNotice).toBeNull();
     expect(await harness.countClaims()).toBe(0);
-    await teller.stop();
+    await noticeServer.stop();
   });
 
   it('stop between two webhooks when the service stops', async () => {
@@ -79,17 +79,17 @@ describe('failure notices for the owner of a webhook', () => {
         dueNotice: notice,
       });
     }
-    let tellings = 0;
+    let notifications = 0;
     const options = { queue: 'platform-api', onError: () => undefined };
-    const teller = serve(harness.bus, notifyWebhookOwner, options, async () => {
-      tellings += 1;
+    const noticeServer = serve(harness.bus, notifyWebhookOwner, options, async () => {
+      notifications += 1;
       return { told: true };
     });
     await harness.bus.nc.flush();
-    await replica().notifyOwners(() => tellings === 1);
-    expect(tellings).toBe(1);
-    await replica().notifyOwners(goOn);
-    expect(tellings).toBe(3);
-    await teller.stop();
+    await replica().notifyOwners(() => notifications === 1);
+    expect(notifications).toBe(1);
+    await replica().notifyOwners(resume);
+    expect(notifications).toBe(3);
+    await noticeServer.stop();
   });
 });

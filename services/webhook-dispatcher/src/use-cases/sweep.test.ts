@@ -14,14 +14,19 @@ let statuses: Map<string, DeliveryRecord['status']>;
 /** Due deliveries, and their state when a poll of any replica could find them. */
 let found: (readonly [string, DeliveryRecord['status'] | undefined])[];
 let records: Records;
-let lanes: EndpointBulkheads;
+let bulkheads: EndpointBulkheads;
 beforeEach(() => {
   statuses = new Map([
     ['a', 'failed'],
     ['b', 'skipped'],
   ]);
   found = [];
-  lanes = new EndpointBulkheads({ concurrency: 20, breakerOpenMs: 1_000, trust: undefined, onFree: () => undefined });
+  bulkheads = new EndpointBulkheads({
+    concurrency: 20,
+    breakerOpenMs: 1_000,
+    trust: undefined,
+    onFree: () => undefined,
+  });
   records = {
     find: async (_id) => ({ _id, webhookId, status: statuses.get(_id) }) as DeliveryRecord,
     claimedUntilMs: async () => 0,
@@ -37,15 +42,15 @@ beforeEach(() => {
 });
 afterEach(() => {
   jest.restoreAllMocks();
-  lanes.close();
+  bulkheads.close();
 });
 
-function sweeping(): Sweep {
+function createSweep(): Sweep {
   const attempts = { runScheduled: async () => undefined, leaseUntilMs: () => Date.now() + 1_000 };
   const onError = (error: unknown): void => {
     throw error;
   };
-  return new Sweep({ records, attempts, bulkheads: lanes, replayPerSecond: 10, onError });
+  return new Sweep({ records, attempts, bulkheads: bulkheads, replayPerSecond: 10, onError });
 }
 
 describe('a retried delivery is pending before it is due, because a poll dequeues ended ones', () => {
@@ -58,7 +63,7 @@ describe('a retried delivery is pending before it is due, because a poll dequeue
   });
 
   it('by a replay', async () => {
-    const sweep = sweeping();
+    const sweep = createSweep();
     await sweep.run();
     await sweep.stop();
     expect(found).toEqual([
@@ -72,15 +77,15 @@ describe('a replay', () => {
   it('replays ten deliveries a second, also after an outage, and delays no other webhook', async () => {
     const ids = (name: string): string[] => Array.from({ length: 10 }, (_unused, at) => `${name}${at}`);
     const part = (name: string, of = webhookId) => ({ _id: name, webhookId: of, deliveryIds: ids(name), dueAtMs: 0 });
-    const looks = [[part('a'), part('b'), part('c'), part('x', 5)], [part('d')], [part('e')]];
-    records.claimReplays = async () => looks.shift() ?? [];
+    const polls = [[part('a'), part('b'), part('c'), part('x', 5)], [part('d')], [part('e')]];
+    records.claimReplays = async () => polls.shift() ?? [];
     const due = new Map<string, number>();
     records.schedule = async ({ _id, dueAtMs }) => void due.set(_id, dueAtMs);
     // Both clocks advance only between polls: a pause of the machine between two readings would count as time.
     let atMs = 0;
     jest.spyOn(Date, 'now').mockImplementation(() => 1_000_000 + atMs);
     jest.spyOn(performance, 'now').mockImplementation(() => 5_000 + atMs);
-    const sweep = sweeping();
+    const sweep = createSweep();
     for (atMs of [0, 500, 10_000]) await sweep.run();
     await sweep.stop();
     const begins = Object.entries({ a: 0, b: 1_000, c: 2_000, x: 0, d: 3_000, e: 10_000 });

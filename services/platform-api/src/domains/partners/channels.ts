@@ -45,7 +45,7 @@ export class PartnerChannels {
   readonly #devices: PartnerDevices;
   readonly #parts: Parts;
   readonly #hubs: PartnerHubs;
-  readonly #known = new TtlCache<CommandedDevice | null>({ keepMs });
+  readonly #known = new TtlCache<CommandedDevice | null>({ ttlMs: keepMs });
 
   constructor(parts: Parts) {
     this.#parts = parts;
