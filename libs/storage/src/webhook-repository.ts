@@ -156,9 +156,9 @@ export class WebhookRepository {
     return (await this.#health.replaceOne(expected, next)).modifiedCount === 1;
   }
 
-  async #insertHealth(findHealth: WebhookHealth): Promise<boolean> {
+  async #insertHealth(health: WebhookHealth): Promise<boolean> {
     try {
-      await this.#health.insertOne(findHealth);
+      await this.#health.insertOne(health);
       return true;
     } catch (error) {
       if (isDuplicateKey(error)) return false;
@@ -269,8 +269,8 @@ export class WebhookRepository {
   }
 
   /** Schedules the next attempt, replacing an earlier schedule. */
-  schedule(findDue: DueDelivery): Promise<void> {
-    return this.#dueWrites.add({ replaceOne: { filter: { _id: findDue._id }, replacement: findDue, upsert: true } });
+  schedule(due: DueDelivery): Promise<void> {
+    return this.#dueWrites.add({ replaceOne: { filter: { _id: due._id }, replacement: due, upsert: true } });
   }
 
   unschedule(id: string): Promise<void> {

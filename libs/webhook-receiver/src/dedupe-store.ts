@@ -22,7 +22,7 @@ export class MemoryDedupeStore implements DedupeStore {
   readonly #maxEntries: number;
   readonly #seenAtMs = new Map<string, number>();
 
-  constructor({ ttlMs: ttlMs = dayMs, maxEntries = 100_000 }: { ttlMs?: number; maxEntries?: number } = {}) {
+  constructor({ ttlMs = dayMs, maxEntries = 100_000 }: { ttlMs?: number; maxEntries?: number } = {}) {
     this.#ttlMs = ttlMs;
     this.#maxEntries = maxEntries;
   }

@@ -37,10 +37,8 @@ export const apiDocument = (): Record<string, unknown> =>
       tags: {
         Utilities: 'Health, wake-up, commands and texts to a device.',
         'Realtime playback': 'Live video of a camera as HTTP-FLV.',
-        'Recordings of a camera: listing them, and playing them as HTTP-FLV.':
-          'What a camera has recorded: listing it, and playing it as HTTP-FLV.',
-        'Recorded clips that a camera uploads, and their state.':
-          'Recorded clips that a camera uploads, and what becomes of them.',
+        'History playback': 'Recordings of a camera: listing them, and playing them as HTTP-FLV.',
+        'Video upload': 'Recorded clips that a camera uploads, and their state.',
       },
       errorSchema: apiErrorSchema,
     },
@@ -57,7 +55,7 @@ export const partnerDocument = (): Record<string, unknown> =>
         "The command channel of the vendor hub, served with PARTNER_COMMAND_ENABLED=true: a partner's clients command the terminals of the partner's account with a partner token.",
       basePath: partnerBasePath,
       tags: {
-        'Commands to devices in the format of the vendor hub.': 'Commands to devices in the shape of the vendor hub.',
+        'Partner commands': 'Commands to devices in the format of the vendor hub.',
       },
       errorSchema: apiErrorSchema,
     },
@@ -72,7 +70,7 @@ export const videoDocument = (): Record<string, unknown> =>
       version: '1.0.0',
       description: ['The Device API with the device number in the path.', shared].join('\n\n'),
       basePath: '',
-      tags: { 'Video of a device, with its number in the path.': 'Video of a device whose number stands in the path.' },
+      tags: { 'Video service': 'Video of a device, with its number in the path.' },
       errorSchema: apiErrorSchema,
     },
     videoRoutes(declared()),

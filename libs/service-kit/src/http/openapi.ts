@@ -16,7 +16,7 @@ export interface OpenApiInfo {
   /** Request headers that a route supports, by name. */
   readonly requestHeaders?: (route: Route) => Readonly<Record<string, HeaderInfo>>;
   /** Descriptions of common parameters by name, for parameters without one. */
-  readonly createParameters?: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
+  readonly parameters?: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
   /** Returns text that is added to a route's description. */
   readonly remark?: (route: Route) => string;
 }
@@ -132,7 +132,7 @@ function createOperation(route: Route, { info, schemas, error }: OperationContex
     ],
     ...(route.body === undefined && route.bodyTypes === undefined
       ? {}
-      : { createRequestBody: createRequestBody(route, schemas) }),
+      : { requestBody: createRequestBody(route, schemas) }),
     responses: {
       ...successResponses(route, schemas),
       ...notModifiedResponse(route),
@@ -286,9 +286,9 @@ function createParameters(
   if (schema === undefined) return [];
   const required = new Set<string>(schema.required ?? []);
   return Object.entries(schemas.convertEach(schema.properties) as ParameterSchemas).map(
-    ([name, { description = info.createParameters?.[name]?.description, examples, ...rest }]) => {
+    ([name, { description = info.parameters?.[name]?.description, examples, ...rest }]) => {
       const isRequired = location === 'path' || (required.has(name) && rest.default === undefined);
-      const example = examples?.[0] ?? rest.enum?.[0] ?? info.createParameters?.[name]?.example;
+      const example = examples?.[0] ?? rest.enum?.[0] ?? info.parameters?.[name]?.example;
       return {
         name,
         in: location,

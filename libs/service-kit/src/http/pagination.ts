@@ -88,7 +88,7 @@ export interface Page<T> {
 export const pageResponse = <T>({ items, total }: Page<T>, { page, limit }: Pagination) => ({
   data: items,
   meta: {
-    paginationSchema: { page, pageSize: limit, pageCount: Math.ceil(total / limit), total } satisfies Static<
+    pagination: { page, pageSize: limit, pageCount: Math.ceil(total / limit), total } satisfies Static<
       typeof paginationSchema
     >,
   },

@@ -10,7 +10,7 @@ export class TtlCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
 
   /** Invented keys must not fill the memory: beyond `maxEntries` the oldest entries are evicted. */
-  constructor({ ttlMs: ttlMs, maxEntries = 10_000 }: { ttlMs: number; maxEntries?: number }) {
+  constructor({ ttlMs, maxEntries = 10_000 }: { ttlMs: number; maxEntries?: number }) {
     this.#ttlMs = ttlMs;
     this.#maxEntries = maxEntries;
   }

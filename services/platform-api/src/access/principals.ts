@@ -31,7 +31,7 @@ export class Principals {
 
   constructor(records: RecordStore, bus: Bus, log: Logger) {
     this.#records = records;
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
+    const onError = (error: unknown): void => log.warn({ err: error }, 'invalid access event');
     this.#subscriptions = [
       subscribe(bus, keyRevoked, onError, ({ keySha256 }) => {
         this.#keys.delete(keySha256);

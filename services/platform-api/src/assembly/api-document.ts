@@ -190,7 +190,7 @@ export function apiDocument(): Record<string, unknown> {
       errorSchema,
       security,
       requestHeaders: requestHeaders,
-      createParameters: parameters,
+      parameters,
       remark: accessDescription,
     },
     routes,

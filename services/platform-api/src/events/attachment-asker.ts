@@ -5,29 +5,30 @@ import type { Deps } from '../platform/deps.ts';
 import type { AttachmentRequest, AttachmentRequests } from './attachment-requests.ts';
 import type { AttachmentTimes } from './attachment-settings.ts';
 
-/** What asking for attachments needs. */
+/** Dependencies of the attachment requests. */
 export type AskerParts = Pick<Deps, 'asker' | 'bus' | 'limits' | 'log' | 'notifications' | 'records' | 'redis'> & {
   readonly requests: AttachmentRequests;
   readonly times: AttachmentTimes;
-  /** Hears what became of each ask. */
+  /** Called with the result of each request. */
   readonly count: (result: AskResult) => void;
 };
 
-/** What becomes of attachments. */
+/** Handles the end of a request. */
 export type AskResult = 'asked' | 'received' | 'refused' | 'incomplete' | 'unreached' | 'moved';
 
 const askMs = 20_000;
 const expectMs = 5_000;
-/** A replica that has not finished an ask by then is dead. */
+/** Longest duration of a request; a replica that takes longer is dead. */
 const holdMs = 60_000;
 const atOnce = 100;
 const maxWorking = 32;
 
-/** The terminal's part of what an ask has led to. */
+/** Result of a request at the terminal. */
 type Answer = 'agreed' | 'refused' | 'missed';
 
 /**
- * Asks terminals for the files of their alarms, as long as some are missing. Any number of replicas do so; what is to be done stands in MongoDB.
+ * Requests the files of alarms from terminals while some are missing. Any number of replicas share the work; its state
+ * is in MongoDB.
  */
 export class AttachmentAsker {
   readonly #parts: AskerParts;
@@ -42,7 +43,7 @@ export class AttachmentAsker {
   constructor(parts: AskerParts) {
     this.#parts = parts;
     const onError = (error: unknown): void =>
-      parts.log.warn({ err: error }, 'a terminal that is back is not asked yet');
+      parts.log.warn({ err: error }, 'could not request attachments from a reconnected terminal yet');
     this.#listener = subscribe(
       parts.bus,
       sessionChanged,
@@ -56,7 +57,7 @@ export class AttachmentAsker {
     this.look();
   }
 
-  /** Looks what is due, now. */
+  /** Polls the due requests now. */
   look(): void {
     this.#isLookAsked = true;
     this.#looking ??= this.#lookAll().finally(() => {
@@ -64,7 +65,7 @@ export class AttachmentAsker {
     });
   }
 
-  /** Files are wanted; it is on record once this resolves, and asked for at once unless there is too much to do. */
+  /** Adds a request. It is durable once this resolves, and sent immediately unless too many are pending. */
   async take(wanted: Omit<AttachmentRequest, 'nextAtMs' | 'isHeld'>): Promise<void> {
     const nowMs = Date.now();
     const isHeld = this.#working.size < maxWorking && !this.#isStopped;
@@ -72,14 +73,14 @@ export class AttachmentAsker {
     if ((await this.#parts.requests.add(request)) && isHeld) this.#begin(request, () => this.#workHeld(request));
   }
 
-  /** A file of an alarm has come. */
+  /** Records a received file of an alarm. */
   async arrived(requestId: string, fileId: string): Promise<void> {
     const files = await this.#parts.requests.arrived(requestId, fileId);
     const request = await this.#parts.requests.find(requestId);
     if (request !== null && files >= request.count) await this.#finish(request, 'received');
   }
 
-  /** What is under way is finished; the rest is for the next replica, or the next start. */
+  /** Finishes pending requests; the rest is for another replica, or the next start. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -100,7 +101,7 @@ export class AttachmentAsker {
       try {
         await this.#lookOnce();
       } catch (error) {
-        this.#parts.log.warn({ err: error }, 'attachments that are due could not be read');
+        this.#parts.log.warn({ err: error }, 'could not read due attachment requests');
       }
     }
     if (this.#isStopped) return;
@@ -110,7 +111,7 @@ export class AttachmentAsker {
   async #lookOnce(): Promise<void> {
     const due = await this.#parts.requests.due(Date.now(), atOnce);
     for (const request of due) {
-      // The others are due still when one of these has ended.
+      // The others are still due when one of these has ended.
       if (this.#working.size >= maxWorking || this.#isStopped) return;
       this.#begin(request, async () => {
         if (await this.#parts.requests.hold(request, Date.now() + holdMs)) await this.#workHeld(request);
@@ -121,7 +122,7 @@ export class AttachmentAsker {
   #begin({ _id, imei }: AttachmentRequest, begin: () => Promise<void>): void {
     if (this.#working.has(_id)) return;
     const work = begin()
-      .catch((error: unknown) => this.#parts.log.warn({ err: error, imei }, 'attachments could not be asked for'))
+      .catch((error: unknown) => this.#parts.log.warn({ err: error, imei }, 'could not request attachments'))
       .finally(() => {
         this.#working.delete(_id);
         if (this.#working.size === maxWorking - 1) this.look();
@@ -151,11 +152,11 @@ export class AttachmentAsker {
     count('asked');
     const againMs = times.againMs[request.asked] ?? times.againMs.at(-1) ?? times.lifetimeMs;
     await requests.release(request, { asked: request.asked + 1, missed: 0, nextAtMs: Date.now() + againMs });
-    // Terminals are quick: all may be here before it was known that it has agreed.
+    // All files may have arrived before the terminal's acknowledgement.
     if ((await requests.arrivedFiles(request._id)) >= request.count) await this.#finish(request, 'received');
   }
 
-  /** Nobody waits for a terminal that long when this process stops: whoever goes on asks again, and for the same. */
+  /** A stopping process does not wait for a terminal: the next replica repeats the same request. */
   #answerOrStop(request: AttachmentRequest): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const end = (): void => resolve('missed');
@@ -175,11 +176,11 @@ export class AttachmentAsker {
     await requests.release(request, { missed: missed + 1, nextAtMs: Date.now() + waitMs });
     if ((await readDevice(redis, imei)) !== null) return;
     await requests.noteAway(imei);
-    // It may have come in between.
+    // It may have arrived in between.
     if ((await readDevice(redis, imei)) !== null) await this.#back(imei);
   }
 
-  /** Terminals move between vehicles, and accounts. */
+  /** Terminals move between vehicles and accounts. */
   async #isInVehicle({ imei, vehicleId, accountId }: AttachmentRequest): Promise<boolean> {
     const vehicle = await findVehicleByImei(this.#parts.records, imei);
     return vehicle?._id === vehicleId && vehicle.accountId === accountId;
@@ -210,8 +211,8 @@ export class AttachmentAsker {
       });
       return this.#read(request, outcome);
     } catch (error) {
-      // A terminal that gets too many commands, or a service that is away: later.
-      log.info({ err: error, imei, notificationId }, 'attachments are asked for later');
+      // The terminal is busy, or a service is unavailable: retry later.
+      log.info({ err: error, imei, notificationId }, 'attachment request deferred');
       return 'missed';
     }
   }
@@ -221,10 +222,10 @@ export class AttachmentAsker {
     switch (outcome.kind) {
       case 'answered':
         if (outcome.answer.result === 0) return 'agreed';
-        log.info({ imei, notificationId, result: outcome.answer.result }, 'a terminal does not send attachments');
+        log.info({ imei, notificationId, result: outcome.answer.result }, 'terminal refused to send attachments');
         return 'refused';
       case 'refused':
-        log.warn({ imei, notificationId, detail: outcome.detail }, 'a request for attachments can not be sent');
+        log.warn({ imei, notificationId, detail: outcome.detail }, 'attachment request cannot be sent');
         return outcome.isOurFault === true ? 'missed' : 'refused';
       case 'notConnected':
       case 'timedOut':
@@ -239,11 +240,11 @@ export class AttachmentAsker {
     const { requests, notifications, log, count } = this.#parts;
     const { dedupeKey, imei, notificationId } = request;
     if (result !== 'received') {
-      log.info({ imei, notificationId, result }, 'attachments of an alarm are not asked for any more');
-      // Before it is forgotten: people see why files are missing.
+      log.info({ imei, notificationId, result }, 'gave up the attachments of an alarm');
+      // Before the request is deleted: users see why files are missing.
       if (result !== 'moved') await notifications.amend([{ dedupeKey, attributes: { attachments: result } }]);
     }
-    // The last file may be noticed by whoever stores it and by whoever asks.
+    // The last file may be noticed by its consumer and by the request.
     if (await requests.remove(request)) count(result);
     this.look();
   }

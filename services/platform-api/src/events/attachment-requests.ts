@@ -1,18 +1,18 @@
 import type { AttachmentsRequested } from '@fleet/bus';
 import { type Collection, type Database, isDuplicateKey, type Redis } from '@fleet/storage';
 
-/** Files of an alarm that have not all come; gone once they have, or nobody asks any more. */
+/** Missing files of an alarm; deleted when they have arrived, or when the request is given up. */
 export interface AttachmentRequest extends AttachmentsRequested {
   /** `<canonical number>:<number of the alarm>`. */
   readonly _id: string;
   readonly notificationId: number;
-  /** When it is to be looked at again. */
+  /** Time of the next attempt. */
   readonly nextAtMs: number;
-  /** A replica is at it; should that die, `nextAtMs` lets it go. */
+  /** Claimed by a replica; the claim of a dead one ends at `nextAtMs`. */
   readonly isHeld: boolean;
-  /** How often the terminal has agreed to send them. */
+  /** Number of requests that the terminal accepted. */
   readonly asked: number;
-  /** How often in a row it could not be asked. */
+  /** Number of failed requests in a row. */
   readonly missed: number;
 }
 
@@ -22,10 +22,10 @@ const requestsIn = (database: Database): Collection<AttachmentRequest> =>
 const filesKey = (requestId: string): string => `attachment-files:${requestId}`;
 const turnsKey = (imei: string): string => `attachment-turns:${imei}`;
 const awayKey = 'attachments-away';
-/** Longer than anybody asks for them. */
+/** Longer than any request is repeated. */
 const rememberedS = 4 * 86_400;
 
-// KEYS 1 the turns of a terminal. ARGV 1 now, 2 until when, 3 how many at a time, 4 whose. A turn that is over does not count.
+// KEYS 1 running requests of a terminal. ARGV 1 now, 2 expiry, 3 concurrency, 4 member. Expired members do not count.
 const turnScript = `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
 if not redis.call('ZSCORE', KEYS[1], ARGV[4]) and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
@@ -33,7 +33,10 @@ redis.call('ZADD', KEYS[1], ARGV[2], ARGV[4])
 redis.call('PEXPIREAT', KEYS[1], ARGV[2])
 return 1`;
 
-/** Whose files are asked for: MongoDB has what is to be done and when, Redis which files have come and whose turn it is. What Redis loses costs another ask. */
+/**
+ * Stores attachment requests: the schedule in MongoDB, received files and concurrency in Redis. A loss of Redis costs
+ * another request.
+ */
 export class AttachmentRequests {
   readonly #database: Database;
   readonly #redis: Redis;
@@ -51,7 +54,7 @@ export class AttachmentRequests {
     return this.#requests.findOne({ _id });
   }
 
-  /** False where it is there already, as which it stays. */
+  /** Returns false if it exists; it is unchanged then. */
   async add(request: AttachmentRequest): Promise<boolean> {
     try {
       await this.#requests.insertOne(request);
@@ -62,7 +65,7 @@ export class AttachmentRequests {
     }
   }
 
-  /** Those that are to be looked at, the longest due first. */
+  /** Returns due requests, the longest due first. */
   due(nowMs: number, limit: number): Promise<AttachmentRequest[]> {
     return this.#requests
       .find({ nextAtMs: { $lte: nowMs } })
@@ -71,7 +74,7 @@ export class AttachmentRequests {
       .toArray();
   }
 
-  /** Takes one for this replica; false where another has. */
+  /** Claims a request for this replica; returns false if another one has it. */
   async hold({ _id, nextAtMs }: AttachmentRequest, untilMs: number): Promise<boolean> {
     const held = await this.#requests.updateOne({ _id, nextAtMs }, { $set: { nextAtMs: untilMs, isHeld: true } });
     return held.modifiedCount === 1;
@@ -84,7 +87,7 @@ export class AttachmentRequests {
     await this.#requests.updateOne({ _id }, { $set: { ...change, isHeld: false } });
   }
 
-  /** Its turn ends, and the terminal's next waiting ones are due. False where somebody else has removed it. */
+  /** Releases a request and makes the terminal's waiting ones due. Returns false if it was deleted concurrently. */
   async remove({ _id, imei }: Pick<AttachmentRequest, '_id' | 'imei'>): Promise<boolean> {
     const { deletedCount } = await this.#requests.deleteOne({ _id });
     await this.#redis.zRem(turnsKey(imei), _id);
@@ -92,13 +95,13 @@ export class AttachmentRequests {
     return deletedCount === 1;
   }
 
-  /** Those of a terminal that nobody is at. */
+  /** Unclaimed requests of a terminal. */
   async makeDue(imei: string, which: object): Promise<void> {
     const filter = { ...ofTerminal(imei), ...which, isHeld: false } as object;
     await this.#requests.updateMany(filter, { $set: { nextAtMs: Date.now() } });
   }
 
-  /** Notes that a file has come, and answers how many have. */
+  /** Records a received file and returns the number of received ones. */
   async arrived(requestId: string, fileId: string): Promise<number> {
     const key = filesKey(requestId);
     await this.#redis.sAdd(key, fileId);
@@ -110,7 +113,7 @@ export class AttachmentRequests {
     return this.#redis.sCard(filesKey(requestId));
   }
 
-  /** Whether it is the turn of one of a terminal's alarms: only so many at a time. */
+  /** Returns whether an alarm of a terminal may be requested now: the number of concurrent ones is limited. */
   async takeTurn({ _id, imei }: AttachmentRequest, untilMs: number, parallel: number): Promise<boolean> {
     const values = [String(Date.now()), String(untilMs), String(parallel), _id];
     return (await this.#redis.eval(turnScript, { keys: [turnsKey(imei)], arguments: values })) === 1;
@@ -120,12 +123,12 @@ export class AttachmentRequests {
     await this.#redis.zRem(turnsKey(imei), _id);
   }
 
-  /** Remembers that a terminal is away, so that the others cost nothing when they come back. */
+  /** Marks a terminal as offline, so that its requests cost nothing when it returns. */
   async noteAway(imei: string): Promise<void> {
     await this.#redis.sAdd(awayKey, imei);
   }
 
-  /** A terminal is there: true where something waits for it since it was away. */
+  /** Marks a terminal as online; returns true if requests have waited for it. */
   async noteBack(imei: string): Promise<boolean> {
     if ((await this.#redis.sRem(awayKey, imei)) === 0) return false;
     await this.makeDue(imei, { missed: { $gt: 0 } });
@@ -133,10 +136,10 @@ export class AttachmentRequests {
   }
 }
 
-/** The `_id`s that begin with a terminal's number. */
+/** Matches `_id`s that begin with a terminal's number. */
 const ofTerminal = (imei: string) => ({ _id: { $gte: `${imei}:`, $lt: `${imei};` } });
 
-/** A vehicle is deleted: nobody asks any more for files of its alarms, whichever terminal raised them and wherever that is by now. */
+/** Deletes the requests of a deleted vehicle's alarms, whichever terminal raised them. */
 export async function forgetAttachments(
   { database }: { readonly database: Database },
   { _id: vehicleId, accountId }: { readonly _id: number; readonly accountId: number },

@@ -26,7 +26,7 @@ jest.setTimeout(120_000);
 
 type Asked = DeviceCommandOf<'requestAttachments'>;
 
-/** One that could not be asked is asked again in no time; whose files are missing is not, and nobody's turn is ever over. */
+/** Failed requests are retried quickly; accepted ones with missing files are not, and no alarm times out. */
 const quick: Partial<AttachmentTimes> = {
   againMs: [600_000],
   retryMs: 100,
@@ -46,7 +46,7 @@ describe('attachments of alarms', () => {
   let metrics: ReturnType<typeof createMetrics>;
   const expectations: { alarmNo: string; imei: string; count: number; notificationId: number; lifetimeMs: number }[] =
     [];
-  /** What upload-ftp says. */
+  /** Events of upload-ftp. */
   let expectNext: () => void = () => undefined;
   let server: { stop(): Promise<void> };
   let count = 0;
@@ -111,7 +111,7 @@ describe('attachments of alarms', () => {
     const wanted = { accountId, vehicleId, imei, dedupeKey, tagHex, count: 3, atMs, ...more };
     expect(attachmentsRequested.check(wanted)).toBe(true);
     const head = headers();
-    // As if the stream had forgotten it.
+    // Simulates a stream that lost it.
     count += 1;
     head.set('Nats-Msg-Id', `${dedupeKey}:${wanted.tagHex}:${count}`);
     await world.bus.js.publish(attachmentsRequestedSubject(imei), encodeJson(wanted), { headers: head });
@@ -125,7 +125,7 @@ describe('attachments of alarms', () => {
       server: 'pod',
       kind: 'image',
       mimeType: 'image/jpeg',
-      // A file without a byte counts like any other.
+      // An empty file counts like any other.
       sizeBytes: no === 1 ? 0 : 9,
       channel: 1,
       source: 'alarm',
@@ -140,7 +140,7 @@ describe('attachments of alarms', () => {
   const attributesOf = async ({ vehicleId }: Alarm): Promise<unknown> =>
     (await api.get(`/api/notifications?vehicle_id=${vehicleId}`)).items[0]?.['attributes'];
 
-  it('are asked for at once, of upload-ftp first and then of the terminal, and no more when all have come', async () => {
+  it('are announced to upload-ftp, then requested from the terminal, and never again once all have arrived', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm);
@@ -170,7 +170,7 @@ describe('attachments of alarms', () => {
     await waitFor(async () => (await requests()).length === 0);
     await waitFor(async () => (await counted('received')) === 1);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3 });
-    // What is read again after all have come leads to nothing.
+    // A redelivered event after all have arrived has no effect.
     const before = asked().length;
     await want(alarm);
     const other = await newAlarm({ imei: alarm.imei, vehicleId: alarm.vehicleId });
@@ -183,7 +183,7 @@ describe('attachments of alarms', () => {
     ).not.toContain(alarmNo);
   });
 
-  it('a terminal that will not send them is not asked again, and the notification says so', async () => {
+  it('are not requested again from a terminal that refuses, and the notification says so', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     terminals.answer = async () => generally(3, 0x9208);
@@ -194,7 +194,7 @@ describe('attachments of alarms', () => {
     expect(asked()).toHaveLength(1);
   });
 
-  it('a terminal that is away is asked when it comes back', async () => {
+  it('are requested from an offline terminal when it reconnects', async () => {
     await lifecycle.stop();
     begin({ ...quick, retryMs: 600_000, longestRetryMs: 600_000 });
     const alarm = await newAlarm();
@@ -214,7 +214,7 @@ describe('attachments of alarms', () => {
     ['busy', { kind: 'busy', detail: 'draining' }],
     ['unreadable', { kind: 'unreadable', detail: 'an odd answer' }],
     ['failing', { kind: 'refused', detail: 'its gateway', isOurFault: true }],
-  ])('a terminal that is %s is asked again under the same number', async (_case, outcome) => {
+  ])('are requested again under the same number from a terminal that is %s', async (_case, outcome) => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     terminals.answer = async () => (asked().length < 3 ? outcome : generally(0, 0x9208));
@@ -223,7 +223,7 @@ describe('attachments of alarms', () => {
     expect(new Set(asked().map(({ alarmNo }) => alarmNo)).size).toBe(1);
   });
 
-  it('upload-ftp that is away is waited for', async () => {
+  it('are deferred while upload-ftp is unavailable', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     let fails = 2;
@@ -236,7 +236,7 @@ describe('attachments of alarms', () => {
     expect(expectations).toHaveLength(1);
   });
 
-  it('files that do not come are asked for again a few times, and then given up', async () => {
+  it('are requested a few times while files are missing, and then given up', async () => {
     await lifecycle.stop();
     begin({ ...quick, againMs: [500, 500] });
     const alarm = await newAlarm();
@@ -250,7 +250,7 @@ describe('attachments of alarms', () => {
     expect(await requests()).toEqual([]);
   });
 
-  it('of one terminal two alarms are at it at a time; the next has its turn when one of them is through', async () => {
+  it('of one terminal are requested for two alarms concurrently; the next starts when one has ended', async () => {
     const first = await newAlarm({ subject: '1' });
     const more = [await newAlarm({ ...first, subject: '2' }), await newAlarm({ ...first, subject: '3' })];
     await terminals.connect(first.imei);
@@ -262,7 +262,7 @@ describe('attachments of alarms', () => {
     expect(new Set(asked().map(({ alarmNo }) => alarmNo)).size).toBe(3);
   });
 
-  it('a terminal that is in another vehicle by now is not asked', async () => {
+  it('are not requested from a terminal in another vehicle', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await api.put(`/api/vehicles/${alarm.vehicleId}`, { imei: null });
@@ -273,7 +273,7 @@ describe('attachments of alarms', () => {
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3 });
   });
 
-  it('a terminal that stays away is given up in the end, and the notification says so', async () => {
+  it('are given up for a terminal that stays offline, and the notification says so', async () => {
     await lifecycle.stop();
     begin({ ...quick, giveUpMs: 1_000 });
     const alarm = await newAlarm();
@@ -283,7 +283,7 @@ describe('attachments of alarms', () => {
     expect(asked()).toEqual([]);
   });
 
-  it('what is wanted too late is not asked for, and the notification says so', async () => {
+  it('are not requested too late, and the notification says so', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm, { atMs: Date.parse('2020-01-31T00:00:00Z') });
@@ -291,7 +291,7 @@ describe('attachments of alarms', () => {
     expect(asked()).toEqual([]);
   });
 
-  it('what another replica has left is gone on with', async () => {
+  it('are taken over from another replica', async () => {
     await lifecycle.stop();
     begin({ ...quick, retryMs: 600_000, longestRetryMs: 600_000 });
     const alarm = await newAlarm();
@@ -306,7 +306,7 @@ describe('attachments of alarms', () => {
     expect(asked()[0]?.alarmNo).toBe(left?._id.split(':')[1]);
   });
 
-  it('are forgotten with their vehicle', async () => {
+  it('are deleted with their vehicle', async () => {
     const alarm = await newAlarm();
     await want(alarm);
     await waitFor(async () => (await requests())[0]?.isHeld === false);

@@ -20,7 +20,7 @@ import { AttachmentAsker } from './attachment-asker.ts';
 import { AttachmentRequests } from './attachment-requests.ts';
 import { type AttachmentTimes, attachmentTimes } from './attachment-settings.ts';
 
-/** What tests put in the place of the usual. */
+/** Replacements for tests. */
 export interface AttachmentOptions {
   readonly registry?: Registry;
   readonly times?: Partial<AttachmentTimes>;
@@ -28,13 +28,13 @@ export interface AttachmentOptions {
 
 type Parts = Deps & { readonly times: AttachmentTimes; readonly requests: AttachmentRequests };
 
-/** Asks terminals for the files that their alarms count, until they have come. Any number of replicas share it. */
+/** Requests the files of alarms until they have arrived. Any number of replicas share the work. */
 export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: AttachmentOptions = {}): void {
   const { bus, config, log } = deps;
   if (!config.ATTACHMENTS_ENABLED) return;
   const results = new Counter({
     name: 'platform_attachments_total',
-    help: 'alarms whose files terminals were asked for, by what became of it',
+    help: 'alarms whose files were requested, by result',
     labelNames: ['result'],
     registers: options.registry === undefined ? [] : [options.registry],
   });
@@ -42,10 +42,10 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   const requests = new AttachmentRequests(deps);
   const parts = { ...deps, times, requests };
   const asker = new AttachmentAsker({ ...parts, count: (result) => results.inc({ result }) });
-  const onError = (error: unknown): void => log.warn({ err: error }, 'attachments are not looked after yet');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'could not start the attachment requests yet');
   const secret = secretOf(config.ENCRYPTION_KEY);
   const consumers: DurableConsumer[] = [];
-  const begun = new RetryUntilSuccess(log, 'attachments of alarms are not listened for yet', async () => {
+  const begun = new RetryUntilSuccess(log, 'could not consume attachment events yet', async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     consumers.push(
       new DurableConsumer(bus, {
@@ -82,16 +82,16 @@ async function takeWanted(
 ): Promise<void> {
   const { log, records, requests, times } = parts;
   const wanted = wantedIn(message.data);
-  if (wanted === null) return log.warn({ subject: message.subject }, 'wanted attachments can not be read');
+  if (wanted === null) return log.warn({ subject: message.subject }, 'invalid attachment request');
   const { dedupeKey, imei, tagHex } = wanted;
   if (Date.now() - wanted.atMs > times.giveUpMs) {
-    log.info({ imei, dedupeKey }, 'attachments are wanted too late');
+    log.info({ imei, dedupeKey }, 'attachment request arrived too late');
     return parts.notifications.amend([{ dedupeKey, attributes: { attachments: 'unreached' } }]);
   }
   const notificationId = (await claimed(records, [dedupeKey])).get(dedupeKey);
   const notification = notificationId === undefined ? null : await findNotification(records, notificationId);
-  // Deleted meanwhile.
-  if (notification === null) return log.info({ imei, dedupeKey }, 'attachments of no notification');
+  // The notification was deleted.
+  if (notification === null) return log.info({ imei, dedupeKey }, 'attachments without a notification');
   const _id = requestId(imei, alarmNoOf(secret, notification._id, tagHex));
   if ((await requests.arrivedFiles(_id)) >= wanted.count) return;
   await asker.take({ ...wanted, _id, notificationId: notification._id, asked: 0, missed: 0 });
@@ -123,10 +123,10 @@ const firstOf = (keys: string): string =>
     .map((key) => key.trim())
     .find((key) => key !== '') ?? '';
 
-/** The first key of the setting; what was asked for under another one keeps its number. */
+/** The first key of the setting; alarms that were requested under another one keep their number. */
 const secretOf = (encryptionKey: string): Buffer =>
   Buffer.from(hkdfSync('sha256', firstOf(encryptionKey), '', 'fleet numbers of alarms', 32));
 
-/** Unguessable, as whoever knows it may send files, and the same whenever it is made. */
+/** Not guessable, because it authorizes uploads; deterministic for each alarm. */
 const alarmNoOf = (secret: Buffer, notificationId: number, tagHex: string): string =>
   createHmac('sha256', secret).update(`attachments/${notificationId}/${tagHex}`).digest('hex').slice(0, 32);

@@ -3,7 +3,7 @@ import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { noteDevice } from '../domains/vehicles/devices.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
 
-/** Texts of terminals are filled up with blanks and zeros; what is empty then is not known. */
+/** Terminals pad texts with blanks and zeros; an empty text is unknown. */
 function text(value: string): string | undefined {
   const trimmed = value.replaceAll('\0', '').trim();
   return trimmed === '' ? undefined : trimmed;
@@ -12,7 +12,7 @@ function text(value: string): string | undefined {
 const known = (fields: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
-/** 0x0100: who made the terminal. */
+/** Handles 0x0100: the manufacturer of the terminal. */
 export const keepRegistrations: TerminalHandler<typeof terminalRegistration> = {
   definition: terminalRegistration,
   durable: 'platform-registrations',
@@ -28,7 +28,7 @@ export const keepRegistrations: TerminalHandler<typeof terminalRegistration> = {
   },
 };
 
-/** 0x0107: what it is made of. */
+/** Handles 0x0107: the hardware and firmware of the terminal. */
 export const keepAttributes: TerminalHandler<typeof queryAttributesResponse> = {
   definition: queryAttributesResponse,
   durable: 'platform-attributes',
@@ -37,7 +37,7 @@ export const keepAttributes: TerminalHandler<typeof queryAttributesResponse> = {
       manufacturer: text(body.manufacturerId),
       model: text(body.terminalModel),
       terminalId: text(body.terminalId),
-      // 19 digits are filled up with an F.
+      // 19 digits are padded with an F.
       iccid: text(body.iccid.replace(/F+$/i, '')),
       firmware: text(body.firmwareVersion),
     });

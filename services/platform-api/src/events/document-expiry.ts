@@ -3,7 +3,7 @@ import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { EventParts, Happening } from './parts.ts';
 import { raiseHappenings } from './parts.ts';
 
-/** Days before the end of a licence at which it is told (platform-contract.md, section 8). */
+/** Days before the expiry of a licence at which a notification is created. */
 const noticeDays = [30, 7, 0] as const;
 const dayMs = 86_400_000;
 const atOnce = 500;
@@ -14,8 +14,9 @@ interface AccountZone {
 }
 
 /**
- * Raises `document_expiry` for the licences of drivers that end in 30 or 7 days or today, by the account's calendar, for each of the driver's vehicles. Any number of times
- * a day: the notification of a licence and a notice is one. A day on which nothing ran is made good by the next one, up to the next notice.
+ * Creates `document_expiry` for licences of drivers that expire in 30 or 7 days or today, by the account's calendar,
+ * for each of the driver's vehicles. Idempotent: one notification per licence and notice. A missed day is made up for
+ * by the next one, up to the next notice.
  */
 export async function raiseDocumentExpiry(parts: EventParts, nowMs = Date.now()): Promise<number> {
   const zones = new Map<number, string>();
@@ -31,7 +32,7 @@ export async function raiseDocumentExpiry(parts: EventParts, nowMs = Date.now())
   }
 }
 
-/** Drivers whose licence ends soon, or ended a day ago at most: calendars differ by a day. */
+/** Returns drivers whose licence expires soon, or expired at most a day ago: calendars differ by a day. */
 function expiringDrivers({ records }: EventParts, after: number, nowMs: number): Promise<Driver[]> {
   const [from, to] = [-1, noticeDays[0] + 1].map((days) => new Date(nowMs + days * dayMs).toISOString().slice(0, 10));
   const where: object = { _id: { $gt: after }, status: 'active', licenseExpiryDate: { $gte: from, $lte: to } };
@@ -50,7 +51,7 @@ async function tellOf(parts: EventParts, driver: Driver, timezone: string, nowMs
   const { licenseExpiryDate: date } = driver;
   if (date === null) return 0;
   const left = daysBetween(today(timezone, nowMs), date);
-  // The nearest notice that is due: the 30-day one until the 7-day one takes over.
+  // The nearest due notice: the 30-day one until the 7-day one.
   const notice = noticeDays.findLast((days) => left <= days);
   if (notice === undefined || left < 0) return 0;
   const vehicles = await parts.records
@@ -60,7 +61,7 @@ async function tellOf(parts: EventParts, driver: Driver, timezone: string, nowMs
   const happening: Happening = {
     type: 'document_expiry',
     subject: `license:${driver._id}:${notice}`,
-    // Of the licence and the notice, so that it is the same however often it is raised.
+    // Derived from licence and notice, so that repetitions are equal.
     atMs: Date.parse(`${date}T00:00:00Z`) - notice * dayMs,
     driverId: driver._id,
     attributes: {
@@ -78,7 +79,7 @@ async function tellOf(parts: EventParts, driver: Driver, timezone: string, nowMs
   return vehicles.length;
 }
 
-/** The date of an IANA time zone. */
+/** Returns the date in an IANA time zone. */
 const today = (timezone: string, nowMs: number): string =>
   new Intl.DateTimeFormat('en-CA', { timeZone: timezone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(
     nowMs,

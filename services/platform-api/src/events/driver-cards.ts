@@ -13,8 +13,8 @@ type Report = TerminalMessage<Parameters<(typeof keepDriverCards)['handle']>[1][
 const cardOut = 2;
 
 /**
- * 0x0702: a card that is known opens a driver session, closes the one before and raises `driver_change`; one that is not, or can not be read, raises it without a driver
- * (platform-contract.md, section 8). The same card again is no change: terminals repeat it.
+ * Handles 0x0702. A known card opens a driver session, closes the previous one and creates `driver_change`; an unknown
+ * or unreadable one creates it without a driver. A repeated card is no change: terminals repeat it.
  */
 export const keepDriverCards: TerminalHandler<typeof driverReport> = {
   definition: driverReport,
@@ -47,13 +47,13 @@ async function cardIn(parts: EventParts, vehicle: Vehicle, message: Report): Pro
       card_read_result: cardReadResult,
     },
   };
-  // First of all: what is done twice is raised once, and what was done already would not be raised at all.
+  // First, because a repeated step is published once, and a completed step would not be published at all.
   await raiseHappenings(parts, [{ vehicle, happening }]);
   if (driver === null) await closeDriverSession(parts, vehicle, true);
   else await openDriverSession(parts, vehicle, driver);
 }
 
-/** What the card may be known by: the number of the certificate, of the person, or of the card itself. */
+/** Returns possible numbers of the card: certificate, person, or the card itself. */
 const cardNumbers = ({ body: { certificateNo, idCardNo, uid } }: Report): string[] =>
   [certificateNo, idCardNo, uid].flatMap((number) => {
     const trimmed = number?.replaceAll('\0', '').trim() ?? '';

@@ -14,7 +14,7 @@ import { raiseDocumentExpiry } from './document-expiry.ts';
 // Real servers on a machine that may be busy.
 jest.setTimeout(90_000);
 
-describe('what happens beside locations', () => {
+describe('events other than locations', () => {
   let world: PlatformWorld;
   let api: Client;
   let ear: LiveEar;
@@ -56,7 +56,7 @@ describe('what happens beside locations', () => {
   });
 
   describe('driver cards (0x0702)', () => {
-    it('that were put in before the terminal was in the vehicle are nothing of that', async () => {
+    it('ignore cards inserted before the terminal was assigned', async () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Own', card_number: 'CARD-0' });
       const early = { receivedAtMs: Date.now() - 60_000 };
@@ -65,7 +65,7 @@ describe('what happens beside locations', () => {
       expect((await raised(id, 'driver_change')).map(({ driver_id: driverId }) => driverId)).toEqual([driver.data.id]);
     });
 
-    it('open a session, close the one before, and are told once', async () => {
+    it('open a session, close the previous one, and create one notification', async () => {
       const { id, imei } = await newVehicle();
       const [first, second] = [
         await api.post('/api/drivers', { name: 'First', card_number: 'CARD-1' }),
@@ -91,7 +91,7 @@ describe('what happens beside locations', () => {
       expect(await current(first.data.id)).toBeNull();
     });
 
-    it('that are not known are told without a driver, and end the session', async () => {
+    it('that are unknown create a notification without a driver and end the session', async () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Known', card_number: 'CARD-3' });
       await sayFromTerminal(world, imei, driverReport, card('CARD-3'));
@@ -103,7 +103,7 @@ describe('what happens beside locations', () => {
       await waitFor(async () => (await api.get(`/api/drivers/${driver.data.id}`)).data['current_vehicle_id'] === null);
     });
 
-    it('taken out end the session alone', async () => {
+    it('that are removed end the session without a notification', async () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Leaving', card_number: 'CARD-4' });
       await sayFromTerminal(world, imei, driverReport, card('CARD-4'));
@@ -121,7 +121,7 @@ describe('what happens beside locations', () => {
     });
   });
 
-  it('0x0100 and 0x0107 tell what a terminal is made of', async () => {
+  it('stores terminal details of 0x0100 and 0x0107', async () => {
     const { id, imei } = await newVehicle();
     await sayFromTerminal(world, imei, terminalRegistration, {
       provinceId: 44,
@@ -178,7 +178,7 @@ describe('what happens beside locations', () => {
       atMs: Date.parse('2026-01-31T03:00:00Z'),
     });
 
-    it('of another account are not told to whoever has the terminal now', async () => {
+    it('of another account are not sent to the current owner of the terminal', async () => {
       const { id, imei } = await newVehicle();
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
       const accountIds = [world.theirs.accountId, world.ours.accountId];
@@ -188,7 +188,7 @@ describe('what happens beside locations', () => {
       await world.deps.database.collection<(typeof records)[number]>('uploads').insertMany(records);
       for (const { _id } of records)
         await world.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(change(imei, _id, 'completed')));
-      // In their order: when the second is told, the first has been left out.
+      // In order: when the second arrives, the first was left out.
       await waitFor(async () => ear.of('upload', id).length > 0);
       expect(ear.of('upload', id)).toMatchObject([{ video_id: records[1]?._id }]);
       expect(await raised(id, 'video_upload_completed')).toHaveLength(1);
@@ -197,7 +197,7 @@ describe('what happens beside locations', () => {
     it.each([
       ['completed', 'video_upload_completed'],
       ['failed', 'video_upload_failed'],
-    ] as const)('that have %s are told', async (status, type) => {
+    ] as const)('that have %s create a notification', async (status, type) => {
       const { id, imei } = await newVehicle();
       const reservation = { shownImei: imei, askedImei: imei, cameraUtcOffset: '+08:00', reservedUntilMs: 0 };
       const record = createReservation(clip(imei), { ...reservation, mobileNetwork: false });
@@ -218,7 +218,7 @@ describe('what happens beside locations', () => {
       expect(ear.of('upload', id)[0]).toMatchObject({ video_id: record._id, status, imei });
     });
 
-    it('that go on are told to websockets alone', async () => {
+    it('that progress reach websockets only', async () => {
       const { id, imei } = await newVehicle();
       const uploadId = 'ab'.repeat(12);
       const body = change(imei, uploadId, 'uploading');
@@ -230,7 +230,7 @@ describe('what happens beside locations', () => {
     });
   });
 
-  it('a command that changes is told, and one that fails is raised once', async () => {
+  it('publishes changes of a command, and one notification of a failure', async () => {
     const { id, imei } = await newVehicle();
     const made = await api.post(`/api/vehicles/${id}/commands`, { type: 'text', params: { text: 'Hello' } });
     expect(made.status).toBe(202);
@@ -258,7 +258,7 @@ describe('what happens beside locations', () => {
       ['2026-03-10', 0],
       ['2026-03-12', 7],
       ['2026-03-25', 30],
-    ])('that end on %s are told as the notice of %i days, once', async (date, notice) => {
+    ])('that expire on %s create the notice of %i days once', async (date, notice) => {
       const { id } = await newVehicle();
       const body = { name: `Expiring ${date}`, vehicle_ids: [id], license_expiry_date: date };
       const driver = await api.post('/api/drivers', body);
@@ -272,20 +272,20 @@ describe('what happens beside locations', () => {
       });
     });
 
-    it.each(['2026-03-09', '2026-04-10', '2027-01-01'])('that end on %s are not', async (date) => {
+    it.each(['2026-03-09', '2026-04-10', '2027-01-01'])('that expire on %s create none', async (date) => {
       const { id } = await newVehicle();
       await api.post('/api/drivers', { name: 'Quiet', vehicle_ids: [id], license_expiry_date: date });
       await raiseDocumentExpiry(world.deps, nowMs);
       expect(await notificationsOf(id, 'document_expiry')).toEqual([]);
     });
 
-    it('end by the calendar of the account', async () => {
+    it('expire by the calendar of the account', async () => {
       await world.deps.database
         .collection<{ _id: number }>('accounts')
         .updateOne({ _id: world.ours.accountId }, { $set: { timezone: 'Pacific/Auckland' } });
       const { id } = await newVehicle();
       await api.post('/api/drivers', { name: 'South', vehicle_ids: [id], license_expiry_date: '2026-04-10' });
-      // In Auckland it is the 11th already.
+      // In Auckland it is already the 11th.
       await raiseDocumentExpiry(world.deps, nowMs);
       expect(await notificationsOf(id, 'document_expiry')).toHaveLength(1);
     });

@@ -3,7 +3,7 @@ import { type Bus, type LiveEvent, liveEvents, liveSubject, publish } from '@fle
 /** A message stays below the broker's limit. */
 const atOnce = 500;
 
-/** Tells the websockets of all replicas what has just happened to vehicles of an account. */
+/** Publishes changes of an account's vehicles to the websockets of all replicas. */
 export function tellLive(
   bus: Bus,
   accountId: number,

@@ -40,7 +40,7 @@ async function newVehicle(more: object = {}): Promise<{ id: number; imei: string
   count += 1;
   const made = await api.post('/api/vehicles', { vehicle_no: `MEDIA${count}`, imei, ...more });
   expect(made.status).toBe(201);
-  // It has had its terminal for a while.
+  // Its terminal was assigned a while ago.
   await vehicles().updateOne({ _id: made.data.id }, { $set: { createdAt: new Date(0) } });
   return { id: made.data.id, imei };
 }
@@ -52,15 +52,15 @@ const notificationsOf = async (id: number, type: string): Promise<readonly Data[
 const linked = (notification: Data | undefined): number[] =>
   ((notification?.['media'] ?? []) as { id: number }[]).map(({ id }) => id);
 
-/** All that was told before this is done with: what is told after it is on record. */
+/** Waits until earlier events have been processed. */
 async function settled(): Promise<void> {
   const { id, imei } = await newVehicle();
   await tellStored(world, storedPicture(imei, pod.id));
   await waitFor(async () => (await mediaOf(id)).length === 1);
 }
 
-describe('a picture that is stored', () => {
-  it('is a file of its vehicle, on the terminal’s clock, with a notification that shows it', async () => {
+describe('a stored picture', () => {
+  it('becomes a file of its vehicle, with the time of the terminal’s clock and a notification', async () => {
     const { id, imei } = await newVehicle({ camera_utc_offset: '+05:30' });
     const receivedAtMs = Date.parse('2026-11-22T10:00:00Z');
     const place = { latitude: 22.6, longitude: 114.2 };
@@ -97,7 +97,7 @@ describe('a picture that is stored', () => {
     expect(ear.of('media', id)[0]).toEqual(told);
   });
 
-  it('is one file and one notification, however often it is told of, and is counted once', async () => {
+  it('is one file and one notification for repeated events, and counts once', async () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);
     for (let time = 0; time < 3; time += 1) await tellStored(world, stored, { again: true });
@@ -108,7 +108,7 @@ describe('a picture that is stored', () => {
     expect((await findUsage(world.deps.database, id))?.bytes).toBe(1000);
   });
 
-  it('has one notification with the event that announced it (0x0800)', async () => {
+  it('shares its notification with the 0x0800 that announced it', async () => {
     const { id, imei } = await newVehicle();
     const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
     await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 5_000 });
@@ -121,7 +121,7 @@ describe('a picture that is stored', () => {
     expect(ear.of('notification', id).at(-1)).toMatchObject({ media: [{ kind: 'image' }] });
   });
 
-  it('has one notification with the event that announced it an hour before', async () => {
+  it('shares its notification with a 0x0800 one hour earlier', async () => {
     const { id, imei } = await newVehicle();
     const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
     await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 3_600_000 });
@@ -131,7 +131,7 @@ describe('a picture that is stored', () => {
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
   });
 
-  it('of a terminal without a vehicle is removed, and what can not be read holds up nothing', async () => {
+  it('of a terminal without a vehicle is deleted; an invalid event delays no other', async () => {
     const stored = storedPicture(newImei(), pod.id);
     await tellStored(world, stored);
     await waitFor(async () => pod.removed.includes(stored.fileId));
@@ -142,7 +142,7 @@ describe('a picture that is stored', () => {
     expect(await findByKey(world.records, `file:${stored.imei}:${stored.fileId}`)).toBeNull();
   });
 
-  it('of before the terminal came into its vehicle is removed, and not told of', async () => {
+  it('from before the terminal was assigned is deleted without a notification', async () => {
     const theirs = world.as(world.theirs.owner);
     const { id, imei } = await newVehicle();
     expect((await api.put(`/api/vehicles/${id}`, { imei: null })).status).toBe(200);
@@ -157,7 +157,7 @@ describe('a picture that is stored', () => {
     expect(await files()).toEqual([]);
     await tellStored(world, storedPicture(imei, pod.id, { receivedAtMs: createdAt }));
     await waitFor(async () => (await files()).length === 1);
-    // It comes back: what was taken elsewhere stays out.
+    // The terminal returns: pictures from other vehicles stay excluded.
     expect((await theirs.put(`/api/vehicles/${made.data.id}`, { imei: null })).status).toBe(200);
     expect((await api.put(`/api/vehicles/${id}`, { imei })).status).toBe(200);
     const since = (await vehicles().findOne({ _id: id }))?.terminalSinceMs ?? 0;
@@ -169,7 +169,7 @@ describe('a picture that is stored', () => {
     expect(all.items.map(({ attributes }) => attributes)).toEqual([expect.objectContaining({ multimedia_id: 77 })]);
   });
 
-  it('that was removed stays so, though it is told of once more', async () => {
+  it('stays deleted after a repeated event', async () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);
     await tellStored(world, stored);
@@ -185,7 +185,7 @@ describe('a picture that is stored', () => {
     expect((await notificationsOf(id, 'media_captured')).flatMap(linked)).toEqual([]);
   });
 
-  it('that was sent again to another pod is that one’s, and the older copy goes', async () => {
+  it('that was sent to another pod again belongs to that, and the older copy is deleted', async () => {
     const other = await openMediaPod(world.bus, 'pod-b');
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id, { receivedAtMs: Date.now() - 60_000 });
@@ -194,12 +194,12 @@ describe('a picture that is stored', () => {
     const newer = { ...stored, server: other.id, receivedAtMs: Date.now() };
     await tellStored(world, newer, { again: true });
     await waitFor(async () => pod.removed.includes(stored.fileId));
-    // The same as it was, in a second copy: the first stays.
+    // The same file in a second copy: the first one stays.
     await tellStored(world, { ...stored, server: pod.id }, { again: true });
     await waitFor(async () => pod.removed.filter((each) => each === stored.fileId).length === 2);
     expect(other.removed).toEqual([]);
     expect(await mediaOf(id)).toHaveLength(1);
-    // Where both share a volume, the file that is left came behind these moments.
+    // If both share a volume, the remaining file was stored after these timestamps.
     expect(pod.asked.filter(({ fileId }) => fileId === stored.fileId)).toEqual([
       { imei, fileId: stored.fileId, storedBeforeMs: newer.receivedAtMs },
       { imei, fileId: stored.fileId, storedBeforeMs: stored.receivedAtMs },
@@ -207,7 +207,7 @@ describe('a picture that is stored', () => {
     await other.close();
   });
 
-  it('in a second copy whose pod is away is removed when that is back', async () => {
+  it('in a second copy is deleted when its unavailable pod is back', async () => {
     const other = await openMediaPod(world.bus, 'pod-c');
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, other.id, { receivedAtMs: Date.now() - 60_000 });
@@ -217,7 +217,7 @@ describe('a picture that is stored', () => {
     other.isRemoving = false;
     await tellStored(world, { ...stored, server: pod.id, receivedAtMs: Date.now() }, { again: true });
     await waitFor(async () => (await findRemoval(world.deps.database, `${key}@${other.id}`)) !== null);
-    // The file goes, and comes to the other pod once more: both are to be removed.
+    // The file is deleted and arrives at the other pod again: both copies are deleted.
     pod.isRemoving = false;
     const [media] = await mediaOf(id);
     expect((await api.delete(`/api/dashcam-media/${media?.id}`)).status).toBe(200);
@@ -244,7 +244,7 @@ describe('files of an alarm', () => {
       attachment: { alarmNo: 'ab'.repeat(16), accountId: world.ours.accountId, name: '00_65_6501_1.mp4', ...ids },
     });
 
-  it('belong to its notification, and raise none of their own', async () => {
+  it('belong to its notification and create none', async () => {
     const { id, imei } = await newVehicle();
     const alarm = await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: id, type: 'dsm_phone' });
     const files = [1, 2, 3].map(() => attached(imei, { vehicleId: id, notificationId: alarm._id }));
@@ -262,7 +262,7 @@ describe('files of an alarm', () => {
     expect(linked((await notificationsOf(id, 'dsm_phone'))[0])).not.toContain(removed?.id);
   });
 
-  it('are removed where the alarm is not there, or is another account’s', async () => {
+  it('are deleted if the alarm does not exist or belongs to another account', async () => {
     const { id, imei } = await newVehicle();
     const foreign = await recordTestNotification(world.deps, world.theirs.accountId, { vehicleId: id });
     const files = [
@@ -276,7 +276,7 @@ describe('files of an alarm', () => {
   });
 });
 
-describe('clips that are uploaded', () => {
+describe('uploaded clips', () => {
   async function completed(imei: string, more: Partial<UploadRecord> = {}): Promise<UploadRecord> {
     const times = { startMs: Date.parse('2026-01-31T02:00:00Z'), endMs: Date.parse('2026-01-31T02:01:00Z') };
     const clip = { imei, channel: 3, ...times, mediaType: 0, streamType: 0, storageType: 0, alarmFlags: '0' };
@@ -297,7 +297,7 @@ describe('clips that are uploaded', () => {
     await world.bus.js.publish(uploadSubject(_id, 'closed'), JSON.stringify(body));
   }
 
-  it('are files of their vehicle, shown with the notification of their upload', async () => {
+  it('are files of their vehicle, linked to the notification of their upload', async () => {
     const { id, imei } = await newVehicle();
     const record = await completed(imei);
     await tellCompleted(record);
@@ -317,7 +317,7 @@ describe('clips that are uploaded', () => {
     });
   });
 
-  it('are gone with their upload, and take it along', async () => {
+  it('are deleted with their upload, and delete it', async () => {
     const { id, imei } = await newVehicle();
     const uploads = new UploadRepository(world.deps.database);
     const [first, second] = [await completed(imei), await completed(imei)];

@@ -13,17 +13,17 @@ import { type Picture, raiseCaptured } from './media.ts';
 import type { EventParts } from './parts.ts';
 import { firstToldMs } from './pictures-told.ts';
 
-/** Reads what upload-ftp has stored of terminals (MEDIA): each becomes a record of its vehicle, what is nobody's goes. */
+/** Consumes MEDIA: each stored file becomes a record of its vehicle; files without an owner are deleted. */
 export const followMediaFiles = (parts: EventParts): DurableConsumer =>
   new DurableConsumer(parts.bus, {
     stream: 'MEDIA',
     durable: 'platform-media',
     subject: mediaStoredSubject('*'),
-    onError: (error) => parts.log.warn({ err: error }, 'a file of a terminal is not on record yet'),
+    onError: (error) => parts.log.warn({ err: error }, 'could not record a file yet'),
     handler: async ({ data, subject }) => {
       const stored = readStored(data);
-      // It will never be readable.
-      if (stored === null) return parts.log.warn({ subject }, 'what is said of a file can not be read');
+      // It will never become valid.
+      if (stored === null) return parts.log.warn({ subject }, 'invalid file event');
       await take(parts, stored);
     },
   });
@@ -33,7 +33,7 @@ function readStored(data: Uint8Array): MediaStored | null {
     const body = decodeJson(data);
     return mediaStored.check(body) ? (body as MediaStored) : null;
   } catch {
-    // It is not even JSON: the same answer.
+    // Not JSON: invalid as well.
     return null;
   }
 }
@@ -42,7 +42,7 @@ async function take(parts: EventParts, stored: MediaStored): Promise<void> {
   const file: FilePlace = { imei: stored.imei, fileId: stored.fileId, server: stored.server };
   const key = fileKey(file);
   const removal = await findRemoval(parts.database, key);
-  // It was removed, and is here once more.
+  // It was deleted and has arrived again.
   if (removal !== null) return removeAgain(parts, removal, file);
   const known = await findByKey(parts.records, key);
   if (known !== null) return mendKnown(parts, known, stored, file);
@@ -52,7 +52,7 @@ async function take(parts: EventParts, stored: MediaStored): Promise<void> {
   await finish(parts, vehicle, await recordMedia(parts, vehicle, await fieldsOf(parts, vehicle, stored, file)), stored);
 }
 
-/** Told of again: what a crash has left undone is done. */
+/** Handles a repeated event: completes steps that a crash interrupted. */
 async function mendKnown(parts: EventParts, known: Media, stored: MediaStored, file: FilePlace): Promise<void> {
   const media = await placed(parts, known, stored, file);
   const vehicle = await vehiclesIn(parts.records).find(media, media.vehicleId);
@@ -61,19 +61,19 @@ async function mendKnown(parts: EventParts, known: Media, stored: MediaStored, f
   await finish(parts, vehicle, media, stored);
 }
 
-/** A file that was sent again may be with another pod now; the older copy goes. */
+/** A file that was sent again may be on another pod; the older copy is deleted. */
 async function placed(parts: EventParts, known: Media, stored: MediaStored, file: FilePlace): Promise<Media> {
   if (known.file === null || known.file.server === file.server) return known;
   const isNewer = stored.receivedAtMs > known.receivedAt.getTime();
   const changed = isNewer ? await changeMedia(parts.records, known, known._id, { file }) : null;
-  // Where the two share a volume it is one file, stored behind that moment.
+  // On a shared volume it is one file, stored after that timestamp.
   const storedBeforeMs = changed === null ? known.receivedAt.getTime() : stored.receivedAtMs;
   const about = { key: known.mediaKey, accountId: known.accountId, storedBeforeMs };
   await removeCopy(parts, changed === null ? file : known.file, about);
   return changed ?? known;
 }
 
-/** Whose file it is; null where the vehicle, or the alarm that it belongs to, is gone. */
+/** Returns the owner of a file; null if the vehicle, or the file's alarm, was deleted. */
 async function vehicleOf(parts: EventParts, { imei, attachment, receivedAtMs }: MediaStored): Promise<Vehicle | null> {
   const { records } = parts;
   if (attachment === null) {
@@ -127,7 +127,7 @@ const pictureOf = ({ multimediaId, channel, kind, source, sizeBytes, place }: Me
   place: place ?? undefined,
 });
 
-/** Pictures raise `media_captured`; attachments belong to an alarm that was told of. */
+/** Pictures create `media_captured`; attachments belong to an existing notification. */
 async function finish(parts: EventParts, vehicle: Vehicle, media: Media, stored: MediaStored): Promise<void> {
   const notificationId =
     media.toldAtMs === null

@@ -9,21 +9,21 @@ import { firstToldMs } from './pictures-told.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
 
 const kinds = ['image', 'audio', 'video'] as const;
-/** Event codes of JT/T 808-2013 table 80: what made the terminal take it. */
+/** Event codes of JT/T 808-2013 table 80: the reason for a picture. */
 const sources = ['capture', 'timer'] as const;
 
-/** What is told of a picture that a camera has taken. */
+/** Data of a picture that a camera has taken. */
 export interface Picture {
   readonly multimediaId: number;
   readonly channel: number;
   readonly kind: string;
   readonly source: string;
-  /** Once it is here. */
+  /** After it has arrived. */
   readonly sizeBytes?: number;
   readonly place?: Happening['place'] | undefined;
 }
 
-/** 0x0800: the terminal has taken a picture, which may stay there. The picture itself comes by MEDIA. */
+/** Handles 0x0800: the terminal has taken a picture, which may stay on the terminal. MEDIA reports its arrival. */
 export const keepMediaEvents: TerminalHandler<typeof multimediaEvent> = {
   definition: multimediaEvent,
   durable: 'platform-media-events',
@@ -46,7 +46,7 @@ export const keepMediaEvents: TerminalHandler<typeof multimediaEvent> = {
   },
 };
 
-/** Raises `media_captured`, once for a picture and a moment; the id of the notification. */
+/** Creates `media_captured` once for a picture; returns the id of the notification. */
 export async function raiseCaptured(
   parts: Pick<EventParts, 'log' | 'notifications' | 'records' | 'redis'>,
   vehicle: Vehicle,
@@ -71,7 +71,7 @@ export async function raiseCaptured(
   return raisedOne(parts, vehicle, happening);
 }
 
-/** Raises something; the id of its notification, null where that is gone already. */
+/** Creates a notification; returns its id, or null if it was deleted. */
 export async function raisedOne(
   parts: Pick<EventParts, 'log' | 'notifications' | 'records' | 'redis'>,
   vehicle: Vehicle,

@@ -3,10 +3,10 @@ import { lastLocationsIfKnown } from '../domains/realtime/look-ups.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 
-/** What the events beside locations need. */
+/** Dependencies of the event consumers. */
 export type EventParts = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'notifications' | 'records' | 'redis'>;
 
-/** Something that has happened to a vehicle, and was not told by a location. */
+/** An event of a vehicle that did not come from a location report. */
 export interface Happening {
   readonly type: string;
   readonly subject: string;
@@ -14,11 +14,11 @@ export interface Happening {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly description?: string;
   readonly driverId?: number | null;
-  /** Where it happened, if that was told. */
+  /** Position of the event, if reported. */
   readonly place?: { readonly latitude: number; readonly longitude: number };
 }
 
-/** The vehicle's part of a notification. */
+/** Returns the vehicle's part of a notification. */
 export const raisedFor = (vehicle: Vehicle): ToRaise['vehicle'] => ({
   id: vehicle._id,
   accountId: vehicle.accountId,
@@ -28,7 +28,7 @@ export const raisedFor = (vehicle: Vehicle): ToRaise['vehicle'] => ({
   imei: vehicle.imei,
 });
 
-/** Raises what has happened, at the vehicle's last position where no other is told; on record and in the stream once this resolves. */
+/** Creates notifications of events, by default at the vehicle's last position. They are durable once this resolves. */
 export async function raiseHappenings(
   parts: Pick<EventParts, 'log' | 'notifications' | 'redis'>,
   happenings: readonly { readonly vehicle: Vehicle; readonly happening: Happening }[],

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 const picture = { multimediaId: 7, channel: 1 };
-/** When the picture of this message was first told of: so long after the start. */
+/** Returns the first sighting of this message's picture, as time after the start. */
 const event = async (afterMs: number, of = picture): Promise<number> =>
   (await firstToldMs(redis, imei, of, { by: 'event', receivedAtMs: startMs + afterMs })) - startMs;
 const file = async (afterMs: number, takenAfterMs: number | null = null): Promise<number> => {
@@ -32,8 +32,8 @@ const file = async (afterMs: number, takenAfterMs: number | null = null): Promis
   );
 };
 
-describe('a picture that 0x0800 and 0x0801 tell of', () => {
-  it('is one, whichever comes first and however often', async () => {
+describe('a picture announced by 0x0800 and 0x0801', () => {
+  it('is one, in either order and however often', async () => {
     expect([await event(0), await file(5_000), await file(5_000), await event(9 * minuteMs)]).toEqual([0, 0, 0, 0]);
     imei = newImei();
     expect([await file(5_000), await event(0), await event(0)]).toEqual([5_000, 5_000, 5_000]);
@@ -43,11 +43,11 @@ describe('a picture that 0x0800 and 0x0801 tell of', () => {
     ['eleven minutes', 11 * minuteMs, null],
     ['two days', 48 * hourMs, null],
     ['two days, and says when it was taken', 48 * hourMs, -1_000],
-  ])('is one where the picture comes after %s, and again where that is told again', async (_case, ms, taken) => {
+  ])('is one if the picture arrives after %s, and again for a repeated event', async (_case, ms, taken) => {
     expect([await event(0), await file(ms, taken), await file(ms, taken)]).toEqual([0, 0, 0]);
   });
 
-  it('is another where the picture was taken later, or comes after more than three days', async () => {
+  it('is another one if it was taken later, or arrives after more than three days', async () => {
     expect([await event(0), await file(hourMs, hourMs - 1_000)]).toEqual([0, hourMs]);
     imei = newImei();
     expect([await event(0), await file(73 * hourMs)]).toEqual([0, 73 * hourMs]);

@@ -39,8 +39,8 @@ redis.call('SET', KEYS[1], told .. ':' .. come, 'PX', come == '' and ARGV[5] or 
 return told`;
 
 /**
- * When a picture was first told of, so that all that tells of it is one notification. A picture may come long after the message that it was taken; another one with its
- * id, as a terminal that was started anew gives them, is one of its own.
+ * Returns when a picture was first announced, so that repeated messages create one notification. A picture may arrive
+ * long after its announcement. A restarted terminal reuses ids; a reused id is a new picture.
  */
 export async function firstToldMs(
   redis: Redis,

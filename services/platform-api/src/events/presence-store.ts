@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from '@fleet/storage';
 import type { ToRaise } from '../domains/notifications/content.ts';
 
-/** What was last noticed of a terminal; Redis has it as JSON under `presence:<canonical number>`. */
+/** Last known online status of a terminal; JSON in Redis under `presence:<canonical number>`. */
 export interface Noticed {
   readonly connected: boolean;
   readonly isOffline: boolean;
   readonly seenMs: number;
-  /** When the report was received with which the terminal's state was last told from here. */
+  /** Receive time of the report whose state was published last. */
   readonly toldReportMs?: number;
-  /** A notification that is being raised: should its raiser die, the next one raises the same. */
+  /** A notification in progress: after a crash the next replica creates the same one. */
   readonly pending?: ToRaise;
 }
 
@@ -20,7 +20,7 @@ const noticedKey = (imei: string): string => `presence:${imei}`;
 const lockKey = (imei: string): string => `presence-lock:${imei}`;
 const lockMs = 30_000;
 
-/** What Redis knows of who is there: when each terminal is to be looked at again, and what was noticed then. */
+/** Stores in Redis when each terminal is checked next, and its last online status. */
 export class PresenceStore {
   readonly #redis: Redis;
 
@@ -37,7 +37,7 @@ export class PresenceStore {
     await this.#redis.set(noticedKey(imei), JSON.stringify(noticed));
   }
 
-  /** Terminals that are to be looked at, the longest due first. */
+  /** Returns terminals that are due for a check, the longest due first. */
   due(nowMs: number, limit: number): Promise<string[]> {
     return this.#redis.zRange(dueKey, 0, nowMs, { BY: 'SCORE', LIMIT: { offset: 0, count: limit } });
   }
@@ -50,7 +50,7 @@ export class PresenceStore {
     await this.#redis.zRem(dueKey, imei);
   }
 
-  /** True where Redis has lost, or never had, the times at which to look. */
+  /** Returns true if Redis has no check times, because it was lost or is new. */
   async isEmpty(): Promise<boolean> {
     return (await this.#redis.exists(builtKey)) === 0;
   }
@@ -68,13 +68,13 @@ export class PresenceStore {
     await this.#redis.set(builtKey, '1');
   }
 
-  /** True for the replica whose turn the sweep is. */
+  /** Returns true for the replica that may run the job. */
   async isMyTurn(everyMs: number): Promise<boolean> {
     const expiration = { type: 'PX', value: Math.max(1, Math.round(everyMs * 0.9)) } as const;
     return (await this.#redis.set(sweepKey, '1', { condition: 'NX', expiration })) !== null;
   }
 
-  /** Runs work on one terminal unless another replica is at it; false then. */
+  /** Runs work on one terminal under a lock; returns false if another replica holds it. */
   async alone(imei: string, work: () => Promise<void>): Promise<boolean> {
     const token = randomUUID();
     const expiration = { type: 'PX', value: lockMs } as const;

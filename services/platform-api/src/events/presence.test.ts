@@ -14,10 +14,10 @@ import { PresenceStore } from './presence-store.ts';
 jest.setTimeout(90_000);
 
 const minuteMs = 60_000;
-/** No sweep but those that a test asks for, which end all waiting, too. */
+/** No jobs except those of a test, which also end all waiting. */
 const times = { offlineAfterMs: 10 * minuteMs, sweepEveryMs: 3_600_000, firstReportMs: 3_600_000 };
 
-describe('who is there', () => {
+describe('the online status', () => {
   let redis: ServerProcess;
   let world: PlatformWorld;
   let api: Client;
@@ -27,7 +27,7 @@ describe('who is there', () => {
   let count = 0;
 
   beforeAll(async () => {
-    // When to look at whom is one list in a Redis.
+    // The schedule of checks is one list in a Redis.
     redis = await (await ServerProcess.redis()).start();
     world = await PlatformWorld.open({
       REDIS_URL: `redis://127.0.0.1:${redis.port}`,
@@ -52,7 +52,7 @@ describe('who is there', () => {
     const made = await api.post('/api/vehicles', { vehicle_no: `THERE${count}`, imei });
     return { id: made.data.id, imei };
   };
-  /** The terminal's newest report came so many minutes ago. */
+  /** Sets the age of the terminal's newest report in minutes. */
   const reported = async (imei: string, minutesAgo: number): Promise<number> => {
     const atMs = Date.now() - minutesAgo * minuteMs;
     const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: atMs, serverTimestamp: atMs };
@@ -65,17 +65,17 @@ describe('who is there', () => {
     (await api.get(`/api/notifications?type=${type}&limit=100`)).items.filter(({ vehicle_id: id }) => id === vehicleId);
   const sweepAt = async (minutes: number): Promise<void> => {
     await presence.sweep(Date.now() + minutes * minuteMs);
-    // What was told by it has been heard.
+    // Its event was received.
     await world.bus.nc.flush();
   };
 
-  it('a terminal that is silent for ten minutes is offline, once, and online when it is heard of again', async () => {
+  it('is offline once after ten minutes of silence, and online at the next report', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
     presence.heard([imei], new Map());
     await waitFor(() => isNoticed(imei));
     const lastMs = await reported(imei, 11);
-    // What was noticed is as old as the report.
+    // The status is as old as the report.
     await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
     await sweepAt(11);
     await sweepAt(30);
@@ -104,7 +104,7 @@ describe('who is there', () => {
     });
   });
 
-  it('a terminal that is heard of meanwhile is not offline', async () => {
+  it('stays online for a terminal that reports in the meantime', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
     presence.heard([imei], new Map());
@@ -114,7 +114,7 @@ describe('who is there', () => {
     expect(await store().due(Date.now() + 11 * minuteMs, 1000)).toContain(imei);
   });
 
-  it('the first time is no coming back', async () => {
+  it('publishes no return for the first report ever', async () => {
     const { id, imei } = await newVehicle();
     await reported(imei, 0);
     presence.heard([imei], new Map());
@@ -122,7 +122,7 @@ describe('who is there', () => {
     expect(await found(id, 'device_online')).toEqual([]);
   });
 
-  it('sessions that begin and end are told', async () => {
+  it('follows sessions that begin and end', async () => {
     const { id, imei } = await newVehicle();
     await terminals.connect(imei);
     await waitFor(async () => {
@@ -145,11 +145,11 @@ describe('who is there', () => {
     expect((device as Record<string, unknown>)['last_seen']).not.toBeNull();
   });
 
-  it('one that was away for less than ten minutes is told as connected also where its report is looked at first', async () => {
+  it('is connected after a gap below ten minutes, also if the report is processed first', async () => {
     const { id, imei } = await newVehicle();
     const lastMs = await reported(imei, 6);
     await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
-    // Its session is there, and nobody has heard of that yet.
+    // Its session exists and was not published yet.
     await terminals.connect(imei);
     const { latitude, longitude, ...rest } = lastLocationOf(imei, 22.5, 114.1);
     const nowMs = Date.now();
@@ -160,8 +160,8 @@ describe('who is there', () => {
     expect(ear.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
   });
 
-  describe('a terminal that was offline and comes back', () => {
-    /** Long offline: its session is there again, and nobody has heard of that yet. */
+  describe('a terminal that returns from offline', () => {
+    /** A terminal that was offline for long: its session exists and was not published yet. */
     const comesBack = async (): Promise<{ id: number; imei: string }> => {
       const vehicle = await newVehicle();
       const lastMs = await reported(vehicle.imei, 60);
@@ -189,7 +189,7 @@ describe('who is there', () => {
     it.each([
       ['moving', 50],
       ['stopped', 0],
-    ])('and is %s is told of once, with what it does, where its session is known first', async (state, speed) => {
+    ])('and is %s publishes one event with its state if its session is known first', async (state, speed) => {
       const { id, imei } = await comesBack();
       await sessionIsHeardOf(imei);
       expect(statuses(id)).toEqual([]);
@@ -199,7 +199,7 @@ describe('who is there', () => {
       expect(statuses(id)).toEqual([['offline', state, true]]);
     });
 
-    it('is told of once also where its report is known first', async () => {
+    it('publishes one event if the report is known first', async () => {
       const { id, imei } = await comesBack();
       await reports(imei, 50);
       await waitFor(() => statuses(id).length > 0);
@@ -208,7 +208,7 @@ describe('who is there', () => {
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
     });
 
-    it('is told of once where the report is known before there is a session', async () => {
+    it('publishes one event if the report is known before there is a session', async () => {
       const { id, imei } = await newVehicle();
       const lastMs = await reported(imei, 60);
       await store().notice(imei, { connected: false, isOffline: true, seenMs: lastMs });
@@ -221,7 +221,7 @@ describe('who is there', () => {
       expect(statuses(id).filter(([from]) => from === 'offline')).toHaveLength(1);
     });
 
-    it('is told of as soon as another replica has finished with it', async () => {
+    it('publishes the event as soon as another replica releases it', async () => {
       const { id, imei } = await comesBack();
       await world.deps.redis.set(`presence-lock:${imei}`, 'another', { expiration: { type: 'EX', value: 3_600 } });
       await reports(imei, 50);
@@ -233,15 +233,15 @@ describe('who is there', () => {
       expect(statuses(id)).toEqual([['offline', 'moving', true]]);
     });
 
-    it('is told of once Redis answers again, with what its report has ended', async () => {
+    it('publishes the event once Redis is back, with the end of the silence', async () => {
       const { id, imei } = await newVehicle();
       const lastMs = await reported(imei, 0);
-      // It has lived on by heartbeats, and so is not offline.
+      // Heartbeats kept it alive, so it is not offline.
       await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
       await store().lookAgain(imei, lastMs + 60 * minuteMs);
       const { redis } = world.deps;
       const [due, noticed] = ['presence:due', `presence:${imei}`];
-      // Neither what was noticed can be read, nor when to look again be kept.
+      // Neither the status nor the schedule is available.
       for (const key of [due, noticed]) {
         await redis.rename(key, `kept-${key}`);
         await redis.lPush(key, 'of another kind');
@@ -249,18 +249,18 @@ describe('who is there', () => {
       const warn = jest.spyOn(world.deps.log, 'warn');
       await reports(imei, 50);
       const warned = (): unknown[] => warn.mock.calls.map(([_fields, message]) => message);
-      await waitFor(() => warned().includes('whether terminals are there could not be noticed'));
-      expect(warned()).toContain('when to look at a terminal again could not be kept');
+      await waitFor(() => warned().includes('could not check the online status'));
+      expect(warned()).toContain('could not schedule an online check');
       warn.mockRestore();
       for (const key of [due, noticed]) await redis.rename(`kept-${key}`, key);
       await waitFor(() => statuses(id).length > 0);
       expect(statuses(id)).toEqual([['stopped', 'moving', false]]);
     });
 
-    it('and says nothing stands still, and moves when it says so', async () => {
+    it('without a position is standing, and moving when it reports so', async () => {
       const { id, imei } = await comesBack();
       await sessionIsHeardOf(imei);
-      // A sweep leaves out whom somebody else looks at.
+      // A job skips terminals that another replica is checking.
       await waitFor(async () => {
         await sweepAt(120);
         return statuses(id).length > 0;
@@ -275,7 +275,7 @@ describe('who is there', () => {
     });
   });
 
-  it('what a replica was raising when it died is raised by the next one, and once', async () => {
+  it('gets a notification that a dead replica had begun, once', async () => {
     const { id, imei } = await newVehicle();
     const lastMs = await reported(imei, 30);
     await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
@@ -290,7 +290,7 @@ describe('who is there', () => {
     expect(await found(id, 'device_offline')).toHaveLength(1);
   });
 
-  it('a lost Redis is filled again from what was on record: who was there is looked at, who was offline comes back', async () => {
+  it('restores a lost Redis from the database: online terminals are checked, offline ones return', async () => {
     const [silent, away] = [await newVehicle(), await newVehicle()];
     for (const { imei } of [silent, away]) {
       await reported(imei, 0);

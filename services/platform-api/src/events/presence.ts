@@ -15,39 +15,39 @@ import { tellLive } from './live.ts';
 import { type EventParts, type Happening, raisedFor } from './parts.ts';
 import { type Noticed, PresenceStore } from './presence-store.ts';
 
-/** When a terminal is offline, and how often that is looked for. */
+/** Offline threshold and poll interval. */
 export interface PresenceTimes {
   readonly offlineAfterMs: number;
   readonly sweepEveryMs: number;
-  /** A terminal that comes back reports within this time, most likely: what it does is told then, and once. */
+  /** A returning terminal most likely reports within this time: its state is then published once. */
   readonly firstReportMs: number;
 }
 
-/** As the contract has them (platform-contract.md, section 3). */
+/** Default times. */
 export const presenceTimes: PresenceTimes = { offlineAfterMs: 600_000, sweepEveryMs: 10_000, firstReportMs: 3_000 };
 
-/** What made us look, the weaker before the stronger. Reports tell websockets of states by themselves, but for the first one after a silence. */
+/** Reasons of a check, weaker ones first. Reports publish states themselves, except the first one after a silence. */
 const causes = ['report', 'session', 'time'] as const;
 
 interface Look {
   readonly cause: (typeof causes)[number];
-  /** When the report was received that has ended a long silence. */
+  /** Receive time of the report that ended a long silence. */
   readonly returnedMs?: number;
-  /** It was waited for what belongs to it. */
+  /** The related session or report was waited for. */
   readonly hasWaited?: true;
 }
 
 const atOnce = 200;
 const atWork = 8;
 const busyRetryMs = 5_000;
-/** Another replica is at the same terminal, most likely for the same reason. */
+/** Another replica is checking the same terminal, most likely for the same reason. */
 const othersMs = 200;
-/** The session of a terminal that reports may be known a moment later. */
+/** The session of a reporting terminal may be known a moment later. */
 const sessionMs = 1_000;
-/** Terminals whose reports this process remembers, so that each is looked at once in a while only. */
+/** Number of terminals whose last check this process stores, so that each is checked only now and then. */
 const maxRemembered = 500_000;
 
-/** What is known of a terminal at this moment. */
+/** Current knowledge of a terminal. */
 interface Present {
   readonly seenMs: number;
   readonly connected: boolean;
@@ -58,14 +58,15 @@ interface Present {
 }
 
 /**
- * Notices when terminals go and come back: `device_offline` after ten minutes of silence, `device_online` when one that was offline is heard of again, and `status` for
- * websockets. Any number of replicas do so; what was noticed stands in Redis, and whether a terminal was offline in MongoDB too, should Redis be lost.
+ * Detects terminals that go offline and return: `device_offline` after ten minutes of silence, `device_online` at the
+ * next report, and `status` for websockets. Any number of replicas share the work. The last status is in Redis, and the
+ * offline state also in MongoDB.
  */
 export class Presence {
   readonly #parts: EventParts;
   readonly #times: PresenceTimes;
   readonly #store: PresenceStore;
-  /** When a report of a terminal last made us look. */
+  /** Time of the last check because of a report. */
   readonly #remembered = new Map<string, number>();
   readonly #waiting = new Map<string, Look>();
   readonly #later = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueMs: number; look: Look }>();
@@ -81,7 +82,7 @@ export class Presence {
     this.#listener = subscribe(
       parts.bus,
       sessionChanged,
-      (error) => parts.log.warn({ err: error }, 'a change of a session is not valid'),
+      (error) => parts.log.warn({ err: error }, 'invalid session event'),
       ({ imei }) => this.#look(imei, { cause: 'session' }),
       sessionChanged.subject,
       'platform-presence',
@@ -89,12 +90,12 @@ export class Presence {
     this.#sweeping = this.#sweepAll();
   }
 
-  /** Terminals have reported; cheap, as it is called for each report. */
+  /** Handles reports of terminals; cheap, because it is called for each report. */
   heard(imeis: Iterable<string>, returned: Returned, nowMs = Date.now()): void {
     for (const imei of imeis) {
       const before = this.#remembered.get(imei);
       const returnedMs = returned.get(imei);
-      // Well before it could have been taken for offline meanwhile.
+      // Well before the terminal could be considered offline.
       const isFresh = before !== undefined && nowMs - before < this.#times.offlineAfterMs / 2;
       if (isFresh && returnedMs === undefined) continue;
       if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
@@ -111,7 +112,7 @@ export class Presence {
     await this.#working;
   }
 
-  /** One round: terminals that are due are looked at. */
+  /** Checks all due terminals once. */
   async sweep(nowMs = Date.now()): Promise<void> {
     if (await this.#store.isEmpty()) await this.#rebuild(nowMs);
     for (;;) {
@@ -130,12 +131,12 @@ export class Presence {
       try {
         if (await this.#store.isMyTurn(sweepEveryMs)) await this.sweep();
       } catch (error) {
-        this.#parts.log.warn({ err: error }, 'who is offline could not be looked for');
+        this.#parts.log.warn({ err: error }, 'offline check failed');
       }
     }
   }
 
-  /** Redis has lost when to look at whom: everybody who was there gets the time of one silence from now. */
+  /** Rebuilds the schedule after a loss of Redis: every online terminal is due after one silence from now. */
   async #rebuild(nowMs: number): Promise<void> {
     let after = '';
     for (;;) {
@@ -159,15 +160,15 @@ export class Presence {
     });
   }
 
-  /** Looks once some time has passed, or with a sweep behind that, should this process die. */
+  /** Schedules a check; a later job repeats it in case this process dies. */
   async #lookLater(imei: string, look: Look, waitMs: number): Promise<void> {
     const dueMs = Date.now() + waitMs;
     if (!this.#stopped.signal.aborted) this.#setTimer(imei, look, { waitMs, dueMs });
     try {
       await this.#store.lookAgain(imei, dueMs + busyRetryMs);
     } catch (error) {
-      // It is for a crash alone: this process has its timer.
-      this.#parts.log.warn({ err: error, imei }, 'when to look at a terminal again could not be kept');
+      // Needed after a crash only: this process has its timer.
+      this.#parts.log.warn({ err: error, imei }, 'could not schedule an online check');
     }
   }
 
@@ -188,7 +189,7 @@ export class Presence {
   }
 
   async #work(): Promise<void> {
-    // What comes in the same turn is looked at together.
+    // Reports of one turn of the event loop are checked together.
     await delay(0);
     while (this.#waiting.size > 0 && !this.#stopped.signal.aborted) {
       const some = [...this.#waiting].slice(0, atOnce);
@@ -196,9 +197,9 @@ export class Presence {
       try {
         await this.#lookAt(some);
       } catch (error) {
-        // The next report, session or sweep looks again.
+        // The next report, session or job checks again.
         for (const [imei] of some) this.#remembered.delete(imei);
-        this.#parts.log.warn({ err: error }, 'whether terminals are there could not be noticed');
+        this.#parts.log.warn({ err: error }, 'could not check the online status');
       }
     }
   }
@@ -216,7 +217,7 @@ export class Presence {
     try {
       if (await this.#store.alone(imei, () => this.#notice(imei, look))) return;
     } catch (error) {
-      // It must not stand in the way of the others.
+      // A failure must not delay the others.
       await this.#lookLater(imei, look, busyRetryMs);
       throw error;
     }
@@ -233,7 +234,7 @@ export class Presence {
     }
     const waitMs = this.#waitMs(look, before, now);
     if (waitMs > 0) {
-      // Behind a wait it is told as it is.
+      // After the wait the state is published as it is.
       await this.#lookLater(imei, { ...look, cause: 'time', hasWaited: true }, waitMs);
       return;
     }
@@ -256,7 +257,10 @@ export class Presence {
     else await this.#store.lookAgain(imei, now.seenMs + this.#times.offlineAfterMs + 1_000);
   }
 
-  /** What belongs together is told together: a terminal that comes back has a session first and a report a moment later, and seldom the other way round. */
+  /**
+   * Waits for related events: a returning terminal has a session first and a report a moment later, seldom the other
+   * way round.
+   */
   #waitMs({ cause, returnedMs, hasWaited }: Look, before: Noticed | null, { device, location, isOffline }: Present) {
     if (hasWaited === true || isOffline) return 0;
     if (returnedMs !== undefined) return device === undefined && location?.source === 'jt808' ? sessionMs : 0;
@@ -265,7 +269,7 @@ export class Presence {
     return isBack && !hasReported ? this.#times.firstReportMs : 0;
   }
 
-  /** What was noticed before; where Redis does not know, whether it was offline. */
+  /** Returns the last status; if Redis has none, whether it was offline. */
   async #before(imei: string): Promise<Noticed | null> {
     const noticed = await this.#store.noticed(imei);
     if (noticed !== null) return noticed;
@@ -312,7 +316,7 @@ export class Presence {
     if (before.isOffline === now.isOffline) return null;
     const lastSeen = new Date(before.isOffline ? before.seenMs : now.seenMs).toISOString();
     const attributes = { last_seen: lastSeen };
-    // By when it was last seen, whoever notices it, and however late.
+    // Dated by its last report, whichever replica notices it, and however late.
     if (now.isOffline)
       return { type: 'device_offline', subject: '', atMs: now.seenMs + this.#times.offlineAfterMs, attributes };
     const backMs =
@@ -342,7 +346,7 @@ export class Presence {
   }
 }
 
-/** One look for two reasons. */
+/** Merges two reasons of one check. */
 const both = (one: Look, other: Look): Look => {
   const returnedMs = Math.max(one.returnedMs ?? 0, other.returnedMs ?? 0);
   return {
@@ -353,8 +357,8 @@ const both = (one: Look, other: Look): Look => {
 };
 
 /**
- * The state that the terminal had, where what it has now is to be told; null where that is not. What it does is told with its reports, but not that it is there again:
- * not by its first one after a silence, by which nobody knows what it was before, nor where it was away for too short a time to be offline.
+ * Returns the previous state if the change must be published, else null: not for the first report after start-up, nor
+ * after a gap shorter than the offline threshold.
  */
 function previousIfTold(
   { cause, returnedMs }: Look,
@@ -367,11 +371,11 @@ function previousIfTold(
   const isBack = before.isOffline || (now.connected && !before.connected);
   if (!isReturn && (!isChanged || (cause === 'report' && !isBack))) return null;
   if (before.isOffline) return 'offline';
-  // It lived without saying where it was, and so stood still.
+  // Heartbeats without a position: the vehicle was standing.
   return isReturn ? 'stopped' : stateThen(now);
 }
 
-/** The state as it was when the terminal was last seen. */
+/** Returns the state when the terminal was last seen. */
 const stateThen = ({ location, seenMs }: Present): string => {
   const { state } = presentOf(undefined, location, location === undefined ? seenMs : lastHeardMs(location));
   return state === 'never_connected' ? 'stopped' : state;

@@ -37,7 +37,7 @@ describe('changes of the fleet', () => {
       events.filter(({ type }) => type === 'vehicle').map(({ data }) => ({ accountId, ...data })),
     );
 
-  it('of vehicles are told to websockets and caches', async () => {
+  it('of vehicles are published to websockets and caches', async () => {
     const { accountId, owner } = world.ours;
     const api = world.as(owner);
     const { id } = (await api.post('/api/vehicles', { vehicle_no: 'LIVE1' })).data;
@@ -50,7 +50,7 @@ describe('changes of the fleet', () => {
     expect(changes.filter(({ kind }) => kind === 'vehicles')).toHaveLength(3);
   });
 
-  it('of many vehicles at once name each of them', async () => {
+  it('of many vehicles name each of them', async () => {
     const api = world.as(world.ours.owner);
     const ids: number[] = [];
     for (const vehicle_no of ['MANY1', 'MANY2']) ids.push((await api.post('/api/vehicles', { vehicle_no })).data.id);
@@ -64,7 +64,7 @@ describe('changes of the fleet', () => {
     expect(changes.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['drivers', 'vehicles']));
   });
 
-  it('of shares are told to both accounts', async () => {
+  it('of shares are published to both accounts', async () => {
     const api = world.as(world.ours.owner);
     const { id } = (await api.post('/api/vehicles', { vehicle_no: 'SHARED1' })).data;
     await waitFor(() => vehicleEvents().length === 1);
@@ -91,14 +91,14 @@ describe('changes of the fleet', () => {
         ],
       },
     ],
-  ])('of %s end caches', async (kind, path, body) => {
+  ])('of %s invalidate caches', async (kind, path, body) => {
     const made = await world.as(world.ours.owner).post(path, body);
     expect(made.status).toBe(201);
     await waitFor(async () => changes.some((change) => change.kind === kind));
     expect(changes).toContainEqual({ accountId: world.ours.accountId, kind });
   });
 
-  it('of more vehicles than one message has room for are told in several', async () => {
+  it('of more vehicles than fit into one message are published in several', async () => {
     const { accountId } = world.ours;
     const ids = Array.from({ length: 20_000 }, (_unused, at) => ({ _id: 5_000_000 + at }));
     world.records.notifyChanged({ collection: 'vehicles', accountId, action: 'updated', records: ids });
@@ -106,7 +106,7 @@ describe('changes of the fleet', () => {
     expect(new Set(heard.flatMap(({ events }) => events.map(({ vehicleId }) => vehicleId))).size).toBe(ids.length);
   });
 
-  it('of preferences end caches', async () => {
+  it('of preferences invalidate caches', async () => {
     const api = world.as(world.ours.owner);
     expect((await api.put('/api/user-preferences/me', { language: 'es' })).status).toBe(200);
     await waitFor(async () => changes.some(({ kind }) => kind === 'preferences'));

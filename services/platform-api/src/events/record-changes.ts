@@ -6,7 +6,7 @@ import { tellLive } from './live.ts';
 
 type Kind = Static<typeof fleetChanged.schema>['kind'];
 
-/** Collections by which telemetry is judged or delivered. */
+/** Collections on which telemetry or delivery depend. */
 const kinds: Readonly<Record<string, Kind>> = {
   vehicles: 'vehicles',
   shares: 'vehicles',
@@ -20,7 +20,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   webhooks: 'webhooks',
 };
 
-/** Announces every change of the fleet's records, whichever domain made it: caches read again, and websockets hear of vehicles. */
+/** Publishes every change of the fleet's records by any domain, so that caches reload and websockets are updated. */
 export function announceChanges(records: RecordStore, bus: Bus): void {
   records.watch(Object.keys(kinds), (change) => {
     const kind = kinds[change.collection];
@@ -38,7 +38,7 @@ function tellOfVehicles(bus: Bus, { accountId, action, records }: RecordChange):
   );
 }
 
-/** Both accounts hear of it: that of the vehicle, and that of the user who sees it now, or does not see it any more. */
+/** Both accounts are notified: that of the vehicle, and that of the user who gained or lost access. */
 function tellOfShares(bus: Bus, { accountId, action, records }: RecordChange): void {
   const shares = records as readonly Share[];
   for (const { vehicleId, secondaryAccountId } of shares) {

@@ -12,16 +12,19 @@ import { followStreams } from './streams.ts';
 import { consumeTerminalMessages } from './terminal-messages.ts';
 import { followUploads } from './uploads.ts';
 
-/** What others tell of. */
+/** Callbacks for the telemetry consumers. */
 export interface Events {
   /** Terminals, by canonical number, have reported, some of them after a long silence. */
   readonly heard: (imeis: Iterable<string>, returned: Returned) => void;
 }
 
-/** Follows everything that happens to vehicles beside their locations: what terminals say otherwise, uploads, who is there. Any number of replicas share it. */
+/**
+ * Starts the consumers of all events other than locations: uplink messages, uploads, online status. Any number of
+ * replicas share the work.
+ */
 export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: PresenceTimes): Events {
   const consumers: Running[] = [];
-  const begun = new RetryUntilSuccess(parts.log, 'events are not listened for yet', async () => {
+  const begun = new RetryUntilSuccess(parts.log, 'could not start the event consumers yet', async () => {
     await ensureStreams(await parts.bus.jetstreamManager(), { replicas: parts.config.JETSTREAM_REPLICAS });
     consumers.push(
       consumeTerminalMessages(parts, keepDriverCards),
@@ -32,7 +35,7 @@ export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: Pre
       ...followUploads(parts),
     );
   });
-  lifecycle.onStop('consumers of events', async () => {
+  lifecycle.onStop('event consumers', async () => {
     await begun.stop();
     await Promise.all(consumers.map((consumer) => consumer.stop()));
   });

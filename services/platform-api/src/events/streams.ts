@@ -4,13 +4,13 @@ import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { tellLive } from './live.ts';
 import type { EventParts } from './parts.ts';
 
-/** A live stream that nobody watches is ended after this time (platform-contract.md, section 27). */
+/** A live stream without viewers ends after this time. */
 const autoStopSeconds = 60;
 
-/** Tells websockets how live streams go on, each change once. */
+/** Publishes changes of live streams to websockets, each once. */
 export function followStreams(parts: EventParts): { stop(): Promise<void> } {
   const { bus, log } = parts;
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a change of a stream could not be told');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'could not publish a stream change');
   const tell = async (change: StreamChanged): Promise<void> => {
     const vehicle = await findVehicleByImei(parts.records, change.imei);
     if (vehicle === null) return;
@@ -23,8 +23,8 @@ export function followStreams(parts: EventParts): { stop(): Promise<void> } {
     };
     tellLive(bus, vehicle.accountId, [event]);
   };
-  // One after the other: each looks its vehicle up, and those of a stream are to be told in the order in which they came. Where replicas overtake one another,
-  // whoever hears them leaves out what is late.
+  // One after the other: each looks up its vehicle, and events of a stream keep their order of arrival. Receivers drop
+  // outdated events of concurrent replicas.
   let last = Promise.resolve();
   const listener = subscribe(
     bus,
@@ -44,7 +44,7 @@ export function followStreams(parts: EventParts): { stop(): Promise<void> } {
   };
 }
 
-/** The `Stream` of platform-contract.md, section 27; its URL has no token: viewers bring credentials of their own. */
+/** The `Stream` record; its URL has no token, because viewers use their own credentials. */
 function shownStream(vehicle: Vehicle, change: StreamChanged, videoBaseUrl: string) {
   const { imei, channel, status, streamType, video, audioCodec, viewers, startedAtMs } = change;
   return {

@@ -2,7 +2,7 @@ import { DurableConsumer, eventSubject, type JetStreamMessage, parseTerminalEven
 import { type BodyOf, type Edition, type MessageDefinition, tryDecodeBody } from '@fleet/jt808';
 import type { EventParts } from './parts.ts';
 
-/** A message that a terminal has sent on its own, read. */
+/** A decoded uplink message. */
 export interface TerminalMessage<B> {
   /** Canonical terminal number. */
   readonly imei: string;
@@ -11,17 +11,17 @@ export interface TerminalMessage<B> {
   readonly receivedAtMs: number;
 }
 
-/** Which messages, and what follows from one. */
+/** Message ids and their handler. */
 export interface TerminalHandler<D extends MessageDefinition> {
   readonly definition: D;
   /** Name of the durable consumer, shared by all replicas. */
   readonly durable: string;
-  /** One after the other, where their order counts. */
+  /** One after the other, if their order matters. */
   readonly isInOrder?: boolean;
   readonly handle: (parts: EventParts, message: TerminalMessage<BodyOf<D>>) => Promise<void>;
 }
 
-/** Reads messages of one kind that gateways have stored in EVENTS; each is acknowledged once it has had its effect. */
+/** Consumes uplink messages of one kind from EVENTS; each is acknowledged once its handler has succeeded. */
 export function consumeTerminalMessages<D extends MessageDefinition>(
   parts: EventParts,
   { definition, durable, isInOrder = false, handle }: TerminalHandler<D>,
@@ -32,11 +32,11 @@ export function consumeTerminalMessages<D extends MessageDefinition>(
     durable,
     subject: eventSubject('*', definition.id),
     ...(isInOrder ? { maxInFlight: 1 } : {}),
-    onError: (error) => log.warn({ err: error, message: definition.name }, 'what a terminal said has no effect yet'),
+    onError: (error) => log.warn({ err: error, message: definition.name }, 'could not handle an uplink message yet'),
     handler: async (message) => {
       const read = readMessage(definition, message);
-      // It will never be readable.
-      if (read === null) return log.warn({ subject: message.subject }, 'what a terminal said can not be read');
+      // It will never become valid.
+      if (read === null) return log.warn({ subject: message.subject }, 'invalid uplink message');
       await handle(parts, read);
     },
   });

@@ -23,16 +23,16 @@ interface Change {
 
 const decoder = new TextDecoder();
 
-/** Types of the ends that people are told of. A cancelled upload is known to whoever cancelled it. */
+/** Notification types of ended uploads. Users cancel uploads themselves and need no notification. */
 const types: Partial<Record<UploadStatus, string>> = {
   completed: 'video_upload_completed',
   failed: 'video_upload_failed',
 };
 
-/** Tells of clip uploads: how they go on to websockets, how they end as notifications too. */
+/** Publishes clip uploads: progress to websockets, their end as notifications too. */
 export function followUploads(parts: EventParts): readonly Running[] {
   const { bus, log } = parts;
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a change of an upload could not be told');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'could not publish an upload change');
   const ends = new DurableConsumer(bus, {
     stream: 'UPLOADS',
     durable: 'platform-uploads',
@@ -40,7 +40,7 @@ export function followUploads(parts: EventParts): readonly Running[] {
     onError,
     handler: async ({ data, subject }) => {
       const change = readChange(data);
-      if (change === null) return log.warn({ subject }, 'the end of an upload can not be read');
+      if (change === null) return log.warn({ subject }, 'invalid upload event');
       await tellOfEnd(parts, change);
     },
   });
@@ -90,7 +90,7 @@ async function tellOfEnd(parts: EventParts, change: Change): Promise<void> {
       ...timesOf(record),
     };
     const told = await raisedOne(parts, vehicle, { type, subject: uploadId, atMs, attributes });
-    // A clip on somebody else's server is no file of ours.
+    // A clip on an external server is no file of this product.
     if (status === 'completed' && record !== null && change.external !== true)
       await keepClip(parts, vehicle, { change, record, told });
   }
@@ -99,14 +99,14 @@ async function tellOfEnd(parts: EventParts, change: Change): Promise<void> {
 
 const audio = 1;
 
-/** A clip that has come is a file of its vehicle like any other. */
+/** A received clip becomes a file of its vehicle. */
 async function keepClip(
   parts: EventParts,
   vehicle: Vehicle,
   { change, record, told }: { change: Change; record: UploadRecord; told: number | null },
 ): Promise<void> {
   const { uploadId, channel, filesize, filename, atMs } = change;
-  // Removed already, as nobody wanted it or there was no room.
+  // Deleted already, by a user or by the quota.
   if ((await findRemoval(parts.database, clipKey(uploadId))) !== null) return;
   const media = await recordMedia(parts, vehicle, {
     accountId: vehicle.accountId,
@@ -132,7 +132,7 @@ async function keepClip(
   await linkAndTell(parts, media, told);
 }
 
-/** An upload that is deleted takes its file along; one that was cancelled has none. */
+/** Deletes the file of a deleted upload; a cancelled one has none. */
 async function forgetRevoked(parts: EventParts, uploadId: string): Promise<void> {
   if ((await new UploadRepository(parts.database).find(uploadId)) === null) await forgetClip(parts, uploadId);
 }
@@ -144,13 +144,13 @@ async function tellOfProgress(parts: EventParts, change: Change): Promise<void> 
   if (!isOfAnother(vehicle, record)) tell(parts, vehicle, change, record);
 }
 
-/** Requested while the terminal was in a vehicle of another account: whoever has it now is not told. */
+/** The terminal was in a vehicle of another account at the request: its current owner is not notified. */
 const isOfAnother = ({ accountId }: Vehicle, record: UploadRecord | null): boolean =>
   (record?.accountId ?? accountId) !== accountId;
 
 const externalOf = ({ external }: Change): { readonly external?: true } => (external === true ? { external } : {});
 
-/** The interface's `UploadedVideo`, and whose it is. */
+/** `UploadedVideo` of the interface, and its owner. */
 function tell({ bus }: EventParts, vehicle: Vehicle, change: Change, record: UploadRecord | null): void {
   const { uploadId, channel, filesize, filename, status, atMs } = change;
   const data = {
@@ -167,7 +167,7 @@ function tell({ bus }: EventParts, vehicle: Vehicle, change: Change, record: Upl
   tellLive(bus, vehicle.accountId, [{ type: 'upload', vehicleId: vehicle._id, atMs, data }]);
 }
 
-/** The span of the clip, on the camera's clock; an upload that was deleted has none any more. */
+/** Time span of the clip on the camera's clock; null for a deleted upload. */
 function timesOf(record: UploadRecord | null): Readonly<Record<string, string>> {
   if (record === null) return {};
   const { clip, cameraUtcOffset } = record;

@@ -4,8 +4,8 @@ interface Turn<T> {
 }
 
 /**
- * Answers many who ask for the same at once with few readings: whoever asks gets one that began after the question. While one runs, all who ask wait for one
- * that follows it together.
+ * Merges concurrent reads of a key. Callers get a read that started after their call; those that arrive during a read
+ * share the next one.
  */
 export class Coalesced<T> {
   readonly #read: (key: number) => Promise<T>;
@@ -30,7 +30,7 @@ export class Coalesced<T> {
     const turn: Turn<T> = { running, next: undefined };
     this.#turns.set(key, turn);
     const end = (): void => {
-      // Whoever waits begins the next turn, which takes this one's place.
+      // A waiting caller starts the next read, which replaces this one.
       if (turn.next === undefined && this.#turns.get(key) === turn) this.#turns.delete(key);
     };
     running.then(end, end);

@@ -1,29 +1,32 @@
 import type { Logger } from '@fleet/service-kit';
 import type { Scope } from '../store/account-repository.ts';
 
-/** The API key that a connection hangs on, and the addresses from which it is valid. */
+/** The API key of a connection, and its allowed addresses. */
 export interface HangingKey extends Scope {
   readonly id: number;
   readonly addresses: readonly string[];
 }
 
 interface Parts {
-  /** The addresses from which a key is valid now; null for one that is not any more. */
+  /** Returns the allowed addresses of a key; null for an invalid one. */
   readonly addressesOf: (key: HangingKey) => Promise<readonly string[] | null>;
-  /** Called for a key that is not as it was. */
+  /** Called for a changed key. */
   readonly onChanged: (keyId: number) => void;
   readonly log: Logger;
 }
 
-/** Each key is looked up again so often: what has changed counts within five seconds, on a machine that is busy, too. */
+/** Interval at which each key is checked: a change takes effect within five seconds. */
 const lookEveryMs = 2_000;
-/** Where there are many keys they take turns. */
+/** Many keys are checked in turn. */
 const keysAtOnce = 50;
 
-/** Finds out by itself what has become of API keys that connections hang on: of a change of their addresses nobody tells, and that one is revoked may not be heard. */
+/**
+ * Detects changes of the API keys of open connections: address changes are not published, and a revocation may be
+ * missed.
+ */
 export class KeyWatch {
   readonly #parts: Parts;
-  /** When each was looked up, the one that has waited longest first. */
+  /** Time of each key's last check, oldest first. */
   #lookedMs = new Map<number, number>();
   #isLooking = false;
 
@@ -31,7 +34,7 @@ export class KeyWatch {
     this.#parts = parts;
   }
 
-  /** To be called each second with the keys of all connections; a key may be among them more than once. */
+  /** Call it each second with the keys of all connections; duplicates are allowed. */
   async look(keys: Iterable<HangingKey>): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -45,7 +48,7 @@ export class KeyWatch {
   #due(keys: readonly HangingKey[]): HangingKey[] {
     const now = performance.now();
     const byId = new Map(keys.map((key) => [key.id, key]));
-    // Those that nobody hangs on any more are forgotten.
+    // Keys without connections are dropped.
     const lookedMs = new Map([...this.#lookedMs].filter(([id]) => byId.has(id)));
     for (const id of byId.keys()) if (!lookedMs.has(id)) lookedMs.set(id, now);
     const due = [...lookedMs].filter(([, atMs]) => now - atMs >= lookEveryMs).slice(0, keysAtOnce);
@@ -62,8 +65,8 @@ export class KeyWatch {
       const addresses = await this.#parts.addressesOf(key);
       if (addresses === null || addresses.join() !== key.addresses.join()) this.#parts.onChanged(key.id);
     } catch (error) {
-      // That nobody could look is no verdict.
-      this.#parts.log.debug({ err: error, keyId: key.id }, 'an API key could not be looked up again');
+      // A failed check decides nothing.
+      this.#parts.log.debug({ err: error, keyId: key.id }, 'could not check an API key');
     }
   }
 }

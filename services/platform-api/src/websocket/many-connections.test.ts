@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => live.close());
 
-/** Users of the first tenant beside its owner, as one write. */
+/** Creates users of the first tenant with one write. */
 async function manyUsers(): Promise<number[]> {
   const { records, ours } = live.world;
   const collection = records.collection<User>('users');
@@ -32,7 +32,7 @@ async function manyUsers(): Promise<number[]> {
   return ids;
 }
 
-/** Clients that count what each of them is told, and keep nothing. */
+/** Clients that count their messages and store nothing. */
 class CountingClients {
   readonly sockets: WebSocket[] = [];
   readonly #told = new Map<string, number[]>();
@@ -50,10 +50,10 @@ class CountingClients {
     this.sockets.push(ws);
   }
 
-  /** How many messages of a type there were. */
+  /** Number of messages of a type. */
   total = (type: string): number => (this.#told.get(type) ?? []).reduce((sum, count) => sum + count, 0);
 
-  /** How often those were told who were told least and most. */
+  /** Smallest and largest number of messages of one client. */
   range(type: string): readonly [number, number] {
     const counts = this.sockets.map((_ws, at) => this.#told.get(type)?.[at] ?? 0);
     return [Math.min(...counts), Math.max(...counts)];
@@ -61,7 +61,7 @@ class CountingClients {
 }
 
 describe('five thousand connections to one process', () => {
-  it('all hear of every event, and need little memory', async () => {
+  it('all receive every event, with little memory', async () => {
     const { world } = live;
     const vehicle = await live.newVehicle();
     const keyId = (await verifyKey(world.records, hashKey(world.ours.apiKey)))?._id ?? 0;
@@ -83,7 +83,7 @@ describe('five thousand connections to one process', () => {
     const url = `${live.base.replace('http', 'ws')}/ws?token=`;
     for (const token of tokens) {
       for (let n = 0; n < maxConnections; n += 1) clients.open(url + token);
-      // As many handshakes at once as the queue of a listening socket takes.
+      // As many concurrent handshakes as the queue of a listening socket allows.
       await waitFor(() => clients.sockets.length - clients.total('hello') < 400);
     }
     await waitFor(() => clients.total('snapshot') === connections);

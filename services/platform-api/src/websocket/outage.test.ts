@@ -16,8 +16,8 @@ beforeAll(async () => {
 afterAll(() => live.close());
 afterEach(() => live.hangUp());
 
-describe('while the broker is away', () => {
-  it('what comes on record is told when it is back, once', async () => {
+describe('during a broker outage', () => {
+  it('recorded events are sent when it is back, once', async () => {
     const { world } = live;
     const vehicle = await live.newVehicle();
     const client = await live.as(world.ours.owner, live.replicaBase);
@@ -53,8 +53,8 @@ describe('while the broker is away', () => {
   });
 });
 
-describe('access that ends while the broker is away', () => {
-  it('ends the connections of other replicas all the same', async () => {
+describe('access that ends during a broker outage', () => {
+  it('closes the connections of other replicas all the same', async () => {
     const { world } = live;
     const user = await world.user('manager');
     const [here, there] = [await live.as(user), await live.as(user, live.replicaBase)];
@@ -64,7 +64,7 @@ describe('access that ends while the broker is away', () => {
     expect((await world.as(user).post('/api/auth/logout')).status).toBe(200);
     const atMs = Date.now();
     for (const client of [here, there]) expect(await client.ended()).toMatchObject({ code: 4403 });
-    // By the age of what it knows a replica would find out after fifteen.
+    // By its cache TTL alone, a replica would notice it after fifteen seconds.
     expect(Date.now() - atMs).toBeLessThan(10_000);
     await other.settle();
     expect(other.closed).toBeUndefined();
@@ -72,7 +72,7 @@ describe('access that ends while the broker is away', () => {
     await waitFor(() => world.bus.isUp() && live.replica.deps.bus.isUp());
   });
 
-  it('counts before what was missed is told', async () => {
+  it('takes effect before missed events are sent', async () => {
     const { world } = live;
     const vehicle = await live.newVehicle();
     const guest = await live.as(world.theirs.owner, live.replicaBase);
@@ -86,7 +86,7 @@ describe('access that ends while the broker is away', () => {
     await world.nats.kill();
     await waitFor(() => !live.replica.deps.bus.isUp());
     await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
-    // As by a process whose word has got lost.
+    // Simulates a process whose event was lost.
     await world.deps.records.collection('shares').deleteMany({ vehicleId: vehicle.id });
     await world.nats.start();
     await owner.next('notification');
@@ -97,7 +97,7 @@ describe('access that ends while the broker is away', () => {
   });
 });
 
-describe('a client that speaks no websocket', () => {
+describe('a client that violates the websocket protocol', () => {
   it.each([
     ['bytes of any kind', Buffer.from(Array.from({ length: 4_000 }, (_unused, n) => (n * 7_919) % 256))],
     ['a frame without a mask', Buffer.from('8105', 'hex')],
@@ -106,7 +106,7 @@ describe('a client that speaks no websocket', () => {
     ['text that is no UTF-8', Buffer.from('81820000000000c328', 'hex')],
     ['a control frame that is too long', Buffer.from('89fe0080000000', 'hex')],
     ['a compressed frame that was not agreed on', Buffer.from('c18000000000', 'hex')],
-  ])('is hung up on, for %s', async (_case, bytes) => {
+  ])('is closed for %s', async (_case, bytes) => {
     const token = await live.tokenOf(live.world.ours.owner);
     const { port, hostname } = new URL(live.base);
     const socket = connect(Number(port), hostname);
@@ -127,14 +127,14 @@ describe('a client that speaks no websocket', () => {
 
   it.each([
     ['no key', 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13', 400],
-    // As if it had offered nothing: a plain request.
+    // Without an offer it is a plain request.
     ['another protocol', 'Connection: Upgrade\r\nUpgrade: h2c', 404],
     [
       'an old version',
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 7\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
       400,
     ],
-  ])('is answered by HTTP, for %s', async (_case, lines, status) => {
+  ])('gets an HTTP response for %s', async (_case, lines, status) => {
     const { port, hostname } = new URL(live.base);
     const socket = connect(Number(port), hostname);
     socket.write(`GET /ws HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n`);

@@ -22,11 +22,11 @@ beforeEach(async () => {
 });
 afterEach(() => live.hangUp());
 
-/** A notification on record. */
+/** Creates a recorded notification. */
 const record = (type = 'sos', of: Partial<Notification> = {}): Promise<Notification> =>
   recordTestNotification(world.deps, world.ours.accountId, { vehicleId, type, ...of });
 
-/** What the event rules announce of a record. */
+/** Publishes the event of a record, as the rules do. */
 const eventOf = (notification: Notification): TestEvent => ({
   type: 'notification',
   vehicleId: notification.vehicleId,
@@ -36,7 +36,7 @@ const eventOf = (notification: Notification): TestEvent => ({
 const toldTo = (client: LiveClient) => client.of('notification').map(({ data }) => data['id']);
 
 describe('resume', () => {
-  it('tells what was missed, in order, and then what happens, and nothing twice', async () => {
+  it('sends missed notifications in order, then live ones, and none twice', async () => {
     const records = [];
     for (let n = 0; n < 5; n += 1) records.push(await record());
     const [first, , , fourth, fifth] = records as [
@@ -47,7 +47,7 @@ describe('resume', () => {
       Notification,
     ];
     const client = await live.as(world.ours.owner);
-    // Told before it is asked for, and once more after.
+    // Published before the resume, and once more afterwards.
     live.publish(vehicleId, [eventOf(fourth)]);
     await client.next('notification');
     client.send({ type: 'resume', since: first._id });
@@ -66,7 +66,7 @@ describe('resume', () => {
     expect(client.of('error')).toEqual([]);
   });
 
-  it('loses nothing of what is recorded while it runs', async () => {
+  it('loses no notification that is recorded while it runs', async () => {
     const since = await record();
     const client = await live.as(world.ours.owner, live.replicaBase);
     const expected: number[] = [];
@@ -82,7 +82,7 @@ describe('resume', () => {
     expect(toldTo(client)).toHaveLength(expected.length);
   });
 
-  it('tells again what has changed', async () => {
+  it('repeats changed notifications', async () => {
     const made = await record();
     const client = await live.as(world.ours.owner);
     live.publish(vehicleId, [
@@ -95,7 +95,7 @@ describe('resume', () => {
     expect(client.of('notification').map(({ data }) => data['version'])).toEqual([1, 2]);
   });
 
-  it('is of the last 24 hours, of what the user wants, and of what the client has subscribed to', async () => {
+  it('covers the last 24 hours, the preferences of the user, and the subscriptions of the client', async () => {
     const since = await record();
     const wanted = await record('geofence');
     await record('ignition_on');
@@ -113,7 +113,7 @@ describe('resume', () => {
     expect(toldTo(client)).toEqual([wanted._id]);
   });
 
-  it('tells a guest of shared vehicles alone, and where the share says so', async () => {
+  it('sends a guest notifications of shared vehicles only, as the share permits', async () => {
     const since = await record();
     const { id: other } = await live.newVehicle();
     const guest = await world.user('manager', world.theirs);
@@ -145,10 +145,10 @@ describe('resume', () => {
     expect(toldTo(stranger)).toEqual([]);
   });
 
-  it('tells the newest 500, and that there were more', async () => {
+  it('sends the newest 500, and reports that there were more', async () => {
     const since = await record();
     const last = since._id + 600;
-    // As one write: what is behind ids is no matter of this test.
+    // As one write, because ids are irrelevant here.
     await world.records
       .collection<Notification>('notifications')
       .insertMany(

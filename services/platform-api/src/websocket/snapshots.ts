@@ -6,10 +6,10 @@ import { Coalesced } from './coalesced.ts';
 import { encodeMessage } from './live-event.ts';
 import type { UserView } from './views.ts';
 
-/** Positions in one message (platform-contract.md, section 16). */
+/** Positions in one message. */
 const positionsPerMessage = 200;
 
-/** Newest positions, in messages; the last one says so. */
+/** Returns the newest positions as messages; the last one is marked as final. */
 export function snapshotMessages(locations: readonly object[]): Buffer[] {
   const messages: Buffer[] = [];
   for (let at = 0; at === 0 || at < locations.length; at += positionsPerMessage) {
@@ -19,7 +19,7 @@ export function snapshotMessages(locations: readonly object[]): Buffer[] {
   return messages;
 }
 
-/** The positions of an account, with the messages that most of its users get alike. */
+/** Positions of an account, with the messages that most of its users share. */
 class AccountSnapshot {
   readonly locations: readonly LocationShown[];
   #messages: readonly Buffer[] | undefined;
@@ -33,7 +33,7 @@ class AccountSnapshot {
   }
 }
 
-/** Makes snapshots, for many who come at once with few readings. */
+/** Creates snapshots; concurrent clients share few reads. */
 export class Snapshots {
   readonly #deps: Pick<Deps, 'records' | 'redis' | 'log'>;
   readonly #accounts: Coalesced<AccountSnapshot>;
@@ -43,7 +43,7 @@ export class Snapshots {
     this.#accounts = new Coalesced(async (accountId) => new AccountSnapshot(await positionsOfAccount(deps, accountId)));
   }
 
-  /** The newest positions of those of the vehicles that a user sees. */
+  /** Returns the newest positions of the vehicles that a user may see. */
   async messagesFor(view: UserView, vehicles: Selection['vehicles']): Promise<readonly Buffer[]> {
     const { caller, ownIds, shares } = view;
     const asked = vehicles === 'all' ? null : new Set(vehicles);

@@ -1,20 +1,23 @@
 import type { LiveEvent } from '@fleet/bus';
 
-/** Streams that are remembered; what has been overtaken is late by moments, not by so many others. */
+/** Number of streams whose last change is stored; overtaken events are late by moments only. */
 const maxStreams = 2_000;
 
-/** The newest change of a stream that has been told. */
+/** Newest delivered change of a stream. */
 type Newest = Pick<LiveEvent, 'order' | 'startId'>;
 
 /**
- * Leaves out what a newer change of the same stream has overtaken: replicas of platform-api take turns in telling them on, and that a stream starts is told by another process than
- * what becomes of it.
+ * Drops stream events older than one already delivered. Events can arrive out of order because several replicas forward
+ * them and `starting` has another publisher.
  */
 export class ToldInOrder {
-  /** That of the stream which changed last at the end. */
+  /** The stream that changed last is at the end. */
   readonly #newest = new Map<string, Newest>();
 
-  /** False for a change that is older than one which has been told. Those of different processes can not be compared, and are all told, but for the start of what has started. */
+  /**
+   * Returns false for a change older than a delivered one. Changes of different publishers cannot be compared and are
+   * delivered, except the start of a started stream.
+   */
   admit({ vehicleId, data, order, startId }: LiveEvent): boolean {
     const stream = `${vehicleId}:${String(data['channel_id'])}`;
     const newest = this.#newest.get(stream) ?? {};

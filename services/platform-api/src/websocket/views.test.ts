@@ -17,7 +17,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** A user who looks, and why that has ended. */
+/** A user with a connection, and the reason of its end. */
 async function look(views: Views, { id: userId, accountId, sessionId }: TestUser) {
   const view = await views.open({ accountId, userId, sessionId, mintedByKeyId: null, keyId: null, scopes: [] });
   if (view === 'token' || view === 'suspended') throw new Error(view);
@@ -26,8 +26,8 @@ async function look(views: Views, { id: userId, accountId, sessionId }: TestUser
   return { view: view satisfies UserView, ended };
 }
 
-describe('what was missed while the broker was away', () => {
-  it('waits for those alone whose view can be read again; the others come back', async () => {
+describe('missed events of a broker outage', () => {
+  it('wait only for users whose visibility can be read; the others reconnect', async () => {
     const views = new Views({ ...world.deps, principals, currentWithinMs: 5_000 });
     const [fine, broken] = [await look(views, world.ours.owner), await look(views, world.theirs.owner)];
     const principal = principals.findPrincipal.bind(principals);
@@ -40,7 +40,7 @@ describe('what was missed while the broker was away', () => {
     expect(fine.view.currentOfMs).toBeGreaterThanOrEqual(sinceMs);
     expect([fine.ended, broken.ended]).toEqual([[], ['unknown']]);
 
-    // Whoever comes back is judged anew, and holds up nobody.
+    // A reconnecting client is checked again and delays nobody else.
     await expect(look(views, world.theirs.owner)).rejects.toThrow('can not be read');
     reading.mockRestore();
     const again = await look(views, world.theirs.owner);

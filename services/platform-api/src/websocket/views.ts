@@ -18,42 +18,45 @@ import type { Audience } from './live-event.ts';
 
 type Parts = Pick<Deps, 'records' | 'bus' | 'redis' | 'log'> & {
   readonly principals: Principals;
-  /** How long views that can not be read hold up the others; tests are in a hurry. */
+  /** How long unreadable visibilities delay the others; shorter in tests. */
   readonly currentWithinMs?: number;
 };
 
-/** What a user may be told of a vehicle. */
+/** What a user may see of a vehicle. */
 export interface EventAccess {
   readonly audience: Exclude<Audience, 'public'>;
   readonly permissions: readonly SharePermission[];
 }
 
-/** What a user sees at a moment. */
+/** Visibility of a user at a time. */
 interface Seen {
   readonly caller: Viewer;
   readonly own: EventAccess;
-  /** Null: all of the account. */
+  /** Null: the whole account. */
   readonly ownIds: ReadonlySet<number> | null;
   readonly shares: ReadonlyMap<number, SharedVehicle>;
   readonly wants: (vehicleId: number, type: string) => boolean;
-  /** Null where there is none that can change. */
+  /** Null without any that can change. */
   readonly key: HangingKey | null;
 }
 
-/** Whom a change of a view is told. */
+/** Receiver of changes. */
 export interface ViewListener {
-  /** What the user sees has been read again; vehicles that are shared with the user since, or not any more. */
+  /** The visibility was read again; names vehicles whose share began or ended. */
   viewChanged(change: { readonly shared: readonly number[]; readonly unshared: readonly number[] }): void;
-  /** The user is not let in any more, or it can not be found out what the user sees. */
+  /** The user lost access, or the visibility cannot be read. */
   viewEnded(why: 'refused' | 'unknown'): void;
 }
 
-/** What the user of a token sees, kept current while somebody listens; shared by the connections of a session with the same key. */
+/**
+ * Visibility of a token's user, kept current while it has listeners; shared by the connections of a session with the
+ * same key.
+ */
 export class UserView {
   readonly holder: TokenHolder;
   readonly listeners = new Set<ViewListener>();
   readAtMs = performance.now();
-  /** When the reading began that is shown: what was changed before is in it. */
+  /** Start of the read that is in use: it includes earlier changes. */
   currentOfMs: number;
   #seen: Seen;
   #reads = 0;
@@ -78,22 +81,22 @@ export class UserView {
     return [...this.#seen.shares.values()].filter(isLive);
   }
 
-  /** The API key that all this hangs on, and ends with. */
+  /** The API key on which all this depends. */
   get key(): HangingKey | null {
     return this.#seen.key;
   }
 
-  /** Whether the API key is valid from an address. */
+  /** Returns whether the API key is valid at an address. */
   isOpenFrom(address: string): boolean {
     return isIpAllowed(this.#seen.key?.addresses ?? [], address);
   }
 
-  /** Whether the API key that the token was got with has one of these scopes. */
+  /** Returns whether the token's API key has one of these scopes. */
   hasScope(oneOf: readonly KeyScope[]): boolean {
     return oneOf.some((scope) => this.holder.scopes.includes(scope));
   }
 
-  /** What the user may be told of a vehicle of an account, null for one that is not visible. */
+  /** Returns what the user may see of a vehicle, null for an invisible one. */
   accessTo(accountId: number, vehicleId: number): EventAccess | null {
     const { caller, own, ownIds, shares } = this.#seen;
     if (accountId === caller.accountId && (ownIds === null || ownIds.has(vehicleId))) return own;
@@ -102,18 +105,18 @@ export class UserView {
     return { audience: 'shared', permissions: share.permissions };
   }
 
-  /** Whether the user wants to be told of a type of notification. */
+  /** Returns whether the user selected a type of notification. */
   wants(vehicleId: number, type: string): boolean {
     return this.#seen.wants(vehicleId, type);
   }
 
-  /** Numbers a reading that begins now. */
+  /** Numbers a read that starts now. */
   beginRead(): { readonly number: number; readonly atMs: number } {
     this.#reads += 1;
     return { number: this.#reads, atMs: performance.now() };
   }
 
-  /** Takes what a reading has found, unless one that began later has ended before it. */
+  /** Applies the result of a read, unless a later read has ended before it. */
   update(seen: Seen, { number, atMs }: ReturnType<UserView['beginRead']>): void {
     if (number < this.#shownRead) return;
     this.#shownRead = number;
@@ -128,26 +131,29 @@ export class UserView {
 
 const isLive = ({ expiresAt }: SharedVehicle): boolean => expiresAt === null || expiresAt.getTime() > Date.now();
 
-/** Why a user is not let in. */
+/** Reason of a rejected user. */
 export type Refusal = 'token' | 'suspended';
 
-/** A view is read again when something is said to have changed, and after this time because what was said may have got lost; where there are many, so many in each second. */
+/**
+ * A visibility is read again after a change event, and after this time in case an event was lost; many are spread over
+ * the seconds.
+ */
 const maxAgeMs = 15_000;
 const oldAtOnce = 10;
 const tickMs = 1_000;
-/** Several changes at once are read once. */
+/** Concurrent changes are read once. */
 const gatherMs = 50;
 const readsAtOnce = 8;
-/** Views that could not be read again for so long, while none of the others became current either, are waited for no longer. */
+/** Time-out of visibilities that cannot be read while no other became current. */
 const currentWithinMs = 15_000;
 
-/** The views of all users who have connections to this process. */
+/** Visibilities of all users with connections to this process. */
 export class Views {
   readonly #parts: Parts;
   readonly #views = new Map<string, UserView>();
   readonly #opening = new Map<string, Promise<UserView | Refusal>>();
   readonly #due = new Set<UserView>();
-  /** Readings for connections that open: under way, and the next. */
+  /** Reads for opening connections: the current one, and the next. */
   readonly #running = new Map<UserView, Promise<Seen | Refusal>>();
   readonly #waiting = new Map<UserView, Promise<Seen | Refusal>>();
   readonly #heard: readonly { stop(): void }[];
@@ -162,7 +168,7 @@ export class Views {
   constructor(parts: Parts) {
     this.#parts = parts;
     const { bus, redis, log } = parts;
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
+    const onError = (error: unknown): void => log.warn({ err: error }, 'invalid access event');
     this.#unheard = new MissedInvalidations(redis);
     this.#keys = new KeyWatch({
       addressesOf: async (key) => (await findKeyById(parts.records, key, key.id))?.ipAllowlist ?? null,
@@ -188,8 +194,8 @@ export class Views {
   }
 
   /**
-   * What the user of a token sees now; the same view for all connections of a session with the same key. It is read again for each that opens: what was changed before counts for it. The
-   * caller adds a listener at once.
+   * Returns the current visibility of a token's user, shared by the connections of a session with the same key. It is
+   * read again for each new connection, so that earlier changes apply. The caller adds a listener immediately.
    */
   async open(holder: TokenHolder): Promise<UserView | Refusal> {
     const key = keyOf(holder);
@@ -205,7 +211,7 @@ export class Views {
     return opening;
   }
 
-  /** Forgets a view that nobody listens to. */
+  /** Drops a visibility without listeners. */
   release(view: UserView): void {
     if (view.listeners.size === 0 && this.#views.get(keyOf(view.holder)) === view) {
       this.#views.delete(keyOf(view.holder));
@@ -214,8 +220,8 @@ export class Views {
   }
 
   /**
-   * Resolves once all views are as of a moment behind this call: nobody is told of what was taken from them before. One that can not be read must not hold up the others
-   * for ever: it ends, as nobody knows what its user may be told.
+   * Resolves when every cached visibility was read after this call, so that nobody receives events they have lost
+   * access to. One that cannot be read must not delay the others forever: its connections are closed.
    */
   async current(): Promise<void> {
     const limitMs = this.#parts.currentWithinMs ?? currentWithinMs;
@@ -225,7 +231,7 @@ export class Views {
     let [fewest, movedMs] = [Number.POSITIVE_INFINITY, sinceMs];
     for (let old = areOld(); old.length > 0 && !this.#isStopped; old = areOld()) {
       const nowMs = performance.now();
-      // Where there are many they take their time: only when it does not go on are they given up.
+      // Many of them take their time: they are given up only without progress.
       if (old.length < fewest) [fewest, movedMs] = [old.length, nowMs];
       else if (nowMs - movedMs > limitMs) for (const view of old) this.#end(view, 'unknown');
       await delay(gatherMs, undefined, { ref: false });
@@ -248,7 +254,7 @@ export class Views {
       if (seen === 'token' || seen === 'suspended') return seen;
       const view = new UserView(holder, seen, beganMs);
       this.#views.set(key, view);
-      // Something was said to have changed while it was read.
+      // A change event arrived during the read.
       if (changes !== this.#changes) this.#reread((each) => each === view);
       return view;
     } finally {
@@ -256,7 +262,7 @@ export class Views {
     }
   }
 
-  /** Something has changed of which nothing was heard. */
+  /** Handles a change whose event may have been missed. */
   #rereadAll(): void {
     this.#parts.principals.invalidateAll();
     this.#reread(() => true);
@@ -276,7 +282,7 @@ export class Views {
     }, gatherMs);
   }
 
-  /** The oldest first, and only so many at a time: they are in the order in which they were read. */
+  /** Oldest first, with limited concurrency: they are in the order of their reads. */
   #rereadOld(): void {
     const olderMs = performance.now() - maxAgeMs;
     let count = 0;
@@ -308,13 +314,13 @@ export class Views {
     try {
       await this.#read(view);
     } catch (error) {
-      // That nobody could look is no verdict: it is looked again in a moment.
+      // A failed read decides nothing: it is retried soon.
       setTimeout(() => this.#views.get(key) === view && this.#due.add(view), tickMs).unref();
-      this.#parts.log.warn({ err: error, userId: view.holder.userId }, 'what a user sees could not be read again');
+      this.#parts.log.warn({ err: error, userId: view.holder.userId }, 'could not read the visibility of a user');
     }
   }
 
-  /** A reading that begins behind this call; those who ask while another is under way share the next one. */
+  /** Starts a read after this call; callers during a read share the next one. */
   #readAnew(view: UserView): Promise<Seen | Refusal> {
     const waiting = this.#waiting.get(view);
     if (waiting !== undefined) return waiting;
@@ -329,7 +335,7 @@ export class Views {
     return next;
   }
 
-  /** Reads a view again; one of a user who is not let in any more ends. */
+  /** Reads a visibility again; ends one whose user lost access. */
   async #read(view: UserView): Promise<Seen | Refusal> {
     const reading = view.beginRead();
     const seen = await read(this.#parts, view.holder);
@@ -338,7 +344,7 @@ export class Views {
     return seen;
   }
 
-  /** Its connections may take their time to end; whoever comes meanwhile is judged anew. */
+  /** Its connections may take their time to close; a new client is checked again. */
   #end(view: UserView, why: Parameters<ViewListener['viewEnded']>[0]): void {
     const key = keyOf(view.holder);
     if (this.#views.get(key) === view) this.#views.delete(key);
@@ -347,7 +353,7 @@ export class Views {
   }
 }
 
-/** Connections of a session that were opened with other keys see something else, and end with these. */
+/** Connections of a session with other keys have another visibility, and are closed with these. */
 const keyOf = ({ accountId, userId, sessionId, mintedByKeyId, keyId, scopes }: TokenHolder): string =>
   [accountId, userId, sessionId, mintedByKeyId, keyId, scopes.toSorted().join()].join(':');
 
@@ -357,13 +363,13 @@ const hangsOn =
   ({ holder }: UserView): boolean =>
     keyId === undefined || holder.keyId === keyId || holder.mintedByKeyId === keyId;
 
-/** Of an account that changes, all: a dealer takes those below along. */
+/** A changed account affects all: a dealer includes the accounts below. */
 const whose = (userId: number | undefined, sessionId: number | undefined) => (view: UserView) =>
   (userId === undefined && sessionId === undefined) ||
   view.holder.userId === userId ||
   (sessionId !== undefined && view.holder.sessionId === sessionId);
 
-/** Vehicles change all the time, and most users see all of their account, whichever there are. */
+/** Vehicles change often, and most users see all vehicles of their account. */
 function concerns(view: UserView, { accountId, kind }: Static<typeof fleetChanged.schema>): boolean {
   const { caller, ownIds, shares } = view;
   const isOwn = caller.accountId === accountId;
@@ -376,7 +382,7 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
   const { accountId, userId, sessionId, mintedByKeyId, keyId } = holder;
   const home = (await findAnywhere(records, userId))?.accountId;
   if (home === undefined) return 'token';
-  // As with requests: a token alone is valid where, and while, the key is that minted it.
+  // As with requests: the token of a key is valid only where and while that key is.
   const hangingOn = keyId ?? (sessionId === null ? mintedByKeyId : null);
   const key = hangingOn === null ? null : await findKeyById(records, { accountId: home }, hangingOn);
   if (hangingOn !== null && key === null) return 'token';
@@ -391,7 +397,7 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
   if (principal.isSuspended) return 'suspended';
   const { role, canViewVideo } = principal.user;
   const caller = { accountId, userId, role, canViewVideo };
-  // The operator's staff alone act in other accounts.
+  // Only staff of the operator may act in other accounts.
   if (home !== accountId && role !== 'superadmin') return 'token';
   const [shared, choices, ids] = await Promise.all([
     sharedVehicles({ records }, caller),
@@ -406,7 +412,7 @@ async function read({ records, principals }: Parts, holder: TokenHolder): Promis
     ownIds: ids && new Set(ids.filter((id) => !shares.has(id))),
     shares,
     wants: choices,
-    // That of a dashboard is valid from everywhere, and stays.
+    // A dashboard key is valid everywhere, and permanently.
     key:
       key === null || key.sealedDashboardKey !== null
         ? null

@@ -51,10 +51,10 @@ export class WebhookHealthWriter {
   }
 
   /** Changes the stored health of a webhook, after earlier writes. */
-  async update(webhookId: number, update: (health: WebhookHealth) => WebhookHealth): Promise<void> {
+  async update(webhookId: number, change: (health: WebhookHealth) => WebhookHealth): Promise<void> {
     const entry = this.#getEntry(webhookId);
     const updating = entry.writing.then(async () => {
-      await this.#save(webhookId, update);
+      await this.#save(webhookId, change);
     });
     entry.writing = updating.catch(() => undefined);
     await updating;
